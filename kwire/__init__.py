@@ -1,0 +1,82 @@
+"""kwire: Kafka's wire protocol in Python, every message and every version, every byte explained.
+
+    >>> import kwire
+    >>> codec = kwire.codec("MetadataRequest", 4)
+    >>> codec.decode(codec.encode(kwire.messages.MetadataRequest(topics=None)))
+    MetadataRequest(topics=None, allow_auto_topic_creation=True, include_cluster_authorized_operations=False, \
+include_topic_authorized_operations=False, unknown_tags=None)
+
+Importing this loads nothing; each name loads its room on first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import messages as messages
+    from .catalog import Catalog as Catalog
+    from .codecs import Codec as Codec
+    from .codecs import Salvaged as Salvaged
+    from .codecs import codec as codec
+    from .errors import DecodeError as DecodeError
+    from .errors import EncodeError as EncodeError
+    from .errors import KwireError as KwireError
+    from .errors import SpecError as SpecError
+    from .errors import UnknownMessage as UnknownMessage
+    from .errors import UnsupportedVersion as UnsupportedVersion
+    from .frames import Frame as Frame
+    from .frames import FrameDecoder as FrameDecoder
+    from .frames import FrameReader as FrameReader
+    from .frames import InFlightRequests as InFlightRequests
+    from .frames import Request as Request
+    from .frames import Response as Response
+    from .frames import Source as Source
+    from .frames import Undecodable as Undecodable
+    from .frames import decode_frames as decode_frames
+    from .frames import encode_request as encode_request
+    from .frames import encode_response as encode_response
+    from .headers import header_version_for as header_version_for
+    from .tracing import Span as Span
+
+_ROOMS = {
+    "Frame": "frames",
+    "FrameDecoder": "frames",
+    "FrameReader": "frames",
+    "InFlightRequests": "frames",
+    "Request": "frames",
+    "Response": "frames",
+    "Source": "frames",
+    "Undecodable": "frames",
+    "decode_frames": "frames",
+    "encode_request": "frames",
+    "encode_response": "frames",
+    "header_version_for": "headers",
+    "Catalog": "catalog",
+    "Codec": "codecs",
+    "DecodeError": "errors",
+    "EncodeError": "errors",
+    "KwireError": "errors",
+    "Salvaged": "codecs",
+    "Span": "tracing",
+    "SpecError": "errors",
+    "UnknownMessage": "errors",
+    "UnsupportedVersion": "errors",
+    "codec": "codecs",
+    "messages": "messages",
+}
+__all__ = sorted(_ROOMS)
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'kwire' has no attribute {name!r}")
+    room = import_module(f".{_ROOMS[name]}", __name__)
+    return room if _ROOMS[name] == name else getattr(room, name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

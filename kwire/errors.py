@@ -1,0 +1,200 @@
+"""The exception tree, and the words of every error.
+
+    KwireError
+    +-- SpecError              the author of a JSON spec
+    +-- UnknownMessage         the caller: no message, profile or release of that name
+    +-- UnsupportedVersion     the caller: the message has no such version
+    +-- EncodeError            the caller: a value that cannot be written
+    +-- DecodeError            the bytes; its kin stand in `kwire.faults`
+
+An error carries data (where, what was needed, what was there); its text is made here, from that data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+Segments = tuple[str | int, ...]
+
+
+def path_text(segments: Iterable[str | int]) -> str:
+    """Write a path the way errors, traces and `kwire explain` show it.
+
+    >>> path_text(["topics", 3, "partitions", 0, "isr"])
+    'topics[3].partitions[0].isr'
+    """
+    text = ""
+    for segment in segments:
+        text += f"[{segment}]" if isinstance(segment, int) else f".{segment}" if text else segment
+    return text
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Say which known word was probably meant, or nothing.
+
+    >>> suggestion("MetadataRespons", ["MetadataResponse", "FetchResponse"])
+    'did you mean MetadataResponse?'
+    """
+    close = get_close_matches(word, list(known), n=1)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+class KwireError(Exception):
+    """Every error that kwire raises on purpose. `hint` says what to try."""
+
+    hint: str = ""
+
+
+class SpecError(KwireError):
+    """A JSON spec that is not valid.
+
+    `file`, `line` (from 1) and `json_path` say where, `problem` what is wrong, `hint` what to write
+    instead; `others` holds the further errors of the same file.
+    """
+
+    def __init__(
+        self, problem: str = "", *, file: str = "", line: int = 0, json_path: str = "$", hint: str = ""
+    ) -> None:
+        super().__init__()
+        self.problem, self.file, self.line, self.json_path, self.hint = problem, file, line, json_path, hint
+        self.others: tuple[SpecError, ...] = ()
+
+    def __str__(self) -> str:
+        place = f"{self.file or 'spec'}:{self.line}: {self.json_path}: {self.problem}"
+        return f"{place}; {self.hint}" if self.hint else place
+
+
+class UnknownMessage(KwireError):
+    """There is no message, profile or release of that name."""
+
+    def __init__(self, kind: str = "message", name: str = "", known: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.kind, self.name, self.known = kind, name, tuple(known)
+        self.hint = suggestion(name, known) or (f"known: {', '.join(known)}" if len(known) < 12 else "")
+
+    def __str__(self) -> str:
+        return f"there is no {self.kind} {self.name!r}" + (f"; {self.hint}" if self.hint else "")
+
+
+class UnsupportedVersion(KwireError):
+    """The message exists, and has no such version."""
+
+    def __init__(self, message: str = "", version: int = 0, supported: str = "", where: str = "") -> None:
+        super().__init__()
+        self.message, self.version, self.supported, self.where = message, version, supported, where
+        self.hint = f"versions: {supported or 'none'}"
+
+    def __str__(self) -> str:
+        place = f" in {self.where}" if self.where else ""
+        return f"{self.message} has no version {self.version}{place}; {self.hint}"
+
+
+class _PlacedError(KwireError):
+    """An error at a place inside a message; `problem` is a template over the error's own data."""
+
+    problem = "something is wrong"
+
+    def __init__(self, *, segments: Iterable[str | int] = (), **facts: Any) -> None:
+        super().__init__()
+        self.segments: Segments = tuple(segments)
+        self.message: str | None = None
+        self.version: int | None = None
+        self.found: Any = None
+        self.__dict__.update(facts)
+
+    @property
+    def path(self) -> str:
+        """Where, as text: `topic_states[0].partition_states[3].isr[1]`; empty for the message itself."""
+        return path_text(self.segments)
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, without the place."""
+        return self.problem.format_map(vars(self))
+
+    def _where(self) -> str:
+        name = f"{self.message} v{self.version}: " if self.message else ""
+        return name + (f"{self.path}: " if self.segments else "")
+
+
+class EncodeError(_PlacedError):
+    """A value that the message cannot carry at this version: `path`, `found`, `message`, `version`."""
+
+    problem = "{found!r} cannot be written"
+
+    def __str__(self) -> str:
+        text = f"{self._where()}{self.reason}"
+        return f"{text}; {self.hint}" if self.hint else text
+
+
+class WrongType(EncodeError):
+    """A value of the wrong type or outside its range."""
+
+    problem = "{need} is needed, not {found}"
+
+
+class NullNotWritable(EncodeError):
+    """None in a field that has no null at this version."""
+
+    problem = "null is not allowed here"
+
+
+class TooLong(EncodeError):
+    """Text, bytes or an array longer than its length field can say."""
+
+    problem = "{found} is too long; at most {need} can be written"
+
+
+class NotInVersion(EncodeError):
+    """A field that this version lacks holds something other than its default (KIP-482: not ignorable)."""
+
+    problem = "{found} would be lost: version {version} does not have this field"
+
+    def __init__(self, *, first: int | None = None, **facts: Any) -> None:
+        super().__init__(first=first, **facts)
+        self.hint = "no version has it" if first is None else f"the first version that has it is {first}"
+
+
+class BadUnknownTags(EncodeError):
+    """Unknown tagged fields that cannot be written: out of order, cut short, or of a known number."""
+
+    problem = "the unknown tagged fields cannot be written: {found}"
+
+
+class MissingField(EncodeError):
+    """JSON without a field that must be there."""
+
+    problem = "the field is missing"
+
+
+class UnknownField(EncodeError):
+    """JSON with a field that the message does not have."""
+
+    problem = "there is no such field"
+
+
+class DecodeError(_PlacedError):
+    """The bytes are not the message they are said to be.
+
+    Attributes: `offset` (in bytes, from the start of what was decoded: of the body for a codec, of the
+    frame's size field for a frame), `path`, `message`, `version`, `need` and `have` (bytes needed and
+    there, where that is the trouble), `raw` (the bytes of the fault itself), `partial` (what was decoded
+    before, as a dict), `rest` (all bytes from `offset` on), `faults` (tolerated before it, in salvage).
+    """
+
+    problem = "the bytes do not decode"
+
+    def __init__(self, *, offset: int = 0, segments: Iterable[str | int] = (), **facts: Any) -> None:
+        self.need: int | None = None
+        self.have: int | None = None
+        self.raw: bytes = b""
+        self.partial: Any = None
+        self.rest: bytes = b""
+        self.faults: tuple[DecodeError, ...] = ()
+        super().__init__(segments=segments, **facts)
+        self.offset = offset
+
+    def __str__(self) -> str:
+        return f"{self._where()}{self.reason} (offset {self.offset})"

@@ -1,0 +1,175 @@
+"""What can be wrong with bytes: the kin of `DecodeError`, each with its words and what to try.
+
+DecodeError
++-- Truncated               +-- BadLength
++-- NullNotAllowed
++-- StringTooLong
++-- BadVarint
++-- BadTag                  +-- TagOfOtherVersion, UnknownTagOrder
++-- TooManyFaults
++-- BadFrame, UnknownApi, UnknownVersion, UnexpectedResponse
++-- Tolerated               refused in strict, a value and this fault in salvage
+    +-- TrailingBytes, NegativeLength, OverlongVarint, BadText, BadBoolean, BadMarker
+    +-- TagOrder, TagTwice, TagSize
+    +-- DefaultTag          accepted in strict too: noted, and left out when encoding again
+"""
+
+from __future__ import annotations
+
+from .errors import DecodeError
+
+
+class Truncated(DecodeError):
+    """The bytes end inside a value."""
+
+    problem = "{need} bytes needed, {have} left"
+    hint = "the bytes are cut short, or they are another message or version"
+
+
+class BadLength(Truncated):
+    """A length or count claims more than the bytes that are left."""
+
+    problem = "length {found} needs {need} bytes, {have} left"
+
+
+class NullNotAllowed(DecodeError):
+    """A negative length where null is not allowed."""
+
+    problem = "null (length {found}) is not allowed here"
+    hint = "another version of the message may allow it"
+
+
+class StringTooLong(DecodeError):
+    """Kafka refuses text of more than 32,767 bytes, in compact strings too."""
+
+    problem = "text of {found} bytes; at most 32767 are allowed"
+    hint = "probably another message or version"
+
+
+class BadVarint(DecodeError):
+    """A variable-length number that does not end where it must."""
+
+    problem = "a varint of more than {need} bytes"
+    hint = "probably another message or version"
+
+
+class BadTag(DecodeError):
+    """A tag number that no writer can write."""
+
+    problem = "tag {found} is outside 0 to 2147483646"
+
+
+class TagOfOtherVersion(BadTag):
+    """A tag that the struct knows, at another version only."""
+
+    problem = "tag {found} does not belong to this version"
+    hint = "try another version"
+
+
+class UnknownTagOrder(BadTag):
+    """Unknown tags must ascend."""
+
+    problem = "unknown tag {found} comes after tag {need}"
+
+
+class TooManyFaults(DecodeError):
+    """Salvage gives up: these bytes are something else."""
+
+    problem = "more than {need} faults"
+    hint = "probably another message or version; the error's rest has the bytes from here on"
+
+
+class BadFrame(DecodeError):
+    """A frame's size field that cannot be right."""
+
+    problem = "a frame of {found} bytes; sizes from {need} to {have} are read"
+    hint = "the input may not be frames, or begin in the middle of one"
+
+
+class UnknownApi(DecodeError):
+    """An api key that no message of the catalog has."""
+
+    problem = "api key {found} is not known"
+    hint = "the key may belong to a profile or to a vendor's specs"
+
+
+class UnknownVersion(DecodeError):
+    """A version that the message does not have."""
+
+    problem = "{found[0]} has no version {found[1]}; versions: {found[2]}"
+    hint = "a newer broker or client; or these bytes are not a Kafka frame"
+
+
+class UnexpectedResponse(DecodeError):
+    """A response that answers no request seen before it, or not the next one in line."""
+
+    problem = "correlation id {found} answers none of the requests in flight (next is {need})"
+    hint = "name what it answers: --as Metadata:12"
+
+
+class Tolerated(DecodeError):
+    """Something that Kafka reads although no right writer writes it.
+
+    Strict decoding raises it; salvage keeps a value and notes the fault, with the bytes in `raw`.
+    """
+
+
+class TrailingBytes(Tolerated):
+    """Bytes left over behind the message."""
+
+    problem = "{have} bytes left over after the message"
+    hint = "perhaps a newer version with more fields"
+
+
+class NegativeLength(Tolerated):
+    """A negative length other than -1, read as null (a negative tag count: as no tags)."""
+
+    problem = "length {found}; null is written as -1"
+
+
+class OverlongVarint(Tolerated):
+    """A varint in more bytes than its value needs, or with bits that do not fit."""
+
+    problem = "a varint in {have} bytes where {need} would do"
+
+
+class BadText(Tolerated):
+    """Text that is not UTF-8; its value has U+FFFD for each bad part."""
+
+    problem = "the text is not UTF-8"
+
+
+class BadBoolean(Tolerated):
+    """A boolean other than 0 and 1, read as true."""
+
+    problem = "boolean byte {found}; 0 and 1 are written"
+
+
+class BadMarker(Tolerated):
+    """A nullable struct's first byte or varint that is none of those written (KIP-893)."""
+
+    problem = "marker {found} in front of a nullable struct"
+
+
+class TagOrder(Tolerated):
+    """A known tag behind a higher one."""
+
+    problem = "tag {found} comes after tag {need}"
+
+
+class TagTwice(Tolerated):
+    """A known tag given twice; the last one counts, `raw` has the first."""
+
+    problem = "tag {found} is given twice"
+
+
+class TagSize(Tolerated):
+    """A known tag whose size field is wrong; Kafka does not look at it."""
+
+    problem = "the tag's size field says {found} bytes, its value takes {have}"
+
+
+class DefaultTag(Tolerated):
+    """A known tag that holds its default. The protocol allows it; it is left out when encoding again."""
+
+    problem = "tag {found} holds its default value"

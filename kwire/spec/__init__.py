@@ -1,0 +1,10 @@
+"""Kafka's JSON message specs, typed and validated: a spec that exists is valid.
+
+Knows JSON and Kafka's rules for specs; knows nothing of bytes, and nothing of Python classes.
+Source: the message format of Apache Kafka's generator (`generator/` and `common/message/README.md`).
+"""
+
+from .model import FieldSpec, MessageSpec, StructSpec
+from .reading import read_spec
+
+__all__ = ["FieldSpec", "MessageSpec", "StructSpec", "read_spec"]

@@ -1,0 +1,100 @@
+"""The default of a field: what the type has by itself, or what the spec says, in any way a spec may say it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from ..jsonc import Value
+from ..versions import Versions
+
+RANGES = {
+    "int8": (-(2**7), 2**7 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "uint16": (0, 2**16 - 1),
+    "int32": (-(2**31), 2**31 - 1),
+    "uint32": (0, 2**32 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+}
+_ZERO: dict[str, Any] = {
+    **dict.fromkeys(RANGES, 0),
+    "bool": False,
+    "float64": 0.0,
+    "string": "",
+    "bytes": b"",
+    "records": None,
+    "uuid": bytes(16),
+}
+NULLABLE = frozenset({"string", "bytes", "records"})
+
+
+def default_for(type_name: str, given: Value | None, versions: Versions, nullable: Versions) -> Any:
+    """Return the default as a Python value; `...` stands for a fresh struct.
+
+    Raises SpecError at the place of `given` when it does not suit the type.
+    """
+    is_array = type_name.startswith("[]")
+    zero = () if is_array else _ZERO.get(type_name, ...)
+    if given is None or given.value == "":
+        return zero
+    if given.value is None or (given.value == "null" and (is_array or type_name not in RANGES)):
+        return _null(given, versions, nullable)
+    if is_array or zero is ... or type_name in ("bytes", "records"):
+        raise given.error(f"a default of {type_name} can only be null or left out", 'write "null", or drop the default')
+    return _SCALARS[type_name](given, type_name)
+
+
+def _null(given: Value, versions: Versions, nullable: Versions) -> None:
+    if not nullable.covers(versions):
+        raise given.error(
+            f"null cannot be the default: the field is there in {versions} and nullable in {nullable}",
+            f'write "nullableVersions": "{versions}"',
+        )
+
+
+def _integer(given: Value, type_name: str) -> int:
+    low, high = RANGES[type_name]
+    try:
+        number = given.value if isinstance(given.value, int) else int(given.text(), 0)
+    except ValueError:
+        raise given.error(f"{given.value!r} is not an integer", 'write it as "-1", -1 or "0x7f"') from None
+    if isinstance(number, bool) or not low <= number <= high:
+        raise given.error(f"{given.value!r} is not an {type_name}", f"write a number from {low} to {high}")
+    return number
+
+
+def _boolean(given: Value, type_name: str) -> bool:
+    return given.boolean()
+
+
+def _float(given: Value, type_name: str) -> float:
+    if isinstance(given.value, int | float) and not isinstance(given.value, bool):
+        return float(given.value)
+    try:
+        return float(given.text())
+    except ValueError:
+        raise given.error(f"{given.value!r} is not a number", 'write it as "0.5" or 0.5') from None
+
+
+def _string(given: Value, type_name: str) -> str:
+    return given.text()
+
+
+def _uuid(given: Value, type_name: str) -> bytes:
+    try:
+        raw = base64.b64decode(given.text() + "==", altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raw = b""
+    if len(raw) != 16:
+        raise given.error(f"{given.value!r} is not a uuid", "write 22 characters of base64url")
+    return raw
+
+
+_SCALARS: dict[str, Any] = {
+    **dict.fromkeys(RANGES, _integer),
+    "bool": _boolean,
+    "float64": _float,
+    "string": _string,
+    "uuid": _uuid,
+}

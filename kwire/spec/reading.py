@@ -1,0 +1,219 @@
+"""Reads a JSON document into a `MessageSpec`, key by key. What the keys mean together is in `rules`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .. import jsonc
+from ..errors import SpecError, suggestion
+from ..jsonc import Value
+from ..versions import Versions
+from . import rules
+from .defaults import RANGES, default_for
+from .model import NONE, FieldSpec, MessageSpec, StructSpec
+
+_MESSAGE_KEYS = frozenset(
+    "apiKey type listeners name validVersions deprecatedVersions flexibleVersions fields commonStructs"
+    " latestVersionUnstable".split()
+)
+_STRUCT_KEYS = frozenset("name versions deprecatedVersions fields".split())
+_FIELD_KEYS = frozenset(
+    "name type versions nullableVersions taggedVersions tag flexibleVersions default ignorable mapKey"
+    " zeroCopy entityType about fields".split()
+)
+MESSAGE_TYPES = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
+LISTENERS = ("zkBroker", "broker", "controller")
+ENTITY_TYPES = {
+    "unknown": "",
+    "transactionalId": "string",
+    "producerId": "int64",
+    "groupId": "string",
+    "topicName": "string",
+    "brokerId": "int32",
+}
+SCALARS = (*RANGES, "bool", "float64", "string", "bytes", "records", "uuid")
+_FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,126}")
+_STRUCT_NAME = re.compile(r"[A-Z][A-Za-z0-9]{0,126}")
+
+
+def read_spec(text: str, file: str = "spec", profile: str = "") -> MessageSpec:
+    """Read one message spec.
+
+    Args:
+        text: the JSON, with comments if it has any.
+        file: its name, for errors.
+        profile: the name of the set of drafts it belongs to; empty for what Kafka released.
+
+    Raises:
+        SpecError: with file, line, JSON path and what to write instead; `others` has the file's further errors.
+
+    >>> read_spec('{"type": "data", "name": "Point", "validVersions": "0", "flexibleVersions": "none",'
+    ...           ' "fields": [{"name": "X", "type": "int32", "versions": "0+"}]}').struct.fields[0].attribute
+    'x'
+    """
+    reader = _Reader(jsonc.parse(text, file), profile)
+    spec = reader.message()
+    if reader.errors:
+        reader.errors[0].others = tuple(reader.errors[1:])
+        raise reader.errors[0]
+    return spec
+
+
+class _Reader:
+    """One document. Errors of single fields are collected, so that a check can show them all."""
+
+    def __init__(self, document: Value, profile: str) -> None:
+        self.document, self.profile = document, profile
+        self.errors: list[SpecError] = []
+        self.common: dict[str, dict[str, Value]] = {}
+        self.structs: dict[str, StructSpec] = {}
+        self.growing: list[str] = []
+
+    def message(self) -> MessageSpec:
+        members = self.document.members(_MESSAGE_KEYS)
+        name = _name(_need(members, "name", self.document), _STRUCT_NAME)
+        type_name = _choice(_need(members, "type", self.document), MESSAGE_TYPES)
+        valid = _versions(members, "validVersions", None, self.document)
+        flexible = _versions(members, "flexibleVersions", None if valid else NONE, self.document)
+        if flexible and not flexible.is_open:
+            raise members["flexibleVersions"].error(f"{flexible} has an end", f'write "{flexible.first}+"')
+        self.read_common(members.get("commonStructs"))
+        self.structs[name] = StructSpec(name, valid, ())
+        fields = self.fields(_need(members, "fields", self.document), name)
+        spec = MessageSpec(
+            name=name,
+            type=type_name,
+            api_key=members["apiKey"].integer() if "apiKey" in members else None,
+            versions=valid,
+            flexible_versions=flexible,
+            struct=StructSpec(name, valid, fields),
+            listeners=tuple(_choice(item, LISTENERS) for item in _items(members, "listeners")),
+            latest_version_unstable=_flag(members, "latestVersionUnstable"),
+            deprecated_versions=_versions(members, "deprecatedVersions", NONE, self.document),
+            file=self.document.file,
+            profile=self.profile,
+        )
+        rules.check_message(spec, self.document, members)
+        return spec
+
+    def read_common(self, given: Value | None) -> None:
+        for item in given.items() if given is not None else ():
+            members = item.members(_STRUCT_KEYS)
+            name = _name(_need(members, "name", item), _STRUCT_NAME)
+            if name in self.common:
+                raise item.error(f"the struct {name} is there twice", "rename one of them")
+            self.common[name] = members
+
+    def fields(self, given: Value, owner: str) -> tuple[FieldSpec, ...]:
+        fields = []
+        for item in given.items():
+            try:
+                fields.append(self.field(item, owner))
+            except SpecError as error:
+                self.errors.append(error)
+        if not self.errors:
+            rules.check_struct(owner, list(zip(fields, given.items(), strict=True)))
+        return tuple(fields)
+
+    def field(self, item: Value, owner: str) -> FieldSpec:
+        members = item.members(_FIELD_KEYS)
+        name = _name(_need(members, "name", item), _FIELD_NAME)
+        type_name = _need(members, "type", item).text()
+        tagged = _versions(members, "taggedVersions", NONE, item)
+        versions = _versions(members, "versions", tagged or None, item)
+        nullable = _versions(members, "nullableVersions", NONE, item)
+        spec = FieldSpec(
+            owner=owner,
+            name=name,
+            type=type_name,
+            versions=versions,
+            nullable_versions=nullable,
+            tagged_versions=tagged,
+            tag=members["tag"].integer() if "tag" in members else None,
+            flexible_versions=_versions(members, "flexibleVersions", NONE, item)
+            if "flexibleVersions" in members
+            else None,
+            struct=self.struct_of(members, versions),
+            default=default_for(type_name, members.get("default"), versions, nullable),
+            ignorable=_flag(members, "ignorable"),
+            map_key=_flag(members, "mapKey"),
+            zero_copy=_flag(members, "zeroCopy"),
+            entity_type=_choice(members["entityType"], ENTITY_TYPES) if "entityType" in members else "unknown",
+            about=members["about"].text() if "about" in members else "",
+        )
+        rules.check_field(spec, item, members)
+        return spec
+
+    def struct_of(self, members: dict[str, Value], versions: Versions) -> StructSpec | None:
+        """Return the struct that a field's type names: written inside the field, or a common one."""
+        place = members["type"]
+        name = place.text().removeprefix("[]")
+        if name in SCALARS:
+            return None
+        if not _STRUCT_NAME.fullmatch(name):
+            hint = suggestion(name, SCALARS) or f"write a struct's name or one of {', '.join(SCALARS)}"
+            raise place.error(f"there is no type {place.text()!r}", hint)
+        if "fields" not in members:
+            return self.common_struct(name, place)
+        if name in self.structs or name in self.common:
+            raise place.error(f"the struct {name} is there twice", "rename it, or move it to commonStructs")
+        return self.grow(name, versions, members["fields"])
+
+    def common_struct(self, name: str, place: Value) -> StructSpec:
+        if name in self.growing:
+            chain = " -> ".join([*self.growing, name])
+            raise place.error(f"the struct holds itself: {chain}", "a struct cannot be part of itself")
+        if name not in self.structs or name not in self.common:
+            if name not in self.common:
+                hint = suggestion(name, self.common) or "give the field its fields, or write it in commonStructs"
+                raise place.error(f"there is no struct {name}", hint)
+            members = self.common[name]
+            versions = _versions(members, "versions", None, place)
+            return self.grow(name, versions, _need(members, "fields", place))
+        return self.structs[name]
+
+    def grow(self, name: str, versions: Versions, given: Value) -> StructSpec:
+        self.growing.append(name)
+        self.structs[name] = StructSpec(name, versions, self.fields(given, name))
+        self.growing.pop()
+        return self.structs[name]
+
+
+def _need(members: dict[str, Value], key: str, owner: Value) -> Value:
+    if key not in members:
+        raise owner.error(f"the key {key!r} is missing", f'write "{key}": ...')
+    return members[key]
+
+
+def _name(given: Value, pattern: re.Pattern[str]) -> str:
+    name = given.text()
+    if not pattern.fullmatch(name):
+        begin = "a capital letter" if pattern is _STRUCT_NAME else "a letter"
+        raise given.error(f"{name!r} is not a name", f"write {begin}, then letters and digits")
+    return name
+
+
+def _choice(given: Value, known: Any) -> str:
+    word = given.text()
+    if word not in known:
+        raise given.error(f"{word!r} is not known here", suggestion(word, known) or f"write one of {', '.join(known)}")
+    return word
+
+
+def _versions(members: dict[str, Value], key: str, default: Versions | None, owner: Value) -> Versions:
+    if key not in members and default is not None:
+        return default
+    given = _need(members, key, owner)
+    try:
+        return Versions.parse(given.text())
+    except ValueError as error:
+        raise given.error(str(error), 'write "0-8", "4+", "3" or "none"') from None
+
+
+def _flag(members: dict[str, Value], key: str) -> bool:
+    return key in members and members[key].boolean()
+
+
+def _items(members: dict[str, Value], key: str) -> list[Value]:
+    return members[key].items() if key in members else []
