@@ -1,0 +1,51 @@
+"""Kafka's wire types as construct classes: bytes to values and back, side by side.
+
+Knows bytes, knows no JSON and no versions: whether something is compact, nullable or tagged was
+decided when the tree was grown (`kwire.schema`). Source: "Protocol Primitive Types" and KIP-482.
+"""
+
+from .lengths import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH
+from .numbers import BOOLEAN, FLOAT64, INT8, INT16, INT32, INT64, UINT16, UINT32, UUID, Boolean, Float64, Integer, Uuid
+from .streams import Node, Reader, Writer
+from .structs import Absent, Array, Field, NullableStruct, Struct
+from .tags import TaggedFields, join_tags, split_tags
+from .text import Bytes, Records, String
+from .varints import UNSIGNED_VARINT, VARINT, VARLONG, UnsignedVarint, Varint
+
+__all__ = [
+    "BOOLEAN",
+    "COMPACT_LENGTH",
+    "FLOAT64",
+    "INT8",
+    "INT16",
+    "INT16_LENGTH",
+    "INT32",
+    "INT32_LENGTH",
+    "INT64",
+    "UINT16",
+    "UINT32",
+    "UNSIGNED_VARINT",
+    "UUID",
+    "VARINT",
+    "VARLONG",
+    "Absent",
+    "Array",
+    "Boolean",
+    "Bytes",
+    "Field",
+    "Float64",
+    "Integer",
+    "Node",
+    "NullableStruct",
+    "Reader",
+    "Records",
+    "String",
+    "Struct",
+    "TaggedFields",
+    "UnsignedVarint",
+    "Uuid",
+    "Varint",
+    "Writer",
+    "join_tags",
+    "split_tags",
+]

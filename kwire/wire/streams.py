@@ -1,0 +1,145 @@
+"""`Reader` and `Writer`: where the walk stands, in bytes and in the message; and `Node`, the base of the tree.
+
+The path is kept here, so that an error knows its field without any node passing text along.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from construct import Construct
+
+from ..errors import DecodeError, EncodeError, WrongType
+from ..faults import Tolerated, TooManyFaults, TrailingBytes, Truncated
+
+MOST_FAULTS = 10_000
+
+
+class Reader:
+    """A position in bytes, and in the message they are read as. Acts as construct's stream.
+
+    Args:
+        data: all the bytes.
+        start: where to begin.
+        salvage: note what Kafka tolerates in `faults` instead of raising it.
+    """
+
+    __slots__ = ("data", "end", "faults", "message", "path", "pos", "salvage", "version")
+
+    def __init__(self, data: bytes, start: int = 0, *, salvage: bool = False) -> None:
+        self.data, self.pos, self.end = data, start, len(data)
+        self.salvage = salvage
+        self.faults: list[DecodeError] = []
+        self.path: list[str | int] = []
+        self.message: str | None = None
+        self.version: int | None = None
+
+    def take(self, count: int) -> bytes:
+        """Return the next `count` bytes, and stand behind them; Truncated if there are fewer."""
+        start, stop = self.pos, self.pos + count
+        if stop > self.end:
+            self.refuse(Truncated, start, need=count, have=self.end - start)
+        self.pos = stop
+        return self.data[start:stop]
+
+    def child(self, segment: str | int, node: Construct) -> Any:
+        """Read one part of the message, under its name or index."""
+        self.path.append(segment)
+        value = node._parse(self, None, "")
+        self.path.pop()
+        return value
+
+    def prefix(self, node: Construct) -> Any:
+        """Read a count, marker or tag in front of the parts that follow."""
+        return node._parse(self, None, "")
+
+    def mark(self, start: int, type_name: str, value: Any) -> None:
+        """Say what the bytes from `start` to here were; of use to who traces."""
+
+    def refuse(self, kind: type[DecodeError], offset: int, **facts: Any) -> NoReturn:
+        """Raise an error with all that is known here."""
+        error = self._error(kind, offset, facts)
+        error.rest = self.data[offset : self.end]
+        error.faults = tuple(self.faults)
+        raise error
+
+    def fault(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
+        """Raise a fault that Kafka tolerates, or note it in salvage."""
+        if not self.salvage:
+            self.refuse(kind, offset, **facts)
+        self.note(kind, offset, **facts)
+
+    def note(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
+        """Note a fault, in strict too."""
+        if len(self.faults) >= MOST_FAULTS:
+            self.refuse(TooManyFaults, offset, need=MOST_FAULTS)
+        self.faults.append(self._error(kind, offset, facts))
+
+    def finish(self) -> bytes:
+        """Demand that nothing is left over; in salvage, return what is."""
+        left = self.data[self.pos : self.end]
+        if left:
+            self.fault(TrailingBytes, self.pos, have=len(left), raw=left)
+        return left
+
+    def read(self, count: int = -1) -> bytes:
+        """Read as a plain stream does; for construct's own classes."""
+        stop = self.end if count < 0 else min(self.end, self.pos + count)
+        start, self.pos = self.pos, stop
+        return self.data[start:stop]
+
+    def tell(self) -> int:
+        """Return the position; for construct's own classes."""
+        return self.pos
+
+    def _error(self, kind: type[DecodeError], offset: int, facts: dict[str, Any]) -> DecodeError:
+        return kind(offset=offset, segments=self.path, message=self.message, version=self.version, **facts)
+
+
+class Writer:
+    """Bytes being made, and the place in the message they are made from. Acts as construct's stream."""
+
+    __slots__ = ("message", "out", "path", "version")
+
+    def __init__(self, message: str | None = None, version: int | None = None) -> None:
+        self.out = bytearray()
+        self.path: list[str | int] = []
+        self.message, self.version = message, version
+
+    def child(self, segment: str | int, node: Construct, value: Any) -> None:
+        """Write one part of the message, under its name or index."""
+        self.path.append(segment)
+        node._build(value, self, None, "")
+        self.path.pop()
+
+    def refuse(self, kind: type[EncodeError], **facts: Any) -> NoReturn:
+        """Raise an error with all that is known here."""
+        raise kind(segments=self.path, message=self.message, version=self.version, **facts)
+
+    def write(self, data: bytes) -> int:
+        """Write as a plain stream does; for construct's own classes."""
+        self.out += data
+        return len(data)
+
+
+class Node(Construct):  # type: ignore[misc]
+    """A wire type. `type_name` is what traces call it; `least` is the fewest bytes that a value takes."""
+
+    type_name = "?"
+    least = 0
+
+    def parse_stream(self, stream: Any, **contextkw: Any) -> Any:
+        """Parse from any stream, as construct's users do: `node.parse(data)`."""
+        return self._parse(stream if isinstance(stream, Reader) else Reader(stream.read()), None, "")
+
+    def build_stream(self, obj: Any, stream: Any, **contextkw: Any) -> Any:
+        """Build into any stream, as construct's users do: `node.build(value)`."""
+        writer = Writer()
+        self._build(obj, writer, None, "")
+        stream.write(bytes(writer.out))
+        return obj
+
+    def wrong_type(self, stream: Writer, value: Any) -> NoReturn:
+        """Refuse a value that this type cannot write."""
+        found = f"{type(value).__name__} {value!r}"
+        stream.refuse(WrongType, need=self.type_name, found=found if len(found) < 80 else found[:77] + "...")

@@ -1,0 +1,174 @@
+"""Containers: arrays, structs with their fields, nullable structs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from construct import Subconstruct
+
+from ..errors import BadUnknownTags, DecodeError, NotInVersion, WrongType
+from ..faults import BadMarker
+from .lengths import COMPACT_LENGTH, INT32_LENGTH, int32, read_length, write_length
+from .numbers import INT8
+from .streams import Node, Reader, Writer
+from .tags import TaggedFields, is_default
+from .varints import UNSIGNED_VARINT
+
+
+class Array(Node):
+    """A count (int32, or compact), then the elements. Decodes to a tuple; any sequence is encoded."""
+
+    def __init__(self, element: Node, length: Node = INT32_LENGTH, *, nullable: bool = False) -> None:
+        super().__init__()
+        self.element, self.length, self.nullable = element, length, nullable
+        self.least = length.least
+        compact = "compact " if length is COMPACT_LENGTH else ""
+        self.type_name = f"{compact}{'nullable ' if nullable else ''}array"
+        self.count = _Count(self)
+
+    def _parse(self, stream: Reader, context: Any, path: str) -> tuple[Any, ...] | None:
+        count = stream.prefix(self.count)
+        if count is None:
+            return None
+        items: list[Any] = []
+        try:
+            for index in range(count):
+                items.append(stream.child(index, self.element))
+        except DecodeError as error:
+            error.partial = items if error.partial is None else [*items, error.partial]
+            raise
+        return tuple(items)
+
+    def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
+        if obj is None:
+            write_length(stream, self.length, None, nullable=self.nullable)
+            return
+        if isinstance(obj, str | bytes | bytearray) or not isinstance(obj, Sequence):
+            self.wrong_type(stream, obj)
+        write_length(stream, self.length, len(obj), nullable=self.nullable)
+        for index, item in enumerate(obj):
+            stream.child(index, self.element, item)
+
+
+class _Count(Node):
+    """The count in front of an array's elements."""
+
+    def __init__(self, array: Array) -> None:
+        super().__init__()
+        self.array = array
+        self.type_name = array.type_name
+
+    def _parse(self, stream: Reader, context: Any, path: str) -> int | None:
+        array = self.array
+        return read_length(stream, array.length, nullable=array.nullable, least=array.element.least)
+
+
+class Field(Subconstruct):  # type: ignore[misc]
+    """A named part of a struct.
+
+    `name` is the attribute, `json_name` the name in Kafka's JSON, `default` the value that is not written
+    when the field is tagged, `docs` the spec's `about`, `subcon` the wire type.
+    """
+
+    def __init__(self, name: str, subcon: Node, *, json_name: str, default: Any, about: str = "") -> None:
+        super().__init__(subcon)
+        self.name, self.docs = name, about
+        self.json_name, self.default = json_name, default
+
+
+class Absent(NamedTuple):
+    """A field that the struct has at other versions only."""
+
+    name: str
+    json_name: str
+    default: Any
+    ignorable: bool
+    first: int | None
+
+
+class Struct(Node):
+    """The fields one after the other; in flexible versions tagged fields behind them (KIP-482)."""
+
+    type_name = "struct"
+
+    def __init__(
+        self,
+        message_class: type[Any],
+        fields: Sequence[Field],
+        tagged: TaggedFields | None = None,
+        absent: Sequence[Absent] = (),
+    ) -> None:
+        super().__init__()
+        self.message_class, self.fields, self.tagged = message_class, tuple(fields), tagged
+        self.absent = tuple(absent)
+
+    @property
+    def least(self) -> int:  # type: ignore[override]
+        """The fewest bytes of one struct."""
+        least: int = sum(field.subcon.least for field in self.fields)
+        return least + (self.tagged is not None)
+
+    @property
+    def all_fields(self) -> tuple[Field, ...]:
+        """The fields in wire order, and behind them the tagged ones by tag."""
+        return self.fields + (tuple(self.tagged.fields.values()) if self.tagged else ())
+
+    def _parse(self, stream: Reader, context: Any, path: str) -> Any:
+        values: dict[str, Any] = {}
+        depth = len(stream.path)
+        try:
+            for field in self.fields:
+                values[field.name] = stream.child(field.name, field.subcon)
+            if self.tagged is not None:
+                self.tagged.read_into(values, stream)
+        except DecodeError as error:
+            if error.partial is not None and len(error.segments) > depth:
+                values[str(error.segments[depth])] = error.partial
+            error.partial = values
+            raise
+        return self.message_class(**values)
+
+    def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
+        if type(obj) is not self.message_class:
+            need = f"a {self.message_class.__qualname__}"
+            stream.refuse(WrongType, need=need, found=f"{type(obj).__name__} {obj!r}"[:80])
+        for absent in self.absent:
+            if not absent.ignorable and not is_default(getattr(obj, absent.name), absent.default):
+                stream.path.append(absent.name)
+                found = repr(getattr(obj, absent.name))[:60]
+                stream.refuse(NotInVersion, found=found, first=absent.first)
+        for field in self.fields:
+            stream.child(field.name, field.subcon, getattr(obj, field.name))
+        if self.tagged is not None:
+            self.tagged.write_from(obj, stream)
+        elif obj.unknown_tags:
+            stream.refuse(BadUnknownTags, found="this version has no tagged fields")
+
+
+class NullableStruct(Node):
+    """A marker, then the struct if there is one: int8 -1 or 1; in a tagged field an unsigned varint 0 or 1.
+
+    Source: KIP-893. Kafka reads any negative int8 as null, and any other marker as present.
+    """
+
+    least = 1
+
+    def __init__(self, subcon: Struct, *, tagged: bool = False) -> None:
+        super().__init__()
+        self.subcon = subcon
+        self.marker: Node = UNSIGNED_VARINT if tagged else INT8
+        self.null = 0 if tagged else -1
+        self.type_name = "nullable struct"
+
+    def _parse(self, stream: Reader, context: Any, path: str) -> Any:
+        start = stream.pos
+        marker = int32(stream.prefix(self.marker))
+        if marker not in (self.null, 1):
+            stream.fault(BadMarker, start, found=marker, raw=stream.data[start : stream.pos])
+        return None if marker <= self.null else self.subcon._parse(stream, context, path)
+
+    def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
+        self.marker._build(self.null if obj is None else 1, stream, context, path)
+        if obj is not None:
+            self.subcon._build(obj, stream, context, path)
