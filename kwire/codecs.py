@@ -1,0 +1,169 @@
+"""One message at one version: `decode`, `encode`, `trace`, `to_json`, `from_json`.
+
+Knows which execution does what; knows no headers and no frames.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+from . import json
+from .catalog import Catalog, catalog_for
+from .errors import DecodeError
+from .schema import grow
+from .spec import MessageSpec
+from .tracing import Span, TracingReader
+from .wire import Reader, Struct, Writer
+
+
+class Salvaged(NamedTuple):
+    """What salvage got out of bytes: the message, what Kafka tolerates and no right writer writes, and the tail.
+
+    Each of `faults` is a `DecodeError` with `offset`, `path` and the bytes in `raw`. Strict decoding accepts
+    the same bytes when there are none, or only `DefaultTag`s.
+    """
+
+    message: Any
+    faults: tuple[DecodeError, ...]
+    rest: bytes
+
+
+class Codec:
+    """Encodes and decodes the body of one message at one version; made by `kwire.codec`.
+
+    Attributes:
+        name, version: of the message.
+        spec: the message over all its versions.
+        schema: the construct tree; every method walks it.
+        message_class: the class of decoded messages.
+    """
+
+    def __init__(self, spec: MessageSpec, version: int, schema: Struct) -> None:
+        self.name, self.version = spec.name, version
+        self.spec, self.schema = spec, schema
+        self.message_class = schema.message_class
+
+    def __repr__(self) -> str:
+        return f"<kwire codec {self.name} v{self.version}{f' of {self.spec.profile}' if self.spec.profile else ''}>"
+
+    def decode(self, data: bytes, *, salvage: bool = False) -> Any:
+        """Decode a body.
+
+        Args:
+            data: the bytes of the body alone, without frame and header.
+            salvage: read what Kafka tolerates too, and say what it was.
+
+        Returns:
+            The message; with `salvage` a `Salvaged`.
+
+        Raises:
+            DecodeError: with offset, path, the part decoded so far and the bytes from there on. Also in salvage,
+                for what Kafka itself refuses.
+
+        >>> import kwire
+        >>> kwire.codec("ControlledShutdownRequest", 1).decode(bytes.fromhex("00000003"))
+        ControlledShutdownRequest(broker_id=3, broker_epoch=-1, unknown_tags=None)
+        """
+        reader = Reader(bytes(data), salvage=salvage)
+        message = self.read(reader)
+        rest = reader.finish()
+        return Salvaged(message, tuple(reader.faults), rest) if salvage else message
+
+    def encode(self, message: Any) -> bytes:
+        """Encode a message to a body.
+
+        Raises:
+            EncodeError: a value that does not fit, or that this version would lose; with its path.
+
+        >>> import kwire
+        >>> codec = kwire.codec("ControlledShutdownRequest", 1)
+        >>> codec.encode(kwire.messages.ControlledShutdownRequest(broker_id=3)).hex()
+        '00000003'
+        """
+        writer = Writer(self.name, self.version)
+        self.schema._build(message, writer, None, "")
+        return bytes(writer.out)
+
+    def trace(self, data: bytes, *, salvage: bool = False) -> list[Span]:
+        """Decode a body and say which bytes are which field.
+
+        Returns:
+            Spans that cover the bytes without gap or overlap. With `salvage`, what cannot be understood
+            is a last span of type `not understood` or `left over`, and nothing is raised.
+
+        Raises:
+            DecodeError: as `decode` does.
+        """
+        reader = TracingReader(bytes(data), salvage=salvage)
+        try:
+            self.read(reader)
+            if reader.finish():
+                reader.leave_rest("left over", reader.pending.pop())
+        except DecodeError as error:
+            if not salvage:
+                raise
+            reader.leave_rest("not understood", error)
+        return reader.spans
+
+    def to_json(self, message: Any) -> dict[str, Any]:
+        """Turn a message into Kafka's JSON form, as plain values.
+
+        Raises:
+            EncodeError: a value that this version cannot carry.
+
+        >>> import kwire
+        >>> codec = kwire.codec("ControlledShutdownRequest", 1)
+        >>> codec.to_json(kwire.messages.ControlledShutdownRequest(broker_id=3))
+        {'brokerId': 3}
+        """
+        self.encode(message)
+        members: dict[str, Any] = json.to_json(self.schema, message)
+        return members
+
+    def from_json(self, obj: Any) -> Any:
+        """Turn Kafka's JSON form (plain values) into a message.
+
+        Former names of fields are accepted; an unknown one, or one of another version, is an error.
+
+        Raises:
+            EncodeError: with the path in JSON names.
+
+        >>> import kwire
+        >>> kwire.codec("ControlledShutdownRequest", 1).from_json({"brokerId": 3}).broker_id
+        3
+        """
+        return json.from_json(self.schema, obj, json.Place(self.name, self.version))
+
+    def read(self, reader: Reader) -> Any:
+        """Read one body from where a reader stands, and leave the reader behind it."""
+        reader.message, reader.version = self.name, self.version
+        return self.schema._parse(reader, None, "")
+
+
+def codec(name: str, version: int, *, profile: str | None = None, release: str | None = None) -> Codec:
+    """Return the codec of a message at a version.
+
+    Args:
+        name: the message, as in Kafka's specs: `MetadataResponse`, `RequestHeader`.
+        version: 0 or higher.
+        profile: `KIP-36`, `KIP-112` or `KIP-879` for the shapes that these KIPs proposed; messages that a profile
+            does not change are the released ones.
+        release: a Kafka release such as `3.9`; only versions that it speaks are given.
+
+    Raises:
+        UnknownMessage: there is no message, profile or release of that name.
+        UnsupportedVersion: the message has no such version.
+
+    >>> import kwire
+    >>> kwire.codec("UpdateMetadataRequest", 8)
+    <kwire codec UpdateMetadataRequest v8>
+    """
+    return codec_in(catalog_for(profile, release), name, version)
+
+
+@cache
+def codec_in(catalog: Catalog, name: str, version: int) -> Codec:
+    """Return the codec of a message of a catalog; errors as `codec`."""
+    spec = catalog.spec(name, version)
+    return Codec(spec, version, grow(spec, version))

@@ -1,0 +1,228 @@
+"""Messages to and from Kafka's JSON form, as its generated converters write it, made lossless.
+
+One walk over the tree in each direction. Beyond Kafka's: records are base64 where Kafka writes an empty
+string, and unknown tagged fields stand under `_unknownTags` as [{"tag": 99, "data": base64}].
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any, NoReturn
+
+from . import wire
+from .errors import EncodeError, MissingField, NullNotWritable, UnknownField, WrongType, suggestion
+from .names import FORMER_NAMES
+
+UNKNOWN_TAGS = "_unknownTags"
+_SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+@singledispatch
+def to_json(node: wire.Node, value: Any) -> Any:
+    """Turn a decoded value of a node into plain JSON values (dict, list, str, int, float, bool, None)."""
+    return value
+
+
+@to_json.register
+def _(node: wire.Float64, value: Any) -> Any:
+    if math.isfinite(value):
+        return value
+    return next(name for name, special in _SPECIAL_FLOATS.items() if repr(special) == repr(value))
+
+
+@to_json.register(wire.Bytes)
+def _(node: wire.Bytes, value: Any) -> Any:
+    return None if value is None else base64.b64encode(value).decode()
+
+
+@to_json.register
+def _(node: wire.Uuid, value: Any) -> Any:
+    return uuid_text(value)
+
+
+@to_json.register
+def _(node: wire.Array, value: Any) -> Any:
+    return None if value is None else [to_json(node.element, item) for item in value]
+
+
+@to_json.register
+def _(node: wire.NullableStruct, value: Any) -> Any:
+    return None if value is None else to_json(node.subcon, value)
+
+
+@to_json.register
+def _(node: wire.Struct, value: Any) -> Any:
+    members = {f.json_name: to_json(f.subcon, getattr(value, f.name)) for f in node.fields}
+    for field in node.tagged.fields.values() if node.tagged else ():
+        if getattr(value, field.name) != field.default:
+            members[field.json_name] = to_json(field.subcon, getattr(value, field.name))
+    if value.unknown_tags:
+        tags = wire.split_tags(value.unknown_tags)
+        members[UNKNOWN_TAGS] = [{"tag": tag, "data": base64.b64encode(data).decode()} for tag, data in tags]
+    return members
+
+
+class Place:
+    """Where in the JSON we are; makes the errors."""
+
+    def __init__(self, message: str, version: int) -> None:
+        self.message, self.version = message, version
+        self.path: list[str | int] = []
+
+    def refuse(self, kind: type[EncodeError], **facts: Any) -> NoReturn:
+        """Raise an error with the path in JSON names."""
+        raise kind(segments=self.path, message=self.message, version=self.version, **facts)
+
+    def wrong(self, need: str, value: Any) -> NoReturn:
+        """Raise the error for a value of the wrong kind."""
+        self.refuse(WrongType, need=need, found=f"{value!r}"[:80])
+
+    def child(self, segment: str | int, node: wire.Node, value: Any) -> Any:
+        """Read one part, under its name or index."""
+        self.path.append(segment)
+        result = from_json(node, value, self)
+        self.path.pop()
+        return result
+
+
+@singledispatch
+def from_json(node: wire.Node, value: Any, place: Place) -> Any:
+    """Turn a JSON value into the value of a node. Raises EncodeError with the path in JSON names."""
+    raise TypeError(f"no JSON form is written for {type(node).__name__}")
+
+
+@from_json.register
+def _(node: wire.Integer, value: Any, place: Place) -> Any:
+    if not isinstance(value, int) or isinstance(value, bool) or not node.low <= value <= node.high:
+        place.wrong(f"an integer from {node.low} to {node.high}", value)
+    return value
+
+
+@from_json.register
+def _(node: wire.Float64, value: Any, place: Place) -> Any:
+    if isinstance(value, str) and value in _SPECIAL_FLOATS:
+        return _SPECIAL_FLOATS[value]
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        place.wrong("a number", value)
+    return float(value)
+
+
+@from_json.register
+def _(node: wire.Boolean, value: Any, place: Place) -> Any:
+    if not isinstance(value, bool):
+        place.wrong("true or false", value)
+    return value
+
+
+@from_json.register
+def _(node: wire.Uuid, value: Any, place: Place) -> Any:
+    raw = _base64(value, place, altchars=b"-_") if isinstance(value, str) else b""
+    if len(raw) != 16:
+        place.wrong("a uuid of 22 characters in base64url", value)
+    return raw
+
+
+@from_json.register
+def _(node: wire.String, value: Any, place: Place) -> Any:
+    if value is None:
+        return _null(node, place)
+    if not isinstance(value, str):
+        place.wrong("a string", value)
+    return value
+
+
+@from_json.register(wire.Bytes)
+def _(node: wire.Bytes, value: Any, place: Place) -> Any:
+    if value is None:
+        return _null(node, place)
+    return _base64(value, place)
+
+
+@from_json.register
+def _(node: wire.Array, value: Any, place: Place) -> Any:
+    if value is None:
+        return _null(node, place)
+    if not isinstance(value, list | tuple):
+        place.wrong("an array", value)
+    return tuple(place.child(index, node.element, item) for index, item in enumerate(value))
+
+
+@from_json.register
+def _(node: wire.NullableStruct, value: Any, place: Place) -> Any:
+    return None if value is None else from_json(node.subcon, value, place)
+
+
+@from_json.register
+def _(node: wire.Struct, value: Any, place: Place) -> Any:
+    if not isinstance(value, dict):
+        place.wrong("an object", value)
+    members = _renamed(node, value)
+    _check_names(node, members, place)
+    values: dict[str, Any] = {}
+    tagged = node.tagged.fields.values() if node.tagged else ()
+    for field in node.all_fields:
+        if field.json_name in members:
+            values[field.name] = place.child(field.json_name, field.subcon, members[field.json_name])
+        elif field not in tagged:
+            place.path.append(field.json_name)
+            place.refuse(MissingField)
+    if UNKNOWN_TAGS in members:
+        values["unknown_tags"] = _unknown_tags(members[UNKNOWN_TAGS], place)
+    return node.message_class(**values)
+
+
+def _renamed(node: wire.Struct, members: dict[str, Any]) -> dict[str, Any]:
+    struct = node.message_class.__name__
+    known = {field.json_name for field in node.all_fields}
+    renamed = {}
+    for name, value in members.items():
+        now = FORMER_NAMES.get((struct, name))
+        renamed[now if now and name not in known and now not in members else name] = value
+    return renamed
+
+
+def _check_names(node: wire.Struct, members: dict[str, Any], place: Place) -> None:
+    known = {field.json_name for field in node.all_fields} | {UNKNOWN_TAGS}
+    for name in members:
+        if name not in known:
+            place.path.append(name)
+            elsewhere = [absent.first for absent in node.absent if absent.json_name == name]
+            hint = f"the first version that has it is {elsewhere[0]}" if elsewhere else suggestion(name, known)
+            place.refuse(UnknownField, hint=hint)
+
+
+def _unknown_tags(value: Any, place: Place) -> bytes | None:
+    place.path.append(UNKNOWN_TAGS)
+    if not isinstance(value, Sequence) or not all(isinstance(e, dict) and e.keys() == {"tag", "data"} for e in value):
+        place.wrong('an array of {"tag": number, "data": base64}', value)
+    for entry in value:
+        if not isinstance(entry["tag"], int) or isinstance(entry["tag"], bool) or entry["tag"] < 0:
+            place.wrong("a tag number", entry["tag"])
+    tags = wire.join_tags((entry["tag"], _base64(entry["data"], place)) for entry in value)
+    place.path.pop()
+    return tags
+
+
+def _null(node: Any, place: Place) -> None:
+    if not node.nullable:
+        place.refuse(NullNotWritable, found=None)
+
+
+def _base64(value: Any, place: Place, altchars: bytes | None = None) -> bytes:
+    try:
+        return base64.b64decode(value + "=" * (-len(value) % 4), altchars=altchars, validate=True)
+    except (TypeError, ValueError, binascii.Error):
+        place.wrong("base64", value)
+
+
+def uuid_text(value: bytes) -> str:
+    """Write a uuid as Kafka does: 22 characters of base64url.
+
+    >>> uuid_text(bytes(16))
+    'AAAAAAAAAAAAAAAAAAAAAA'
+    """
+    return base64.urlsafe_b64encode(value).decode().rstrip("=")

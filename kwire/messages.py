@@ -1,0 +1,98 @@
+"""Makes one `msgspec.Struct` class per message, good for all its versions.
+
+`kwire.messages.UpdateMetadataRequest` is made on first use; its inner structs are its attributes:
+`UpdateMetadataRequest.UpdateMetadataBroker`. A profile's stand in `getattr(kwire.messages, "KIP-112")`.
+The classes are plain values: frozen, compared by value, pickled by name; they know no versions.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+
+from .catalog import catalog_for, profiles
+from .errors import UnknownMessage
+from .spec import FieldSpec, MessageSpec, StructSpec
+
+_TYPES: dict[str, Any] = {
+    "bool": bool,
+    "float64": float,
+    "string": str,
+    "bytes": bytes,
+    "records": bytes,
+    "uuid": bytes,
+}
+
+
+@cache
+def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
+    """Make the class of a message.
+
+    Args:
+        spec: the message, over all versions.
+
+    Returns:
+        A frozen `msgspec.Struct`. Its attributes are the fields in the order of the spec, each with Kafka's
+        default, and `unknown_tags`: None, or the raw bytes of tagged fields that nobody here knows.
+    """
+    classes: dict[str, type[msgspec.Struct]] = {}
+    home = f"{spec.profile}." if spec.profile else ""
+    for struct in spec.structs():
+        inner = classes if struct is spec.struct else {}
+        cls = _class_for(struct, classes, dict(inner))
+        owner = "" if struct is spec.struct else f"{spec.name}."
+        cls.__qualname__ = f"{home}{owner}{struct.name}"
+        classes[struct.name] = cls
+    return classes[spec.name]
+
+
+def default_for(field: FieldSpec, classes: Any) -> Any:
+    """Return a field's default as its class has it; `classes` has the structs as attributes."""
+    if field.default is not ...:
+        return field.default
+    assert field.struct is not None
+    return getattr(classes, field.struct.name)()
+
+
+def _class_for(
+    struct: StructSpec, classes: dict[str, type[msgspec.Struct]], namespace: dict[str, Any]
+) -> type[msgspec.Struct]:
+    known = SimpleNamespace(**classes)
+    fields = [(f.attribute, _annotation(f, classes), default_for(f, known)) for f in struct.fields]
+    fields.append(("unknown_tags", bytes | None, None))
+    return msgspec.defstruct(struct.name, fields, frozen=True, gc=False, module=__name__, namespace=namespace)
+
+
+def _annotation(field: FieldSpec, classes: dict[str, type[msgspec.Struct]]) -> Any:
+    base: Any = classes[field.struct.name] if field.struct else _TYPES.get(field.element, int)
+    if field.is_array:
+        base = tuple[base, ...]
+    return base | None if field.nullable_versions or field.default is None else base
+
+
+def __getattr__(name: str) -> Any:
+    """Find a message class by name, or a profile's classes."""
+    try:
+        if name in profiles():
+            return _Profile(name)
+        return message_class(catalog_for().spec(name))
+    except UnknownMessage as error:
+        raise AttributeError(str(error)) from None
+
+
+class _Profile:
+    """The classes of one profile, as attributes."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return message_class(catalog_for(self._name).spec(name))
+        except UnknownMessage as error:
+            raise AttributeError(str(error)) from None
