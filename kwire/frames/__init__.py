@@ -1,0 +1,25 @@
+"""Frames and conversations: bytes of a connection become requests and responses, and back. Sans-IO.
+
+Knows sizes, headers and who answers whom; knows no files and no sockets.
+"""
+
+from .cutting import LIMIT, Frame, FrameReader, Source
+from .decoding import FrameDecoder, decode_frames
+from .encoding import encode_request, encode_response
+from .pairing import InFlightRequests
+from .results import Request, Response, Undecodable
+
+__all__ = [
+    "LIMIT",
+    "Frame",
+    "FrameDecoder",
+    "FrameReader",
+    "InFlightRequests",
+    "Request",
+    "Response",
+    "Source",
+    "Undecodable",
+    "decode_frames",
+    "encode_request",
+    "encode_response",
+]

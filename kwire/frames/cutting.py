@@ -1,0 +1,112 @@
+"""Cuts a stream of bytes into frames: an int32 size, then so many bytes. Knows nothing of what is in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..faults import BadFrame
+
+LIMIT = 100 * 1024 * 1024  # Kafka's socket.request.max.bytes
+LEAST = 4  # a correlation id; the smallest response
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a frame comes from; None for what the container does not know.
+
+    `frame` counts from 0, `offset` is in bytes from the start of the file, `time` in seconds since 1970,
+    `client` and `broker` are `ip:port`.
+    """
+
+    file: str | None = None
+    frame: int | None = None
+    offset: int | None = None
+    time: float | None = None
+    client: str | None = None
+    broker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The bytes of one frame, size field and all, as they lie in a dump.
+
+    `message` and `version` are there when the container or the user says what the frame holds; it then is
+    that message with its header, or with `bare` its body alone. `profile` names the drafts it belongs to.
+    """
+
+    data: bytes
+    source: Source = Source()
+    message: str | None = None
+    version: int | None = None
+    bare: bool = False
+    profile: str | None = None
+
+
+class FrameReader:
+    """Cuts frames out of bytes that come in any portions.
+
+    Args:
+        limit: the largest size that is believed, in bytes.
+
+    >>> reader = FrameReader()
+    >>> [frame.data.hex() for frame in reader.feed(bytes.fromhex("00000004 0000 0007 0000"))]
+    ['0000000400000007']
+    >>> reader.rest.hex(), [frame.source.offset for frame in reader.feed(bytes.fromhex("0004 00000008"))]
+    ('0000', [8])
+    """
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self.limit = limit
+        self._buffer = bytearray()
+        self._start = 0  # of the next frame, in the buffer
+        self._passed = 0  # bytes of frames given out, and of the buffer that is gone
+        self._count = 0
+
+    def feed(self, data: bytes) -> FrameReader:
+        """Take more bytes. Iterate over the reader to get the frames that are whole by now."""
+        del self._buffer[: self._start]
+        self._passed += self._start
+        self._start = 0
+        self._buffer += data
+        return self
+
+    def __iter__(self) -> FrameReader:
+        return self
+
+    def __next__(self) -> Frame:
+        """Return the next frame.
+
+        Raises:
+            StopIteration: more bytes are needed.
+            BadFrame: the size is negative, less than a correlation id or above the limit; the bytes stay in `rest`.
+        """
+        start = self._start
+        if len(self._buffer) - start < 4:
+            raise StopIteration
+        size = int.from_bytes(self._buffer[start : start + 4], "big", signed=True)
+        if not LEAST <= size <= self.limit:
+            error = BadFrame(offset=self._passed + start, found=size, need=LEAST, have=self.limit)
+            error.rest = self.rest
+            raise error
+        stop = start + 4 + size
+        if stop > len(self._buffer):
+            raise StopIteration
+        frame = Frame(bytes(self._buffer[start:stop]), Source(frame=self._count, offset=self._passed + start))
+        self._start = stop
+        self._count += 1
+        return frame
+
+    @property
+    def rest(self) -> bytes:
+        """The bytes that are in no frame yet."""
+        return bytes(self._buffer[self._start :])
+
+    @property
+    def offset(self) -> int:
+        """Where `rest` begins, in bytes from the start of the stream."""
+        return self._passed + self._start
+
+    @property
+    def count(self) -> int:
+        """How many frames were given out."""
+        return self._count

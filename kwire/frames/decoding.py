@@ -1,0 +1,268 @@
+"""Frames to requests and responses, by their content: header, known api, and whom they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from ..catalog import Catalog, catalog_for
+from ..codecs import Codec, codec_in
+from ..errors import DecodeError
+from ..faults import BadFrame, Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
+from ..headers import header_version_for
+from ..tracing import TracingReader
+from ..wire import INT32, Reader
+from .cutting import LEAST, LIMIT, Frame
+from .pairing import InFlightRequests, expects_response
+from .results import Request, Response, Undecodable
+
+Result = Request | Response | Undecodable
+UNSUPPORTED_VERSION = 35
+
+
+class FrameDecoder:
+    """Decodes the frames of any number of connections, each frame in the order of its connection.
+
+    Args:
+        catalog: the specs to use; those of Kafka's releases unless told.
+        salvage: keep what Kafka tolerates as faults; else it makes a frame undecodable.
+        trace: fill the `spans` of the results.
+        answers: what a response is that answers no request seen before it.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog | None = None,
+        *,
+        salvage: bool = True,
+        trace: bool = False,
+        answers: Codec | None = None,
+    ) -> None:
+        self.catalog = catalog or catalog_for()
+        self.salvage, self.trace, self.answers = salvage, trace, answers
+        self._in_flight: dict[tuple[str | None, str | None], InFlightRequests] = {}
+
+    def decode(self, frame: Frame) -> Result:
+        """Decode one frame. Never raises for what the bytes are; see `Undecodable`."""
+        connection = frame.source.client, frame.source.broker
+        waiting = self._in_flight.setdefault(connection, InFlightRequests())
+        return _Attempt(self, frame, waiting).decode()
+
+
+class _Attempt:
+    """One frame being decoded."""
+
+    def __init__(self, decoder: FrameDecoder, frame: Frame, waiting: InFlightRequests) -> None:
+        self.decoder, self.frame, self.waiting = decoder, frame, waiting
+        self.catalog = catalog_for(frame.profile) if frame.profile else decoder.catalog
+
+    def decode(self) -> Result:
+        frame = self.frame
+        if frame.bare:
+            return self.body()
+        bad = _bad_size(frame.data)
+        if bad is not None:
+            return self.undecodable(bad)
+        if frame.message is not None and frame.version is not None:
+            codec = codec_in(self.catalog, frame.message, frame.version)
+            return self.request(codec) if codec.spec.type == "request" else self.response(codec)
+        return self.by_content()
+
+    def by_content(self) -> Result:
+        """Tell requests from responses: the answer awaited next, or said to be; a request; an answer awaited later."""
+        wanted = self.waiting.find(_int32(self.frame.data, 4))
+        is_next = wanted is not None and self.waiting.next_is(wanted.correlation_id)
+        answered = self.answer(wanted) if is_next else None
+        if not isinstance(answered, Response) and self.decoder.answers is not None:
+            answered = self.response(self.decoder.answers)
+        if isinstance(answered, Response):
+            return answered
+        codec = self.codec_of_request()
+        asked = self.request(codec) if isinstance(codec, Codec) else None
+        if isinstance(asked, Request):
+            return asked
+        if wanted is not None and not is_next:
+            later = self.answer(wanted)
+            if isinstance(later, Response):
+                return later
+        return self.given_up(answered or asked or self.unknown(codec))
+
+    def given_up(self, result: Undecodable) -> Undecodable:
+        """Keep the requests in flight right, also behind a frame that does not decode."""
+        if result.codec is not None and result.codec.spec.type == "request":
+            self.expect(result.header, None)
+        elif result.codec is not None and self.waiting.next_is(_int32(self.frame.data, 4)):
+            self.waiting.complete(_int32(self.frame.data, 4))
+        return result
+
+    def unknown(self, codec: Codec | DecodeError) -> Undecodable:
+        """Say why a frame is neither a request nor an answer."""
+        assert isinstance(codec, DecodeError)
+        if isinstance(codec, UnknownApi):
+            try:
+                self.waiting.complete(_int32(self.frame.data, 4))
+            except UnexpectedResponse as error:
+                return self.undecodable(error if len(self.waiting) else codec)
+        return self.undecodable(codec)
+
+    def codec_of_request(self) -> Codec | DecodeError:
+        """Return the codec that a request header of this frame asks for, or why there is none."""
+        api_key, version = _int16(self.frame.data, 4), _int16(self.frame.data, 6)
+        spec = self.catalog.find(api_key, "request", version)
+        if spec is not None:
+            return codec_in(self.catalog, spec.name, version)
+        known = self.catalog.find(api_key, "request")
+        if known is None:
+            return UnknownApi(offset=4, found=api_key)
+        return UnknownVersion(offset=6, found=(known.name, version, str(known.versions)))
+
+    def answer(self, request: Any) -> Response | Undecodable:
+        """Decode as the answer to a request in flight; if that works, the request waits no longer."""
+        spec = self.catalog.find(request.request_api_key, "response", request.request_api_version)
+        if spec is None:
+            return self.undecodable(UnknownApi(offset=4, found=request.request_api_key), header=request)
+        codec = codec_in(self.catalog, spec.name, request.request_api_version)
+        result = self.response(codec, request)
+        if isinstance(result, Undecodable):
+            return result
+        dropped = self.waiting.skip_to(request.correlation_id)
+        self.waiting.complete(request.correlation_id)
+        return replace(result, unanswered=tuple(dropped))
+
+    def request(self, codec: Codec) -> Request | Undecodable:
+        reader, header = self.reader(), None
+        try:
+            header = self.header(reader, "RequestHeader", header_version_for(codec.spec, codec.version))
+            message = codec.read(reader)
+            rest = reader.finish()
+        except DecodeError as error:
+            return self.undecodable(error, reader, header, codec)
+        self.expect(header, message)
+        return Request(
+            frame=self.frame,
+            codec=codec,
+            message=message,
+            header=header,
+            correlation_id=header.correlation_id,
+            rest=rest,
+            **self.notes(reader),
+        )
+
+    def expect(self, header: Any, message: Any) -> None:
+        """Note that a request waits for an answer."""
+        if header is not None and expects_response(message):
+            self.waiting.add(header)
+
+    def response(self, codec: Codec, request: Any = None) -> Response | Undecodable:
+        reader, header = self.reader(), None
+        try:
+            header = self.header(reader, "ResponseHeader", header_version_for(codec.spec, codec.version))
+            codec = self.answered_in(codec, reader)
+            message = codec.read(reader)
+            rest = reader.finish()
+        except DecodeError as error:
+            return self.undecodable(error, reader, header, codec)
+        return Response(
+            frame=self.frame,
+            codec=codec,
+            message=message,
+            header=header,
+            correlation_id=_int32(self.frame.data, 4),
+            rest=rest,
+            request=request,
+            **self.notes(reader),
+        )
+
+    def answered_in(self, codec: Codec, reader: Reader) -> Codec:
+        """KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, error 35."""
+        refused = codec.name == "ApiVersionsResponse" and _int16(reader.data, reader.pos) == UNSUPPORTED_VERSION
+        return codec_in(self.catalog, codec.name, 0) if refused else codec
+
+    def body(self) -> Result:
+        """Decode a bare body."""
+        frame = self.frame
+        assert frame.message is not None and frame.version is not None
+        codec = codec_in(self.catalog, frame.message, frame.version)
+        reader = self.reader(0)
+        try:
+            message = codec.read(reader)
+            rest = reader.finish()
+        except DecodeError as error:
+            return self.undecodable(error, reader, None, codec)
+        kind = Request if codec.spec.type == "request" else Response
+        return kind(frame=frame, codec=codec, message=message, rest=rest, **self.notes(reader))
+
+    def reader(self, start: int = 4) -> Reader:
+        kind = TracingReader if self.decoder.trace else Reader
+        if start == 0:
+            return kind(self.frame.data, salvage=self.decoder.salvage)
+        reader = kind(self.frame.data, salvage=self.decoder.salvage)
+        reader.child("size", INT32)
+        return reader
+
+    def header(self, reader: Reader, name: str, version: int | None) -> Any:
+        if version is None:
+            return None
+        reader.path.append("header")
+        header = codec_in(self.catalog, name, version).read(reader)
+        reader.path.pop()
+        return header
+
+    def notes(self, reader: Reader) -> dict[str, Any]:
+        """Collect the faults and spans of a frame that was read."""
+        spans: tuple[Any, ...] = ()
+        if isinstance(reader, TracingReader):
+            if reader.pending:
+                reader.leave_rest("left over", reader.pending.pop())
+            spans = tuple(reader.spans)
+        return {"faults": tuple(reader.faults), "spans": spans}
+
+    def undecodable(
+        self, error: DecodeError, reader: Reader | None = None, header: Any = None, codec: Codec | None = None
+    ) -> Undecodable:
+        size = _int32(self.frame.data, 0) + 4
+        if not self.frame.bare and size > len(self.frame.data) and not isinstance(error, BadFrame):
+            error.hint = f"the size field says {size - 4} bytes, {len(self.frame.data) - 4} follow: it is cut short"
+        if self.decoder.trace and reader is None:
+            reader = TracingReader(self.frame.data, salvage=True)
+        spans: tuple[Any, ...] = ()
+        if isinstance(reader, TracingReader):
+            reader.leave_rest("not understood", error)
+            spans = tuple(reader.spans)
+        return Undecodable(frame=self.frame, error=error, header=header, codec=codec, spans=spans)
+
+
+def decode_frames(
+    frames: Iterable[Frame], catalog: Catalog | None = None, *, salvage: bool = True, trace: bool = False
+) -> Iterator[Result]:
+    """Decode frames one after the other.
+
+    Args:
+        frames: as `kwire.read_dump` gives them; requests and responses may be mixed.
+        catalog, salvage, trace: as for `FrameDecoder`.
+
+    Yields:
+        A `Request`, `Response` or `Undecodable` for each frame, in the same order.
+    """
+    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace)
+    for frame in frames:
+        yield decoder.decode(frame)
+
+
+def _bad_size(data: bytes) -> DecodeError | None:
+    """Say what is wrong with a frame's size, if nothing of it can be read for that."""
+    if len(data) < 8:
+        return Truncated(offset=0, need=8, have=len(data))
+    size = _int32(data, 0)
+    if not LEAST <= size <= LIMIT or size < len(data) - 4:
+        return BadFrame(offset=0, found=size, need=LEAST, have=LIMIT)
+    return None
+
+
+def _int16(data: bytes, offset: int) -> int:
+    return int.from_bytes(data[offset : offset + 2], "big", signed=True)
+
+
+def _int32(data: bytes, offset: int) -> int:
+    return int.from_bytes(data[offset : offset + 4], "big", signed=True)

@@ -1,0 +1,84 @@
+"""Which response answers which request.
+
+Answers come in the order of the requests, one connection at a time. The correlation id is checked, not
+looked up: the fetchers of Kafka 0.8 and 0.9 give every request of a connection the same one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from ..faults import UnexpectedResponse
+
+# Requests that are never answered: message -> (attribute, value).
+UNANSWERED: dict[str, tuple[str, Any]] = {
+    "ProduceRequest": ("acks", 0),  # the producer asked for no acknowledgement
+}
+
+
+def expects_response(message: Any) -> bool:
+    """Whether a request will be answered.
+
+    >>> from kwire import messages
+    >>> expects_response(messages.ProduceRequest(acks=0)), expects_response(messages.ProduceRequest(acks=1))
+    (False, True)
+    """
+    attribute, value = UNANSWERED.get(type(message).__name__, ("", None))
+    return not attribute or bool(getattr(message, attribute) != value)
+
+
+class InFlightRequests:
+    """The headers of the requests of one connection that wait for their answers, oldest first.
+
+    Args:
+        limit: how many are kept; the oldest are forgotten first.
+
+    >>> from kwire import messages
+    >>> waiting = InFlightRequests()
+    >>> waiting.add(messages.RequestHeader(request_api_key=3, request_api_version=9, correlation_id=7))
+    >>> waiting.complete(7).request_api_key
+    3
+    """
+
+    def __init__(self, limit: int = 65536) -> None:
+        self._headers: deque[Any] = deque(maxlen=limit)
+
+    def __len__(self) -> int:
+        return len(self._headers)
+
+    def add(self, header: Any) -> None:
+        """Note a request that was sent and will be answered."""
+        self._headers.append(header)
+
+    def next_is(self, correlation_id: int) -> bool:
+        """Whether the request next in line has this correlation id."""
+        return bool(self._headers) and self._headers[0].correlation_id == correlation_id
+
+    def find(self, correlation_id: int) -> Any:
+        """Return the oldest header in flight with this correlation id, or None; nothing changes."""
+        return next((header for header in self._headers if header.correlation_id == correlation_id), None)
+
+    def complete(self, correlation_id: int) -> Any:
+        """Return the header of the request that a response answers: the next in line.
+
+        Raises:
+            UnexpectedResponse: the next in line has another correlation id, or there is none; nothing changes.
+        """
+        if not self.next_is(correlation_id):
+            expected = self._headers[0].correlation_id if self._headers else None
+            raise UnexpectedResponse(offset=4, found=correlation_id, need=expected)
+        return self._headers.popleft()
+
+    def skip_to(self, correlation_id: int) -> list[Any]:
+        """Drop the requests in front of one that has this correlation id: being overtaken, they stay unanswered.
+
+        Returns:
+            The dropped headers. Raises UnexpectedResponse if none has the id; nothing changes then.
+        """
+        if self.find(correlation_id) is None:
+            self.complete(correlation_id)
+        dropped = []
+        while not self.next_is(correlation_id):
+            dropped.append(self._headers.popleft())
+        return dropped

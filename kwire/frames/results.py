@@ -1,0 +1,76 @@
+"""What a frame turns into: `Request`, `Response` or `Undecodable`. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..codecs import Codec
+from ..errors import DecodeError
+from ..tracing import Span
+from .cutting import Frame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decoded:
+    """What requests and responses share.
+
+    `header` is the message in front of the body (None for a bare body, or where there is none); `codec` the
+    codec of the body; `faults` what salvage tolerated, with offsets in the frame; `rest` the bytes behind the
+    body; `spans` is filled when the decoder traces.
+    """
+
+    frame: Frame
+    codec: Codec
+    message: Any
+    header: Any = None
+    correlation_id: int | None = None
+    faults: tuple[DecodeError, ...] = ()
+    rest: bytes = b""
+    spans: tuple[Span, ...] = ()
+
+    @property
+    def api_key(self) -> int | None:
+        """The api key; None for a bare message that is neither request nor response."""
+        return self.codec.spec.api_key
+
+    @property
+    def api_name(self) -> str:
+        """The name of the api: `Metadata`."""
+        return self.codec.spec.api_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request(_Decoded):
+    """A decoded request."""
+
+    @property
+    def api_version(self) -> int:
+        """The version of the body."""
+        return self.codec.version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response(_Decoded):
+    """A decoded response. `request` is the header of the request it answers, where that is known; `unanswered`
+    are headers of requests that it overtook, which says that they will have no answer."""
+
+    request: Any = None
+    unanswered: tuple[Any, ...] = ()
+
+    @property
+    def api_version(self) -> int:
+        """The version of the request; the body's own is `codec.version` (KIP-511: ApiVersions may answer in v0)."""
+        return self.codec.version if self.request is None else int(self.request.request_api_version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecodable:
+    """A frame that could not be decoded, whole or in part. `error` has offset, path and the part that could;
+    `header` and `codec` are there as far as they were found out."""
+
+    frame: Frame
+    error: DecodeError
+    header: Any = None
+    codec: Codec | None = None
+    spans: tuple[Span, ...] = ()
