@@ -4,6 +4,7 @@
     +-- SpecError              the author of a JSON spec
     +-- UnknownMessage         the caller: no message, profile or release of that name
     +-- UnsupportedVersion     the caller: the message has no such version
+    +-- DumpError              the input: a container or text that cannot be read
     +-- EncodeError            the caller: a value that cannot be written
     +-- DecodeError            the bytes; its kin stand in `kwire.faults`
 
@@ -89,6 +90,18 @@ class UnsupportedVersion(KwireError):
     def __str__(self) -> str:
         place = f" in {self.where}" if self.where else ""
         return f"{self.message} has no version {self.version}{place}; {self.hint}"
+
+
+class DumpError(KwireError):
+    """A dump that cannot be read as what it looks like: `file`, `line` (from 1, for text), `problem`, `hint`."""
+
+    def __init__(self, problem: str = "", *, file: str = "", line: int | None = None, hint: str = "") -> None:
+        super().__init__()
+        self.problem, self.file, self.line, self.hint = problem, file, line, hint
+
+    def __str__(self) -> str:
+        place = self.file + (f":{self.line}" if self.line else "")
+        return f"{place}: {self.problem}" + (f"; {self.hint}" if self.hint else "")
 
 
 class _PlacedError(KwireError):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any, NoReturn
 
@@ -61,15 +60,19 @@ def _(node: wire.Struct, value: Any) -> Any:
         if getattr(value, field.name) != field.default:
             members[field.json_name] = to_json(field.subcon, getattr(value, field.name))
     if value.unknown_tags:
-        tags = wire.split_tags(value.unknown_tags)
-        members[UNKNOWN_TAGS] = [{"tag": tag, "data": base64.b64encode(data).decode()} for tag, data in tags]
+        members[UNKNOWN_TAGS] = unknown_tags_json(value.unknown_tags)
     return members
+
+
+def unknown_tags_json(raw: bytes | None) -> list[dict[str, Any]]:
+    """Return a struct's unknown tags as [{"tag": number, "data": base64}]."""
+    return [{"tag": tag, "data": base64.b64encode(data).decode()} for tag, data in wire.split_tags(raw)]
 
 
 class Place:
     """Where in the JSON we are; makes the errors."""
 
-    def __init__(self, message: str, version: int) -> None:
+    def __init__(self, message: str | None = None, version: int | None = None) -> None:
         self.message, self.version = message, version
         self.path: list[str | int] = []
 
@@ -171,7 +174,7 @@ def _(node: wire.Struct, value: Any, place: Place) -> Any:
             place.path.append(field.json_name)
             place.refuse(MissingField)
     if UNKNOWN_TAGS in members:
-        values["unknown_tags"] = _unknown_tags(members[UNKNOWN_TAGS], place)
+        values["unknown_tags"] = unknown_tags(members[UNKNOWN_TAGS], place)
     return node.message_class(**values)
 
 
@@ -195,9 +198,11 @@ def _check_names(node: wire.Struct, members: dict[str, Any], place: Place) -> No
             place.refuse(UnknownField, hint=hint)
 
 
-def _unknown_tags(value: Any, place: Place) -> bytes | None:
+def unknown_tags(value: Any, place: Place | None = None) -> bytes | None:
+    """Turn [{"tag": number, "data": base64}] into a raw slice; None if it is empty. Raises EncodeError."""
+    place = place or Place()
     place.path.append(UNKNOWN_TAGS)
-    if not isinstance(value, Sequence) or not all(isinstance(e, dict) and e.keys() == {"tag", "data"} for e in value):
+    if not isinstance(value, list) or not all(isinstance(e, dict) and e.keys() == {"tag", "data"} for e in value):
         place.wrong('an array of {"tag": number, "data": base64}', value)
     for entry in value:
         if not isinstance(entry["tag"], int) or isinstance(entry["tag"], bool) or entry["tag"] < 0:

@@ -103,8 +103,15 @@ class _Attempt:
             try:
                 self.waiting.complete(_int32(self.frame.data, 4))
             except UnexpectedResponse as error:
-                return self.undecodable(error if len(self.waiting) else codec)
-        return self.undecodable(codec)
+                if len(self.waiting):
+                    return self.undecodable(error)
+        reader = self.reader()
+        try:
+            header = self.header(reader, "RequestHeader", 1)
+        except DecodeError:
+            header = None
+        codec.rest = reader.data[codec.offset :]
+        return self.undecodable(codec, reader, header)
 
     def codec_of_request(self) -> Codec | DecodeError:
         """Return the codec that a request header of this frame asks for, or why there is none."""
@@ -121,7 +128,7 @@ class _Attempt:
         """Decode as the answer to a request in flight; if that works, the request waits no longer."""
         spec = self.catalog.find(request.request_api_key, "response", request.request_api_version)
         if spec is None:
-            return self.undecodable(UnknownApi(offset=4, found=request.request_api_key), header=request)
+            return self.undecodable(UnknownApi(offset=4, found=request.request_api_key))
         codec = codec_in(self.catalog, spec.name, request.request_api_version)
         result = self.response(codec, request)
         if isinstance(result, Undecodable):

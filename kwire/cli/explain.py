@@ -1,0 +1,80 @@
+"""`kwire explain`: annotated hexdumps, and golden fixtures in the same form."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from ..errors import DumpError
+from ..fixtures import check_writer, parse_fixture
+from ..frames import Undecodable
+from ..frames.decoding import Result
+from ..render.annotate import error_lines, frame_lines
+from ..render.fixture import fixture_text, rewrite_fixture
+from ..render.style import Style, escape
+from ..render.tree import title
+from .inputs import UsageError, results
+from .terminal import style_for
+
+
+def explain(options: argparse.Namespace) -> int:
+    """Print every byte of every frame with its field. Returns 1 if a frame did not decode."""
+    if options.in_place:
+        return _in_place(options)
+    if options.fixture:
+        return _fixture(options)
+    style = style_for(sys.stdout, options.color)
+    failed = 0
+    for index, result in enumerate(results(options, trace=True)):
+        if index:
+            print()
+        print_result(result, style, types=not options.no_types)
+        failed |= isinstance(result, Undecodable)
+    return failed
+
+
+def print_result(result: Result, style: Style, *, types: bool = True) -> None:
+    """Print one frame: a title, the annotated bytes, and what went wrong if something did."""
+    print(style.paint("title", f"# {escape(title(result))}"))
+    for line in frame_lines(result.frame.data, result.spans, style, types=types):
+        print(line)
+    if isinstance(result, Undecodable):
+        for line in error_lines(result.error, style):
+            print(f"# {line}")
+    sys.stdout.flush()
+
+
+def _fixture(options: argparse.Namespace) -> int:
+    """Print the only frame of the input as a fixture; a fixture keeps its head."""
+    if len(options.files) != 1:
+        raise UsageError("--fixture takes one file")
+    text = _text_of(options.files[0])
+    if text is not None:
+        print(rewrite_fixture(text, options.files[0]), end="")
+        return 0
+    check_writer(options.writer or "", options.files[0])
+    found = list(results(options, trace=True))
+    if len(found) != 1:
+        raise UsageError(f"--fixture takes one frame, {options.files[0]} has {len(found)}")
+    if isinstance(found[0], Undecodable):
+        raise found[0].error
+    print(fixture_text(found[0], options.writer, options.profile), end="")
+    return 0
+
+
+def _in_place(options: argparse.Namespace) -> int:
+    for file in options.files:
+        text = Path(file).read_text("utf-8")
+        if parse_fixture(text, file) is None:
+            raise DumpError("this is no fixture", file=file, hint="--in-place rewrites annotations of fixtures only")
+        Path(file).write_text(rewrite_fixture(text, file), "utf-8")
+    return 0
+
+
+def _text_of(file: str) -> str | None:
+    """Return the text of a file that is a fixture already."""
+    if file == "-":
+        return None
+    text = Path(file).read_bytes().decode("utf-8", "replace")
+    return text if parse_fixture(text, file) is not None else None

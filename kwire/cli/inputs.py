@@ -1,0 +1,66 @@
+"""What the commands that read dumps share: --as, --body, --profile, and the decoded frames of all files."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..catalog import Catalog, catalog_for
+from ..codecs import Codec, codec_in
+from ..dumps import open_dump
+from ..errors import KwireError, UnknownMessage
+from ..frames import Frame, FrameDecoder
+from ..frames.decoding import Result
+from .terminal import remark
+
+_NAMED = re.compile(r"([A-Za-z0-9]+)[:\s]v?(\d{1,5})")
+
+
+class UsageError(KwireError):
+    """Options that do not go together."""
+
+
+def results(options: argparse.Namespace, *, trace: bool = False, salvage: bool = True) -> Iterator[Result]:
+    """Decode the frames of all files, file by file."""
+    catalog = catalog_for(options.profile)
+    named = named_codec(options.named, catalog, bare=options.body) if options.named else None
+    if options.body and named is None:
+        raise UsageError("--body needs to know the message: add --as NAME:VERSION, such as --as MetadataRequest:12")
+    for file in options.files:
+        with open_dump(file, bare=options.body) as dump:
+            if dump.kind != "raw frames" and not options.body:
+                remark(f"{file}: read as {dump.kind}")
+            answers = named if named and named.spec.type == "response" else None
+            decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=answers)
+            for frame in dump.frames:
+                yield decoder.decode(_named_frame(frame, named, options))
+
+
+def named_codec(text: str, catalog: Catalog, *, bare: bool = False) -> Codec:
+    """Find what `--as` names: an api (its response), or a message.
+
+    Raises:
+        UsageError: the text is not NAME:VERSION, or an api where a bare body needs a message.
+        UnknownMessage, UnsupportedVersion: there is no such thing.
+    """
+    match = _NAMED.fullmatch(text)
+    if match is None:
+        raise UsageError(f"--as {text}: write NAME:VERSION, such as Metadata:12")
+    names, name, version = catalog.names(), match[1], int(match[2])
+    if name not in names and f"{name}Response" in names:
+        if bare:
+            raise UsageError(f"--as {text}: write {name}Request:{version} or {name}Response:{version} for a body")
+        name += "Response"
+    if name not in names:
+        apis = [other.removesuffix("Response") for other in names if other.endswith("Response")]
+        raise UnknownMessage("api or message", name, [*apis, *names])
+    return codec_in(catalog, name, version)
+
+
+def _named_frame(frame: Frame, named: Codec | None, options: argparse.Namespace) -> Frame:
+    """Write into a frame what the options say of it; a fixture's own word goes first."""
+    if named is None or frame.message is not None or (named.spec.type == "response" and not options.body):
+        return frame
+    return replace(frame, message=named.name, version=named.version, bare=options.body)

@@ -1,0 +1,65 @@
+"""Reads argv, runs one command, and turns every error into a line and an exit code.
+
+0: all is well; 1: something did not decode or failed a check; 2: usage, or input that cannot be read;
+130: interrupted. Rooms are imported when a command runs, so that --help is quick.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import DecodeError, EncodeError, KwireError, suggestion
+from .parser import COMMANDS, parser_for
+from .terminal import complain, prepare_streams
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        argv: the arguments, without the program's name; those of the process unless given.
+
+    Returns:
+        The exit code.
+    """
+    prepare_streams()
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        # Whoever read us has gone; nothing more may be written, not even at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(arguments: list[str]) -> int:
+    parser = parser_for()
+    if not arguments:
+        print(parser.format_help(), end="")
+        return 0 if sys.stdin.isatty() else 2
+    if arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
+        if not Path(arguments[0]).exists() and suggestion(arguments[0], COMMANDS):
+            complain(f"there is no command {arguments[0]!r}; {suggestion(arguments[0], COMMANDS)}")
+            return 2
+        arguments.insert(0, "decode")  # kwire FILE
+    try:
+        options = parser.parse_args(arguments)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+        return code
+    except KwireError as error:
+        complain(str(error), error.hint if error.hint not in str(error) else "")
+        return 1 if isinstance(error, EncodeError | DecodeError) else 2
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        complain(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "))
+        return 2

@@ -1,0 +1,148 @@
+"""Opens a dump, looks at its first bytes, and gives out its frames one by one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import DumpError
+from ..faults import BadFrame
+from ..fixtures import parse_fixture
+from ..frames import Frame, FrameReader, Source
+from ..hextext import parse_hex_text
+
+PORTION = 1 << 16
+LONGEST_TEXT = 1 << 28
+_TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A dump: what it was taken for, and its frames, read as they are asked for.
+
+    Bytes that are in no whole frame (a cut tail, what follows an impossible size) are a last frame whose
+    data does not fit its size field, so that nothing is lost.
+    """
+
+    kind: str
+    frames: Iterator[Frame]
+
+
+@contextmanager
+def open_dump(path: str | Path, *, bare: bool = False) -> Iterator[Dump]:
+    """Open a dump.
+
+    Args:
+        path: a file; `-` is standard input.
+        bare: the bytes are one body, without size and header.
+
+    Yields:
+        A `Dump`, to be used inside the `with` block.
+
+    Raises:
+        DumpError: hex text with a line that cannot be read.
+        OSError: the file cannot be read.
+    """
+    if str(path) == "-":
+        yield _dump(sys.stdin.buffer, "-", bare)
+    else:
+        with Path(path).open("rb") as stream:
+            yield _dump(stream, str(path), bare)
+
+
+def read_dump(path: str | Path) -> Iterator[Frame]:
+    """Read the frames of a dump, one by one.
+
+    Args:
+        path: a file of raw frames, of hex text, or a fixture; `-` is standard input.
+
+    Yields:
+        Frames, with `source.file`, `source.frame` (from 0) and `source.offset` (bytes from the start).
+
+    Raises:
+        DumpError, OSError: as `open_dump`.
+    """
+    with open_dump(path) as dump:
+        yield from dump.frames
+
+
+def _dump(stream: BinaryIO, file: str, bare: bool) -> Dump:
+    head = _first(stream)
+    if not head:
+        raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
+    # Printable text as a size field would be a frame of half a gigabyte or more.
+    if len(head) >= 4 and _TEXT.issuperset(head):
+        return _text_dump(head + _rest(stream, file), file, bare)
+    if bare:
+        return Dump("a bare body", iter([Frame(head + _rest(stream, file), Source(file, 0, 0), bare=True)]))
+    return Dump("raw frames", _raw(stream, head, file))
+
+
+def _first(stream: BinaryIO) -> bytes:
+    """Read what there is, so that the first message is there before the input ends; at least four bytes."""
+    head = b""
+    while len(head) < 4:
+        portion = _portion(stream)
+        if not portion:
+            break
+        head += portion
+    return head
+
+
+def _portion(stream: BinaryIO) -> bytes:
+    read1 = getattr(stream, "read1", stream.read)
+    data: bytes = read1(PORTION)
+    return data
+
+
+def _rest(stream: BinaryIO, file: str) -> bytes:
+    data = stream.read(LONGEST_TEXT)
+    if len(data) == LONGEST_TEXT:
+        raise DumpError(f"more than {LONGEST_TEXT} bytes in one piece", file=file, hint="split it")
+    return data
+
+
+def _text_dump(data: bytes, file: str, bare: bool) -> Dump:
+    text = data.decode("utf-8", "replace")
+    fixture = parse_fixture(text, file)
+    if fixture is not None:
+        frame = Frame(
+            fixture.data,
+            Source(file, 0, 0),
+            message=fixture.message,
+            version=fixture.version,
+            bare=fixture.bare,
+            profile=fixture.profile,
+        )
+        return Dump("a fixture", iter([frame]))
+    raw, dialect = parse_hex_text(text, file)
+    kind = f"hex text ({dialect})"
+    if bare:
+        return Dump(kind, iter([Frame(raw, Source(file, 0, 0), bare=True)]))
+    return Dump(kind, _cut(iter([raw]), file))
+
+
+def _raw(stream: BinaryIO, head: bytes, file: str) -> Iterator[Frame]:
+    def portions() -> Iterator[bytes]:
+        portion = head
+        while portion:
+            yield portion
+            portion = _portion(stream)
+
+    yield from _cut(portions(), file)
+
+
+def _cut(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
+    reader = FrameReader()
+    try:
+        for portion in portions:
+            for frame in reader.feed(portion):
+                yield replace(frame, source=replace(frame.source, file=file))
+    except BadFrame:
+        reader.feed(b"".join(portions))
+    if reader.rest:
+        yield Frame(reader.rest, Source(file, reader.count, reader.offset))

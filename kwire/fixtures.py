@@ -1,0 +1,61 @@
+"""Golden fixtures: an annotated hexdump whose first lines say what it holds and who wrote the bytes.
+
+    # fixture: MetadataResponse v12 body
+    # writer: Apache Kafka 4.4.0
+    00000000  00 00 00 05  throttle_time_ms = 5
+
+`frame` instead of `body`: size, header and body. `# profile: KIP-36` where it is a draft's. Further lines
+with `#` are for people, and kept.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .errors import DumpError
+from .hextext import parse_hex_text
+
+_FIRST = re.compile(r"# fixture: ([A-Za-z0-9]+) v(\d{1,5}) (frame|body)")
+_LINE = re.compile(r"# (profile|writer): (\S.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Fixture:
+    """A message's bytes, with their origin. `head` has all lines with `#`, to be kept by who writes it again."""
+
+    message: str
+    version: int
+    bare: bool
+    profile: str | None
+    writer: str
+    data: bytes
+    head: tuple[str, ...]
+
+
+def parse_fixture(text: str, file: str = "") -> Fixture | None:
+    """Read a fixture; None if the text does not begin as one.
+
+    Raises:
+        DumpError: it begins as one and is not; or nobody, or kwire, is said to have written its bytes.
+    """
+    head = tuple(line.rstrip() for line in text.splitlines() if line.startswith("#"))
+    if not head or not head[0].startswith("# fixture:"):
+        return None
+    first = _FIRST.fullmatch(head[0])
+    if first is None:
+        raise DumpError("the first line is not right", file=file, line=1, hint="# fixture: NAME vN body (or: frame)")
+    about = {match[1]: match[2] for match in map(_LINE.fullmatch, head) if match}
+    check_writer(about.get("writer", ""), file)
+    data, _ = parse_hex_text(text, file)
+    bare = first[3] == "body"
+    return Fixture(first[1], int(first[2]), bare, about.get("profile"), about["writer"], data, head)
+
+
+def check_writer(writer: str, file: str = "") -> None:
+    """Refuse bytes that nobody, or kwire itself, wrote: they would prove nothing."""
+    if not writer.strip():
+        raise DumpError("no line says who wrote the bytes", file=file, hint="# writer: Apache Kafka 3.9.2")
+    if "kwire" in writer.lower():
+        problem = "kwire wrote these bytes, so they prove nothing"
+        raise DumpError(problem, file=file, hint="take bytes that another implementation wrote, or write them by hand")

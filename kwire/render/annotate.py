@@ -1,0 +1,134 @@
+"""The annotated hexdump: every byte on one line, with the field it belongs to.
+
+00000000  00 00 00 05              throttle_time_ms = 5                 int32
+00000004  02                       brokers = 1 item             compact array
+                                   brokers[0]
+00000005  00 00 00 01                node_id = 1                        int32
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import hexdump
+
+from ..errors import DecodeError
+from ..tracing import Span
+from .style import PLAIN, Style, escape
+from .values import count_text, shorten, value_text
+
+ROW = 8
+_MARGIN = 8 + 2 + 3 * ROW + 1
+_SEGMENT = re.compile(r"[^.\[\]]+|\[\d+\]")
+
+
+def annotate(data: bytes, spans: Sequence[Span], style: Style = PLAIN, *, types: bool = True) -> str:
+    """Write the annotated hexdump of a message.
+
+    Args:
+        data: all its bytes.
+        spans: of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
+        style: colours, and the width in columns.
+        types: whether to name the wire types, flush right where there is room.
+
+    Returns:
+        Lines with a newline behind each. `kwire.hextext.parse_hex_text` reads them back.
+    """
+    return "".join(f"{line}\n" for line in frame_lines(data, spans, style, types=types))
+
+
+def frame_lines(data: bytes, spans: Sequence[Span], style: Style = PLAIN, *, types: bool = True) -> Iterator[str]:
+    """Yield the lines of `annotate`, without newlines."""
+    shown: list[str] = []
+    for span in _joined(spans):
+        segments = _SEGMENT.findall(span.path) or [span.type]
+        yield from _headings(shown, segments, style)
+        shown = segments
+        note = _note(span, segments, style, types)
+        yield from _rows(data, span, note, style)
+        for fault in span.faults:
+            text = shorten(escape(f"! {type(fault).__name__}: {fault.reason}"), max(style.width - _MARGIN, 30))
+            yield " " * _MARGIN + style.paint("error", text)
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    """Join the count of an array of numbers with its elements, into one span whose value is a list."""
+    pending: Span | None = None
+    for span in spans:
+        if pending is not None and _is_element(pending, span):
+            values = [*pending.value, span.value] if isinstance(pending.value, list) else [span.value]
+            faults = pending.faults + span.faults
+            pending = pending._replace(stop=span.stop, value=values, faults=faults)
+            continue
+        if pending is not None:
+            yield pending
+        pending = span
+    if pending is not None:
+        yield pending
+
+
+def _is_element(array: Span, span: Span) -> bool:
+    if not array.type.endswith("array") or isinstance(span.value, str | bytes):
+        return False
+    index = len(array.value) if isinstance(array.value, list) else 0
+    return span.path == f"{array.path}[{index}]" and not span.type.endswith(("array", "struct"))
+
+
+def _headings(shown: list[str], segments: list[str], style: Style) -> Iterator[str]:
+    """Name the structs that this line is in and the line before it is not."""
+    common = 0
+    while common < min(len(shown), len(segments)) and shown[common] == segments[common]:
+        common += 1
+    for depth in range(common, len(segments) - 1):
+        if segments[depth + 1].startswith("["):
+            continue  # the element's own heading says the name too
+        name = segments[depth]
+        if name.startswith("["):
+            name = segments[depth - 1] + name
+        elif depth < len(shown) and shown[depth] == name:
+            continue
+        yield " " * _MARGIN + _indent(segments[: depth + 1]) + style.paint("dim", name)
+
+
+def _indent(segments: list[str]) -> str:
+    return "  " * (len(segments) - 1 - sum(segment.startswith("[") for segment in segments))
+
+
+def _note(span: Span, segments: list[str], style: Style, types: bool) -> str:
+    indent = _indent(segments)
+    name = segments[-1] if not segments[-1].startswith("[") else segments[-2] + segments[-1]
+    room = max(style.width - _MARGIN - len(indent) - len(name) - 3, 12)
+    value = _value(span, room)
+    width = len(indent) + len(name) + 3 + len(value)
+    text = f"{indent}{style.paint('name', name)} = {style.paint('value', value)}"
+    gap = style.width - _MARGIN - width - len(span.type)
+    return f"{text}{' ' * gap}{style.paint('dim', span.type)}" if types and gap >= 2 else text
+
+
+def _value(span: Span, room: int) -> str:
+    value: Any = span.value
+    if isinstance(value, list):
+        return shorten("[" + ", ".join(value_text(item, "", room) for item in value) + "]", room)
+    if span.type == "tag, size":
+        return f"tag {value[0]}, {count_text(value[1], 'byte')}"
+    if span.type.endswith("array") and value is not None:
+        return count_text(value) if value else "[]"
+    return value_text(value, span.type, room)
+
+
+def _rows(data: bytes, span: Span, note: str, style: Style) -> Iterator[str]:
+    for start in range(span.start, span.stop, ROW):
+        row = hexdump.dump(data[start : min(start + ROW, span.stop)], size=2, sep=" ").lower()
+        line = f"{style.paint('dim', f'{start:08x}')}  {row}"
+        if start == span.start:
+            line += " " * (3 * ROW + 1 - len(row)) + note
+        yield line.rstrip()
+
+
+def error_lines(error: DecodeError, style: Style = PLAIN) -> Iterator[str]:
+    """Yield what an error says, and what to try."""
+    yield style.paint("error", escape(str(error)))
+    if error.hint:
+        yield f"  hint: {escape(error.hint)}"

@@ -1,0 +1,114 @@
+"""A decoded frame as a tree of fields, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import DecodeError
+from ..frames import Request, Response, Undecodable
+from ..wire import Array, Field, Node, NullableStruct, Struct, split_tags
+from .annotate import error_lines
+from .style import PLAIN, Style, escape
+from .values import count_text, value_text
+
+Result = Request | Response | Undecodable
+SHOWN = 64  # bytes of an undecodable frame
+
+
+def title(result: Result) -> str:
+    """Say in one line what a frame is: `Metadata v12 request, correlation 3, client "me", 49 bytes, frame 0 at 0`."""
+    parts = [_what(result)]
+    if isinstance(result, Undecodable):
+        correlation = getattr(result.header, "correlation_id", None)
+    else:
+        correlation = result.correlation_id
+    if correlation is not None:
+        parts.append(f"correlation {correlation}")
+    if isinstance(result, Request) and result.header is not None:
+        client = getattr(result.header, "client_id", None)
+        parts.append("no client id" if client is None else f"client {value_text(client)}")
+    parts.append(count_text(len(result.frame.data), "byte"))
+    source = result.frame.source
+    if source.offset is not None:
+        parts.append(f"frame {source.frame} at {source.offset}")
+    return ", ".join(parts)
+
+
+def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
+    """Yield the lines of a frame: its title, then one line a field; faults and what was left over at the end."""
+    yield style.paint("error" if isinstance(result, Undecodable) else "title", escape(title(result)))
+    if isinstance(result, Undecodable):
+        yield from _undecodable(result, style)
+        return
+    yield from _struct(result.codec.schema, result.message, 1, style)
+    yield from _faults(result.faults, style)
+
+
+def _what(result: Result) -> str:
+    if isinstance(result, Undecodable):
+        name = f", it looks like {result.codec.name} v{result.codec.version}" if result.codec else ""
+        return f"undecodable frame{name}"
+    spec = result.codec.spec
+    if spec.type not in ("request", "response"):
+        return f"{spec.name} v{result.codec.version}"
+    words = f"{spec.api_name} v{result.api_version} {spec.type}"
+    return words + (f" (answered in v{result.codec.version})" if result.codec.version != result.api_version else "")
+
+
+def _struct(node: Struct, value: Any, depth: int, style: Style) -> Iterator[str]:
+    tagged = node.tagged.fields.values() if node.tagged else ()
+    for field in node.all_fields:
+        held = getattr(value, field.name)
+        if field not in tagged or held != field.default:
+            yield from _field(field, held, depth, style)
+    for tag, data in split_tags(value.unknown_tags):
+        yield _line(f"unknown_tags[{tag}]", value_text(data), depth, style)
+
+
+def _field(field: Field, value: Any, depth: int, style: Style) -> Iterator[str]:
+    node: Node = field.subcon
+    inner = node.element if isinstance(node, Array) else node.subcon if isinstance(node, NullableStruct) else node
+    if value is None or not isinstance(inner, Struct):
+        yield _line(str(field.name), _inline(node, value, style), depth, style)
+    elif not isinstance(node, Array):
+        yield "  " * depth + style.paint("name", f"{field.name}:")
+        yield from _struct(inner, value, depth + 1, style)
+    else:
+        yield _line(str(field.name), count_text(len(value)) if value else "[]", depth, style)
+        for index, item in enumerate(value):
+            yield "  " * (depth + 1) + style.paint("dim", f"{field.name}[{index}]")
+            yield from _struct(inner, item, depth + 2, style)
+
+
+def _inline(node: Node, value: Any, style: Style) -> str:
+    if isinstance(node, Array) and value is not None:
+        return "[" + ", ".join(value_text(item, node.element.type_name, 200) for item in value) + "]"
+    return value_text(value, node.type_name, max(style.width - 20, 40))
+
+
+def _line(name: str, text: str, depth: int, style: Style) -> str:
+    return f"{'  ' * depth}{style.paint('name', f'{name}:')} {style.paint('value', text)}"
+
+
+def _faults(faults: tuple[DecodeError, ...], style: Style) -> Iterator[str]:
+    for fault in faults:
+        yield "  " + style.paint("warning", escape(f"! {type(fault).__name__}: {fault}"))
+
+
+def _undecodable(result: Undecodable, style: Style) -> Iterator[str]:
+    for line in error_lines(result.error, style):
+        yield f"  {line}"
+    if result.error.partial:
+        yield f"  decoded so far: {escape(_partial(result.error.partial))}"
+    raw = result.frame.data
+    more = f" ... ({count_text(len(raw), 'byte')})" if len(raw) > SHOWN else ""
+    yield f"  bytes: {raw[:SHOWN].hex(' ')}{more}"
+
+
+def _partial(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name}={_partial(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_partial, value)) + "]"
+    return value_text(value) if not isinstance(value, tuple) else f"({', '.join(map(_partial, value))})"

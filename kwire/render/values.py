@@ -1,0 +1,44 @@
+"""Single values as short text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ..json import uuid_text
+from .style import escape
+
+
+def value_text(value: Any, type_name: str = "", width: int = 60) -> str:
+    """Write one value: strings in quotes, bytes as hex, uuids as Kafka does, null, true, false.
+
+    >>> value_text("orders"), value_text(None), value_text(bytes(16), "uuid"), value_text(b"abc", "bytes")
+    ('"orders"', 'null', 'AAAAAAAAAAAAAAAAAAAAAA', '616263 (3 bytes)')
+    """
+    if isinstance(value, str):
+        return shorten(escape(json.dumps(value, ensure_ascii=False)), width)
+    if isinstance(value, bytes):
+        return uuid_text(value) if type_name == "uuid" else _bytes_text(value, width)
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    return str(value)
+
+
+def count_text(count: int, noun: str = "item") -> str:
+    """Write a count: `1 item`, `2 items`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def shorten(text: str, width: int) -> str:
+    """Cut text that is too wide, and show that it was cut.
+
+    >>> shorten("abcdefgh", 6)
+    'abc...'
+    """
+    return text if len(text) <= width else text[: max(width - 3, 1)] + "..."
+
+
+def _bytes_text(value: bytes, width: int) -> str:
+    size = f"({count_text(len(value), 'byte')})"
+    room = max(width - len(size) - 1, 8) // 2 * 2
+    return f"{shorten(value.hex(), room)} {size}" if value else size
