@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .codecs import Codec as Codec
     from .codecs import Salvaged as Salvaged
     from .codecs import codec as codec
+    from .dumps import open_dump as open_dump
+    from .dumps import read_dump as read_dump
     from .errors import DecodeError as DecodeError
     from .errors import EncodeError as EncodeError
     from .errors import KwireError as KwireError
@@ -37,33 +39,39 @@ if TYPE_CHECKING:
     from .frames import encode_request as encode_request
     from .frames import encode_response as encode_response
     from .headers import header_version_for as header_version_for
+    from .render.annotate import annotate as annotate
+    from .render.envelope import envelope as envelope
     from .tracing import Span as Span
 
 _ROOMS = {
-    "Frame": "frames",
-    "FrameDecoder": "frames",
-    "FrameReader": "frames",
-    "InFlightRequests": "frames",
-    "Request": "frames",
-    "Response": "frames",
-    "Source": "frames",
-    "Undecodable": "frames",
-    "decode_frames": "frames",
-    "encode_request": "frames",
-    "encode_response": "frames",
-    "header_version_for": "headers",
     "Catalog": "catalog",
     "Codec": "codecs",
     "DecodeError": "errors",
     "EncodeError": "errors",
+    "Frame": "frames",
+    "FrameDecoder": "frames",
+    "FrameReader": "frames",
+    "InFlightRequests": "frames",
     "KwireError": "errors",
+    "Request": "frames",
+    "Response": "frames",
     "Salvaged": "codecs",
+    "Source": "frames",
     "Span": "tracing",
     "SpecError": "errors",
+    "Undecodable": "frames",
     "UnknownMessage": "errors",
     "UnsupportedVersion": "errors",
+    "annotate": "render.annotate",
     "codec": "codecs",
+    "decode_frames": "frames",
+    "encode_request": "frames",
+    "encode_response": "frames",
+    "envelope": "render.envelope",
+    "header_version_for": "headers",
     "messages": "messages",
+    "open_dump": "dumps",
+    "read_dump": "dumps",
 }
 __all__ = sorted(_ROOMS)
 __version__ = "0.1.0"

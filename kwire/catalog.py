@@ -32,7 +32,7 @@ class Catalog:
     """
 
     def __init__(self, folders: Sequence[Path], profile: str = "", release: str | None = None) -> None:
-        self.layers = [_Layer(folder, profile if index == 0 else "") for index, folder in enumerate(folders)]
+        self.layers = [_layer(folder, profile if index == 0 else "") for index, folder in enumerate(folders)]
         self.profile, self.release = profile, release
 
     def names(self) -> list[str]:
@@ -114,6 +114,11 @@ def profiles() -> list[str]:
 
 
 @cache
+def _layer(folder: Path, profile: str) -> _Layer:
+    """Return a folder's layer: one for all catalogs, so that a message has one class everywhere."""
+    return _Layer(folder, profile)
+
+
 def catalog_for(profile: str | None = None, release: str | None = None) -> Catalog:
     """Return the catalog of the specs that come with kwire.
 
@@ -126,9 +131,13 @@ def catalog_for(profile: str | None = None, release: str | None = None) -> Catal
     """
     if profile and profile not in profiles():
         raise UnknownMessage("profile", profile, profiles())
-    full = releases().find(release) if release else None
+    return _catalog(profile or "", releases().find(release) if release else None)
+
+
+@cache
+def _catalog(profile: str, release: str | None) -> Catalog:
     drafts = [SCHEMAS / "drafts" / profile] if profile else []
-    return Catalog([*drafts, SCHEMAS / "kafka"], profile or "", full)
+    return Catalog([*drafts, SCHEMAS / "kafka"], profile, release)
 
 
 @cache

@@ -47,7 +47,8 @@ def parse_fixture(text: str, file: str = "") -> Fixture | None:
         raise DumpError("the first line is not right", file=file, line=1, hint="# fixture: NAME vN body (or: frame)")
     about = {match[1]: match[2] for match in map(_LINE.fullmatch, head) if match}
     check_writer(about.get("writer", ""), file)
-    data, _ = parse_hex_text(text, file)
+    empty = len(head) == len(text.split("\n")) - text.endswith("\n")  # some messages have no bytes at all
+    data = b"" if empty else parse_hex_text(text, file)[0]
     bare = first[3] == "body"
     return Fixture(first[1], int(first[2]), bare, about.get("profile"), about["writer"], data, head)
 

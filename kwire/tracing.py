@@ -32,10 +32,11 @@ class Span(NamedTuple):
 class TracingReader(Reader):
     """A reader that keeps a span of every leaf and of every count, marker and tag."""
 
-    __slots__ = ("pending", "spans")
+    __slots__ = ("pending", "spans", "start")
 
     def __init__(self, data: bytes, start: int = 0, *, salvage: bool = False) -> None:
         super().__init__(data, start, salvage=salvage)
+        self.start = start
         self.spans: list[Span] = []
         self.pending: list[DecodeError] = []
 
@@ -69,7 +70,7 @@ class TracingReader(Reader):
 
     def leave_rest(self, type_name: str, error: DecodeError) -> None:
         """Make one span of all bytes that are in no span yet."""
-        start = self.spans[-1].stop if self.spans else self.pos
+        start = self.spans[-1].stop if self.spans else self.start
         if start < self.end:
             rest = self.data[start : self.end]
             self.spans.append(Span(start, self.end, error.path, type_name, rest, (*self.pending, error)))

@@ -2,7 +2,6 @@
 
 import struct
 from dataclasses import dataclass
-from typing import Optional
 
 
 @dataclass(frozen=True)
@@ -17,9 +16,9 @@ class F:
 
 @dataclass(frozen=True)
 class Layout:
-    header: Optional[tuple[F, ...]]  # None: the message has no frame
+    header: tuple[F, ...] | None  # None: the message has no frame
     body: tuple[F, ...]
-    api_key: Optional[int] = None  # of requests
+    api_key: int | None = None  # of requests
 
 
 def fs(text: str) -> tuple[F, ...]:
@@ -48,29 +47,42 @@ TOPIC_METADATA_RESPONSE = (
 PARTITION = "topic_name:string partition_index:int32 controller_epoch:int32 leader:int32 leader_epoch:int32 "
 LEADER_AND_ISR = (
     *fs("controller_id:int32 controller_epoch:int32"),
-    F("ungrouped_partition_states", "[]",
-      fs(PARTITION + "isr:[int32] partition_epoch:int32 replicas:[int32] is_new_replica:bool")),
+    F(
+        "ungrouped_partition_states",
+        "[]",
+        fs(PARTITION + "isr:[int32] partition_epoch:int32 replicas:[int32] is_new_replica:bool"),
+    ),
     F("live_leaders", "[]", fs("broker_id:int32 host_name:string port:int32")),
 )
 LISTENERS = fs("port:int32 host:string listener:string security_protocol:int16")
 UPDATE_METADATA = (
     *fs("controller_id:int32 controller_epoch:int32"),
-    F("ungrouped_partition_states", "[]",
-      fs(PARTITION + "isr:[int32] zk_version:int32 replicas:[int32] offline_replicas:[int32]")),
+    F(
+        "ungrouped_partition_states",
+        "[]",
+        fs(PARTITION + "isr:[int32] zk_version:int32 replicas:[int32] offline_replicas:[int32]"),
+    ),
     F("live_brokers", "[]", (F("id", "int32"), F("endpoints", "[]", LISTENERS), F("rack", "string?"))),
 )
-METADATA_PARTITION = fs("error_code:int16 partition_index:int32 leader_id:int32 "
-                        "replica_nodes:[int32] isr_nodes:[int32] offline_replicas:[int32]")
+METADATA_PARTITION = fs(
+    "error_code:int16 partition_index:int32 leader_id:int32 "
+    "replica_nodes:[int32] isr_nodes:[int32] offline_replicas:[int32]"
+)
 METADATA_RESPONSE = (
     F("brokers", "[]", fs("node_id:int32 host:string port:int32 rack:string?")),
     *fs("cluster_id:string? controller_id:int32"),
-    F("topics", "[]",
-      (*fs("error_code:int16 name:string is_internal:bool"), F("partitions", "[]", METADATA_PARTITION))),
+    F(
+        "topics",
+        "[]",
+        (*fs("error_code:int16 name:string is_internal:bool"), F("partitions", "[]", METADATA_PARTITION)),
+    ),
 )
 
 # KIP-879: flexible from version 0 on
-CREATE_REQUEST = fs("num_partitions:int32 replication_factor:int16 force_simple_assignment:bool "
-                    "node_id:c[int32] timeout_ms:int32") + TAGS
+CREATE_REQUEST = (
+    fs("num_partitions:int32 replication_factor:int16 force_simple_assignment:bool node_id:c[int32] timeout_ms:int32")
+    + TAGS
+)
 ASSIGNMENT = fs("partition_id:int32 replicas:c[int32]") + TAGS
 
 LAYOUTS = {
@@ -83,8 +95,9 @@ LAYOUTS = {
     ("KIP-112", "UpdateMetadataRequest", 4): Layout(REQUEST_1, UPDATE_METADATA, 6),
     ("KIP-112", "MetadataResponse", 3): Layout(RESPONSE_0, METADATA_RESPONSE),
     ("KIP-879", "CreateReplicaAssignmentRequest", 0): Layout(REQUEST_2, CREATE_REQUEST, 68),
-    ("KIP-879", "CreateReplicaAssignmentResponse", 0):
-        Layout(RESPONSE_1, (F("replica_assignment", "c[]", ASSIGNMENT), *TAGS)),
+    ("KIP-879", "CreateReplicaAssignmentResponse", 0): Layout(
+        RESPONSE_1, (F("replica_assignment", "c[]", ASSIGNMENT), *TAGS)
+    ),
 }
 
 
@@ -111,7 +124,7 @@ class Reader:
                 return value
         raise ValueError(f"unsigned varint too long before {self.at}")
 
-    def string(self, nullable: bool) -> Optional[str]:
+    def string(self, nullable: bool) -> str | None:
         length = self.number("h")
         if length == -1 and nullable:
             return None

@@ -1,0 +1,242 @@
+"""Set up .venv beside this file, then run the demo, the tests or the checks in it; needs only a bare python3.
+
+The .venv belongs to this script: it is removed and made again when pyproject.toml, this file, the folder's path or
+the python version has changed, or when it is broken. Nothing is installed outside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+NEEDED = (3, 11)
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+STAMP = VENV / "dev-stamp"
+BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = str(BIN / "python")
+PYTEST = [PYTHON, "-m", "pytest"]
+DEMO = [str(BIN / "kwire"), "demo"]
+CHECKS = [
+    [str(BIN / "ruff"), "check"],
+    [str(BIN / "ruff"), "format", "--check"],
+    [str(BIN / "mypy"), "--strict", "kwire", "tests", "dev.py"],
+    [str(BIN / "lint-imports")],
+]
+SCRIPTS = {"test": ["kwire", "pytest"], "test,lint": ["kwire", "pytest", "ruff", "mypy", "lint-imports"]}
+USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are passed on to it
+       python3 dev.py test -x -k name  run the tests; more arguments are passed on to pytest
+       python3 dev.py lint             run ruff, mypy and import-linter, all of them, and report each
+       python3 dev.py ci               lint, then test, and report the time of each step"""
+# Of pip's and uv's variables only those that say where and how to fetch are kept: others could misdirect the set-up.
+FETCHING = r"\w*(INDEX|CACHE|TIMEOUT|RETRIES|KEYRING|CERT|HOST)\w*|FIND_LINKS|PROXY|CONFIG_FILE|NATIVE_TLS|OFFLINE"
+PYTHONS = "HOME|PATH|WARNINGS|OPTIMIZE|INSPECT|STARTUP|SAFEPATH|EXECUTABLE|PLATLIBDIR|USERBASE"
+DROPPED = re.compile(rf"(PIP|UV)_(?!({FETCHING})$).*|PYTHON({PYTHONS})|VIRTUAL_ENV|CONDA_PREFIX|__PYVENV_LAUNCHER__")
+
+
+def say(text: str) -> None:
+    print(f"dev.py: {text}", file=sys.stderr, flush=True)
+
+
+def environment() -> dict[str, str]:
+    """The caller's environment with .venv first on PATH and without what would lead python, pip or uv astray."""
+    env = {name: value for name, value in os.environ.items() if not DROPPED.fullmatch(name)}
+    for name in ("INDEX_URL", "EXTRA_INDEX_URL"):  # uv does not read pip's variables
+        if f"PIP_{name}" in env:
+            env.setdefault(f"UV_{name}", env[f"PIP_{name}"])
+    if not os.access(os.path.expanduser("~"), os.W_OK):  # no cache, where its place cannot be made or is unknown
+        env.update(PIP_NO_CACHE_DIR="1", UV_NO_CACHE="1")
+    return {**env, "PATH": os.pathsep.join([str(BIN), env.get("PATH", os.defpath)])}
+
+
+def base_python() -> str:
+    """The python to make .venv with: not that of an active virtualenv, which may be the very .venv to remove."""
+    base = str(getattr(sys, "_base_executable", sys.executable))
+    return base if os.path.exists(base) else os.path.realpath(sys.executable)
+
+
+def stamp(extras: str) -> str:
+    """What the stamp file of a finished and current .venv with these extras holds."""
+    files = [(ROOT / "pyproject.toml").read_bytes(), Path(__file__).read_bytes()]
+    return hashlib.sha256(repr((files, sys.version, str(ROOT), extras)).encode()).hexdigest()
+
+
+def works(extras: str) -> bool:
+    """Whether .venv has the scripts that these extras bring, and a living python that finds kwire and pytest."""
+    find = "import sys; from importlib.util import find_spec as f; sys.exit(not (f('kwire') and f('pytest')))"
+    scripts = all(shutil.which(name, path=str(BIN)) for name in SCRIPTS[extras])
+    try:
+        return scripts and (VENV / "pyvenv.cfg").is_file() and quiet(PYTHON, "-I", "-c", find)[0] == 0
+    except OSError:
+        return False
+
+
+def is_ready(extras: str) -> bool:
+    """Whether .venv was finished with at least these extras, is current, and works."""
+    found = STAMP.read_bytes().decode(errors="replace") if STAMP.is_file() else ""
+    return found in [stamp(more) for more in SCRIPTS if more.startswith(extras)] and works(extras)
+
+
+def quiet(*command: str) -> tuple[int, str]:
+    """Run a step of the set-up, which inherits the lock (see `locked`); return its exit code and all it printed."""
+    done = subprocess.run(
+        command,
+        check=False,
+        cwd=ROOT,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        close_fds=False,
+    )
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+def clear() -> None:
+    if VENV.is_symlink() or VENV.is_file():
+        VENV.unlink()
+    elif VENV.exists():
+        try:
+            shutil.rmtree(VENV)
+        except OSError as error:
+            sys.exit(f"dev.py: cannot remove {VENV}: {error}")
+
+
+def install_with_uv(extras: str, fresh: bool) -> bool:
+    uv = shutil.which("uv")
+    if uv is None or "PIP_NO_INDEX" in os.environ:  # uv has no such variable and would use the network
+        return False
+    venv, install = [uv, "venv", "--python", base_python(), str(VENV)], [uv, "pip", "install", "--python", PYTHON]
+    for step in [venv] * fresh + [[*install, "-e", f".[{extras}]"]]:
+        code, output = quiet(*step)
+        if code:
+            lines = output.split("\n")
+            reason = next((line for line in lines if "error" in line), f"exit code {code}")
+            say(f"uv failed, using venv and pip instead ({reason.strip()})")
+            return False
+    return True
+
+
+def install_with_pip(extras: str, fresh: bool) -> None:
+    if fresh:
+        clear()
+        if quiet(base_python(), "-m", "venv", str(VENV))[0]:  # such as Debian's python3 without python3-venv
+            clear()
+            code, output = quiet(base_python(), "-m", "venv", "--without-pip", str(VENV))
+            if code:
+                sys.exit(f"{output}dev.py: cannot make .venv, see above")
+    pips = [PYTHON, "-m", "pip"], [base_python(), "-m", "pip", "--python", PYTHON]
+    pip = next((pip for pip in pips if quiet(*pip, "--version")[0] == 0), None)
+    if pip is None:
+        sys.exit("dev.py: this python3 has no ensurepip and no pip >= 22.3: `apt install python3-venv`, or install uv")
+    options = ["--disable-pip-version-check", "--no-input", "--no-user", "--use-pep517"]
+    code, output = quiet(*pip, "install", *options, "-e", f".[{extras}]")
+    if code:
+        sys.exit(f"{output}dev.py: the installation failed, see above")
+
+
+@contextlib.contextmanager
+def locked() -> Iterator[None]:
+    """Lock this very file. Installers inherit the lock: one that outlives a killed set-up still holds it."""
+    with open(__file__, "rb") as file:
+        if sys.platform != "win32":
+            import fcntl
+
+            os.set_inheritable(file.fileno(), True)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                say("waiting for another set-up of .venv ...")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            except OSError:
+                pass  # a file system without locks
+        yield
+
+
+def set_up(extras: str) -> None:
+    """Make .venv ready; where only the lint extra is missing add it, otherwise start from nothing."""
+    if is_ready(extras):
+        return
+    with locked():
+        if is_ready(extras):  # made by another run in the meantime
+            return
+        say("setting up .venv (once, about 15 s) ...")
+        finished = stamp(extras)  # taken now: pyproject.toml may be edited while the installation runs
+        fresh = not is_ready("test") or STAMP.read_text() != stamp("test")
+        if fresh:
+            clear()
+        else:
+            STAMP.unlink()
+        if not install_with_uv(extras, fresh):
+            install_with_pip(extras, fresh)
+        if not works(extras):
+            sys.exit("dev.py: the installation succeeded, but not into .venv: look at `pip config list`")
+        STAMP.write_text(finished)
+
+
+def run(command: list[str]) -> int:
+    with subprocess.Popen(command, cwd=ROOT, env=environment()) as process:
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:  # the command got it too: let it finish in its own way
+            process.wait()
+            raise
+    return code if code >= 0 else 128 - code
+
+
+def run_all(steps: list[list[str]]) -> int:
+    """Run every step even after a failure, and report each; the result is the first exit code that is not 0."""
+    report, result = [], 0
+    for step in steps:
+        name = " ".join([Path(step[0]).name, *step[1:]])
+        print(f"== {name}", flush=True)
+        start = time.monotonic()
+        code = run(step)
+        report.append(f"{time.monotonic() - start:6.1f} s  {f'FAILED ({code})' if code else 'ok':12} {name}")
+        result = result or code
+    print("== summary", *report, sep="\n", flush=True)
+    return result
+
+
+def run_only(command: list[str]) -> int:
+    """Become the command, so that its exit code and signals need no passing on."""
+    if os.name == "nt":
+        return run(command)
+    os.chdir(ROOT)
+    os.execve(command[0], command, environment())
+
+
+def main() -> int:
+    if sys.version_info[:2] < NEEDED:
+        say("python {}.{} or newer is needed, this is {}.{}".format(*NEEDED, *sys.version_info))
+        return 2
+    parser = argparse.ArgumentParser(usage=USAGE)
+    parser.add_argument("command", choices=["demo", "test", "lint", "ci"])
+    parser.add_argument("args", nargs=argparse.REMAINDER, help="passed on (demo and test only)")
+    options = parser.parse_args()
+    checking = options.command in ("lint", "ci")
+    if checking and options.args:
+        parser.error(f"{options.command} takes no arguments")
+    set_up("test,lint" if checking else "test")
+    if checking:
+        return run_all(CHECKS + [PYTEST] * (options.command == "ci"))
+    return run_only([*(DEMO if options.command == "demo" else PYTEST), *options.args])
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        say("interrupted")
+        sys.exit(130)
+    except OSError as error:
+        sys.exit(f"dev.py: {error}")

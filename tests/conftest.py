@@ -1,0 +1,28 @@
+"""What the tests share: where the material beside the project lies, and how hard hypothesis tries."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parent.parent
+SHARED = Path(os.environ.get("KWIRE_SHARED", ROOT.parent / "shared"))
+
+_slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("dev", max_examples=10, deadline=None, suppress_health_check=_slow)
+settings.register_profile("ci", max_examples=30, deadline=None, derandomize=True, suppress_health_check=_slow)
+settings.register_profile("nightly", max_examples=2000, deadline=None, suppress_health_check=_slow)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of material beside the project; tests that need it are skipped where it is not, never in CI."""
+    if not SHARED.is_dir():
+        if os.environ.get("CI"):
+            pytest.fail(f"CI needs the material in {SHARED}")
+        pytest.skip(f"there is no {SHARED}")
+    return SHARED

@@ -1,0 +1,105 @@
+"""Round-trip fuzzing: what is written reads back, what reads back is written the same, and any bytes are survived."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kwire
+from kwire.faults import DefaultTag
+from tests.messages_of import draft_triples, founding_pairs, released_pairs
+from tests.strategies import values
+
+FOUNDING = [(None, *pair) for pair in founding_pairs()] + list(draft_triples())
+ALL = [(None, *pair) for pair in released_pairs()] + list(draft_triples())
+
+
+def codec_of(triple: tuple[str | None, str, int]) -> kwire.Codec:
+    profile, name, version = triple
+    return kwire.codec(name, version, profile=profile)
+
+
+@st.composite
+def messages(draw: st.DrawFn, triples: list[Any]) -> tuple[kwire.Codec, Any]:
+    codec = codec_of(draw(st.sampled_from(triples)))
+    return codec, draw(values(codec.schema))
+
+
+@pytest.mark.parametrize("triple", FOUNDING, ids=lambda triple: ":".join(map(str, filter(None, triple))) + "")
+@given(data=st.data())
+def test_a_message_comes_back(triple: tuple[str | None, str, int], data: st.DataObject) -> None:
+    codec = codec_of(triple)
+    message = data.draw(values(codec.schema))
+    raw = codec.encode(message)
+    again = codec.decode(raw)
+    assert again == message
+    assert codec.encode(again) == raw
+    members = json.loads(json.dumps(codec.to_json(message)))
+    assert codec.from_json(members) == message
+    spans = codec.trace(raw)
+    assert [span.start for span in spans] == [0, *(span.stop for span in spans)][: len(spans)]
+    assert not spans or spans[-1].stop == len(raw)
+
+
+@given(messages(ALL))
+def test_a_message_of_any_kind_comes_back(made: tuple[kwire.Codec, Any]) -> None:
+    codec, message = made
+    raw = codec.encode(message)
+    assert codec.decode(raw) == message
+    assert codec.from_json(json.loads(json.dumps(codec.to_json(message)))) == message
+
+
+@given(messages(FOUNDING), st.data())
+def test_a_cut_is_refused_with_offset_and_path(made: tuple[kwire.Codec, Any], data: st.DataObject) -> None:
+    codec, message = made
+    raw = codec.encode(message)
+    if not raw:
+        return
+    cut = data.draw(st.integers(0, len(raw) - 1))
+    with pytest.raises(kwire.DecodeError) as caught:
+        codec.decode(raw[:cut])
+    assert caught.value.offset <= cut
+    assert caught.value.path
+
+
+@given(messages(ALL), st.data())
+def test_a_change_is_decoded_exactly_or_refused(made: tuple[kwire.Codec, Any], data: st.DataObject) -> None:
+    codec, message = made
+    raw = bytearray(codec.encode(message))
+    for _ in range(data.draw(st.integers(1, 4))):
+        if raw:
+            raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    check_any_bytes(codec, bytes(raw))
+
+
+@given(st.sampled_from(ALL), st.binary(max_size=200))
+def test_any_bytes_are_decoded_exactly_or_refused(triple: tuple[str | None, str, int], raw: bytes) -> None:
+    check_any_bytes(codec_of(triple), raw)
+
+
+def check_any_bytes(codec: kwire.Codec, raw: bytes) -> None:
+    """Strict decoding is exact; salvage accepts more, notes it, and accounts for every byte in its trace."""
+    try:
+        salvaged = codec.decode(raw, salvage=True)
+    except kwire.DecodeError as error:
+        assert error.offset <= len(raw)
+        with pytest.raises(type(error)) if not error.faults else pytest.raises(kwire.DecodeError):
+            codec.decode(raw)
+    else:
+        strict = all(isinstance(fault, DefaultTag) for fault in salvaged.faults)
+        check_strict(codec, raw, strict, bool(salvaged.faults))
+    spans = codec.trace(raw, salvage=True)
+    assert b"".join(raw[span.start : span.stop] for span in spans) == raw
+
+
+def check_strict(codec: kwire.Codec, raw: bytes, accepted: bool, noted: bool) -> None:
+    if not accepted:
+        with pytest.raises(kwire.DecodeError):
+            codec.decode(raw)
+        return
+    again = codec.encode(codec.decode(raw))
+    assert (again == raw) is not noted
