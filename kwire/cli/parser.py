@@ -120,7 +120,7 @@ def _encode(commands: Any) -> None:
         "encode",
         "turn JSON into bytes",
         "  kwire encode frames.jsonl -o dump.bin     what decode --jsonl or --json wrote\n"
-        "  kwire encode body.json --as MetadataRequest:12 --hex   a payload, to a bare body\n",
+        "  kwire encode body.json --as MetadataRequest:12 --hex     a payload alone\n",
         "encode:encode",
     )
     parser.add_argument("file", nargs="?", default="-", help="JSON of frames, or of a payload; - is standard input")

@@ -17,6 +17,7 @@ from ..hextext import parse_hex_text
 
 PORTION = 1 << 16
 LONGEST_TEXT = 1 << 28
+_BOM = b"\xef\xbb\xbf"
 _TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
 
 
@@ -74,8 +75,8 @@ def _dump(stream: BinaryIO, file: str, bare: bool) -> Dump:
     head = _first(stream)
     if not head:
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
-    # Printable text as a size field would be a frame of half a gigabyte or more.
-    if len(head) >= 4 and _TEXT.issuperset(head):
+    # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
+    if _TEXT.issuperset(head[:4]) or head.startswith(_BOM):
         return _text_dump(head + _rest(stream, file), file, bare)
     if bare:
         return Dump("a bare body", iter([Frame(head + _rest(stream, file), Source(file, 0, 0), bare=True)]))
@@ -107,7 +108,7 @@ def _rest(stream: BinaryIO, file: str) -> bytes:
 
 
 def _text_dump(data: bytes, file: str, bare: bool) -> Dump:
-    text = data.decode("utf-8", "replace")
+    text = data.decode("utf-8-sig", "replace")
     fixture = parse_fixture(text, file)
     if fixture is not None:
         frame = Frame(

@@ -99,18 +99,14 @@ class _Attempt:
     def unknown(self, codec: Codec | DecodeError) -> Undecodable:
         """Say why a frame is neither a request nor an answer."""
         assert isinstance(codec, DecodeError)
-        if isinstance(codec, UnknownApi):
-            try:
-                self.waiting.complete(_int32(self.frame.data, 4))
-            except UnexpectedResponse as error:
-                if len(self.waiting):
-                    return self.undecodable(error)
-        reader = self.reader()
+        reader, header = self.reader(), None
         try:
             header = self.header(reader, "RequestHeader", 1)
         except DecodeError:
-            header = None
-        codec.rest = reader.data[codec.offset :]
+            if len(self.waiting):  # no request begins like this, so it is an answer, to nobody
+                codec = UnexpectedResponse(offset=4, found=_int32(self.frame.data, 4), need=self.waiting.next_id)
+            reader = self.reader()
+        codec.rest = self.frame.data[codec.offset :]
         return self.undecodable(codec, reader, header)
 
     def codec_of_request(self) -> Codec | DecodeError:
@@ -228,9 +224,9 @@ class _Attempt:
     def undecodable(
         self, error: DecodeError, reader: Reader | None = None, header: Any = None, codec: Codec | None = None
     ) -> Undecodable:
-        size = _int32(self.frame.data, 0) + 4
-        if not self.frame.bare and size > len(self.frame.data) and not isinstance(error, BadFrame):
-            error.hint = f"the size field says {size - 4} bytes, {len(self.frame.data) - 4} follow: it is cut short"
+        size, follow = _int32(self.frame.data, 0), len(self.frame.data) - 4
+        if not self.frame.bare and size > follow >= 0 and not isinstance(error, BadFrame):
+            error.hint = f"the size field says {size} bytes, {follow} follow: it is cut short"
         if self.decoder.trace and reader is None:
             reader = TracingReader(self.frame.data, salvage=True)
         spans: tuple[Any, ...] = ()

@@ -53,7 +53,12 @@ class InFlightRequests:
 
     def next_is(self, correlation_id: int) -> bool:
         """Whether the request next in line has this correlation id."""
-        return bool(self._headers) and self._headers[0].correlation_id == correlation_id
+        return self.next_id == correlation_id
+
+    @property
+    def next_id(self) -> int | None:
+        """The correlation id of the request next in line, or None."""
+        return self._headers[0].correlation_id if self._headers else None
 
     def find(self, correlation_id: int) -> Any:
         """Return the oldest header in flight with this correlation id, or None; nothing changes."""
@@ -66,8 +71,7 @@ class InFlightRequests:
             UnexpectedResponse: the next in line has another correlation id, or there is none; nothing changes.
         """
         if not self.next_is(correlation_id):
-            expected = self._headers[0].correlation_id if self._headers else None
-            raise UnexpectedResponse(offset=4, found=correlation_id, need=expected)
+            raise UnexpectedResponse(offset=4, found=correlation_id, need=self.next_id)
         return self._headers.popleft()
 
     def skip_to(self, correlation_id: int) -> list[Any]:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-# What a terminal, or a reader's eye, could be fooled by: C0 but tab and newline, DEL, C1, bidirectional
-# and invisible marks, line separators, lone surrogates.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
-)
 _CODES = {"dim": "2", "bold": "1", "error": "1;31", "warning": "33", "name": "36", "value": "", "title": "1;32"}
 
 
 def escape(text: str) -> str:
-    r"""Write control, bidirectional and invisible characters as \uXXXX, which JSON reads back as what they were.
+    r"""Write what is not printable as \uXXXX, which JSON reads back as what it was; newline and tab stay.
+
+    A terminal, or a reader's eye, could be fooled by control, bidirectional and invisible characters.
 
     >>> escape("a\x1b[31mb\u202ec")
     'a\\u001b[31mb\\u202ec'
     """
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable() or character in "\n\t":
+        return character
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,9 @@ class _Reader:
             raise members["flexibleVersions"].error(f"{flexible} has an end", f'write "{flexible.first}+"')
         self.read_common(members.get("commonStructs"))
         self.structs[name] = StructSpec(name, valid, ())
-        fields = self.fields(_need(members, "fields", self.document), name)
+        # Kafka 4 keeps the specs of messages it removed as stubs: no versions, no fields.
+        stub = not valid and "fields" not in members
+        fields = () if stub else self.fields(_need(members, "fields", self.document), name)
         spec = MessageSpec(
             name=name,
             type=type_name,

@@ -1,0 +1,149 @@
+"""The command as people and scripts use it: exit codes, one-line errors, nothing raw on the terminal."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kwire.cli import main
+from tests.conftest import ROOT
+from tests.frames.test_decoding import request
+
+DUMP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.bin")
+KWIRE = [sys.executable, "-m", "kwire"]
+
+
+def ran(*arguments: str, data: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    return subprocess.run([*KWIRE, *arguments], input=data, capture_output=True, env=env, timeout=60, check=False)
+
+
+def test_help_begins_with_examples_and_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (
+        [],
+        ["--help"],
+        ["decode", "--help"],
+        ["explain", "-h"],
+        ["encode", "-h"],
+        ["spec", "check", "-h"],
+    ):
+        main(arguments)
+        text = capsys.readouterr().out
+        assert text.index("Examples:") < text.index("usage:")
+        assert max(map(len, text.splitlines())) <= 80
+        assert len(text.splitlines()) <= 32
+
+
+def test_help_loads_nothing_heavy() -> None:
+    program = "import sys, kwire.cli; kwire.cli.main(['--help']); print(sorted(sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, cwd=ROOT, check=True)
+    for module in (b"'construct'", b"'msgspec'", b"'asyncio'", b"'pyarrow'", b"'pyspark'", b"'numpy'"):
+        assert module not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["decode", "no-such-file"], "no-such-file: No such file or directory"),
+        (["no-such-file"], "no-such-file: No such file or directory"),
+        (["decode", "tests"], "tests: Is a directory"),
+        (["decode"], "the following arguments are required: FILE"),
+        (["decoed", "x"], "there is no command 'decoed'; did you mean decode?"),
+        (["decode", DUMP, "--as", "Metadata"], "write NAME:VERSION, such as Metadata:12"),
+        (["decode", DUMP, "--as", "Metadta:12"], "did you mean Metadata?"),
+        (["decode", DUMP, "--as", "Metadata:99"], "MetadataResponse has no version 99; versions: 0-13"),
+        (["decode", DUMP, "--body"], "add --as NAME:VERSION"),
+        (["decode", DUMP, "--profile", "KIP-1"], "there is no profile 'KIP-1'"),
+        (["explain", DUMP, "--fixture"], "no line says who wrote the bytes"),
+        (["explain", DUMP, "--fixture", "--writer", "kwire"], "kwire wrote these bytes"),
+        (["explain", DUMP, "--fixture", "--writer", "Kafka"], "--fixture takes one frame"),
+        (["encode", "README.md"], "this is no JSON"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_code_2(
+    arguments: list[str], text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert text in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+def test_a_bad_frame_is_a_line_and_exit_code_1() -> None:
+    done = ran("decode", "-", data=request(1) + b"\0\0\0\x0a\x27\x0f\0\0\0\0\0\0\xff\xff" + request(2))
+    assert done.returncode == 1
+    assert b"api key 9999 is not known" in done.stdout
+    assert b"correlation 2" in done.stdout
+    assert b"3 frames, 1 undecodable" in done.stderr
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    done = subprocess.run(
+        f"{' '.join(KWIRE)} explain {DUMP} | head -1",
+        shell=True,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b"# LeaderAndIsr v7 request")
+
+
+def test_the_first_message_is_there_before_the_input_ends() -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([*KWIRE, "decode", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(request(1))
+        process.stdin.flush()
+        assert process.stdout.readline().startswith(b"Metadata v1 request")
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+def test_nothing_raw_reaches_the_terminal(tmp_path: Path) -> None:
+    import kwire
+
+    evil = "\x1b]0;owned\x07\x9b31m\u202e\x7f\r"
+    frame = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, client_id=evil)
+    path = tmp_path / "\x1b[31m\u202e.bin"
+    path.write_bytes(frame + frame[:-2])
+    for arguments in (
+        ["decode"],
+        ["decode", "--jsonl"],
+        ["decode", "--json"],
+        ["explain"],
+        ["explain", "--color=never"],
+    ):
+        done = ran(*arguments, str(path))
+        for text in (done.stdout.decode(), done.stderr.decode()):
+            assert all(character.isprintable() or character in "\n\t" for character in text)
+    done = ran("decode", str(tmp_path / "\x1b[2Jnone"))
+    assert b"\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize("locale", ["C", "POSIX", "en_US.ISO-8859-1"])
+def test_no_locale_makes_it_fail(locale: str) -> None:
+    import kwire
+
+    frame = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, client_id="漢字 😀")
+    done = ran("decode", "-", data=frame, LC_ALL=locale, PYTHONUTF8="0", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert b"\\u6f22\\u5b57" in done.stdout
+
+
+def test_colour_only_where_it_is_wanted() -> None:
+    assert b"\x1b" not in ran("decode", DUMP).stdout
+    assert b"\x1b[1;32m" in ran("decode", DUMP, "--color=always").stdout
+
+
+def test_version() -> None:
+    import kwire
+
+    assert ran("--version").stdout.decode() == f"kwire {kwire.__version__}\n"

@@ -1,0 +1,95 @@
+"""The house is as its map says: every room is on it, sizes are kept, names are few and documented."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kwire
+from kwire.spec import read_spec
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "kwire"
+FILES = sorted(PACKAGE.rglob("*.py"))
+MAP = (PACKAGE / "README.md").read_text("utf-8")
+
+
+def rooms() -> list[str]:
+    files = [path.name for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]
+    return sorted([*files, *(f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py"))])
+
+
+def test_every_room_is_on_the_map_and_the_map_has_no_other() -> None:
+    assert sorted(re.findall(r"^\| \d \w+ \| `([\w/.]+)` \|", MAP, re.MULTILINE)) == rooms()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_and_functions_keep_their_size(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert text.count("\n") <= 300
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            lines = body[-1].end_lineno - body[0].lineno + 1 if body and body[-1].end_lineno else 0
+            assert lines <= 40, f"{node.name} has {lines} lines"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_opens_with_what_it_does(path: Path) -> None:
+    opening = ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    assert opening
+    assert len(opening.splitlines()) <= (30 if path.name in ("errors.py", "faults.py") else 12)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_specs_and_dumps_are_never_run(path: Path) -> None:
+    names = {node.id for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Name)}
+    assert not names & {"eval", "exec", "compile", "__import__"}
+
+
+def test_the_facade_has_what_it_says_and_no_name_of_a_room() -> None:
+    assert kwire.__all__ == sorted(kwire.__all__)
+    modules = {path.stem for path in PACKAGE.glob("*.py")} | {
+        path.parent.name for path in PACKAGE.glob("*/__init__.py")
+    }
+    for name in kwire.__all__:
+        thing = getattr(kwire, name)
+        assert thing.__doc__, name
+        assert name == "messages" or name not in modules, name
+    with pytest.raises(AttributeError):
+        kwire.nonsense  # noqa: B018
+
+
+def test_the_types_of_the_facade_are_those_of_its_table() -> None:
+    source = (PACKAGE / "__init__.py").read_text("utf-8")
+    typed = set(re.findall(r"import \w+ as (\w+)$", source, re.MULTILINE))
+    assert typed == set(kwire.__all__)
+
+
+def test_importing_costs_nothing() -> None:
+    program = (
+        "import sys, kwire; print(sorted(set(sys.modules) & {'construct', 'msgspec', 'hexdump', 'json', 'numpy'}))"
+    )
+    done = subprocess.run([sys.executable, "-S", "-c", program], cwd=ROOT, capture_output=True, check=True)
+    assert done.stdout.strip() == b"[]"
+
+
+def test_the_changelog_names_the_version_or_what_is_to_come() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"## {kwire.__version__}" in text or "## Unreleased" in text
+
+
+def test_every_field_of_every_spec_has_a_sentence() -> None:
+    count = 0
+    for path in sorted((ROOT / "schemas").glob("*/**/*.json")):
+        for struct in read_spec(path.read_text("utf-8"), str(path)).structs():
+            for field in struct.fields:
+                assert len(field.about) > 15, (path, field.name)
+                assert field.about.endswith("."), (path, field.name)
+                count += 1
+    assert count > 2200
