@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def demo(options: argparse.Namespace) -> int:
         print_result(decoder.decode(frame), style)
         print()
     print("Try next:")
-    for command in (f"kwire decode {DUMP}", f"kwire decode {DUMP} --jsonl", "kwire --help"):
+    dump = shlex.quote(str(DUMP))
+    for command in (f"kwire decode {dump}", f"kwire decode {dump} --jsonl", "kwire --help"):
         print(f"  {command}")
     return 0

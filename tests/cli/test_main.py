@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -85,7 +86,7 @@ def test_a_bad_frame_is_a_line_and_exit_code_1() -> None:
 
 def test_a_closed_pipe_is_quiet() -> None:
     done = subprocess.run(
-        f"{' '.join(KWIRE)} explain {DUMP} | head -1",
+        f"{shlex.join([*KWIRE, 'explain', DUMP])} | head -1",
         shell=True,
         capture_output=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
