@@ -73,7 +73,7 @@ class UnknownMessage(KwireError):
     def __init__(self, kind: str = "message", name: str = "", known: Sequence[str] = ()) -> None:
         super().__init__()
         self.kind, self.name, self.known = kind, name, tuple(known)
-        self.hint = suggestion(name, known) or (f"known: {', '.join(known)}" if len(known) < 12 else "")
+        self.hint = suggestion(name, known) or (f"known: {', '.join(known)}" if 0 < len(known) < 12 else "")
 
     def __str__(self) -> str:
         return f"there is no {self.kind} {self.name!r}" + (f"; {self.hint}" if self.hint else "")
@@ -100,7 +100,7 @@ class DumpError(KwireError):
         self.problem, self.file, self.line, self.hint = problem, file, line, hint
 
     def __str__(self) -> str:
-        place = self.file + (f":{self.line}" if self.line else "")
+        place = (self.file or "dump") + (f":{self.line}" if self.line else "")
         return f"{place}: {self.problem}" + (f"; {self.hint}" if self.hint else "")
 
 
