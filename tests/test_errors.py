@@ -75,7 +75,7 @@ def test_a_suggestion_names_the_nearest_word_or_nothing(word: str, known: list[s
         (SpecError("no name", line=2, hint="write one"), "spec:2: $: no name; write one"),
         (UnknownMessage("release", "9.9"), "there is no release '9.9'"),
         (UnknownMessage("message", "Metadta", ["Metadata"]), "there is no message 'Metadta'; did you mean Metadata?"),
-        (UnknownMessage("profile", "xyz", ["KIP-36"]), "there is no profile 'xyz'; known: KIP-36"),
+        (UnknownMessage("profile", "xyz", ["KIP-1", "KIP-2"]), "there is no profile 'xyz'; known: KIP-1, KIP-2"),
         (UnknownMessage("message", "zz", [f"Some{n}" for n in range(12)]), "there is no message 'zz'"),
         (UnsupportedVersion("Fetch", 99, "0-18"), "Fetch has no version 99; versions: 0-18"),
         (
