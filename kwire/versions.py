@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 HIGHEST = 32767  # versions are int16
-_RANGE = re.compile(r"(\d{1,5})(?:(\+)|-(\d{1,5}))?")
+_RANGE = re.compile(r"([0-9]{1,5})(?:(\+)|-([0-9]{1,5}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ class Versions:
     def parse(cls, text: str) -> Versions:
         """Read `0-8`, `4+`, `3`, `none`, or several of them in ascending order with commas (kwire's own).
 
-        Raises ValueError with what is wrong.
+        Ranges that touch become one. Raises ValueError with what is wrong.
         """
         if text.strip() == "none":
             return cls()
         ranges = tuple(_range(part.strip()) for part in text.split(","))
         if any(left[1] >= right[0] for left, right in pairwise(ranges)):
             raise ValueError(f"the ranges of {text!r} do not ascend")
-        return cls(ranges)
+        return cls(_merged(ranges))
 
     def __contains__(self, version: object) -> bool:
         return isinstance(version, int) and any(low <= version <= high for low, high in self.ranges)
@@ -91,6 +91,17 @@ def _range(text: str) -> tuple[int, int]:
     if low > high or high > HIGHEST:
         raise ValueError(f"{text!r} is not a range of versions from 0 to {HIGHEST}")
     return low, high
+
+
+def _merged(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Make one range of those that touch or overlap."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1] + 1:
+            low, before = merged.pop()
+            high = max(high, before)
+        merged.append((low, high))
+    return tuple(merged)
 
 
 def _text(low: int, high: int) -> str:

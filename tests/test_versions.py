@@ -51,6 +51,7 @@ def test_another_way_to_write_a_range_is_the_same_range(text: str, same: str) ->
         ("0-2147483647", "'0-2147483647' is not a version range"),
         ("0,none", "'none' is not a version range"),
         ("0,", "'' is not a version range"),
+        ("\u0663", "'\u0663' is not a version range"),
         ("0\n1", "'0\\n1' is not a version range"),
         ("3-2", "'3-2' is not a range of versions from 0 to 32767"),
         ("32768", "'32768' is not a range of versions from 0 to 32767"),
@@ -81,6 +82,15 @@ def test_a_version_is_in_its_range_only(text: str, inside: list[object], outside
     versions = Versions.parse(text)
     assert [version in versions for version in inside] == [True] * len(inside)
     assert [version in versions for version in outside] == [False] * len(outside)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"), [("0-2,3", "0-3"), ("0,1,2", "0-2"), ("0-2,3,5", "0-3,5"), ("0,2,3+", "0,2+"), ("5,6+", "5+")]
+)
+def test_ranges_that_touch_are_one_range(text: str, same: str) -> None:
+    assert Versions.parse(text) == Versions.parse(same)
+    assert Versions.parse(text).covers(Versions.parse(same))
+    assert str(Versions.parse(text)) == same
 
 
 def test_the_single_versions_come_in_order() -> None:
