@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .headers import header_version_for as header_version_for
     from .render.annotate import annotate as annotate
     from .render.envelope import envelope as envelope
+    from .releases import release as release
     from .tracing import Span as Span
 
 _ROOMS = {
@@ -72,6 +73,7 @@ _ROOMS = {
     "messages": "messages",
     "open_dump": "dumps",
     "read_dump": "dumps",
+    "release": "releases",
 }
 __all__ = sorted(_ROOMS)
 __version__ = "0.1.0"

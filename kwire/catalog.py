@@ -12,12 +12,10 @@ from functools import cache
 from pathlib import Path
 
 from .errors import UnknownMessage, UnsupportedVersion
-from .releases import Releases
+from .releases import releases
+from .resources import SCHEMAS
 from .spec import MessageSpec, read_spec
 
-_HERE = Path(__file__).parent
-# In the wheel the specs lie in the package, in a checkout beside it.
-SCHEMAS = _HERE / "schemas" if (_HERE / "schemas").is_dir() else _HERE.parent / "schemas"
 _API_KEY = re.compile(r'^\s*"apiKey"\s*:\s*"?(\d+)', re.MULTILINE)
 _TYPE = re.compile(r'^\s*"type"\s*:\s*"([a-z-]+)"', re.MULTILINE)
 
@@ -138,9 +136,3 @@ def catalog_for(profile: str | None = None, release: str | None = None) -> Catal
 def _catalog(profile: str, release: str | None) -> Catalog:
     drafts = [SCHEMAS / "drafts" / profile] if profile else []
     return Catalog([*drafts, SCHEMAS / "kafka"], profile, release)
-
-
-@cache
-def releases() -> Releases:
-    """Return the table of releases and the api versions that each speaks."""
-    return Releases.parse((SCHEMAS / "releases.json").read_bytes())

@@ -1,0 +1,121 @@
+"""The table of releases: for each api the steps at which its name or its versions change.
+
+A step names the first release it is true of. The steps are those of Kafka's own clients, with one addition:
+the clients of 0.8.2.2 have no schemas of LeaderAndIsr, StopReplica, UpdateMetadata and ControlledShutdown
+(keys 4 to 7), yet its brokers send version 0 of each, as captures of them show.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from ..errors import UnknownMessage, UnsupportedVersion
+from ..resources import SCHEMAS
+from ..versions import Versions
+
+NONE = Versions()
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One api over all releases.
+
+    Attributes:
+        key: the api key.
+        name: what the newest release calls it.
+        names: release -> its name from then on.
+        changes: release -> the versions spoken from then on; none where it was removed.
+        stable: release -> the versions without an unstable one on top; only releases that have such a one.
+    """
+
+    key: int
+    name: str
+    names: dict[str, str]
+    changes: dict[str, Versions]
+    stable: dict[str, Versions]
+
+    @classmethod
+    def parse(cls, key: str, entry: dict[str, Any], first: str) -> Api:
+        """Read one entry of the table; `first` is the oldest release."""
+        versions = {name: _ranges(entry.get(name, {})) for name in ("versions", "stable")}
+        names = entry.get("names", {first: entry["name"]})
+        return cls(int(key), entry["name"], names, versions["versions"], versions["stable"])
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The releases, oldest first, and the apis by their keys."""
+
+    names: tuple[str, ...]
+    apis: dict[int, Api]
+
+    @classmethod
+    def parse(cls, data: bytes) -> Releases:
+        """Read the table.
+
+        {"releases": ["0.8.2.2", ...], "apis": {"68": {"name": "ConsumerGroupHeartbeat",
+         "versions": {"3.5.2": "0", "4.0.2": "0-1"}, "stable": {"3.5.2": "none", "3.6.2": "none"}}, ...}}
+        """
+        table = json.loads(data)
+        first = table["releases"][0]
+        apis = {int(key): Api.parse(key, entry, first) for key, entry in table["apis"].items()}
+        return cls(tuple(table["releases"]), apis)
+
+    def find(self, name: str) -> str:
+        """Return the full name of a release: `3.9` is `3.9.2`.
+
+        Raises UnknownMessage if there is none.
+        """
+        for known in reversed(self.names):
+            if known == name or known.startswith(f"{name}."):
+                return known
+        raise UnknownMessage("release", name, self.names)
+
+    def api(self, api: int | str) -> Api:
+        """Return an api by key, by name or by a former name.
+
+        Raises UnknownMessage if there is none.
+        """
+        for known in self.apis.values():
+            if api == known.key or api == known.name or api in known.names.values():
+                return known
+        raise UnknownMessage("api", str(api), [known.name for known in self.apis.values()])
+
+    def versions(self, release: str, api_key: int) -> Versions:
+        """Return the versions of an api that a release speaks; none if it does not know the api."""
+        api = self.apis.get(api_key)
+        return self.at(release, api.changes, NONE) if api else NONE
+
+    def at(self, release: str, steps: dict[str, Any], before: Any) -> Any:
+        """Return what is true of a release: the last step up to it, or `before` if there is none."""
+        reached = self.names[: self.names.index(self.find(release)) + 1]
+        return next((steps[name] for name in reversed(reached) if name in steps), before)
+
+    def speakers(self, api: Api, version: int | None) -> tuple[str, ...]:
+        """Return the releases that speak a version of an api, or any version, oldest first.
+
+        Raises UnsupportedVersion if there is none.
+        """
+        spoken = {name: self.versions(name, api.key) for name in self.names}
+        found = tuple(name for name in self.names if (spoken[name] if version is None else version in spoken[name]))
+        if not found:
+            raise UnsupportedVersion(api.name, version or 0, _union(api.changes), "any release of Kafka")
+        return found
+
+
+@cache
+def releases() -> Releases:
+    """Return the table of releases and the api versions that each speaks."""
+    return Releases.parse((SCHEMAS / "releases.json").read_bytes())
+
+
+def _ranges(steps: dict[str, str]) -> dict[str, Versions]:
+    return {release: Versions.parse(text) for release, text in steps.items()}
+
+
+def _union(changes: dict[str, Versions]) -> str:
+    ranges = [span for versions in changes.values() for span in versions.ranges]
+    return f"{min(low for low, _ in ranges)}-{max(high for _, high in ranges)}"
