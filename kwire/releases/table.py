@@ -40,9 +40,8 @@ class Api:
     @classmethod
     def parse(cls, key: str, entry: dict[str, Any], first: str) -> Api:
         """Read one entry of the table; `first` is the oldest release."""
-        versions = {name: _ranges(entry.get(name, {})) for name in ("versions", "stable")}
         names = entry.get("names", {first: entry["name"]})
-        return cls(int(key), entry["name"], names, versions["versions"], versions["stable"])
+        return cls(int(key), entry["name"], names, _ranges(entry["versions"]), _ranges(entry.get("stable", {})))
 
 
 @dataclass(frozen=True)
