@@ -68,7 +68,7 @@ class SpecError(KwireError):
 
 
 class UnknownMessage(KwireError):
-    """There is no message, profile or release of that name."""
+    """There is no message, profile, release, api or value of that name."""
 
     def __init__(self, kind: str = "message", name: str = "", known: Sequence[str] = ()) -> None:
         super().__init__()
