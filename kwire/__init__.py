@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from .frames import encode_request as encode_request
     from .frames import encode_response as encode_response
     from .headers import header_version_for as header_version_for
+    from .releases import release as release
     from .render.annotate import annotate as annotate
     from .render.envelope import envelope as envelope
-    from .releases import release as release
     from .tracing import Span as Span
 
 _ROOMS = {
