@@ -37,7 +37,7 @@ def explain(options: argparse.Namespace) -> int:
 def print_result(result: Result, style: Style, *, types: bool = True) -> None:
     """Print one frame: a title, the annotated bytes, and what went wrong if something did."""
     print(style.paint("title", f"# {escape(title(result))}"))
-    for line in frame_lines(result.frame.data, result.spans, style, types=types):
+    for line in frame_lines(result.frame.data, result.spans, style, codec=result.codec, types=types):
         print(line)
     if isinstance(result, Undecodable):
         for line in error_lines(result.error, style):

@@ -14,8 +14,10 @@ from typing import Any
 
 import hexdump
 
+from ..codecs import Codec
 from ..errors import DecodeError
 from ..tracing import Span
+from .meaning import Meaning
 from .style import PLAIN, Style, escape
 from .values import count_text, shorten, value_text
 
@@ -24,29 +26,35 @@ _MARGIN = 8 + 2 + 3 * ROW + 1
 _SEGMENT = re.compile(r"[^.\[\]]+|\[\d+\]")
 
 
-def annotate(data: bytes, spans: Sequence[Span], style: Style = PLAIN, *, types: bool = True) -> str:
+def annotate(
+    data: bytes, spans: Sequence[Span], style: Style = PLAIN, *, codec: Codec | None = None, types: bool = True
+) -> str:
     """Write the annotated hexdump of a message.
 
     Args:
         data: all its bytes.
         spans: of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
         style: colours, and the width in columns.
+        codec: of the message, for names of numbers such as error codes.
         types: whether to name the wire types, flush right where there is room.
 
     Returns:
         Lines with a newline behind each. `kwire.hextext.parse_hex_text` reads them back.
     """
-    return "".join(f"{line}\n" for line in frame_lines(data, spans, style, types=types))
+    return "".join(f"{line}\n" for line in frame_lines(data, spans, style, codec=codec, types=types))
 
 
-def frame_lines(data: bytes, spans: Sequence[Span], style: Style = PLAIN, *, types: bool = True) -> Iterator[str]:
+def frame_lines(
+    data: bytes, spans: Sequence[Span], style: Style = PLAIN, *, codec: Codec | None = None, types: bool = True
+) -> Iterator[str]:
     """Yield the lines of `annotate`, without newlines."""
+    meaning = Meaning(codec)
     shown: list[str] = []
     for span in _joined(spans):
         segments = _SEGMENT.findall(span.path) or [span.type]
         yield from _headings(shown, segments, style)
         shown = segments
-        note = _note(span, segments, style, types)
+        note = _note(span, segments, style, types, meaning.name(span.path, span.value))
         yield from _rows(data, span, note, style)
         for fault in span.faults:
             text = shorten(escape(f"! {type(fault).__name__}: {fault.reason}"), max(style.width - _MARGIN, 30))
@@ -96,11 +104,11 @@ def _indent(segments: list[str]) -> str:
     return "  " * (len(segments) - 1 - sum(segment.startswith("[") for segment in segments))
 
 
-def _note(span: Span, segments: list[str], style: Style, types: bool) -> str:
+def _note(span: Span, segments: list[str], style: Style, types: bool, meaning: str) -> str:
     indent = _indent(segments)
     name = segments[-1] if not segments[-1].startswith("[") else segments[-2] + segments[-1]
     room = max(style.width - _MARGIN - len(indent) - len(name) - 3, 12)
-    value = _value(span, room)
+    value = shorten(f"{_value(span, room)} {meaning}", room) if meaning else _value(span, room)
     width = len(indent) + len(name) + 3 + len(value)
     text = f"{indent}{style.paint('name', name)} = {style.paint('value', value)}"
     gap = style.width - _MARGIN - width - len(span.type)

@@ -25,7 +25,7 @@ def fixture_text(result: Request | Response, writer: str, profile: str | None = 
     head = [f"# fixture: {result.codec.name} v{result.codec.version} {framing}"]
     head += [f"# profile: {profile}"] if profile else []
     head.append(f"# writer: {writer}")
-    return "\n".join(head) + "\n" + annotate(result.frame.data, result.spans)
+    return "\n".join(head) + "\n" + annotate(result.frame.data, result.spans, codec=result.codec)
 
 
 def rewrite_fixture(text: str, file: str = "") -> str:
@@ -37,7 +37,8 @@ def rewrite_fixture(text: str, file: str = "") -> str:
     fixture = parse_fixture(text, file)
     if fixture is None:
         raise DumpError("this is no fixture", file=file, hint="begin it with # fixture: NAME vN body")
-    return "".join(f"{line}\n" for line in fixture.head) + annotate(fixture.data, decode_fixture(fixture).spans)
+    result = decode_fixture(fixture)
+    return "".join(f"{line}\n" for line in fixture.head) + annotate(fixture.data, result.spans, codec=result.codec)
 
 
 def decode_fixture(fixture: Fixture) -> Request | Response:

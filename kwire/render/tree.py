@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import DecodeError
 from ..frames import Request, Response, Undecodable
-from ..wire import Array, Field, Node, NullableStruct, Struct, split_tags
+from ..values import Value, kind_of
+from ..wire import Array, Field, Integer, Node, Struct, split_tags
 from .annotate import error_lines
+from .meaning import inner_struct, name_of
 from .style import PLAIN, Style, escape
 from .values import count_text, value_text
 
@@ -41,7 +43,7 @@ def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
     if isinstance(result, Undecodable):
         yield from _undecodable(result, style)
         return
-    yield from _struct(result.codec.schema, result.message, 1, style)
+    yield from _struct(result.codec.schema, result.message, 1, _Look(result.codec.name, style))
     yield from _faults(result.faults, style)
 
 
@@ -56,35 +58,44 @@ def _what(result: Result) -> str:
     return words + (f" (answered in v{result.codec.version})" if result.codec.version != result.api_version else "")
 
 
-def _struct(node: Struct, value: Any, depth: int, style: Style) -> Iterator[str]:
+class _Look(NamedTuple):
+    """The message that is shown, and how."""
+
+    message: str
+    style: Style
+
+
+def _struct(node: Struct, value: Any, depth: int, look: _Look) -> Iterator[str]:
     tagged = node.tagged.fields.values() if node.tagged else ()
     for field in node.all_fields:
         held = getattr(value, field.name)
         if field not in tagged or held != field.default:
-            yield from _field(field, held, depth, style)
+            kind = kind_of(look.message, node.message_class.__name__, field.json_name)
+            yield from _field(field, held, depth, look, kind)
     for tag, data in split_tags(value.unknown_tags):
-        yield _line(f"unknown_tags[{tag}]", value_text(data), depth, style)
+        yield _line(f"unknown_tags[{tag}]", value_text(data), depth, look.style)
 
 
-def _field(field: Field, value: Any, depth: int, style: Style) -> Iterator[str]:
+def _field(field: Field, value: Any, depth: int, look: _Look, kind: type[Value] | None) -> Iterator[str]:
     node: Node = field.subcon
-    inner = node.element if isinstance(node, Array) else node.subcon if isinstance(node, NullableStruct) else node
-    if value is None or not isinstance(inner, Struct):
-        yield _line(str(field.name), _inline(node, value, style), depth, style)
+    inner = inner_struct(node)
+    if value is None or inner is None:
+        yield _line(str(field.name), _inline(node, value, look.style, kind), depth, look.style)
     elif not isinstance(node, Array):
-        yield "  " * depth + style.paint("name", f"{field.name}:")
-        yield from _struct(inner, value, depth + 1, style)
+        yield "  " * depth + look.style.paint("name", f"{field.name}:")
+        yield from _struct(inner, value, depth + 1, look)
     else:
-        yield _line(str(field.name), count_text(len(value)) if value else "[]", depth, style)
+        yield _line(str(field.name), count_text(len(value)) if value else "[]", depth, look.style)
         for index, item in enumerate(value):
-            yield "  " * (depth + 1) + style.paint("dim", f"{field.name}[{index}]")
-            yield from _struct(inner, item, depth + 2, style)
+            yield "  " * (depth + 1) + look.style.paint("dim", f"{field.name}[{index}]")
+            yield from _struct(inner, item, depth + 2, look)
 
 
-def _inline(node: Node, value: Any, style: Style) -> str:
+def _inline(node: Node, value: Any, style: Style, kind: type[Value] | None) -> str:
     if isinstance(node, Array) and value is not None:
         return "[" + ", ".join(value_text(item, node.element.type_name, 200) for item in value) + "]"
-    return value_text(value, node.type_name, max(style.width - 20, 40))
+    text = value_text(value, node.type_name, max(style.width - 20, 40))
+    return f"{text} {name_of(kind, value)}".rstrip() if isinstance(node, Integer) else text
 
 
 def _line(name: str, text: str, depth: int, style: Style) -> str:
