@@ -6,32 +6,47 @@ name or api key at the versions they have, and only there. The one room below th
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from .errors import UnknownMessage, UnsupportedVersion
+from .layers import WIRE_TYPES, Layer
 from .releases import releases
 from .resources import SCHEMAS
-from .spec import MessageSpec, read_spec
-
-_API_KEY = re.compile(r'^\s*"apiKey"\s*:\s*"?(\d+)', re.MULTILINE)
-_TYPE = re.compile(r'^\s*"type"\s*:\s*"([a-z-]+)"', re.MULTILINE)
+from .spec import MessageSpec
 
 
 class Catalog:
-    """The message specs of some folders, the first folder first.
+    """The message specs of some folders; made by `kwire.codec`'s arguments, or by `from_directory`.
 
     Args:
-        folders: folders of `<Message>.json` files.
-        profile: a name for the specs of the first folder; empty for released ones.
+        layers: the folders' specs; the first hide those behind them.
+        profile: the profile's name; empty for released messages.
         release: limit api versions to those this Kafka release speaks.
     """
 
-    def __init__(self, folders: Sequence[Path], profile: str = "", release: str | None = None) -> None:
-        self.layers = [_layer(folder, profile if index == 0 else "") for index, folder in enumerate(folders)]
+    def __init__(self, layers: Sequence[Layer], profile: str = "", release: str | None = None) -> None:
+        self.layers = tuple(layers)
         self.profile, self.release = profile, release
+
+    @classmethod
+    def from_directory(cls, folder: str | Path, *, alone: bool = False) -> Catalog:
+        """Make a catalog of message specs in Kafka's format, at run time.
+
+        Args:
+            folder: a folder of `.json` specs, or a whole Kafka checkout.
+            alone: know nothing but these; else the released messages stand behind them.
+
+        Raises:
+            SpecError: a spec is not valid, or two of them claim the same api key and version.
+
+        >>> from kwire.resources import SCHEMAS
+        >>> Catalog.from_directory(SCHEMAS / "drafts/KIP-879").find(68, "request", 0).name
+        'CreateReplicaAssignmentRequest'
+        """
+        layer = Layer.of_anything(Path(folder))
+        return cls([layer] if alone else [layer, *catalog_for().layers])
 
     def names(self) -> list[str]:
         """Return the names of all messages, sorted."""
@@ -60,46 +75,17 @@ class Catalog:
 
         Without a version, the first one that has the key.
         """
-        for layer in self.layers:
-            name = layer.keys.get((api_key, type_name))
-            if name and (version is None or version in layer.spec(name).versions):
-                return layer.spec(name)
-        return None
+        found = (layer.find(api_key, type_name, version, self.release) for layer in self.layers)
+        return next((spec for spec in found if spec is not None), None)
 
     def _check_release(self, spec: MessageSpec, version: int) -> None:
-        if self.release is None or spec.api_key is None or spec.type not in ("request", "response"):
+        if self.release is None or spec.api_key is None or spec.type not in WIRE_TYPES:
             return
+        if spec.api_name not in releases().names_of(spec.api_key):
+            return  # a vendor's api, or a draft's
         spoken = releases().versions(self.release, spec.api_key)
         if version not in spoken:
             raise UnsupportedVersion(spec.name, version, str(spoken), f"Kafka {self.release}")
-
-
-class _Layer:
-    """One folder of specs. Specs are read on first use."""
-
-    def __init__(self, folder: Path, profile: str) -> None:
-        self.profile = profile
-        self.files = {path.stem: path for path in sorted(folder.glob("*.json"))}
-        self._specs: dict[str, MessageSpec] = {}
-        self._keys: dict[tuple[int, str], str] | None = None
-
-    def spec(self, name: str) -> MessageSpec:
-        if name not in self._specs:
-            path = self.files[name]
-            self._specs[name] = read_spec(path.read_text("utf-8"), str(path), self.profile)
-        return self._specs[name]
-
-    @property
-    def keys(self) -> dict[tuple[int, str], str]:
-        """(api key, type) -> name; read off the head of each file, for reading all specs takes ten times as long."""
-        if self._keys is None:
-            self._keys = {}
-            for name, path in self.files.items():
-                text = path.read_text("utf-8")
-                key, type_name = _API_KEY.search(text), _TYPE.search(text)
-                if key and type_name:
-                    self._keys[int(key[1]), type_name[1]] = name
-        return self._keys
 
 
 def profiles() -> list[str]:
@@ -112,9 +98,9 @@ def profiles() -> list[str]:
 
 
 @cache
-def _layer(folder: Path, profile: str) -> _Layer:
+def _layer(folder: Path, profile: str) -> Layer:
     """Return a folder's layer: one for all catalogs, so that a message has one class everywhere."""
-    return _Layer(folder, profile)
+    return Layer.of_folder(folder, profile)
 
 
 def catalog_for(profile: str | None = None, release: str | None = None) -> Catalog:
@@ -134,5 +120,5 @@ def catalog_for(profile: str | None = None, release: str | None = None) -> Catal
 
 @cache
 def _catalog(profile: str, release: str | None) -> Catalog:
-    drafts = [SCHEMAS / "drafts" / profile] if profile else []
-    return Catalog([*drafts, SCHEMAS / "kafka"], profile, release)
+    drafts = [_layer(SCHEMAS / "drafts" / profile, profile)] if profile else []
+    return Catalog([*drafts, _layer(SCHEMAS / "kafka", "")], profile, release)

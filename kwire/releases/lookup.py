@@ -55,9 +55,7 @@ class Release:
         >>> kwire.release("0.10.0").name_of("FindCoordinator")
         'GroupCoordinator'
         """
-        found = self.table.api(api)
-        name: str = self.table.at(self.name, found.names, next(iter(found.names.values())))
-        return name
+        return self.table.name_of(self.name, self.table.api(api).key)
 
     def apis(self) -> tuple[str, ...]:
         """Return the apis that this release speaks, by the names they have now, in the order of their keys.

@@ -83,6 +83,19 @@ class Releases:
                 return known
         raise UnknownMessage("api", str(api), [known.name for known in self.apis.values()])
 
+    def names_of(self, api_key: int) -> set[str]:
+        """Return all names that an api has had; none if no release has it."""
+        api = self.apis.get(api_key)
+        return {api.name, *api.names.values()} if api else set()
+
+    def name_of(self, release: str | None, api_key: int) -> str:
+        """Return what a release calls an api, the newest unless told; empty if no release has it."""
+        api = self.apis.get(api_key)
+        if api is None or release is None:
+            return api.name if api else ""
+        name: str = self.at(release, api.names, next(iter(api.names.values())))
+        return name
+
     def versions(self, release: str, api_key: int) -> Versions:
         """Return the versions of an api that a release speaks; none if it does not know the api."""
         api = self.apis.get(api_key)

@@ -1,0 +1,105 @@
+"""One folder of specs: read on first use, found by name or by api key.
+
+Two messages may share an api key only at different versions, or where the api was renamed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from pathlib import Path
+
+from .errors import SpecError
+from .releases import releases
+from .spec import MessageSpec, read_spec
+
+_API_KEY = re.compile(r'^\s*"apiKey"\s*:\s*"?(\d+)', re.MULTILINE)
+_TYPE = re.compile(r'^\s*"type"\s*:\s*"([a-z-]+)"', re.MULTILINE)
+_SOURCES = ("src/main/resources/common/message", "src/main/resources/common/metadata")
+WIRE_TYPES = ("request", "response")
+
+
+class Layer:
+    """The specs of some files.
+
+    Args:
+        files: message name -> file.
+        profile: the name of the drafts that these are; empty for released messages.
+    """
+
+    def __init__(self, files: Mapping[str, Path], profile: str = "") -> None:
+        self.files, self.profile = dict(files), profile
+        self._specs: dict[str, MessageSpec] = {}
+        self._keys: dict[tuple[int, str], list[str]] | None = None
+
+    @classmethod
+    def of_folder(cls, folder: Path, profile: str = "") -> Layer:
+        """Make a layer of our own: `<Message>.json`, one message a file."""
+        return cls({path.stem: path for path in sorted(folder.glob("*.json"))}, profile)
+
+    @classmethod
+    def of_anything(cls, folder: Path) -> Layer:
+        """Make a layer of somebody else's folder, or of a whole Kafka checkout. All of it is read and checked now.
+
+        Raises:
+            SpecError: a spec is not valid, a message is there twice, two messages claim the same api key and version.
+            OSError: a file cannot be read.
+        """
+        layer = cls({})
+        for path in _spec_files(folder):
+            spec = read_spec(path.read_text("utf-8"), str(path))
+            if spec.name in layer.files:
+                raise SpecError(f"{spec.name} is in {layer.files[spec.name]} too", file=str(path), line=1)
+            layer.files[spec.name], layer._specs[spec.name] = path, spec
+        if not layer.files:
+            raise SpecError("there are no specs in it", file=str(folder), hint="name a folder of .json message specs")
+        layer.check_keys()
+        return layer
+
+    def spec(self, name: str) -> MessageSpec:
+        """Return the spec of one of `files`."""
+        if name not in self._specs:
+            path = self.files[name]
+            self._specs[name] = read_spec(path.read_text("utf-8"), str(path), self.profile)
+        return self._specs[name]
+
+    def find(self, api_key: int, type_name: str, version: int | None, release: str | None) -> MessageSpec | None:
+        """Return the message of an api key that has the version; of several the one the release calls the api by."""
+        found = [self.spec(name) for name in self._keyed().get((api_key, type_name), ())]
+        found = [spec for spec in found if version is None or version in spec.versions]
+        if len(found) < 2:
+            return found[0] if found else None
+        now = releases().name_of(release, api_key)
+        return next((spec for spec in found if spec.api_name == now), found[0])
+
+    def check_keys(self) -> None:
+        """Raise SpecError if two messages claim the same api key and version, and no renaming explains it."""
+        for (api_key, _), names in self._keyed().items():
+            known = releases().names_of(api_key)
+            for one, other in combinations(map(self.spec, names), 2):
+                both = one.versions.meets(other.versions)
+                if both and not {one.api_name, other.api_name} <= known:
+                    problem = f"api key {api_key} version {both.first} is {one.name} and {other.name}"
+                    hint = f"change the api key of one of them ({one.file}, {other.file})"
+                    raise SpecError(problem, file=other.file, line=1, json_path="$.apiKey", hint=hint)
+
+    def _keyed(self) -> dict[tuple[int, str], list[str]]:
+        """(api key, type) -> names, read off the heads of the files: to read all specs takes ten times as long."""
+        if self._keys is None:
+            self._keys = {}
+            for name, path in self.files.items():
+                text = path.read_text("utf-8")
+                key, type_name = _API_KEY.search(text), _TYPE.search(text)
+                if key and type_name and type_name[1] in WIRE_TYPES:
+                    self._keys.setdefault((int(key[1]), type_name[1]), []).append(name)
+        return self._keys
+
+
+def _spec_files(folder: Path) -> Iterable[Path]:
+    if not folder.is_dir():
+        raise SpecError("there is no such folder", file=str(folder))
+    files = sorted(folder.glob("*.json"))
+    if files:
+        return files
+    return sorted(path for source in _SOURCES for path in folder.glob(f"**/{source}/*.json"))
