@@ -141,7 +141,14 @@ class Codec:
         return self.schema._parse(reader, None, "")
 
 
-def codec(name: str, version: int, *, profile: str | None = None, release: str | None = None) -> Codec:
+def codec(
+    name: str,
+    version: int,
+    *,
+    profile: str | None = None,
+    release: str | None = None,
+    catalog: Catalog | None = None,
+) -> Codec:
     """Return the codec of a message at a version.
 
     Args:
@@ -150,6 +157,7 @@ def codec(name: str, version: int, *, profile: str | None = None, release: str |
         profile: `KIP-36`, `KIP-112` or `KIP-879` for the shapes that these KIPs proposed; messages that a profile
             does not change are the released ones.
         release: a Kafka release such as `3.9`; only versions that it speaks are given.
+        catalog: specs of your own, of `Catalog.from_directory`; instead of profile and release.
 
     Raises:
         UnknownMessage: there is no message, profile or release of that name.
@@ -159,7 +167,7 @@ def codec(name: str, version: int, *, profile: str | None = None, release: str |
     >>> kwire.codec("UpdateMetadataRequest", 8)
     <kwire codec UpdateMetadataRequest v8>
     """
-    return codec_in(catalog_for(profile, release), name, version)
+    return codec_in(catalog or catalog_for(profile, release), name, version)
 
 
 @cache

@@ -9,15 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..catalog import Catalog, catalog_for
+from ..catalog import Catalog
 from ..errors import DumpError
 from ..render.envelope import open_envelope
-from .inputs import named_codec
+from ..render.template import template
+from .inputs import catalog_of, named_codec, named_codecs
 
 
 def encode(options: argparse.Namespace) -> int:
     """Write the bytes of all JSON values of the input."""
-    catalog = catalog_for(options.profile)
+    catalog = catalog_of(options)
+    if options.template:
+        codec = named_codecs(options.template, catalog)[0]
+        print(json.dumps(template(codec), indent=2))
+        return 0
     text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text("utf-8")
     data = b"".join(_bytes(value, options, catalog) for value in _values(text, options.file))
     if options.hex:

@@ -24,7 +24,7 @@ class UsageError(KwireError):
 
 def results(options: argparse.Namespace, *, trace: bool = False, salvage: bool = True) -> Iterator[Result]:
     """Decode the frames of all files, file by file."""
-    catalog = catalog_for(options.profile)
+    catalog = catalog_of(options)
     named = named_codec(options.named, catalog, bare=options.body) if options.named else None
     if options.body and named is None:
         raise UsageError("--body needs to know the message: add --as NAME:VERSION, such as --as MetadataRequest:12")
@@ -36,6 +36,32 @@ def results(options: argparse.Namespace, *, trace: bool = False, salvage: bool =
             decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=answers)
             for frame in dump.frames:
                 yield decoder.decode(_named_frame(frame, named, options))
+
+
+def catalog_of(options: argparse.Namespace) -> Catalog:
+    """Return the specs that --schemas and --profile name."""
+    if options.schemas and options.profile:
+        raise UsageError("--schemas and --profile do not go together")
+    return Catalog.from_directory(options.schemas) if options.schemas else catalog_for(options.profile)
+
+
+def named_codecs(text: str, catalog: Catalog) -> list[Codec]:
+    """Find what NAME or NAME:VERSION names: an api's request and response, or one message.
+
+    Without a version it is the newest. Raises UsageError, UnknownMessage, UnsupportedVersion.
+    """
+    match = re.fullmatch(r"([A-Za-z0-9]+)(?::v?(\d{1,5}))?", text)
+    if match is None:
+        raise UsageError(f"{text}: write NAME or NAME:VERSION, such as Metadata:12")
+    names = [name for name in (match[1], f"{match[1]}Request", f"{match[1]}Response") if name in catalog.names()]
+    if not names:
+        raise UnknownMessage("api or message", match[1], _all_names(catalog))
+    return [codec_in(catalog, name, int(match[2] or catalog.spec(name).versions.last)) for name in names]
+
+
+def _all_names(catalog: Catalog) -> list[str]:
+    names = catalog.names()
+    return [*(name.removesuffix("Response") for name in names if name.endswith("Response")), *names]
 
 
 def named_codec(text: str, catalog: Catalog, *, bare: bool = False) -> Codec:
@@ -54,8 +80,7 @@ def named_codec(text: str, catalog: Catalog, *, bare: bool = False) -> Codec:
             raise UsageError(f"--as {text}: write {name}Request:{version} or {name}Response:{version} for a body")
         name += "Response"
     if name not in names:
-        apis = [other.removesuffix("Response") for other in names if other.endswith("Response")]
-        raise UnknownMessage("api or message", name, [*apis, *names])
+        raise UnknownMessage("api or message", name, _all_names(catalog))
     return codec_in(catalog, name, version)
 
 

@@ -19,10 +19,14 @@ Examples:
   kwire decode reply.bin --as Metadata:12 a response without its request
   kwire explain dump.bin                  every byte, and the field it is
   kwire encode frames.jsonl -o dump.bin   JSON back to bytes
+  kwire schema Fetch:17                   its fields, and what they mean
+  kwire diff Metadata:9 Metadata:12       what changed between two versions
+  kwire apis --release 2.8                which versions a release speaks
+  kwire errors 56                         what an error code means
   kwire spec check MyRequest.json         is this message spec valid?
   kwire demo                              a dump of a real broker, explained
 """
-COMMANDS = ("decode", "explain", "encode", "spec", "demo")
+COMMANDS = ("decode", "explain", "encode", "schema", "diff", "apis", "errors", "spec", "demo")
 
 
 class Parser(argparse.ArgumentParser):
@@ -53,6 +57,10 @@ def parser_for() -> argparse.ArgumentParser:
     _decode(commands)
     _explain(commands)
     _encode(commands)
+    _schema(commands)
+    _diff(commands)
+    _apis(commands)
+    _errors(commands)
     _spec(commands)
     _demo(commands)
     return parser
@@ -120,14 +128,66 @@ def _encode(commands: Any) -> None:
         "encode",
         "turn JSON into bytes",
         "  kwire encode frames.jsonl -o dump.bin     what decode --jsonl or --json wrote\n"
+        "  kwire encode --template Metadata:12       JSON to start from\n"
         "  kwire encode body.json --as MetadataRequest:12 --hex     a payload alone\n",
         "encode:encode",
     )
     parser.add_argument("file", nargs="?", default="-", help="JSON of frames, or of a payload; - is standard input")
     parser.add_argument("--as", dest="named", metavar="NAME:VERSION", help="the JSON is a payload of this message")
+    parser.add_argument("--template", metavar="NAME:VERSION", help="print JSON to start from, and encode nothing")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write; standard output unless given")
     parser.add_argument("--hex", action="store_true", help="write hex text instead of raw bytes")
     _profile(parser)
+
+
+def _schema(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "schema",
+        "show the fields of messages",
+        "  kwire schema Fetch:17\n  kwire schema MetadataResponse --bnf\n  kwire schema Metadata:12 --json | jq .\n",
+        "lookup:schema",
+    )
+    parser.add_argument("names", nargs="+", metavar="NAME[:VERSION]", help="an api or a message; the newest version")
+    for form, about in (("bnf", "as a grammar"), ("json", "as JSON"), ("markdown", "as a Markdown table")):
+        parser.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=about)
+    _profile(parser)
+    _colour(parser)
+
+
+def _diff(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "diff",
+        "show what differs between two versions or two releases",
+        "  kwire diff Metadata:9 Metadata:12\n  kwire diff --release 3.9 4.4\n  kwire diff --release 3.9 4.4 Fetch\n",
+        "lookup:diff",
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME[:VERSION]", help="two messages or apis; with --release one api"
+    )
+    parser.add_argument("--release", nargs=2, metavar=("A", "B"), help="two Kafka releases")
+    _profile(parser)
+    _colour(parser)
+
+
+def _apis(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "apis",
+        "list apis and their versions",
+        "  kwire apis fetch\n  kwire apis --release 2.8\n",
+        "lookup:apis",
+    )
+    parser.add_argument("names", nargs="*", metavar="API", help="a key, a name, or a part of one; all unless told")
+    parser.add_argument("--release", help="the versions that this Kafka release speaks")
+
+
+def _errors(commands: Any) -> None:
+    parser = _command(
+        commands, "errors", "say what error codes mean", "  kwire errors 56\n  kwire errors leader\n", "lookup:errors"
+    )
+    parser.add_argument("names", nargs="*", metavar="CODE", help="a number, a name, or a part of one; all unless told")
 
 
 def _spec(commands: Any) -> None:
@@ -163,6 +223,7 @@ def _inputs(parser: argparse.ArgumentParser) -> None:
 
 def _profile(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", help="read as this KIP proposed: KIP-36, KIP-112 or KIP-879")
+    parser.add_argument("--schemas", metavar="DIR", help="specs of your own, or a Kafka checkout, in front of ours")
 
 
 def _colour(parser: argparse.ArgumentParser) -> None:

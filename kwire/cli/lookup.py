@@ -1,0 +1,140 @@
+"""`kwire schema`, `kwire diff`, `kwire apis`, `kwire errors`: what the specs and tables say."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Iterator
+
+from ..catalog import Catalog, catalog_for
+from ..codecs import Codec, codec_in
+from ..errors import UnknownMessage
+from ..releases import Api, first_release, release, releases, removed_in
+from ..render.differences import NOTHING, difference_lines
+from ..render.layout import heading, layout_bnf, layout_json, layout_markdown, layout_table
+from ..render.style import Style, escape
+from ..values import Value, kind
+from .inputs import UsageError, catalog_of, named_codecs
+from .terminal import style_for
+
+
+def schema(options: argparse.Namespace) -> int:
+    """Print the layout of messages."""
+    style = style_for(sys.stdout, options.color)
+    codecs = [codec for text in options.names for codec in named_codecs(text, catalog_of(options))]
+    if options.form == "json":
+        layouts = [layout_json(codec) for codec in codecs]
+        print(escape(json.dumps(layouts if len(layouts) > 1 else layouts[0], indent=2, ensure_ascii=False)))
+        return 0
+    for index, codec in enumerate(codecs):
+        print("\n" if index else "", end="")
+        lines = {"bnf": layout_bnf, "markdown": layout_markdown}.get(options.form)
+        for line in lines(codec) if lines else layout_table(codec, style):
+            print(escape(line) if not style.colour else line)
+    return 0
+
+
+def diff(options: argparse.Namespace) -> int:
+    """Print what differs between two versions of a message, or between two releases. Returns 1 if anything does."""
+    style = style_for(sys.stdout, options.color)
+    if options.release:
+        if len(options.names) > 1:
+            raise UsageError("diff --release takes two releases, and at most one api")
+        old, new = options.release
+        lines = list(_release_lines(old, new, options.names, style))
+    elif len(options.names) == 2:
+        lines = list(_message_lines(options, style))
+    else:
+        raise UsageError("diff takes two of NAME:VERSION, or --release A B")
+    for line in lines:
+        print(line)
+    return 1 if any(line.startswith("  ") and line != NOTHING for line in lines) else 0
+
+
+def apis(options: argparse.Namespace) -> int:
+    """Print the table of apis: key, name, versions, since when, until when; of a single one every step."""
+    found = [api for _, api in sorted(releases().apis.items()) if not options.names or _matches(api, options.names)]
+    exact = [api for api in found if options.names and _is_named(api, options.names)]
+    if not found:
+        raise UnknownMessage("api", " ".join(options.names), [api.name for api in releases().apis.values()])
+    print(f"{'key':>3}  {'api':<34}{'versions':<10}{'since':<11}removed in")
+    for api in exact or found:
+        versions = release(options.release).versions(api.key) if options.release else _all_versions(api)
+        if versions or options.names:
+            until = removed_in(api.key) or ""
+            print(f"{api.key:>3}  {api.name:<34}{versions!s:<10}{first_release(api.key):<11}{until}".rstrip())
+    if len(exact) == 1 and not options.release:
+        for name, versions in exact[0].changes.items():
+            print(f"     from {name:<10} {versions}")
+    return 0
+
+
+def errors(options: argparse.Namespace) -> int:
+    """Print error codes by number, name or part of a name."""
+    codes = kind("ErrorCode")
+    found = [code for word in options.names for code in _errors_like(codes, word)] if options.names else list(codes)
+    for code in found:
+        retry = {True: "retriable", False: "not retriable", None: "unknown"}[getattr(code, "retriable", None)]
+        since = f", since {getattr(code, 'since', '')}" if getattr(code, "since", None) else ""
+        print(f"{code.value:>4}  {code}  ({retry}{since})")
+        if getattr(code, "about", ""):
+            print(textwrap.fill(getattr(code, "about", ""), 78, initial_indent="      ", subsequent_indent="      "))
+    return 0
+
+
+def _message_lines(options: argparse.Namespace, style: Style) -> Iterator[str]:
+    catalog = catalog_of(options)
+    sides = [{codec.spec.type: codec for codec in named_codecs(text, catalog)} for text in options.names]
+    for type_name in [*sides[0], *(name for name in sides[1] if name not in sides[0])]:
+        one, other = sides[0].get(type_name), sides[1].get(type_name)
+        yield f"{heading(one) if one else 'nothing'} -> {heading(other) if other else 'nothing'}"
+        yield from difference_lines(one, other, style)
+
+
+def _release_lines(old: str, new: str, names: list[str], style: Style) -> Iterator[str]:
+    before, after = release(old), release(new)
+    for _, api in sorted(releases().apis.items()):
+        one, other = before.versions(api.key), after.versions(api.key)
+        if (names and not _matches(api, names)) or (not one and not other):
+            continue
+        if one != other:
+            yield f"{api.name} ({api.key}): versions {one} -> {other}"
+        for suffix in ("Request", "Response"):
+            pair = _newest(before.name, api, suffix), _newest(after.name, api, suffix)
+            lines = list(difference_lines(*pair, style)) if all(pair) else []
+            if lines and lines != [NOTHING]:
+                yield f"{pair[0].name} v{pair[0].version} -> v{pair[1].version}"  # type: ignore[union-attr]
+                yield from lines
+
+
+def _newest(name: str, api: Api, suffix: str) -> Codec | None:
+    catalog: Catalog = catalog_for(None, name)
+    versions = release(name).versions(api.key)
+    spec = catalog.find(api.key, suffix.lower(), versions.last) if versions else None
+    return codec_in(catalog, spec.name, versions.last) if spec else None
+
+
+def _is_named(api: Api, names: list[str]) -> bool:
+    words = {known.casefold() for known in (api.name, str(api.key), *api.names.values())}
+    return any(name.casefold() in words for name in names)
+
+
+def _matches(api: Api, names: list[str]) -> bool:
+    return _is_named(api, names) or any(name.casefold() in api.name.casefold() for name in names)
+
+
+def _all_versions(api: Api) -> str:
+    spec = catalog_for().find(api.key, "request")
+    return str(spec.versions) if spec else "none"
+
+
+def _errors_like(codes: type[Value], word: str) -> list[Value]:
+    try:
+        return [codes(word)]  # type: ignore[arg-type]
+    except UnknownMessage:
+        found = [code for code in codes if word.casefold() in str(code).casefold()]
+        if not found:
+            raise
+        return found

@@ -1,0 +1,49 @@
+"""A filled-in JSON to start from: every field with its default, one element in every array of structs."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from .. import wire
+from ..codecs import Codec
+from ..json import to_json
+from ..layers import WIRE_TYPES
+
+
+def template(codec: Codec) -> dict[str, Any]:
+    """Return the JSON of a message to be filled in: for a request or response the whole frame's.
+
+    >>> import kwire
+    >>> template(kwire.codec("ControlledShutdownRequest", 1))["payload"]
+    {'brokerId': 0}
+    """
+    payload: dict[str, Any] = to_json(codec.schema, _filled(codec.schema, None))
+    spec = codec.spec
+    if spec.type not in WIRE_TYPES:
+        return payload
+    header: dict[str, Any] = {"apiKey": spec.api_key, "apiName": spec.api_name, "apiVersion": codec.version}
+    header["correlationId"] = 1
+    if spec.type == "request":
+        header["clientId"] = "kwire"
+    return {"kwire": 1, "type": spec.type, "header": header, "payload": payload}
+
+
+@singledispatch
+def _filled(node: wire.Node, default: Any) -> Any:
+    return default
+
+
+@_filled.register
+def _(node: wire.Struct, default: Any) -> Any:
+    return node.message_class(**{str(field.name): _filled(field.subcon, field.default) for field in node.fields})
+
+
+@_filled.register
+def _(node: wire.NullableStruct, default: Any) -> Any:
+    return _filled(node.subcon, default)
+
+
+@_filled.register
+def _(node: wire.Array, default: Any) -> Any:
+    return (_filled(node.element, None),) if isinstance(node.element, wire.Struct) else default
