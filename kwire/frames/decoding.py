@@ -158,10 +158,16 @@ class _Attempt:
             self.waiting.add(header)
 
     def response(self, codec: Codec, request: Any = None) -> Response | Undecodable:
+        """Decode as a response, in the version asked for or in the one that was answered in."""
+        first = self.response_in(self.answered_in(codec), request)
+        if isinstance(first, Response) or first.codec is codec:
+            return first
+        return self.response_in(codec, request)
+
+    def response_in(self, codec: Codec, request: Any) -> Response | Undecodable:
         reader, header = self.reader(), None
         try:
             header = self.header(reader, "ResponseHeader", header_version_for(codec.spec, codec.version))
-            codec = self.answered_in(codec, reader)
             message = codec.read(reader)
             rest = reader.finish()
         except DecodeError as error:
@@ -177,9 +183,9 @@ class _Attempt:
             **self.notes(reader),
         )
 
-    def answered_in(self, codec: Codec, reader: Reader) -> Codec:
+    def answered_in(self, codec: Codec) -> Codec:
         """KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, error 35."""
-        refused = codec.name == "ApiVersionsResponse" and _int16(reader.data, reader.pos) == UNSUPPORTED_VERSION
+        refused = codec.name == "ApiVersionsResponse" and _int16(self.frame.data, 8) == UNSUPPORTED_VERSION
         return codec_in(self.catalog, codec.name, 0) if refused else codec
 
     def body(self) -> Result:

@@ -71,6 +71,13 @@ def test_a_broker_that_refuses_an_api_versions_request_answers_in_version_0() ->
     assert answer.message.error_code == 35
 
 
+def test_a_refusal_in_the_version_asked_for_is_read_too() -> None:
+    asked = kwire.encode_request(M.ApiVersionsRequest(), 3, correlation_id=9)
+    answer = kwire.encode_response(M.ApiVersionsResponse(error_code=35), 3, correlation_id=9)
+    result = decoded(asked, answer)[1]
+    assert (result.codec.version, result.message.error_code) == (3, 35)
+
+
 def test_connections_do_not_see_each_other() -> None:
     one, two = Source(client="10.0.0.1:5000", broker="b:9092"), Source(client="10.0.0.2:5000", broker="b:9092")
     frames = [

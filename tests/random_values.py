@@ -1,0 +1,80 @@
+"""Random values, grown from the tree: as `strategies`, but a hundred times as fast, for live comparisons."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from random import Random
+from typing import Any
+
+from kwire import wire
+
+WORDS = ("", "a", "orders", "x" * 126, "x" * 127, "x" * 128, "\0", '\n\t"\\', "é", "漢字", "😀", "\u2028", "\U0010ffff")
+
+
+@singledispatch
+def draw(node: Any, rng: Random) -> Any:
+    """Return a random value that a node can carry."""
+    raise TypeError(f"no random value is written for {type(node).__name__}")
+
+
+@draw.register
+def _(node: wire.Integer, rng: Random) -> int:
+    return (
+        rng.choice((0, 1, -1, node.low, node.high, rng.randint(node.low, node.high)))
+        if node.low
+        else _natural(node, rng)
+    )
+
+
+def _natural(node: wire.Integer, rng: Random) -> int:
+    return rng.choice((0, 1, node.high, rng.randint(0, node.high)))
+
+
+@draw.register
+def _(node: wire.Float64, rng: Random) -> float:
+    return rng.choice((0.0, 1.5, -1e300, rng.uniform(-1e6, 1e6)))
+
+
+@draw.register
+def _(node: wire.Boolean, rng: Random) -> bool:
+    return rng.random() < 0.5
+
+
+@draw.register
+def _(node: wire.Uuid, rng: Random) -> bytes:
+    return rng.choice((bytes(16), rng.randbytes(16)))
+
+
+@draw.register
+def _(node: wire.String, rng: Random) -> str | None:
+    return None if node.nullable and rng.random() < 0.2 else rng.choice(WORDS) + rng.choice(WORDS)
+
+
+@draw.register
+def _(node: wire.Bytes, rng: Random) -> bytes | None:
+    return None if node.nullable and rng.random() < 0.2 else rng.randbytes(rng.choice((0, 1, 9, 127, 128)))
+
+
+@draw.register
+def _(node: wire.Array, rng: Random) -> tuple[Any, ...] | None:
+    if node.nullable and rng.random() < 0.2:
+        return None
+    return tuple(draw(node.element, rng) for _ in range(rng.choice((0, 1, 1, 2, 3))))
+
+
+@draw.register
+def _(node: wire.NullableStruct, rng: Random) -> Any:
+    return None if rng.random() < 0.2 else draw(node.subcon, rng)
+
+
+@draw.register
+def _(node: wire.Struct, rng: Random) -> Any:
+    values = {str(field.name): draw(field.subcon, rng) for field in node.fields}
+    if node.tagged is not None:
+        tagged = node.tagged.fields
+        values |= {str(field.name): draw(field.subcon, rng) for field in tagged.values() if rng.random() < 0.5}
+        taken = tagged.keys() | node.tagged.foreign
+        if rng.random() < 0.1:
+            tags = sorted({rng.choice((1, 7, 127, 128, 16384, 2**31 - 2)) for _ in range(3)} - taken)
+            values["unknown_tags"] = wire.join_tags((tag, rng.randbytes(rng.randrange(4))) for tag in tags)
+    return node.message_class(**values)

@@ -1,0 +1,120 @@
+"""Live comparison with Apache Kafka's own classes: random messages, and random JSON forms."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import kwire
+from tests.messages_of import released_pairs
+from tests.random_values import draw
+from tests.test_golden import without_ours
+
+RELEASES = ("4.4.0", "3.9.2")
+COUNT = int(os.environ.get("KWIRE_ORACLE_COUNT", "100000" if os.environ.get("CI") else "2000"))
+# Kafka has no JSON form of it.
+WITHOUT_JSON = {"SubscriptionInfo"}
+
+
+@pytest.fixture(scope="module")
+def oracle(shared: Path) -> Path:
+    """The program that asks Kafka; needs Java and Maven, which CI has."""
+    missing = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
+    if missing:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"the oracle needs {' and '.join(missing)}")
+    return shared / "kafka/oracle/oracle"
+
+
+def ask(oracle: Path, release: str, questions: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Ask many questions; yield the answers in their order."""
+    command = [str(oracle), "--release", release]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8") as asked:
+        stdin, stdout = asked.stdin, asked.stdout
+        assert stdin is not None
+        assert stdout is not None
+
+        def write() -> None:
+            for question in questions:
+                stdin.write(json.dumps(question) + "\n")
+            stdin.close()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        yield from map(json.loads, stdout)
+        writer.join()
+
+
+def pairs_of(oracle: Path, release: str) -> list[tuple[str, int]]:
+    """Return our (message, version) pairs that a release reads."""
+    names = sorted({name for name, _ in released_pairs()})
+    questions = [{"op": "versions", "message": name} for name in names]
+    answers = zip(names, ask(oracle, release, questions), strict=True)
+    ranges = {name: range(answer["min"], answer["max"] + 1) for name, answer in answers if answer["ok"]}
+    return [(name, version) for name, version in released_pairs() if version in ranges.get(name, ())]
+
+
+def pairs_only_in(oracle: Path, release: str) -> list[tuple[str, int]]:
+    """Return the pairs that a release reads and no newer one of `RELEASES` does."""
+    newer = {pair for name in RELEASES[: RELEASES.index(release)] for pair in pairs_of(oracle, name)}
+    return [pair for pair in pairs_of(oracle, release) if pair not in newer]
+
+
+def random_messages(pairs: list[tuple[str, int]], count: int, seed: str, release: str) -> list[tuple[kwire.Codec, Any]]:
+    rng = Random(seed)
+    codecs = [kwire.codec(*pair, release=release) for pair in pairs]
+    return [(codec, draw(codec.schema, rng)) for codec in (codecs[i % len(codecs)] for i in range(count))]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_kafka_reads_what_kwire_writes_and_writes_the_same(oracle: Path, release: str) -> None:
+    made = random_messages(pairs_only_in(oracle, release), COUNT // 2, f"messages {release}", release)
+    questions: list[dict[str, Any]] = [
+        {"op": "decode", "message": codec.name, "version": codec.version, "hex": codec.encode(message).hex()}
+        for codec, message in made
+    ]
+    answered = 0
+    for question, (codec, message), answer in zip(questions, made, ask(oracle, release, questions), strict=True):
+        assert answer["ok"], (question, answer)
+        assert (answer["hex_again"], answer["consumed"]) == (question["hex"], len(question["hex"]) // 2)
+        assert codec.decode(bytes.fromhex(question["hex"])) == message
+        if codec.name not in WITHOUT_JSON:
+            assert without_ours(json.loads(json.dumps(codec.to_json(message)))) == answer["json"], question
+        answered += 1
+    assert answered == COUNT // 2
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_kafka_and_kwire_make_the_same_bytes_of_json(oracle: Path, release: str) -> None:
+    pairs = [pair for pair in pairs_only_in(oracle, release) if pair[0] not in WITHOUT_JSON]
+    made = random_messages(pairs, COUNT // 2, f"json {release}", release)
+    questions: list[dict[str, Any]] = [
+        {"op": "encode", "message": codec.name, "version": codec.version, "json": without_tags(codec.to_json(message))}
+        for codec, message in made
+    ]
+    answered = 0
+    for question, (codec, _), answer in zip(questions, made, ask(oracle, release, questions), strict=True):
+        assert answer["ok"], (question, answer)
+        assert codec.encode(codec.from_json(question["json"])).hex() == answer["hex"], question
+        answered += 1
+    assert answered == COUNT // 2
+
+
+def test_the_releases_together_read_nearly_every_pair(oracle: Path) -> None:
+    read = {pair for release in RELEASES for pair in pairs_of(oracle, release)}
+    assert len(read) > 850
+
+
+def without_tags(value: Any) -> Any:
+    """Take away unknown tags, which Kafka's JSON cannot say."""
+    if isinstance(value, dict):
+        return {name: without_tags(item) for name, item in value.items() if name != "_unknownTags"}
+    return [without_tags(item) for item in value] if isinstance(value, list) else value
