@@ -160,9 +160,10 @@ class _Attempt:
     def response(self, codec: Codec, request: Any = None) -> Response | Undecodable:
         """Decode as a response, in the version asked for or in the one that was answered in."""
         first = self.response_in(self.answered_in(codec), request)
-        if isinstance(first, Response) or first.codec is codec:
+        if first.codec is codec or (isinstance(first, Response) and not first.faults):
             return first
-        return self.response_in(codec, request)
+        second = self.response_in(codec, request)
+        return second if isinstance(second, Response) else first
 
     def response_in(self, codec: Codec, request: Any) -> Response | Undecodable:
         reader, header = self.reader(), None
