@@ -7,7 +7,7 @@ name or api key at the versions they have, and only there. The one room below th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from .errors import UnknownMessage, UnsupportedVersion
@@ -69,6 +69,10 @@ class Catalog:
                 self._check_release(spec, version)
                 return spec
         raise UnsupportedVersion(name, version, " and ".join(str(spec.versions) for spec in specs), self.profile)
+
+    def heads(self) -> dict[str, tuple[str, int | None]]:
+        """Return for each message its type and api key (or record type), without reading whole specs."""
+        return {name: head for layer in reversed(self.layers) for name, head in layer.heads.items()}
 
     def find(self, api_key: int, type_name: str, version: int | None = None) -> MessageSpec | None:
         """Return the request or response of an api key that has `version`; None if there is none.

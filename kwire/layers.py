@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
@@ -31,7 +32,6 @@ class Layer:
     def __init__(self, files: Mapping[str, Path], profile: str = "") -> None:
         self.files, self.profile = dict(files), profile
         self._specs: dict[str, MessageSpec] = {}
-        self._keys: dict[tuple[int, str], list[str]] | None = None
 
     @classmethod
     def of_folder(cls, folder: Path, profile: str = "") -> Layer:
@@ -66,7 +66,7 @@ class Layer:
 
     def find(self, api_key: int, type_name: str, version: int | None, release: str | None) -> MessageSpec | None:
         """Return the message of an api key that has the version; of several the one the release calls the api by."""
-        found = [self.spec(name) for name in self._keyed().get((api_key, type_name), ())]
+        found = [self.spec(name) for name in self.keys.get((api_key, type_name), ())]
         found = [spec for spec in found if version is None or version in spec.versions]
         if len(found) < 2:
             return found[0] if found else None
@@ -75,7 +75,7 @@ class Layer:
 
     def check_keys(self) -> None:
         """Raise SpecError if two messages claim the same api key and version, and no renaming explains it."""
-        for (api_key, _), names in self._keyed().items():
+        for (api_key, _), names in self.keys.items():
             known = releases().names_of(api_key)
             for one, other in combinations(map(self.spec, names), 2):
                 both = one.versions.meets(other.versions)
@@ -84,24 +84,27 @@ class Layer:
                     hint = f"change the api key of one of them ({one.file}, {other.file})"
                     raise SpecError(problem, file=other.file, line=1, json_path="$.apiKey", hint=hint)
 
-    def _keyed(self) -> dict[tuple[int, str], list[str]]:
-        """(api key, type) -> names."""
-        if self._keys is None:
-            self._keys = {}
-            for name in self.files:
-                key = self._key_of(name)
-                if key is not None:
-                    self._keys.setdefault(key, []).append(name)
-        return self._keys
+    @cached_property
+    def heads(self) -> dict[str, tuple[str, int | None]]:
+        """name -> (message type, api key or record type)."""
+        return {name: self._head_of(name) for name in self.files}
 
-    def _key_of(self, name: str) -> tuple[int, str] | None:
-        """Read api key and type off the head of a file of ours: to read all specs takes ten times as long."""
+    @cached_property
+    def keys(self) -> dict[tuple[int, str], list[str]]:
+        """(api key, request or response) -> names."""
+        keys: dict[tuple[int, str], list[str]] = {}
+        for name, (type_name, key) in self.heads.items():
+            if key is not None and type_name in WIRE_TYPES:
+                keys.setdefault((key, type_name), []).append(name)
+        return keys
+
+    def _head_of(self, name: str) -> tuple[str, int | None]:
+        """Read type and key off the head of a file of ours: to read all specs takes ten times as long."""
         if name in self._specs:
-            spec = self._specs[name]
-            return (spec.api_key, spec.type) if spec.api_key is not None and spec.type in WIRE_TYPES else None
+            return self._specs[name].type, self._specs[name].api_key
         text = self.files[name].read_text("utf-8")
         key, type_name = _API_KEY.search(text), _TYPE.search(text)
-        return (int(key[1]), type_name[1]) if key and type_name and type_name[1] in WIRE_TYPES else None
+        return (type_name[1] if type_name else ""), (int(key[1]) if key else None)
 
 
 def _spec_files(folder: Path) -> Iterable[Path]:

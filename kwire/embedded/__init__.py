@@ -1,0 +1,84 @@
+"""Messages that carry their own version in front: in JoinGroup, in internal topics, in logs, in an Envelope.
+
+Knows which message stands where, and what is in front of it; knows no batches and no files. What is not known
+(a type, a newer version) keeps its bytes, and whatever was decoded encodes to the same bytes.
+"""
+
+from .bodies import Embedded
+from .consumer import (
+    assignment_of,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+    subscription_of,
+)
+from .control import ControlRecord, decode_control_record, encode_control_record
+from .envelope import (
+    Enveloped,
+    decode_enveloped_request,
+    decode_enveloped_response,
+    encode_enveloped_request,
+    encode_enveloped_response,
+)
+from .framed import (
+    FramedRecord,
+    decode_metadata_frame,
+    decode_remote_log_frame,
+    encode_frame,
+    framed_record,
+)
+from .logs import RecordType, record_types
+from .records import (
+    CoordinatorRecord,
+    coordinator_record,
+    decode_group_record,
+    decode_share_record,
+    decode_transaction_record,
+    encode_record,
+)
+from .userdata import (
+    CooperativeUserData,
+    StickyUserData,
+    decode_cooperative_user_data,
+    decode_sticky_user_data,
+    encode_cooperative_user_data,
+    encode_sticky_user_data,
+)
+
+__all__ = [
+    "ControlRecord",
+    "CooperativeUserData",
+    "CoordinatorRecord",
+    "Embedded",
+    "Enveloped",
+    "FramedRecord",
+    "RecordType",
+    "StickyUserData",
+    "assignment_of",
+    "coordinator_record",
+    "decode_assignment",
+    "decode_control_record",
+    "decode_cooperative_user_data",
+    "decode_enveloped_request",
+    "decode_enveloped_response",
+    "decode_group_record",
+    "decode_metadata_frame",
+    "decode_remote_log_frame",
+    "decode_share_record",
+    "decode_sticky_user_data",
+    "decode_subscription",
+    "decode_transaction_record",
+    "encode_assignment",
+    "encode_control_record",
+    "encode_cooperative_user_data",
+    "encode_enveloped_request",
+    "encode_enveloped_response",
+    "encode_frame",
+    "encode_record",
+    "encode_sticky_user_data",
+    "encode_subscription",
+    "framed_record",
+    "record_types",
+    "subscription_of",
+]

@@ -1,0 +1,93 @@
+"""Records of the KRaft metadata log and of the log of remote segments: three unsigned varints, then the message.
+
+The varints are the version of this frame (1), the record's type, and the message's version. Source: KIP-631, KIP-405.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..catalog import catalog_for
+from ..errors import WrongType
+from ..wire import UNSIGNED_VARINT, Reader
+from .bodies import Embedded, body_of, read_embedded
+from .logs import METADATA, REMOTE, RecordType, log_of, record_types
+
+FRAME_VERSION = 1  # 0 was that of 2.8, whose records had other layouts
+
+
+@dataclass(frozen=True, slots=True)
+class FramedRecord:
+    """A record of a log without keys.
+
+    `type` is the record's type; `value` has name, version and message. Where type, version or the frame's own
+    version is not known, the bytes are in `value.rest`.
+    """
+
+    log: str
+    type: int
+    value: Embedded
+    frame_version: int = FRAME_VERSION
+
+
+def decode_metadata_frame(data: bytes) -> FramedRecord:
+    """Decode the value of a record of `__cluster_metadata`.
+
+    Args:
+        data: the record's value.
+
+    Raises:
+        DecodeError: the varints are cut short, or the bytes are not what they say.
+
+    >>> record = decode_metadata_frame(bytes.fromhex("01 09 00" + 16 * "ab" + "00"))
+    >>> record.value.name, record.value.version, record.value.message.topic_id.hex()[:4]
+    ('RemoveTopicRecord', 0, 'abab')
+    """
+    return _decode(METADATA, data)
+
+
+def decode_remote_log_frame(data: bytes) -> FramedRecord:
+    """Decode the value of a record of `__remote_log_metadata`; errors as `decode_metadata_frame`.
+
+    >>> decode_remote_log_frame(bytes.fromhex("01 63 00 0102")).value
+    Embedded(name=None, version=0, message=None, rest=b'\\x01\\x02')
+    """
+    return _decode(REMOTE, data)
+
+
+def framed_record(message: Any, version: int = 0) -> FramedRecord:
+    """Make a record of a message of either log.
+
+    Args:
+        message: such as `kwire.messages.RemoveTopicRecord(...)`.
+        version: of the message.
+
+    Raises:
+        EncodeError: it is no record of these logs.
+
+    >>> from kwire import messages
+    >>> encode_frame(framed_record(messages.NoOpRecord())).hex()
+    '01140000'
+    """
+    name = type(message).__name__
+    kind, number = catalog_for().heads().get(name, ("", None))
+    if kind != "metadata" or number is None:
+        raise WrongType(need="a record of the metadata log or of the remote log", found=name)
+    return FramedRecord(log_of(name, kind), number, Embedded(name, version, message))
+
+
+def encode_frame(record: FramedRecord) -> bytes:
+    """Encode a record, to the bytes it was decoded from. Raises EncodeError, UnsupportedVersion."""
+    front = (record.frame_version, record.type, record.value.version)
+    return b"".join(UNSIGNED_VARINT.build(number) for number in front) + body_of(record.value)
+
+
+def _decode(log: str, data: bytes) -> FramedRecord:
+    reader = Reader(bytes(data))
+    frame_version = reader.child("frame_version", UNSIGNED_VARINT)
+    number = reader.child("type", UNSIGNED_VARINT)
+    version = reader.child("version", UNSIGNED_VARINT)
+    names = record_types(catalog_for()).get((log, number), RecordType())
+    name = names.value if frame_version == FRAME_VERSION else None
+    return FramedRecord(log, number, read_embedded(reader, name, version), frame_version)

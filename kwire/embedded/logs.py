@@ -1,0 +1,78 @@
+"""Which record type is which message, log by log: all of Kafka's internal logs count their types from 0.
+
+The specs say type and kind (`metadata`, `coordinator-key`, `coordinator-value`); the log is told by the name.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from ..catalog import Catalog
+from ..errors import SpecError
+
+GROUPS, TRANSACTIONS, SHARES = "__consumer_offsets", "__transaction_state", "__share_group_state"
+METADATA, REMOTE = "__cluster_metadata", "__remote_log_metadata"
+
+# (kind of spec, beginning of the name) -> log; the first that fits counts
+LOGS: dict[tuple[str, str], str] = {
+    ("metadata", "RemoteLog"): REMOTE,
+    ("metadata", "RemotePartition"): REMOTE,
+    ("metadata", ""): METADATA,
+    ("coordinator", "TransactionLog"): TRANSACTIONS,
+    ("coordinator", "ShareSnapshot"): SHARES,
+    ("coordinator", "ShareUpdate"): SHARES,
+    ("coordinator", ""): GROUPS,
+}
+# message -> the one that has its type now.
+SUPERSEDED: dict[str, str] = {
+    # Kafka 2.8, an early access, called type 14 so; from 3.0 on it has another name and another layout.
+    "QuotaRecord": "ClientQuotaRecord",
+}
+# message -> type, where the spec has none.
+UNNUMBERED: dict[str, int] = {
+    # Early access of share groups, up to 4.0, when a key's version was its type.
+    "ShareGroupPartitionMetadataKey": 9,
+    "ShareGroupPartitionMetadataValue": 9,
+}
+
+
+class RecordType(NamedTuple):
+    """The messages of a record: `key` is None in logs whose records have no key; `value` is None if no spec has it."""
+
+    key: str | None = None
+    value: str | None = None
+
+
+@cache
+def record_types(catalog: Catalog) -> dict[tuple[str, int], RecordType]:
+    """Return for each (log, type) its messages.
+
+    Args:
+        catalog: whose specs.
+
+    Raises:
+        SpecError: two messages of a log have the same type, and `SUPERSEDED` does not say which one it is.
+
+    >>> from kwire.catalog import catalog_for
+    >>> record_types(catalog_for())["__share_group_state", 0]
+    RecordType(key='ShareSnapshotKey', value='ShareSnapshotValue')
+    """
+    names: dict[tuple[str, int], dict[str, str]] = {}
+    heads = catalog.heads()
+    for name, (kind, number) in heads.items():
+        number = UNNUMBERED.get(name, number)
+        if number is None or not kind.startswith(("metadata", "coordinator")) or SUPERSEDED.get(name) in heads:
+            continue
+        slot = "key" if kind == "coordinator-key" else "value"
+        taken = names.setdefault((log_of(name, kind), number), {})
+        if slot in taken:
+            problem = f"{name} and {taken[slot]} are both type {number} of {log_of(name, kind)}"
+            raise SpecError(problem, file=name, hint="give one of them another apiKey")
+        taken[slot] = name
+    return {place: RecordType(**taken) for place, taken in sorted(names.items())}
+
+
+def log_of(name: str, kind: str) -> str:
+    """Return the log that a record's message belongs to."""
+    return next(log for (group, start), log in LOGS.items() if kind.startswith(group) and name.startswith(start))
