@@ -7,7 +7,7 @@ name or api key at the versions they have, and only there. The one room below th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 
 from .errors import UnknownMessage, UnsupportedVersion

@@ -11,7 +11,7 @@ import pytest
 from kwire.catalog import Catalog, catalog_for
 from kwire.embedded import RecordType, record_types
 from kwire.errors import SpecError
-from kwire.resources import SCHEMAS
+from kwire.layers import Layer
 
 SHARED = Path(os.environ.get("KWIRE_SHARED", Path(__file__).parents[2] / "shared"))
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
@@ -67,23 +67,25 @@ def spec_text(name: str, number: int, kind: str = "metadata") -> str:
 def test_a_collision_that_no_table_explains_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "SecondTopicRecord.json").write_text(spec_text("SecondTopicRecord", 2))
     with pytest.raises(SpecError, match="SecondTopicRecord and TopicRecord are both type 2 of __cluster_metadata"):
-        record_types(Catalog([tmp_path, SCHEMAS / "kafka"]))
+        record_types(Catalog([Layer.of_folder(tmp_path), *catalog_for().layers]))
 
 
 def test_another_claim_to_a_type_that_changed_hands_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "AnotherQuotaRecord.json").write_text(spec_text("AnotherQuotaRecord", 14))
     with pytest.raises(SpecError, match="type 14 of __cluster_metadata"):
-        record_types(Catalog([tmp_path, SCHEMAS / "kafka"]))
+        record_types(Catalog([Layer.of_folder(tmp_path), *catalog_for().layers]))
 
 
 def test_a_catalog_of_2_8_has_the_record_of_its_time(tmp_path: Path) -> None:
     (tmp_path / "QuotaRecord.json").write_text(spec_text("QuotaRecord", 14))
-    assert record_types(Catalog([tmp_path])) == {("__cluster_metadata", 14): RecordType(None, "QuotaRecord")}
+    assert record_types(Catalog([Layer.of_folder(tmp_path)])) == {
+        ("__cluster_metadata", 14): RecordType(None, "QuotaRecord")
+    }
 
 
 def test_a_new_type_finds_its_log_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "RemoteLogNewRecord.json").write_text(spec_text("RemoteLogNewRecord", 99))
     (tmp_path / "NewGroupKey.json").write_text(spec_text("NewGroupKey", 99, "coordinator-key"))
-    found = record_types(Catalog([tmp_path, SCHEMAS / "kafka"]))
+    found = record_types(Catalog([Layer.of_folder(tmp_path), *catalog_for().layers]))
     assert found["__remote_log_metadata", 99] == RecordType(None, "RemoteLogNewRecord")
     assert found["__consumer_offsets", 99] == RecordType("NewGroupKey", None)
