@@ -12,9 +12,9 @@ from typing import NamedTuple
 from .errors import DumpError
 
 _ANNOTATED = re.compile(r"([0-9a-f]{8})  ((?:[0-9a-f]{2} ){0,7}[0-9a-f]{2})(?: {2,}.*)?")
-# hexdump.py: two groups of eight in capitals, then the characters
+# hexdump.py: two groups of eight in capitals, then at column 50 the characters; narrow lines of xxd have them earlier
 _EIGHT = "[0-9A-F]{2}(?: [0-9A-F]{2}){0,7}"
-_HEXDUMP_PY = re.compile(f"([0-9A-F]{{8,}}): ({_EIGHT}(?:  {_EIGHT})?) *(?:  .{{1,16}})?")
+_HEXDUMP_PY = re.compile(f"([0-9A-F]{{8,}}): (?=.{{50}}.|[20 ]+$)({_EIGHT}(?:  {_EIGHT})?) *(?:  .{{1,16}})?")
 _XXD = re.compile(r"([0-9A-Fa-f]{8,}): ((?:[0-9A-Fa-f]{2,} )*[0-9A-Fa-f]{2,}) ?(?: .*)?")
 _PLAIN = re.compile(r"()([0-9A-Fa-f \t]+)")
 

@@ -130,5 +130,22 @@ def test_the_characters_beside_the_hex_are_not_read() -> None:
     assert parse_hex_text("00000000  61 62     = 63 64\n00000002  63        65\n")[0] == b"abc"
 
 
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("00000000: 30 31 20 32 33 20 34 35  01 23 45\n", b"01 23 45"),
+        ("00000000: 33 62 33 49  3b3I\n00000004: 1a da        ..\n", b"3b3I\x1a\xda"),
+    ],
+)
+def test_narrow_lines_of_xxd_are_not_taken_for_those_of_hexdump_py(text: str, data: bytes) -> None:
+    assert parse_hex_text(text) == (data, "xxd")
+
+
+@pytest.mark.parametrize("data", [b" ", b" " * 16, b"a" + b" " * 15, b" " * 11 + b"a"])
+def test_spaces_at_the_end_of_a_line_may_be_gone(data: bytes) -> None:
+    line = hexdump.hexdump(data, result="return").rstrip()
+    assert parse_hex_text(line) == (data, "hexdump.py")
+
+
 def test_every_dialect_has_a_name_of_its_own() -> None:
     assert [dialect.name for dialect in DIALECTS] == ["annotated hexdump", "hexdump.py", "xxd", "plain hex"]
