@@ -42,6 +42,19 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]}?" if close else ""
 
 
+def excerpt(value: Any, most: int = 80) -> str:
+    """Write a value for the text of an error, however long or odd it is.
+
+    >>> excerpt("topic"), excerpt(b"x" * 100, 12)
+    ("'topic'", "b'xxxxxxx...")
+    """
+    try:
+        text = repr(value)
+    except Exception:  # an integer of more than 4300 digits has none, nor has an object whose __repr__ fails
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 class KwireError(Exception):
     """Every error that kwire raises on purpose. `hint` says what to try."""
 

@@ -11,15 +11,16 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
-from .errors import SpecError, suggestion
+from .errors import SpecError, excerpt, suggestion
 
 DEPTH = 64
-LONGEST = 1 << 20
+LONGEST = 1 << 18  # twenty times Kafka's longest spec
+LONGEST_NUMBER = 400  # reading digits takes time by the square of their number
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)
     |(?P<string>"(?:[^"\\\x00-\x1f]|\\.)*")
-    |(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
+    |(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
     |(?P<word>true|false|null)
     |(?P<mark>[\[\]{}:,])
     |(?P<other>.)""",
@@ -33,13 +34,22 @@ class _Token(NamedTuple):
     line: int
 
 
+# where a value is: the place of its container, and its key or index there
+Place = tuple["Place", str | int] | None
+
+
 class Value:
     """One JSON value and its place: `value` (for an object: name -> Value; for an array: a list of Values)."""
 
-    __slots__ = ("file", "json_path", "line", "value")
+    __slots__ = ("file", "line", "place", "value")
 
-    def __init__(self, value: Any, file: str, line: int, json_path: str) -> None:
-        self.value, self.file, self.line, self.json_path = value, file, line, json_path
+    def __init__(self, value: Any, file: str, line: int, place: Place = None) -> None:
+        self.value, self.file, self.line, self.place = value, file, line, place
+
+    @property
+    def json_path(self) -> str:
+        """Where the value is, such as `$.fields[0].name`."""
+        return _path(self.place)
 
     def error(self, problem: str, hint: str = "") -> SpecError:
         """Make the error that says what is wrong with this value."""
@@ -53,7 +63,7 @@ class Value:
         for name, member in members.items():
             if name not in allowed:
                 hint = suggestion(name, allowed) or f"known keys: {', '.join(sorted(allowed))}"
-                raise member.error(f"unknown key {name!r}", hint)
+                raise member.error(f"unknown key {excerpt(name)}", hint)
         return members
 
     def items(self) -> list[Value]:
@@ -69,10 +79,11 @@ class Value:
         return self.value
 
     def boolean(self) -> bool:
-        """Return true or false; Kafka's reader takes them in quotes too."""
-        if self.value is True or self.value == "true":
+        """Return true or false; Kafka's reader takes them in quotes too, in any case."""
+        word = self.value.lower() if isinstance(self.value, str) else self.value
+        if word is True or word == "true":
             return True
-        if self.value is False or self.value == "false":
+        if word is False or word == "false":
             return False
         raise self.error(f"true or false is needed, not {_kind(self.value)}", "write true or false, without quotes")
 
@@ -81,7 +92,7 @@ class Value:
         text = self.value
         if isinstance(text, int) and not isinstance(text, bool):
             return text
-        if isinstance(text, str) and re.fullmatch(r"-?\d{1,10}", text):
+        if isinstance(text, str) and re.fullmatch(r"-?[0-9]{1,10}", text):
             return int(text)
         raise self.error(f"an integer is needed, not {_kind(self.value)}", "write a number, without quotes")
 
@@ -99,69 +110,84 @@ class _Parser:
         self.tokens = _tokens(text)
         self.token = next(self.tokens)
 
-    def fail(self, problem: str, json_path: str, hint: str = "") -> NoReturn:
-        raise SpecError(problem, file=self.file, line=self.token.line, json_path=json_path, hint=hint)
+    def fail(self, token: _Token, problem: str, place: Place, hint: str = "") -> NoReturn:
+        raise SpecError(problem, file=self.file, line=token.line, json_path=_path(place), hint=hint)
+
+    def need(self, token: _Token, what: str, place: Place) -> NoReturn:
+        found = "the end of the file" if token.kind == "end" else excerpt(token.text)
+        self.fail(token, f"{what} is needed, not {found}", place)
 
     def step(self) -> _Token:
         token, self.token = self.token, next(self.tokens, self.token)
         return token
 
     def document(self) -> Value:
-        value = self.value("$", 0)
+        value = self.value(None, 0)
         if self.token.kind != "end":
-            self.fail(f"{self.token.text!r} stands behind the end of the document", "$")
+            self.fail(self.token, f"{excerpt(self.token.text)} stands behind the end of the document", None)
         return value
 
-    def value(self, path: str, depth: int) -> Value:
+    def value(self, place: Place, depth: int) -> Value:
+        token = self.step()
         if depth > DEPTH:
-            self.fail(f"nested deeper than {DEPTH} levels", path)
-        kind, text, line = self.step()
-        if text == "{":
-            return Value(self.object(path, depth), self.file, line, path)
-        if text == "[":
-            return Value(self.array(path, depth), self.file, line, path)
-        return Value(self.scalar(kind, text, path), self.file, line, path)
+            self.fail(token, f"nested deeper than {DEPTH} levels", place)
+        if token.text == "{":
+            return Value(self.object(place, depth), self.file, token.line, place)
+        if token.text == "[":
+            return Value(self.array(place, depth), self.file, token.line, place)
+        return Value(self.scalar(token, place), self.file, token.line, place)
 
-    def scalar(self, kind: str, text: str, path: str) -> Any:
-        if kind not in ("string", "number", "word") or (len(text) > 4000 and kind == "number"):
-            self.fail("the file ends here" if kind == "end" else f"a value is needed, not {text!r}", path)
+    def scalar(self, token: _Token, place: Place) -> Any:
+        if token.kind not in ("string", "number", "word"):
+            self.need(token, "a value", place)
+        if token.kind == "number" and len(token.text) > LONGEST_NUMBER:
+            self.fail(token, f"a number of {len(token.text)} characters", place)
         try:
-            return json.loads(text)
+            return json.loads(token.text)
         except ValueError as error:
-            self.fail(f"{text[:40]}: {error}", path)
+            self.fail(token, f"{excerpt(token.text)} is not right: {getattr(error, 'msg', error)}", place)
 
-    def object(self, path: str, depth: int) -> dict[str, Value]:
+    def object(self, place: Place, depth: int) -> dict[str, Value]:
         members: dict[str, Value] = {}
         while self.token.text != "}":
-            if self.token.kind != "string":
-                self.fail(f"a key in double quotes is needed, not {self.token.text!r}", path)
-            token = self.step()
-            name = self.scalar(token.kind, token.text, path)
-            if self.step().text != ":":
-                self.fail(f"a colon is needed behind {name!r}", path)
-            value = self.value(f"{path}.{name}", depth + 1)
+            key = self.step()
+            if key.kind != "string":
+                self.need(key, "a key in double quotes", place)
+            name = self.scalar(key, place)
+            colon = self.step()
+            if colon.text != ":":
+                self.need(colon, f"a colon behind {excerpt(name)}", place)
+            value = self.value((place, name), depth + 1)
             # Kafka 3.9's DescribeTopicPartitionsRequest says "versions" twice, both times the same.
             if name in members and not _is_same_scalar(members[name].value, value.value):
-                self.fail(f"the key {name!r} stands here twice", path, "keep one of them")
+                self.fail(key, f"the key {excerpt(name)} stands here twice", place, "keep one of them")
             members[name] = value
-            self.comma("}", path)
+            self.comma("}", place)
         self.step()
         return members
 
-    def array(self, path: str, depth: int) -> list[Value]:
+    def array(self, place: Place, depth: int) -> list[Value]:
         items: list[Value] = []
         while self.token.text != "]":
-            items.append(self.value(f"{path}[{len(items)}]", depth + 1))
-            self.comma("]", path)
+            items.append(self.value((place, len(items)), depth + 1))
+            self.comma("]", place)
         self.step()
         return items
 
-    def comma(self, end: str, path: str) -> None:
+    def comma(self, end: str, place: Place) -> None:
         if self.token.text == ",":
             self.step()
         elif self.token.text != end:
-            found = "the end of the file" if self.token.kind == "end" else repr(self.token.text)
-            self.fail(f"a comma or {end!r} is needed, not {found}", path)
+            self.need(self.token, f"a comma or {end!r}", place)
+
+
+def _path(place: Place) -> str:
+    segments: list[str] = []
+    while place is not None:
+        place, segment = place
+        plain = isinstance(segment, str) and segment.isidentifier() and segment.isascii() and len(segment) < 128
+        segments.append(f".{segment}" if plain else f"[{segment if isinstance(segment, int) else excerpt(segment)}]")
+    return "$" + "".join(reversed(segments))
 
 
 def _tokens(text: str) -> Iterator[_Token]:

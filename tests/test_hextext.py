@@ -84,13 +84,13 @@ def test_annotated_hexdumps_may_stand_one_after_the_other() -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", "f.txt:1: this text is no hex that is known here; annotated hexdump, hexdump.py, xxd, plain hex"),
+        ("", "f.txt:1: this text is no hex that is known here; ..."),
         (
             "# only a comment\n\n",
-            "f.txt:1: this text is no hex that is known here; annotated hexdump, hexdump.py, xxd, ",
+            "f.txt:1: this text is no hex that is known here; ...",
         ),
-        ("  heading\n", "f.txt:1: this text is no hex that is known here; "),
-        ("\n\nhello\n", "f.txt:3: this text is no hex that is known here; "),
+        ("  heading\n", "f.txt:1: this text is no hex that is known here; ..."),
+        ("\n\nhello\n", "f.txt:3: this text is no hex that is known here; ..."),
         ("0000\nhello\n", "f.txt:2: this line is no plain hex, as those before it are"),
         ("00000000: 0102\n\n0304\n", "f.txt:3: this line is no xxd, as those before it are"),
         ("00000000: 0102\n*\n", "f.txt:2: this line is no xxd, as those before it are"),
@@ -103,7 +103,7 @@ def test_annotated_hexdumps_may_stand_one_after_the_other() -> None:
 def test_what_is_no_hex_is_refused_with_its_line(text: str, error: str) -> None:
     with pytest.raises(DumpError) as caught:
         parse_hex_text(text, "f.txt")
-    assert str(caught.value).startswith(error)
+    assert str(caught.value) == error.replace("...", "annotated hexdump, hexdump.py, xxd, plain hex")
 
 
 @pytest.mark.parametrize(
