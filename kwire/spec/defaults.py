@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import re
 from typing import Any
 
+from ..errors import excerpt
 from ..jsonc import Value
 from ..versions import Versions
 
@@ -26,6 +27,10 @@ _ZERO: dict[str, Any] = {
     "records": None,
     "uuid": bytes(16),
 }
+LONGEST_TEXT = 32767
+_INTEGER = re.compile(r"-?[0-9]{1,19}|0x[0-9A-Fa-f]{1,16}")
+_FLOAT = re.compile(r"-?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?|Infinity)|NaN")
+_UUID = re.compile(r"[A-Za-z0-9_-]{22}(?:==)?")
 NULLABLE = frozenset({"string", "bytes", "records"})
 
 
@@ -36,7 +41,7 @@ def default_for(type_name: str, given: Value | None, versions: Versions, nullabl
     """
     is_array = type_name.startswith("[]")
     zero = () if is_array else _ZERO.get(type_name, ...)
-    if given is None or given.value == "":
+    if given is None or given.value == "" or (type_name == "records" and given.value in ("null", None)):
         return zero
     if given.value is None or (given.value == "null" and (is_array or type_name not in RANGES)):
         return _null(given, versions, nullable)
@@ -55,12 +60,14 @@ def _null(given: Value, versions: Versions, nullable: Versions) -> None:
 
 def _integer(given: Value, type_name: str) -> int:
     low, high = RANGES[type_name]
-    try:
-        number = given.value if isinstance(given.value, int) else int(given.text(), 0)
-    except ValueError:
-        raise given.error(f"{given.value!r} is not an integer", 'write it as "-1", -1 or "0x7f"') from None
+    number = given.value
+    if not isinstance(number, int):
+        text = given.text()
+        if not _INTEGER.fullmatch(text):
+            raise given.error(f"{excerpt(text)} is not an integer", 'write it as "-1", -1 or "0x7f"')
+        number = int(text, 16 if text.startswith("0x") else 10)
     if isinstance(number, bool) or not low <= number <= high:
-        raise given.error(f"{given.value!r} is not an {type_name}", f"write a number from {low} to {high}")
+        raise given.error(f"{excerpt(given.value)} is not an {type_name}", f"write a number from {low} to {high}")
     return number
 
 
@@ -69,26 +76,30 @@ def _boolean(given: Value, type_name: str) -> bool:
 
 
 def _float(given: Value, type_name: str) -> float:
-    if isinstance(given.value, int | float) and not isinstance(given.value, bool):
-        return float(given.value)
+    number = given.value
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        number = given.text()
+        if not _FLOAT.fullmatch(number):
+            raise given.error(f"{excerpt(number)} is not a number", 'write it as "0.5" or 0.5')
     try:
-        return float(given.text())
-    except ValueError:
-        raise given.error(f"{given.value!r} is not a number", 'write it as "0.5" or 0.5') from None
+        return float(number)
+    except OverflowError:
+        raise given.error(f"{excerpt(number)} is not a float64", 'write it as "0.5" or 0.5') from None
 
 
 def _string(given: Value, type_name: str) -> str:
-    return given.text()
+    text = given.text()
+    size = len(text.encode(errors="replace"))
+    if size > LONGEST_TEXT or any("\ud800" <= character <= "\udfff" for character in text):
+        raise given.error(f"a text of {size} bytes that cannot be written", "write at most 32767 bytes of UTF-8")
+    return text
 
 
 def _uuid(given: Value, type_name: str) -> bytes:
-    try:
-        raw = base64.b64decode(given.text() + "==", altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raw = b""
-    if len(raw) != 16:
-        raise given.error(f"{given.value!r} is not a uuid", "write 22 characters of base64url")
-    return raw
+    text = given.text()
+    if not _UUID.fullmatch(text):
+        raise given.error(f"{excerpt(text)} is not a uuid", "write 22 characters of base64url")
+    return base64.urlsafe_b64decode(text[:22] + "==")
 
 
 _SCALARS: dict[str, Any] = {
