@@ -77,7 +77,7 @@ def test_a_type_has_a_default_of_its_own(type_name: str, zero: Any) -> None:
         ("string", "all", "all"),
         ("string", "Null", "Null"),
         ("string", "é\0😀", "é\0😀"),
-        ("string", "é" * 16383, "é" * 16383),
+        ("string", "é" * 16383 + "e", "é" * 16383 + "e"),
         ("string", '"); import os #\n', '"); import os #\n'),
         ("uuid", "AAAAAAAAAAAAAAAAAAAAAQ", bytes(15) + b"\x01"),
         ("uuid", "_____________________w", b"\xff" * 16),
@@ -87,6 +87,25 @@ def test_a_type_has_a_default_of_its_own(type_name: str, zero: Any) -> None:
 def test_a_default_is_read_however_it_is_written(type_name: str, value: Any, default: Any) -> None:
     assert read(type_name, value) == default
     assert type(read(type_name, value)) is type(default)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "low", "high"),
+    [
+        ("int8", -128, 127),
+        ("int16", -32768, 32767),
+        ("uint16", 0, 65535),
+        ("int32", -2147483648, 2147483647),
+        ("uint32", 0, 4294967295),
+        ("int64", -9223372036854775808, 9223372036854775807),
+    ],
+)
+def test_an_integer_is_within_the_range_of_its_type(type_name: str, low: int, high: int) -> None:
+    assert [read(type_name, low), read(type_name, high)] == [low, high]
+    for value in (low - 1, high + 1):
+        with pytest.raises(SpecError) as caught:
+            read(type_name, value)
+        assert caught.value.hint == f"write a number from {low} to {high}"
 
 
 def test_not_a_number_is_a_float() -> None:
@@ -140,6 +159,7 @@ AS_INTEGER = 'write it as "-1", -1 or "0x7f"'
         ("float64", 10**399, f"1{'0' * 76}... is not a float64", AS_FLOAT),
         ("string", 1, "a string is needed, not a number", None),
         ("string", "\ud800", "a text of 1 bytes that cannot be written", "write at most 32767 bytes of UTF-8"),
+        ("string", "\udfff", "a text of 1 bytes that cannot be written", None),
         ("string", "é" * 16384, "a text of 32768 bytes that cannot be written", None),
         ("uuid", "AAAA", "'AAAA' is not a uuid", "write 22 characters of base64url"),
         ("uuid", "A" * 23, f"'{'A' * 23}' is not a uuid", None),
