@@ -122,7 +122,7 @@ class TrailingBytes(Tolerated):
 
 
 class NegativeLength(Tolerated):
-    """A negative length other than -1, read as null (a negative tag count: as no tags)."""
+    """A negative length other than -1, read as null."""
 
     problem = "length {found}; null is written as -1"
 

@@ -108,6 +108,55 @@ def test_kafka_and_kwire_make_the_same_bytes_of_json(oracle: Path, release: str)
     assert answered == COUNT // 2
 
 
+def damaged(raw: bytes, rng: Random) -> bytes:
+    """Change a few bytes, in ways that hit lengths, varints, tags and text."""
+    data = bytearray(raw)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        place = rng.randrange(len(data) + 1)
+        insertion = rng.choice(
+            (b"\x80", b"\xff", b"\0", b"\x80\x80", b"\xed\xa0\x80", b"\x80\x80\x80\x80\x10", rng.randbytes(2))
+        )
+        kind = rng.randrange(6)
+        if kind == 0:
+            data[place:place] = insertion
+        elif kind == 1:
+            del data[place:]
+        elif kind == 2:
+            data += rng.randbytes(rng.randrange(1, 5))
+        elif kind == 3:
+            del data[place : place + 1]
+        elif kind == 4:
+            data[place : place + 1] = bytes([rng.choice((0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF))])
+        else:
+            data[place : place + 1] = bytes([(data[place] if place < len(data) else 0) ^ 1 << rng.randrange(8)])
+    return bytes(data)
+
+
+def test_kafka_and_salvage_agree_about_damaged_messages(oracle: Path) -> None:
+    rng = Random("damaged")
+    pairs = [pair for pair in pairs_of(oracle, RELEASES[0]) if pair[0] not in WITHOUT_JSON]
+    made = random_messages(pairs, COUNT // 2, "to be damaged", RELEASES[0])
+    cases = [(codec, damaged(codec.encode(message), rng)) for codec, message in made]
+    questions: list[dict[str, Any]] = [
+        {"op": "decode", "message": codec.name, "version": codec.version, "hex": data.hex()} for codec, data in cases
+    ]
+    verdicts = {True: 0, False: 0}
+    for (codec, data), answer in zip(cases, ask(oracle, RELEASES[0], questions), strict=True):
+        where = (codec, data.hex(), answer)
+        try:
+            message, _, rest = codec.decode(data, salvage=True)
+        except kwire.DecodeError:
+            assert not answer["ok"], where
+        else:
+            assert answer["ok"], where
+            assert (len(data) - len(rest), codec.encode(message).hex()) == (answer["consumed"], answer["hex_again"]), (
+                where
+            )
+            assert without_ours(json.loads(json.dumps(codec.to_json(message)))) == answer["json"], where
+        verdicts[answer["ok"]] += 1
+    assert min(verdicts.values()) > COUNT // 20
+
+
 def test_the_releases_together_read_nearly_every_pair(oracle: Path) -> None:
     read = {pair for release in RELEASES for pair in pairs_of(oracle, release)}
     assert len(read) > 850

@@ -6,7 +6,7 @@ looked up: the fetchers of Kafka 0.8 and 0.9 give every request of a connection 
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 from ..faults import UnexpectedResponse
@@ -42,18 +42,19 @@ class InFlightRequests:
     """
 
     def __init__(self, limit: int = 65536) -> None:
-        self._headers: deque[Any] = deque(maxlen=limit)
+        self.limit = limit
+        self._headers: deque[Any] = deque()
+        self._ids: Counter[int] = Counter()  # so that a stranger's id costs no search
 
     def __len__(self) -> int:
         return len(self._headers)
 
     def add(self, header: Any) -> None:
         """Note a request that was sent and will be answered."""
+        if len(self._headers) == self.limit:
+            self._pop()
         self._headers.append(header)
-
-    def next_is(self, correlation_id: int) -> bool:
-        """Whether the request next in line has this correlation id."""
-        return self.next_id == correlation_id
+        self._ids[header.correlation_id] += 1
 
     @property
     def next_id(self) -> int | None:
@@ -62,7 +63,13 @@ class InFlightRequests:
 
     def find(self, correlation_id: int) -> Any:
         """Return the oldest header in flight with this correlation id, or None; nothing changes."""
-        return next((header for header in self._headers if header.correlation_id == correlation_id), None)
+        if correlation_id not in self._ids:
+            return None
+        return next(header for header in self._headers if header.correlation_id == correlation_id)
+
+    def next_is(self, correlation_id: int) -> bool:
+        """Whether the request next in line has this correlation id."""
+        return self.next_id == correlation_id
 
     def complete(self, correlation_id: int) -> Any:
         """Return the header of the request that a response answers: the next in line.
@@ -72,7 +79,7 @@ class InFlightRequests:
         """
         if not self.next_is(correlation_id):
             raise UnexpectedResponse(offset=4, found=correlation_id, need=self.next_id)
-        return self._headers.popleft()
+        return self._pop()
 
     def skip_to(self, correlation_id: int) -> list[Any]:
         """Drop the requests in front of one that has this correlation id: being overtaken, they stay unanswered.
@@ -84,5 +91,12 @@ class InFlightRequests:
             self.complete(correlation_id)
         dropped = []
         while not self.next_is(correlation_id):
-            dropped.append(self._headers.popleft())
+            dropped.append(self._pop())
         return dropped
+
+    def _pop(self) -> Any:
+        header = self._headers.popleft()
+        self._ids[header.correlation_id] -= 1
+        if not self._ids[header.correlation_id]:
+            del self._ids[header.correlation_id]
+        return header

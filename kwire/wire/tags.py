@@ -14,14 +14,12 @@ from ..faults import (
     BadLength,
     BadTag,
     DefaultTag,
-    NegativeLength,
     TagOfOtherVersion,
     TagOrder,
     TagSize,
     TagTwice,
     UnknownTagOrder,
 )
-from .lengths import int32
 from .streams import Node, Reader, Writer
 from .varints import UNSIGNED_VARINT, unsigned_varint
 
@@ -92,11 +90,7 @@ class _Section:
 
     def read(self) -> None:
         stream = self.stream
-        start = stream.pos
-        count = int32(stream.child("tagged_fields", _TAG_COUNT))
-        if count < 0:
-            stream.fault(NegativeLength, start, found=count, raw=stream.data[start : stream.pos])
-        for _ in range(count):
+        for _ in range(stream.child("tagged_fields", _TAG_COUNT)):
             self.tag()
         if self.unknown:
             self.values["unknown_tags"] = bytes(self.unknown)
@@ -166,7 +160,7 @@ class _TagCount(Node):
         start = stream.pos
         count: int = UNSIGNED_VARINT._parse(stream, context, path)
         left = stream.end - stream.pos
-        if int32(count) * 2 > left:
+        if count * 2 > left:
             stream.refuse(BadLength, start, found=count, need=count * 2, have=left)
         return count
 
