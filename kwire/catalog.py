@@ -1,7 +1,9 @@
 """Finds specs: by name, or by api key; what Kafka released, and the drafts of KIPs by the name of their profile.
 
-A catalog is a few folders, looked through in order: a profile's own specs hide released ones of the same
-name or api key at the versions they have, and only there. The one room below the top that reads files: our specs.
+A catalog is a few folders, looked through in order: a spec hides those behind it of the same name or api key, at
+the versions it has and only there. A profile's own come first; for a release, overlays follow: layouts that early
+access changed without a new version, each in a folder named by the last release that had it; then what holds now.
+The one room below the top that reads files: our specs.
 """
 
 from __future__ import annotations
@@ -68,7 +70,8 @@ class Catalog:
             if version in spec.versions:
                 self._check_release(spec, version)
                 return spec
-        raise UnsupportedVersion(name, version, " and ".join(str(spec.versions) for spec in specs), self.profile)
+        lasting = [str(spec.versions) for spec in specs if not spec.release]
+        raise UnsupportedVersion(name, version, " and ".join(lasting), self.profile)
 
     def heads(self) -> dict[str, tuple[str, int | None]]:
         """Return for each message its type and api key (or record type), without reading whole specs."""
@@ -101,10 +104,25 @@ def profiles() -> list[str]:
     return sorted(path.name for path in (SCHEMAS / "drafts").iterdir() if path.is_dir())
 
 
+def overlays_for(release: str | None) -> list[str]:
+    """Return the overlays of a release (a full name), those it looks into first at the front.
+
+    Args:
+        release: None has none.
+
+    >>> overlays_for("3.5.2")
+    ['3.5', '3.6', '3.7', '3.9', '4.0']
+    """
+    order = {name: at for at, name in enumerate(releases().names)}
+    folders = (path for path in (SCHEMAS / "releases").iterdir() if path.is_dir())
+    lines = {order[releases().find(folder.name)]: folder.name for folder in folders}
+    return [lines[at] for at in sorted(lines) if release is not None and at >= order[release]]
+
+
 @cache
-def _layer(folder: Path, profile: str) -> Layer:
+def _layer(folder: Path, profile: str = "", release: str = "") -> Layer:
     """Return a folder's layer: one for all catalogs, so that a message has one class everywhere."""
-    return Layer.of_folder(folder, profile)
+    return Layer.of_folder(folder, profile, release)
 
 
 def catalog_for(profile: str | None = None, release: str | None = None) -> Catalog:
@@ -112,7 +130,7 @@ def catalog_for(profile: str | None = None, release: str | None = None) -> Catal
 
     Args:
         profile: `KIP-36`, `KIP-112`, `KIP-879`; None for what Kafka released.
-        release: a Kafka release such as `3.9`; None for all of them.
+        release: a Kafka release such as `3.9`, with the layouts that early access had then; None for all of them.
 
     Raises:
         UnknownMessage: there is no such profile or release.
@@ -125,4 +143,5 @@ def catalog_for(profile: str | None = None, release: str | None = None) -> Catal
 @cache
 def _catalog(profile: str, release: str | None) -> Catalog:
     drafts = [_layer(SCHEMAS / "drafts" / profile, profile)] if profile else []
-    return Catalog([*drafts, _layer(SCHEMAS / "kafka", "")], profile, release)
+    overlays = [_layer(SCHEMAS / "releases" / line, "", line) for line in overlays_for(release)]
+    return Catalog([*drafts, *overlays, _layer(SCHEMAS / "kafka")], profile, release)

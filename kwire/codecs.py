@@ -45,7 +45,7 @@ class Codec:
         self.message_class = schema.message_class
 
     def __repr__(self) -> str:
-        return f"<kwire codec {self.name} v{self.version}{f' of {self.spec.profile}' if self.spec.profile else ''}>"
+        return f"<kwire codec {self.name} v{self.version}{f' of {self.spec.origin}' if self.spec.origin else ''}>"
 
     def decode(self, data: bytes, *, salvage: bool = False) -> Any:
         """Decode a body.
@@ -156,7 +156,8 @@ def codec(
         version: 0 or higher.
         profile: `KIP-36`, `KIP-112` or `KIP-879` for the shapes that these KIPs proposed; messages that a profile
             does not change are the released ones.
-        release: a Kafka release such as `3.9`; only versions that it speaks are given.
+        release: a Kafka release such as `3.6`; only versions that it speaks are given, and its own layout where
+            early access changed one without a new version.
         catalog: specs of your own, of `Catalog.from_directory`; instead of profile and release.
 
     Raises:

@@ -27,16 +27,17 @@ class Layer:
     Args:
         files: message name -> file.
         profile: the name of the drafts that these are; empty for released messages.
+        release: the last release with these layouts; empty where no later one has others.
     """
 
-    def __init__(self, files: Mapping[str, Path], profile: str = "") -> None:
-        self.files, self.profile = dict(files), profile
+    def __init__(self, files: Mapping[str, Path], profile: str = "", release: str = "") -> None:
+        self.files, self.profile, self.release = dict(files), profile, release
         self._specs: dict[str, MessageSpec] = {}
 
     @classmethod
-    def of_folder(cls, folder: Path, profile: str = "") -> Layer:
+    def of_folder(cls, folder: Path, profile: str = "", release: str = "") -> Layer:
         """Make a layer of our own: `<Message>.json`, one message a file."""
-        return cls({path.stem: path for path in sorted(folder.glob("*.json"))}, profile)
+        return cls({path.stem: path for path in sorted(folder.glob("*.json"))}, profile, release)
 
     @classmethod
     def of_anything(cls, folder: Path) -> Layer:
@@ -61,7 +62,7 @@ class Layer:
         """Return the spec of one of `files`."""
         if name not in self._specs:
             path = self.files[name]
-            self._specs[name] = read_spec(path.read_text("utf-8"), str(path), self.profile)
+            self._specs[name] = read_spec(path.read_text("utf-8"), str(path), self.profile, self.release)
         return self._specs[name]
 
     def find(self, api_key: int, type_name: str, version: int | None, release: str | None) -> MessageSpec | None:

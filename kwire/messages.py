@@ -1,7 +1,8 @@
 """Makes one `msgspec.Struct` class per message, good for all its versions.
 
 `kwire.messages.UpdateMetadataRequest` is made on first use; its inner structs are its attributes:
-`UpdateMetadataRequest.UpdateMetadataBroker`. A profile's stand in `getattr(kwire.messages, "KIP-112")`.
+`UpdateMetadataRequest.UpdateMetadataBroker`. A profile's stand in `getattr(kwire.messages, "KIP-112")`, and
+layouts that Kafka 3.6 was the last to have in `kwire.messages.kafka_3_6`.
 The classes are plain values: frozen, compared by value, pickled by name; they know no versions.
 """
 
@@ -13,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from .catalog import catalog_for, profiles
+from .catalog import Catalog, catalog_for, profiles
 from .errors import UnknownMessage
 from .spec import FieldSpec, MessageSpec, StructSpec
 
@@ -39,12 +40,12 @@ def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
         default, and `unknown_tags`: None, or the raw bytes of tagged fields that nobody here knows.
     """
     classes: dict[str, type[msgspec.Struct]] = {}
-    home = f"{spec.profile}." if spec.profile else ""
+    home = spec.profile or (f"kafka_{spec.release.replace('.', '_')}" if spec.release else "")
     for struct in spec.structs():
         inner = classes if struct is spec.struct else {}
         cls = _class_for(struct, classes, dict(inner))
-        owner = "" if struct is spec.struct else f"{spec.name}."
-        cls.__qualname__ = f"{home}{owner}{struct.name}"
+        owner = "" if struct is spec.struct else spec.name
+        cls.__qualname__ = ".".join(filter(None, (home, owner, struct.name)))
         classes[struct.name] = cls
     return classes[spec.name]
 
@@ -74,25 +75,27 @@ def _annotation(field: FieldSpec, classes: dict[str, type[msgspec.Struct]]) -> A
 
 
 def __getattr__(name: str) -> Any:
-    """Find a message class by name, or a profile's classes."""
+    """Find a message class by name, or the classes of a profile or a release."""
     try:
         if name in profiles():
-            return _Profile(name)
+            return _Classes(catalog_for(name))
+        if name.startswith("kafka_"):
+            return _Classes(catalog_for(release=name.removeprefix("kafka_").replace("_", ".")))
         return message_class(catalog_for().spec(name))
     except UnknownMessage as error:
         raise AttributeError(str(error)) from None
 
 
-class _Profile:
-    """The classes of one profile, as attributes."""
+class _Classes:
+    """The classes of one catalog, as attributes."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return message_class(catalog_for(self._name).spec(name))
+            return message_class(self._catalog.spec(name))
         except UnknownMessage as error:
             raise AttributeError(str(error)) from None

@@ -71,7 +71,8 @@ class StructSpec:
 class MessageSpec:
     """A message over all its versions. `type` is request, response, header, data, metadata,
     coordinator-key or coordinator-value; `api_key` is the api key or the record type, or None; `profile`
-    is empty for what Kafka released."""
+    is empty for what Kafka released; `release` is the last release with this layout, where a later one has
+    another under the same version."""
 
     name: str
     type: str
@@ -84,6 +85,12 @@ class MessageSpec:
     deprecated_versions: Versions = NONE
     file: str = ""
     profile: str = ""
+    release: str = ""
+
+    @property
+    def origin(self) -> str:
+        """`KIP-36` or `Kafka 3.6` for a layout that the newest release does not have; else empty."""
+        return self.profile or (f"Kafka {self.release}" if self.release else "")
 
     @property
     def api_name(self) -> str:

@@ -37,13 +37,14 @@ _FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,126}")
 _STRUCT_NAME = re.compile(r"[A-Z][A-Za-z0-9]{0,126}")
 
 
-def read_spec(text: str, file: str = "spec", profile: str = "") -> MessageSpec:
+def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "") -> MessageSpec:
     """Read one message spec.
 
     Args:
         text: the JSON, with comments if it has any.
         file: its name, for errors.
         profile: the name of the set of drafts it belongs to; empty for what Kafka released.
+        release: the last release with this layout; empty where no later one has another.
 
     Raises:
         SpecError: with file, line, JSON path and what to write instead; `others` has the file's further errors.
@@ -52,7 +53,7 @@ def read_spec(text: str, file: str = "spec", profile: str = "") -> MessageSpec:
     ...           ' "fields": [{"name": "X", "type": "int32", "versions": "0+"}]}').struct.fields[0].attribute
     'x'
     """
-    reader = _Reader(jsonc.parse(text, file), profile)
+    reader = _Reader(jsonc.parse(text, file), profile, release)
     spec = reader.message()
     if reader.errors:
         reader.errors[0].others = tuple(reader.errors[1:])
@@ -63,8 +64,8 @@ def read_spec(text: str, file: str = "spec", profile: str = "") -> MessageSpec:
 class _Reader:
     """One document. Errors of single fields are collected, so that a check can show them all."""
 
-    def __init__(self, document: Value, profile: str) -> None:
-        self.document, self.profile = document, profile
+    def __init__(self, document: Value, profile: str, release: str) -> None:
+        self.document, self.profile, self.release = document, profile, release
         self.errors: list[SpecError] = []
         self.common: dict[str, dict[str, Value]] = {}
         self.structs: dict[str, StructSpec] = {}
@@ -95,6 +96,7 @@ class _Reader:
             deprecated_versions=_versions(members, "deprecatedVersions", NONE, self.document),
             file=self.document.file,
             profile=self.profile,
+            release=self.release,
         )
         rules.check_message(spec, self.document, members)
         return spec
