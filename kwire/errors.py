@@ -5,6 +5,7 @@
     +-- UnknownMessage         the caller: no message, profile or release of that name
     +-- UnsupportedVersion     the caller: the message has no such version
     +-- DumpError              the input: a container or text that cannot be read
+    +-- ZnodeError             the input: data of a ZooKeeper node that is not what its path says
     +-- EncodeError            the caller: a value that cannot be written
     +-- DecodeError            the bytes; its kin stand in `kwire.faults`
 
@@ -115,6 +116,17 @@ class DumpError(KwireError):
     def __str__(self) -> str:
         place = (self.file or "dump") + (f":{self.line}" if self.line else "")
         return f"{place}: {self.problem}" + (f"; {self.hint}" if self.hint else "")
+
+
+class ZnodeError(KwireError):
+    """Data of a ZooKeeper node that is not what its path says: `znode` (the path), `json_path`, `problem`."""
+
+    def __init__(self, problem: str = "", *, znode: str = "", json_path: str = "$") -> None:
+        super().__init__()
+        self.problem, self.znode, self.json_path = problem, znode, json_path
+
+    def __str__(self) -> str:
+        return f"{self.znode}: {self.json_path}: {self.problem}".removeprefix(": ")
 
 
 class _PlacedError(KwireError):

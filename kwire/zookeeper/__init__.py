@@ -1,0 +1,63 @@
+"""The JSON that brokers and their controller kept in ZooKeeper's nodes, in all its versions, to the byte.
+
+Knows which path holds what, and the form each release wrote; knows no ZooKeeper connection. Reading takes the keys
+in any order and keeps unknown ones; what was read is written as it stood.
+"""
+
+from .base import Node
+from .cluster import (
+    LOG_DIR_FAILURE,
+    LOG_DIR_RESET,
+    AssignedPartition,
+    BrokerRegistration,
+    Controller,
+    ControllerManagedState,
+    IsrChange,
+    LogDirEvent,
+    PartitionReassignment,
+    PartitionState,
+    PreferredReplicaElection,
+    TopicPartition,
+    TopicState,
+)
+from .stores import (
+    Acl,
+    AclList,
+    ClusterId,
+    ConfigChange,
+    ConfigEntity,
+    ConsumerRegistration,
+    DelegationToken,
+    FeatureState,
+    ProducerIdBlock,
+)
+from .znodes import node_type, read_znode, write_znode
+
+__all__ = [
+    "LOG_DIR_FAILURE",
+    "LOG_DIR_RESET",
+    "Acl",
+    "AclList",
+    "AssignedPartition",
+    "BrokerRegistration",
+    "ClusterId",
+    "ConfigChange",
+    "ConfigEntity",
+    "ConsumerRegistration",
+    "Controller",
+    "ControllerManagedState",
+    "DelegationToken",
+    "FeatureState",
+    "IsrChange",
+    "LogDirEvent",
+    "Node",
+    "PartitionReassignment",
+    "PartitionState",
+    "PreferredReplicaElection",
+    "ProducerIdBlock",
+    "TopicPartition",
+    "TopicState",
+    "node_type",
+    "read_znode",
+    "write_znode",
+]

@@ -1,0 +1,109 @@
+"""From a path and its data to a value, and back. The value's class says what the JSON must be like."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+from ..errors import WrongType, ZnodeError
+from . import cluster, stores
+from .base import Node, Place, members_of, read_node
+
+_TOPIC = "/brokers/topics/[^/]+"
+# path -> what its JSON is; int is a bare number
+PATHS: dict[str, type[Node] | type[int]] = {
+    r"/brokers/ids/\d+": cluster.BrokerRegistration,
+    _TOPIC: cluster.TopicState,
+    rf"{_TOPIC}/partitions/\d+/state": cluster.PartitionState,
+    # KIP-112's text has /broker/
+    r"/brokers?/topics/[^/]+/partitions/\d+/controller_managed_state": cluster.ControllerManagedState,
+    r"/controller": cluster.Controller,
+    r"/controller_epoch": int,
+    r"/log_dir_event_notification/log_dir_event_-?\d+": cluster.LogDirEvent,
+    r"/isr_change_notification/isr_change_-?\d+": cluster.IsrChange,
+    r"/admin/preferred_replica_election": cluster.PreferredReplicaElection,
+    r"/admin/reassign_partitions": cluster.PartitionReassignment,
+    r"/cluster/id": stores.ClusterId,
+    r"/feature": stores.FeatureState,
+    r"/latest_producer_id_block": stores.ProducerIdBlock,
+    r"/config/changes/config_change_-?\d+": stores.ConfigChange,
+    r"/config/(topics|clients|users|brokers|ips)/.+": stores.ConfigEntity,
+    r"/kafka-acl/[^/]+/[^/]+": stores.AclList,
+    r"/kafka-acl-extended/[^/]+/[^/]+/[^/]+": stores.AclList,
+    r"/delegation_token/tokens/[^/]+": stores.DelegationToken,
+    r"/consumers/[^/]+/ids/[^/]+": stores.ConsumerRegistration,
+    r"/consumers/[^/]+/offsets/[^/]+/\d+": int,
+}
+
+
+def node_type(path: str) -> type[Node] | type[int] | None:
+    """Return what a path holds: a class of this room, `int`, or None for what is a folder, plain text, or not Kafka's.
+
+    >>> node_type("/brokers/ids/3"), node_type("/controller_epoch"), node_type("/brokers")
+    (<class 'kwire.zookeeper.cluster.BrokerRegistration'>, <class 'int'>, None)
+    """
+    return next((kind for pattern, kind in PATHS.items() if re.fullmatch(pattern, path)), None)
+
+
+def read_znode(path: str, data: bytes | str | None) -> Any:
+    """Read a node.
+
+    Args:
+        path: of the node, without a prefix (chroot) that the cluster may have.
+        data: what it holds.
+
+    Returns:
+        A value of the class that `node_type` names; None where that is None, or the node is empty: brokers
+        create some nodes empty and fill them in the same transaction.
+
+    Raises:
+        ZnodeError: the data is not what the path says; with the place in the JSON.
+
+    >>> read_znode("/controller", b'{"version":1,"brokerid":2,"timestamp":"1795244004984"}').brokerid
+    2
+    """
+    kind = node_type(path)
+    if kind is None or not data:
+        return None
+    value = _parse(path, data)
+    if issubclass(kind, Node):
+        return read_node(kind, value, Place(path))
+    if type(value) is not int:
+        raise ZnodeError("a number is needed", znode=path)
+    return value
+
+
+def write_znode(value: Node | int) -> bytes:
+    """Write a node's data: what was read as it stood, a new value as the newest release of its version does.
+
+    Raises:
+        EncodeError: a member that does not fit, or that the value's version would lose.
+
+    >>> write_znode(cluster.Controller(brokerid=1, timestamp="1795244004984", version=1))
+    b'{"version":1,"brokerid":1,"timestamp":"1795244004984"}'
+    """
+    plain = members_of(value) if isinstance(value, Node) else value
+    try:
+        return json.dumps(plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError) as error:
+        raise WrongType(need="what JSON can say", found=str(error), message=type(value).__name__) from None
+
+
+def _parse(path: str, data: bytes | str) -> Any:
+    try:
+        text = data if isinstance(data, str) else data.decode()
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
+    except (ValueError, RecursionError) as error:
+        raise ZnodeError(f"this is no JSON: {error}", znode=path) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError(f"a key stands twice among {[name for name, _ in pairs]}")
+    return members
+
+
+def _constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no value")
