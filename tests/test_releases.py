@@ -169,7 +169,7 @@ def test_a_line_is_its_newest_release() -> None:
 @pytest.mark.parametrize(
     ("ask", "text"),
     [
-        (lambda: release("3.9.1"), "there is no release '3.9.1'; did you mean 3.9.2?"),
+        (lambda: release("3.99"), "there is no release '3.99'; did you mean 3.9.2?"),
         (lambda: release("5.0"), "there is no release '5.0'"),
         (lambda: release("3.9").versions("Fetsch"), "there is no api 'Fetsch'; did you mean Fetch?"),
         (lambda: first_release(4711), "there is no api '4711'"),
@@ -192,3 +192,15 @@ def test_a_catalog_of_a_release_has_its_versions_only() -> None:
 def test_the_facade_has_release() -> None:
     assert kwire.release("3.9").name == "3.9.2"
     assert "release" in kwire.__all__
+
+
+def test_a_patch_release_is_found_by_its_line() -> None:
+    assert [releases().find(name) for name in ("3.9", "3.9.1", "0.10.2.1", "0.10.2")] == [
+        "3.9.2",
+        "3.9.2",
+        "0.10.2.2",
+        "0.10.2.2",
+    ]
+    for name in ("3.10.1", "", "0.10.9.1"):
+        with pytest.raises(kwire.UnknownMessage):
+            releases().find(name)

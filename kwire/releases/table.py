@@ -64,12 +64,12 @@ class Releases:
         return cls(tuple(table["releases"]), apis)
 
     def find(self, name: str) -> str:
-        """Return the full name of a release: `3.9` is `3.9.2`.
+        """Return the full name of a release: `3.9` and `3.9.1` are `3.9.2`, the one of that line that was looked at.
 
         Raises UnknownMessage if there is none.
         """
         for known in reversed(self.names):
-            if known == name or known.startswith(f"{name}."):
+            if known == name or known.startswith(f"{name}.") or _line(known) == _line(name):
                 return known
         raise UnknownMessage("release", name, self.names)
 
@@ -122,6 +122,12 @@ class Releases:
 def releases() -> Releases:
     """Return the table of releases and the api versions that each speaks."""
     return Releases.parse((SCHEMAS / "releases.json").read_bytes())
+
+
+def _line(name: str) -> str:
+    """Return the line of a full name, within which no message changes: 3.9 of 3.9.1, 0.10.2 of 0.10.2.2."""
+    parts = name.split(".")
+    return ".".join(parts[:-1]) if len(parts) == (4 if parts[0] == "0" else 3) else ""
 
 
 def _ranges(steps: dict[str, str]) -> dict[str, Versions]:
