@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+import hexdump
 
 from ..errors import DecodeError
 from ..frames import Request, Response, Undecodable
@@ -15,7 +18,8 @@ from .style import PLAIN, Style, escape
 from .values import count_text, value_text
 
 Result = Request | Response | Undecodable
-SHOWN = 64  # bytes of an undecodable frame
+ROW = 16
+SHOWN = 4 * ROW  # bytes of an undecodable frame
 
 
 def title(result: Result) -> str:
@@ -111,10 +115,24 @@ def _undecodable(result: Undecodable, style: Style) -> Iterator[str]:
     for line in error_lines(result.error, style):
         yield f"  {line}"
     if result.error.partial:
-        yield f"  decoded so far: {escape(_partial(result.error.partial))}"
-    raw = result.frame.data
-    more = f" ... ({count_text(len(raw), 'byte')})" if len(raw) > SHOWN else ""
-    yield f"  bytes: {raw[:SHOWN].hex(' ')}{more}"
+        text = f"decoded so far: {escape(_partial(result.error.partial))}"
+        yield from textwrap.wrap(
+            text, style.width - 4, initial_indent="  ", subsequent_indent="    ", max_lines=12, break_on_hyphens=False
+        )
+    yield from _window(result.frame.data, result.error.offset, style)
+
+
+def _window(raw: bytes, offset: int, style: Style) -> Iterator[str]:
+    """Show the bytes around an offset, and point at it."""
+    first = max(offset // ROW - 1, 0) * ROW
+    for start in range(first, min(first + SHOWN, len(raw) + 1), ROW):
+        row = hexdump.dump(raw[start : start + ROW], size=2, sep=" ").lower()
+        yield f"  {style.paint('dim', f'{start:08x}')}  {row}".rstrip()
+        if start <= offset < start + ROW:
+            yield " " * (12 + 3 * (offset - start)) + style.paint("error", "^ here")
+    more = len(raw) - first - SHOWN
+    if more > 0:
+        yield f"  ... and {count_text(more, 'byte')} more; kwire explain shows all of them"
 
 
 def _partial(value: Any) -> str:

@@ -56,5 +56,7 @@ def test_an_undecodable_frame_says_why_and_keeps_what_there_was() -> None:
         "  MetadataResponse v1: topics: 4 bytes needed, 2 left (offset 16)",
         "    hint: the size field says 16 bytes, 14 follow: it is cut short",
         "  decoded so far: {brokers=(), controller_id=3}",
-        "  bytes: 00 00 00 10 00 00 00 01 00 00 00 00 00 00 00 03 00 00",
+        "  00000000  00 00 00 10 00 00 00 01 00 00 00 00 00 00 00 03",
+        "  00000010  00 00",
+        "            ^ here",
     ]
