@@ -16,8 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
+MOST_COMPARED = 1000  # words; a hostile spec may bring any number of names
 Segments = tuple[str | int, ...]
 
 
@@ -39,7 +41,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     >>> suggestion("MetadataRespons", ["MetadataResponse", "FetchResponse"])
     'did you mean MetadataResponse?'
     """
-    close = get_close_matches(word, list(known), n=1)
+    close = get_close_matches(word, islice(known, MOST_COMPARED), n=1)
     return f"did you mean {close[0]}?" if close else ""
 
 

@@ -81,6 +81,10 @@ class Versions:
         )
         return Versions(tuple(sorted(both)))
 
+    def joins(self, other: Versions) -> Versions:
+        """Return the versions that are in either."""
+        return Versions(_merged((*self.ranges, *other.ranges)))
+
 
 def _range(text: str) -> tuple[int, int]:
     match = _RANGE.fullmatch(text)

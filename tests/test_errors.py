@@ -24,6 +24,7 @@ from kwire.errors import (
     UnknownMessage,
     UnsupportedVersion,
     WrongType,
+    excerpt,
     path_text,
     suggestion,
 )
@@ -51,6 +52,32 @@ def all_kinds(kind: type[KwireError] = KwireError) -> Iterator[type[KwireError]]
 )
 def test_a_path_joins_names_with_dots_and_puts_indexes_in_brackets(segments: list[str | int], text: str) -> None:
     assert path_text(segments) == text
+
+
+def test_only_so_many_words_are_compared() -> None:
+    assert suggestion("name", ["x"] * 999 + ["nam"]) == "did you mean nam?"
+    assert suggestion("name", ["x"] * 1000 + ["nam"]) == ""
+
+
+class Odd:
+    def __repr__(self) -> str:
+        raise RuntimeError("no words for it")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("topic", "'topic'"),
+        (None, "None"),
+        ("\n\x1b[31m", r"'\n\x1b[31m'"),
+        ("x" * 78, f"'{'x' * 78}'"),
+        ("x" * 79, f"'{'x' * 76}..."),
+        ([10**5000], "<list>"),
+        (Odd(), "<Odd>"),
+    ],
+)
+def test_an_excerpt_is_short_whatever_the_value(value: Any, text: str) -> None:
+    assert excerpt(value) == text
 
 
 @pytest.mark.parametrize(

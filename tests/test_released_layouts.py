@@ -237,7 +237,7 @@ BREAKS: dict[str, tuple[str, Callable[[Row], None], str, str]] = {
     "kind": ("", put(type="data", apiKey=None, listeners=None), ".type", ""),
     "listeners": ("", put(listeners=["broker"]), ".listeners", ""),
     "unstable": ("", put(latestVersionUnstable=True), ".unstable", ""),
-    "flexible": ("", put(flexibleVersions="13+"), ".flexibleFrom", ".flexible"),
+    "flexible": ("", put(flexibleVersions="11+"), ".flexibleFrom", ".flexible"),
     "newest": ("", put(validVersions="0-17"), ".versions", ""),
 }
 

@@ -161,6 +161,24 @@ def test_two_ranges_meet_in_what_is_in_both(left: str, right: str, both: str) ->
     assert str(Versions.parse(right).meets(Versions.parse(left))) == both
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "either"),
+    [
+        ("0-3", "5+", "0-3,5+"),
+        ("0-3", "4-5", "0-5"),
+        ("0-3", "2-9", "0-9"),
+        ("0-9", "2-3", "0-9"),
+        ("0-3,7", "5", "0-3,5,7"),
+        ("0-3,7", "4-6", "0-7"),
+        ("none", "3", "3"),
+        ("none", "none", "none"),
+    ],
+)
+def test_two_ranges_join_to_what_is_in_either(left: str, right: str, either: str) -> None:
+    assert str(Versions.parse(left).joins(Versions.parse(right))) == either
+    assert str(Versions.parse(right).joins(Versions.parse(left))) == either
+
+
 def test_versions_are_values() -> None:
     assert {Versions.parse("0-8"), Versions(((0, 8),))} == {Versions.parse("0-8")}
     assert Versions.parse("0-8") != Versions.parse("0-7")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .. import jsonc
-from ..errors import SpecError, suggestion
+from ..errors import SpecError, excerpt, suggestion
 from ..jsonc import Value
 from ..versions import Versions
 from . import rules
@@ -24,14 +26,8 @@ _FIELD_KEYS = frozenset(
 )
 MESSAGE_TYPES = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
 LISTENERS = ("zkBroker", "broker", "controller")
-ENTITY_TYPES = {
-    "unknown": "",
-    "transactionalId": "string",
-    "producerId": "int64",
-    "groupId": "string",
-    "topicName": "string",
-    "brokerId": "int32",
-}
+MOST_ERRORS = 30  # of one document
+DEEPEST = 32  # structs within structs; Kafka's deepest message has six
 SCALARS = (*RANGES, "bool", "float64", "string", "bytes", "records", "uuid")
 _FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,126}")
 _STRUCT_NAME = re.compile(r"[A-Z][A-Za-z0-9]{0,126}")
@@ -54,7 +50,10 @@ def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "
     'x'
     """
     reader = _Reader(jsonc.parse(text, file), profile, release)
-    spec = reader.message()
+    try:
+        spec = reader.message()
+    except SpecError as error:
+        reader.keep(error)
     if reader.errors:
         reader.errors[0].others = tuple(reader.errors[1:])
         raise reader.errors[0]
@@ -62,14 +61,28 @@ def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "
 
 
 class _Reader:
-    """One document. Errors of single fields are collected, so that a check can show them all."""
+    """One document. Its errors are collected, so that a check can show them all."""
 
     def __init__(self, document: Value, profile: str, release: str) -> None:
         self.document, self.profile, self.release = document, profile, release
         self.errors: list[SpecError] = []
-        self.common: dict[str, dict[str, Value]] = {}
+        self.common: dict[str, Value] = {}
         self.structs: dict[str, StructSpec] = {}
+        self.places: rules.Places = {}
         self.growing: list[str] = []
+
+    def keep(self, error: SpecError) -> None:
+        if error not in self.errors:
+            self.errors.append(error)
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        try:
+            yield
+        except SpecError as error:
+            self.keep(error)
+            if len(self.errors) >= MOST_ERRORS:
+                raise
 
     def message(self) -> MessageSpec:
         members = self.document.members(_MESSAGE_KEYS)
@@ -79,11 +92,14 @@ class _Reader:
         flexible = _versions(members, "flexibleVersions", None if valid else NONE, self.document)
         if flexible and not flexible.is_open:
             raise members["flexibleVersions"].error(f"{flexible} has an end", f'write "{flexible.first}+"')
-        self.read_common(members.get("commonStructs"))
         self.structs[name] = StructSpec(name, valid, ())
+        self.read_common(members.get("commonStructs"))
         # Kafka 4 keeps the specs of messages it removed as stubs: no versions, no fields.
         stub = not valid and "fields" not in members
         fields = () if stub else self.fields(_need(members, "fields", self.document), name)
+        for common, item in self.common.items():
+            if common not in self.structs:  # no field uses it
+                self.grow_common(common, item)
         spec = MessageSpec(
             name=name,
             type=type_name,
@@ -99,25 +115,27 @@ class _Reader:
             release=self.release,
         )
         rules.check_message(spec, self.document, members)
+        if not self.errors:
+            rules.check_tree(spec, self.document, self.places)
         return spec
 
     def read_common(self, given: Value | None) -> None:
         for item in given.items() if given is not None else ():
             members = item.members(_STRUCT_KEYS)
             name = _name(_need(members, "name", item), _STRUCT_NAME)
-            if name in self.common:
+            if name in self.common or name in self.structs:
                 raise item.error(f"the struct {name} is there twice", "rename one of them")
-            self.common[name] = members
+            self.common[name] = item
 
     def fields(self, given: Value, owner: str) -> tuple[FieldSpec, ...]:
         fields = []
+        self.places[owner] = given.items()
         for item in given.items():
-            try:
+            with self.collecting():
                 fields.append(self.field(item, owner))
-            except SpecError as error:
-                self.errors.append(error)
-        if not self.errors:
-            rules.check_struct(owner, list(zip(fields, given.items(), strict=True)))
+        if len(fields) == len(given.items()):
+            with self.collecting():
+                rules.check_struct(owner, list(zip(fields, given.items(), strict=True)))
         return tuple(fields)
 
     def field(self, item: Value, owner: str) -> FieldSpec:
@@ -143,7 +161,7 @@ class _Reader:
             ignorable=_flag(members, "ignorable"),
             map_key=_flag(members, "mapKey"),
             zero_copy=_flag(members, "zeroCopy"),
-            entity_type=_choice(members["entityType"], ENTITY_TYPES) if "entityType" in members else "unknown",
+            entity_type=_choice(members["entityType"], rules.ENTITY_TYPES) if "entityType" in members else "unknown",
             about=members["about"].text() if "about" in members else "",
         )
         rules.check_field(spec, item, members)
@@ -157,7 +175,7 @@ class _Reader:
             return None
         if not _STRUCT_NAME.fullmatch(name):
             hint = suggestion(name, SCALARS) or f"write a struct's name or one of {', '.join(SCALARS)}"
-            raise place.error(f"there is no type {place.text()!r}", hint)
+            raise place.error(f"there is no type {excerpt(place.text())}", hint)
         if "fields" not in members:
             return self.common_struct(name, place)
         if name in self.structs or name in self.common:
@@ -166,21 +184,27 @@ class _Reader:
 
     def common_struct(self, name: str, place: Value) -> StructSpec:
         if name in self.growing:
-            chain = " -> ".join([*self.growing, name])
-            raise place.error(f"the struct holds itself: {chain}", "a struct cannot be part of itself")
-        if name not in self.structs or name not in self.common:
-            if name not in self.common:
-                hint = suggestion(name, self.common) or "give the field its fields, or write it in commonStructs"
-                raise place.error(f"there is no struct {name}", hint)
-            members = self.common[name]
-            versions = _versions(members, "versions", None, place)
-            return self.grow(name, versions, _need(members, "fields", place))
-        return self.structs[name]
+            chain = " -> ".join([*self.growing[self.growing.index(name) :], name])
+            raise place.error(f"the struct holds itself: {excerpt(chain)}", "a struct cannot be part of itself")
+        if name not in self.common:
+            hint = suggestion(name, self.common) or "give the field its fields, or write it in commonStructs"
+            raise place.error(f"there is no struct {name}", hint)
+        return self.structs[name] if name in self.structs else self.grow_common(name, self.common[name])
+
+    def grow_common(self, name: str, item: Value) -> StructSpec:
+        self.structs[name] = StructSpec(name, NONE, ())  # so that its errors are found once
+        members = item.members(_STRUCT_KEYS)
+        _versions(members, "deprecatedVersions", NONE, item)
+        return self.grow(name, _versions(members, "versions", None, item), _need(members, "fields", item))
 
     def grow(self, name: str, versions: Versions, given: Value) -> StructSpec:
+        if len(self.growing) == DEEPEST:
+            raise given.error(f"structs nested deeper than {DEEPEST} levels", "write them flatter")
         self.growing.append(name)
-        self.structs[name] = StructSpec(name, versions, self.fields(given, name))
-        self.growing.pop()
+        try:
+            self.structs[name] = StructSpec(name, versions, self.fields(given, name))
+        finally:
+            self.growing.pop()
         return self.structs[name]
 
 
@@ -194,14 +218,16 @@ def _name(given: Value, pattern: re.Pattern[str]) -> str:
     name = given.text()
     if not pattern.fullmatch(name):
         begin = "a capital letter" if pattern is _STRUCT_NAME else "a letter"
-        raise given.error(f"{name!r} is not a name", f"write {begin}, then letters and digits")
+        raise given.error(f"{excerpt(name)} is not a name", f"write {begin}, then letters and digits")
     return name
 
 
 def _choice(given: Value, known: Any) -> str:
     word = given.text()
     if word not in known:
-        raise given.error(f"{word!r} is not known here", suggestion(word, known) or f"write one of {', '.join(known)}")
+        raise given.error(
+            f"{excerpt(word)} is not known here", suggestion(word, known) or f"write one of {', '.join(known)}"
+        )
     return word
 
 
@@ -212,7 +238,7 @@ def _versions(members: dict[str, Value], key: str, default: Versions | None, own
     try:
         return Versions.parse(given.text())
     except ValueError as error:
-        raise given.error(str(error), 'write "0-8", "4+", "3" or "none"') from None
+        raise given.error(str(error)[:120], 'write "0-8", "4+", "3" or "none"') from None
 
 
 def _flag(members: dict[str, Value], key: str) -> bool:

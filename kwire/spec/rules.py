@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..jsonc import Value
-from ..versions import HIGHEST
+from ..versions import HIGHEST, Versions
 from .defaults import NULLABLE
-from .model import FieldSpec, MessageSpec
+from .model import FieldSpec, MessageSpec, StructSpec
 
 Members = dict[str, Value]
-ENTITY_TYPES = {"transactionalId": "string", "producerId": "int64", "groupId": "string", "topicName": "string"}
+Places = dict[str, list[Value]]
+MOST_FIELDS = 2000  # Kafka's largest message has 100
+ENTITY_TYPES = {
+    "unknown": "",
+    "transactionalId": "string",
+    "producerId": "int64",
+    "groupId": "string",
+    "topicName": "string",
+    "brokerId": "int32",
+}
 HIGHEST_TAG = 2**31 - 2  # Kafka's writer cannot write tag 2147483647
 
 
@@ -22,19 +31,19 @@ def check_field(field: FieldSpec, place: Value, members: Members) -> None:
 
 def check_struct(owner: str, fields: Sequence[tuple[FieldSpec, Value]]) -> None:
     """Check the fields of a struct against each other: names are unique, tags are and leave no gap."""
-    seen: dict[str, str] = {}
+    seen: set[str] = set()
     for field, place in fields:
-        for name in {field.attribute, field.json_name}:
+        for name in (field.json_name, field.attribute):
             if name in seen or name == "unknown_tags":
                 raise place.error(f"two fields of {owner} are called {name}", "rename one of them")
-        seen.update({field.attribute: field.name, field.json_name: field.name})
-    tagged = sorted((field.tag, place) for field, place in fields if field.tag is not None) if fields else []
-    for expected, (tag, place) in enumerate(tagged):
+        seen |= {field.json_name, field.attribute}
+    tagged = [(field.tag, place) for field, place in fields if field.tag is not None]
+    used = {tag for tag, _ in tagged}
+    free = next(tag for tag in range(len(used) + 1) if tag not in used)
+    for expected, (tag, place) in enumerate(sorted(tagged, key=lambda item: item[0])):
         if tag != expected:
-            what = "is given twice" if tag < expected else f"leaves a gap: {expected} is free"
-            raise place.error(
-                f"tag {tag} of {owner} {what}", f"use tag {len(tagged) - 1 if tag < expected else expected}"
-            )
+            what = "is given twice" if tag < expected else f"leaves a gap: {free} is free"
+            raise place.error(f"tag {tag} of {owner} {what}", f"use tag {free}")
 
 
 def check_message(spec: MessageSpec, place: Value, members: Members) -> None:
@@ -51,6 +60,66 @@ def check_message(spec: MessageSpec, place: Value, members: Members) -> None:
     for suffix in ("Request", "Response"):
         if spec.type == suffix.lower() and not spec.name.endswith(suffix):
             raise members["name"].error(f"the name of a {spec.type} ends in {suffix}", f"write {spec.name}{suffix}")
+
+
+def check_tree(spec: MessageSpec, place: Value, places: Places) -> None:
+    """Check what shows only where structs stand in structs. Raises SpecError.
+
+    Args:
+        spec: the message.
+        place: where it stands.
+        places: where the fields of each of its structs stand.
+    """
+    size = _sizes(spec)[spec.struct.name]
+    if size > MOST_FIELDS:
+        problem = f"the message has {size} fields when all structs are written out"
+        raise place.error(problem, f"at most {MOST_FIELDS} are read")
+    _check_inside(spec.struct, spec.versions, _sized(spec), spec.flexible_versions, places)
+
+
+def _sizes(spec: MessageSpec) -> dict[str, int]:
+    """Struct -> how many fields it has with those of its structs, and so on."""
+    sizes: dict[str, int] = {}
+    for struct in spec.structs():  # inner ones first
+        sizes[struct.name] = sum(1 + (sizes[field.struct.name] if field.struct else 0) for field in struct.fields)
+    return sizes
+
+
+def _sized(spec: MessageSpec) -> dict[str, Versions]:
+    """Struct -> the versions at which it takes a byte at least: those with a field, or with tagged fields."""
+    sized: dict[str, Versions] = {}
+    for struct in spec.structs():
+        versions = spec.flexible_versions
+        for field in struct.fields:
+            there = field.versions
+            if field.struct is not None and not field.is_array:
+                there = there.meets(sized[field.struct.name].joins(field.nullable_versions))
+            versions = versions.joins(there)
+        sized[struct.name] = versions
+    return sized
+
+
+def _check_inside(
+    struct: StructSpec, reached: Versions, sized: dict[str, Versions], flexible: Versions, places: Places
+) -> None:
+    """Check a struct at the versions at which it is reached."""
+    for field, place in zip(struct.fields, places.get(struct.name, ()), strict=True):
+        there = field.versions.meets(reached)
+        bad = _first_outside(field.tagged_versions.meets(there), flexible)
+        if bad is not None:
+            problem = f"{field.name} is tagged at version {bad}, which is not flexible"
+            raise place.error(problem, f'write "taggedVersions": "{flexible}"')
+        if field.struct is None:
+            continue
+        bad = _first_outside(there, sized[field.struct.name]) if field.is_array else None
+        if bad is not None:
+            problem = f"an element of {struct.name}.{field.name} takes no bytes at version {bad}"
+            raise place.error(problem, "give the struct a field")
+        _check_inside(field.struct, there, sized, flexible, places)
+
+
+def _first_outside(versions: Versions, allowed: Versions) -> int | None:
+    return None if allowed.covers(versions) else next(version for version in versions if version not in allowed)
 
 
 def _nullable(field: FieldSpec, place: Value, members: Members) -> None:
@@ -76,8 +145,8 @@ def _zero_copy(field: FieldSpec, place: Value, members: Members) -> None:
 
 
 def _entity(field: FieldSpec, place: Value, members: Members) -> None:
-    need = ENTITY_TYPES.get(field.entity_type, field.element if field.entity_type == "unknown" else "int32")
-    if field.element != need:
+    need = ENTITY_TYPES[field.entity_type]
+    if need and field.element != need:
         raise members["entityType"].error(f"a {field.entity_type} is not {field.element}", f"its type is {need}")
 
 

@@ -1,0 +1,85 @@
+"""The nouns of a spec."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from kwire.spec import FieldSpec, MessageSpec, StructSpec
+from kwire.spec.model import NONE
+from kwire.versions import Versions
+
+ALL = Versions.parse("0+")
+
+
+def field(name: str = "TopicId", type: str = "uuid", struct: StructSpec | None = None) -> FieldSpec:
+    return FieldSpec("Topic", name, type, ALL, struct=struct)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "is_array", "element"),
+    [
+        ("int32", False, "int32"),
+        ("[]int32", True, "int32"),
+        ("Broker", False, "Broker"),
+        ("[]Broker", True, "Broker"),
+    ],
+)
+def test_the_type_of_an_array_names_its_element(type_name: str, is_array: bool, element: str) -> None:
+    assert field(type=type_name).is_array is is_array
+    assert field(type=type_name).element == element
+
+
+def test_a_field_has_a_name_in_python_and_one_in_json() -> None:
+    assert (field().attribute, field().json_name) == ("topic_id", "topicId")
+    isr = dataclasses.replace(field("IsNew"), owner="LeaderAndIsrPartitionState")
+    assert (isr.attribute, isr.json_name) == ("is_new_replica", "isNew")
+    assert (field("IsNew").attribute, field("From").attribute) == ("is_new", "from_")
+
+
+def test_a_field_says_no_more_than_it_must() -> None:
+    given = FieldSpec("Topic", "X", "int32", ALL)
+    assert (given.nullable_versions, given.tagged_versions, given.flexible_versions) == (NONE, NONE, None)
+    assert (given.tag, given.default, given.struct) == (None, None, None)
+    assert (given.ignorable, given.map_key, given.zero_copy) == (False, False, False)
+    assert (given.entity_type, given.about) == ("unknown", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "api_name"),
+    [
+        ("MetadataRequest", "Metadata"),
+        ("MetadataResponse", "Metadata"),
+        ("RequestHeader", "RequestHeader"),
+        ("RequestResponse", "Request"),
+        ("ResponseRequest", ""),
+    ],
+)
+def test_a_message_is_named_after_its_api(name: str, api_name: str) -> None:
+    spec = MessageSpec(name, "request", 3, ALL, NONE, StructSpec(name, ALL, ()))
+    assert spec.api_name == api_name
+
+
+def test_a_message_says_no_more_than_it_must() -> None:
+    spec = MessageSpec("Thing", "data", None, ALL, NONE, StructSpec("Thing", ALL, ()))
+    assert (spec.listeners, spec.latest_version_unstable, spec.deprecated_versions) == ((), False, NONE)
+    assert (spec.file, spec.profile) == ("", "")
+
+
+def test_structs_come_once_each_and_inner_ones_first() -> None:
+    deep = StructSpec("Deep", ALL, (field(),))
+    middle = StructSpec("Middle", ALL, (field("D", "Deep", deep), field("E", "[]Deep", deep)))
+    other = StructSpec("Other", ALL, (field("D", "[]Deep", deep),))
+    own = StructSpec("Thing", ALL, (field("M", "[]Middle", middle), field(), field("O", "Other", other)))
+    spec = MessageSpec("Thing", "data", None, ALL, NONE, own)
+    assert list(spec.structs()) == [deep, middle, other, own]
+
+
+def test_specs_are_frozen_and_each_is_itself_only() -> None:
+    for noun, name in ((field(), "name"), (StructSpec("A", ALL, ()), "fields")):
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(noun, name, None)
+        assert noun == noun
+        assert noun != dataclasses.replace(noun)
+        assert len({noun, dataclasses.replace(noun)}) == 2
