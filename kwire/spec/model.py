@@ -94,12 +94,12 @@ class MessageSpec:
 
     @property
     def api_name(self) -> str:
-        """The api's name: the message's without `Request` or `Response`.
+        """The api's name: a request's without `Request`, a response's without `Response`.
 
         >>> MessageSpec("MetadataRequest", "request", 3, NONE, NONE, StructSpec("", NONE, ())).api_name
         'Metadata'
         """
-        return self.name.removesuffix("Request").removesuffix("Response")
+        return self.name.removesuffix(self.type.capitalize()) if self.type in ("request", "response") else self.name
 
     def structs(self) -> Iterator[StructSpec]:
         """Iterate over all structs, each once, inner ones first; the message's own comes last."""

@@ -47,18 +47,19 @@ def test_a_field_says_no_more_than_it_must() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "api_name"),
+    ("type_name", "name", "api_name"),
     [
-        ("MetadataRequest", "Metadata"),
-        ("MetadataResponse", "Metadata"),
-        ("RequestHeader", "RequestHeader"),
-        ("RequestResponse", "Request"),
-        ("ResponseRequest", ""),
+        ("request", "MetadataRequest", "Metadata"),
+        ("response", "MetadataResponse", "Metadata"),
+        ("request", "PullResponseRequest", "PullResponse"),
+        ("response", "RequestResponse", "Request"),
+        ("header", "RequestHeader", "RequestHeader"),
+        ("data", "LateRequest", "LateRequest"),
+        ("data", "SomeData", "SomeData"),
     ],
 )
-def test_a_message_is_named_after_its_api(name: str, api_name: str) -> None:
-    spec = MessageSpec(name, "request", 3, ALL, NONE, StructSpec(name, ALL, ()))
-    assert spec.api_name == api_name
+def test_a_message_is_named_after_its_api(type_name: str, name: str, api_name: str) -> None:
+    assert MessageSpec(name, type_name, 3, ALL, NONE, StructSpec(name, ALL, ())).api_name == api_name
 
 
 def test_a_message_says_no_more_than_it_must() -> None:
