@@ -8,7 +8,8 @@ from kwire.errors import SpecError
 from kwire.spec import read_spec
 from kwire.spec.reading import DEEPEST, MOST_ERRORS
 from kwire.versions import Versions
-from tests.small_specs import document, field, spec_of, struct
+from tests.small_specs import document as doc
+from tests.small_specs import field, spec_of, struct
 
 FETCH = """\
 // what a reader wants
@@ -79,6 +80,19 @@ def test_a_message_without_versions_may_have_no_fields() -> None:
     stub = '{"apiKey": 4, "type": "request", "name": "LeaderAndIsrRequest", "validVersions": "none"}'
     spec = read_spec(stub)
     assert (spec.versions, spec.struct.fields, spec.flexible_versions) == (Versions(), (), Versions())
+    assert len(spec_of(field(), valid="none").struct.fields) == 1
+
+
+@pytest.mark.parametrize("scalar", ["bool", "float64", "string", "bytes", "records", "uuid", "int64", "uint32"])
+def test_a_scalar_needs_no_struct(scalar: str) -> None:
+    one, many = spec_of(field("One", scalar), field("Many", f"[]{scalar}")).struct.fields
+    assert (one.type, one.struct, many.type, many.struct) == (scalar, None, f"[]{scalar}", None)
+
+
+def test_every_type_of_message_is_read() -> None:
+    for type_name in ("header", "data", "metadata", "coordinator-key", "coordinator-value"):
+        assert spec_of(type=type_name).type == type_name
+    assert spec_of(type="response", name="ThingResponse", apiKey=1).type == "response"
 
 
 def test_a_common_struct_is_one_struct_wherever_it_is_used() -> None:
@@ -102,108 +116,92 @@ LETTERS = "then letters and digits"
 
 # JSON path, text behind it, document
 REFUSED = [
-    ("$", "the key 'name' is missing; write \"name\": ...", document(name=...)),
-    ("$", "the key 'type' is missing; write \"type\": ...", document(type=...)),
-    ("$", "the key 'fields' is missing; write \"fields\": ...", document(fields=...)),
-    ("$", "the key 'validVersions' is missing; write \"validVersions\": ...", document(validVersions=...)),
-    ("$", "the key 'flexibleVersions' is missing; write \"flexibleVersions\": ...", document(flexibleVersions=...)),
-    ("$.flexibleVersions", '1-2 has an end; write "1+"', document(flexible="1-2")),
-    ("$.validVersions", f"'1..2' {RANGE}", document(valid="1..2")),
-    ("$.versions", "unknown key 'versions'; did you mean validVersions?", document(versions="0")),
-    ("$.type", "'requset' is not known here; did you mean request?", document(type="requset")),
-    ("$.name", f"'thing' is not a name; write a capital letter, {LETTERS}", document(name="thing")),
-    ("$.listeners[0]", "'brokers' is not known here; did you mean broker?", document(listeners=["brokers"])),
-    ("$.fields", "an array is needed, not an object; write [ ... ]", document(fields={})),
-    ("$.fields[0]", "an object is needed, not a number; write { ... }", document(fields=[7])),
-    ("$.fields[0]", "the key 'type' is missing; write \"type\": ...", document({"name": "Y", "versions": "0+"})),
-    (
-        "$.fields[1]",
-        "the key 'versions' is missing; write \"versions\": ...",
-        document(INT, {"name": "Y", "type": "bool"}),
-    ),
-    ("$.fields[0].name", f"'a_b' is not a name; write a letter, {LETTERS}", document(field("a_b"))),
-    ("$.fields[0].name", f"'{'x' * 76}... is not a name; write a letter, {LETTERS}", document(field("x" * 128))),
-    ("$.fields[0].type", "there is no type 'int23'; did you mean int32?", document(field(type="int23"))),
-    ("$.fields[0].type", "there is no type '[][]int32'; did you mean int32?", document(field(type="[][]int32"))),
-    ("$.fields[0].entityType", "'group' is not known here; did you mean groupId?", document(field(entityType="group"))),
-    ("$.fields[0].about", 'a string is needed, not a number; write "..."', document(field(about=1))),
-    ("$.fields[0].mapkey", "unknown key 'mapkey'; did you mean mapKey?", document(field(mapkey=True))),
-    ("$.fields[0].versions", f"'x' {RANGE}", document(field(versions="x"))),
-    ("$.fields[0].nullableVersions", f"'x' {RANGE}", document(field(nullableVersions="x"))),
-    ("$.fields[0].flexibleVersions", f"'x' {RANGE}", document(field(flexibleVersions="x"))),
-    (
-        "$.fields[0].tag",
-        "an integer is needed, not a string; write a number, without quotes",
-        document(field(tag="one")),
-    ),
+    ("$", "the key 'name' is missing; write \"name\": ...", doc(name=...)),
+    ("$", "the key 'type' is missing; write \"type\": ...", doc(type=...)),
+    ("$", "the key 'fields' is missing; write \"fields\": ...", doc(fields=...)),
+    ("$", "the key 'validVersions' is missing; write \"validVersions\": ...", doc(validVersions=...)),
+    ("$", "the key 'flexibleVersions' is missing; write \"flexibleVersions\": ...", doc(flexibleVersions=...)),
+    ("$.flexibleVersions", '1-2 has an end; write "1+"', doc(flexible="1-2")),
+    ("$.validVersions", f"'1..2' {RANGE}", doc(valid="1..2")),
+    ("$.versions", "unknown key 'versions'; did you mean validVersions?", doc(versions="0")),
+    ("$.type", "'requset' is not known here; did you mean request?", doc(type="requset")),
+    ("$.name", f"'thing' is not a name; write a capital letter, {LETTERS}", doc(name="thing")),
+    ("$.listeners[0]", "'brokers' is not known here; did you mean broker?", doc(listeners=["brokers"])),
+    ("$.fields", "an array is needed, not an object; write [ ... ]", doc(fields={})),
+    ("$.fields[0]", "an object is needed, not a number; write { ... }", doc(fields=[7])),
+    ("$.fields[0]", "the key 'type' is missing; write \"type\": ...", doc({"name": "Y", "versions": "0+"})),
+    ("$.fields[1]", "the key 'versions' is missing; write \"versions\": ...", doc(INT, {"name": "Y", "type": "bool"})),
+    ("$.fields[0].name", f"'a_b' is not a name; write a letter, {LETTERS}", doc(field("a_b"))),
+    ("$.fields[0].name", f"'{'x' * 76}... is not a name; write a letter, {LETTERS}", doc(field("x" * 128))),
+    ("$.fields[0].type", "there is no type 'int23'; did you mean int32?", doc(field(type="int23"))),
+    ("$.fields[0].type", "there is no type '[][]int32'; did you mean int32?", doc(field(type="[][]int32"))),
+    ("$.fields[0].entityType", "'group' is not known here; did you mean groupId?", doc(field(entityType="group"))),
+    ("$.fields[0].about", 'a string is needed, not a number; write "..."', doc(field(about=1))),
+    ("$.fields[0].mapkey", "unknown key 'mapkey'; did you mean mapKey?", doc(field(mapkey=True))),
+    ("$.fields[0].versions", f"'x' {RANGE}", doc(field(versions="x"))),
+    ("$.fields[0].nullableVersions", f"'x' {RANGE}", doc(field(nullableVersions="x"))),
+    ("$.fields[0].flexibleVersions", f"'x' {RANGE}", doc(field(flexibleVersions="x"))),
+    ("$.fields[0].tag", "an integer is needed, not a string; write a number, without quotes", doc(field(tag="one"))),
     (
         "$.fields[0].ignorable",
         "true or false is needed, not a number; write true or false, without quotes",
-        document(field(ignorable=1)),
+        doc(field(ignorable=1)),
     ),
-    (
-        "$.fields[0].default",
-        '\'x\' is not an integer; write it as "-1", -1 or "0x7f"',
-        document(field(default="x")),
-    ),
-    ("$.fields[0].type", f"there is no struct Nobody; {GIVE}", document(field(type="Nobody"))),
-    ("$.fields[0].type", f"there is no struct Thing; {GIVE}", document(field(type="Thing"))),
+    ("$.fields[0].default", '\'x\' is not an integer; write it as "-1", -1 or "0x7f"', doc(field(default="x"))),
+    ("$.fields[0].type", f"there is no struct Nobody; {GIVE}", doc(field(type="Nobody"))),
+    ("$.fields[0].type", f"there is no struct Thing; {GIVE}", doc(field(type="Thing"))),
     (
         "$.fields[0].type",
         "there is no struct Bothe; did you mean Both?",
-        document(field(type="Bothe"), commonStructs=[struct("Both", INT)]),
+        doc(field(type="Bothe"), commonStructs=[struct("Both", INT)]),
     ),
     (
         "$.fields[1].type",
         f"the struct In is there twice; {MOVE}",
-        document(field("A", "In", fields=[INT]), field("B", "In", fields=[INT])),
+        doc(field("A", "In", fields=[INT]), field("B", "In", fields=[INT])),
     ),
-    ("$.fields[1].type", f"there is no struct In; {GIVE}", document(field("A", "In", fields=[INT]), field("B", "In"))),
-    ("$.fields[0].type", f"the struct Thing is there twice; {MOVE}", document(field("A", "Thing", fields=[INT]))),
+    ("$.fields[1].type", f"there is no struct In; {GIVE}", doc(field("A", "In", fields=[INT]), field("B", "In"))),
+    ("$.fields[0].type", f"the struct Thing is there twice; {MOVE}", doc(field("A", "Thing", fields=[INT]))),
     (
         "$.fields[0].type",
         f"the struct In is there twice; {MOVE}",
-        document(field("A", "In", fields=[INT]), commonStructs=[struct("In", INT)]),
+        doc(field("A", "In", fields=[INT]), commonStructs=[struct("In", INT)]),
     ),
     (
         "$.commonStructs[1]",
         "the struct In is there twice; rename one of them",
-        document(commonStructs=[struct("In"), struct("In")]),
+        doc(commonStructs=[struct("In"), struct("In")]),
     ),
-    (
-        "$.commonStructs[0]",
-        "the struct Thing is there twice; rename one of them",
-        document(commonStructs=[struct("Thing")]),
-    ),
+    ("$.commonStructs[0]", "the struct Thing is there twice; rename one of them", doc(commonStructs=[struct("Thing")])),
     (
         "$.commonStructs[0]",
         "the key 'versions' is missing; write \"versions\": ...",
-        document(commonStructs=[{"name": "In", "fields": []}]),
+        doc(commonStructs=[{"name": "In", "fields": []}]),
     ),
     (
         "$.commonStructs[0]",
         "the key 'fields' is missing; write \"fields\": ...",
-        document(field(type="In"), commonStructs=[{"name": "In", "versions": "0"}]),
+        doc(field(type="In"), commonStructs=[{"name": "In", "versions": "0"}]),
     ),
     (
         "$.commonStructs[0].fields[0].type",
         "there is no type 'int'; did you mean int8?",
-        document(commonStructs=[struct("In", field(type="int"))]),
+        doc(commonStructs=[struct("In", field(type="int"))]),
     ),
     (
         "$.commonStructs[0].deprecatedVersions",
         f"'x' {RANGE}",
-        document(commonStructs=[struct("In") | {"deprecatedVersions": "x"}]),
+        doc(commonStructs=[struct("In") | {"deprecatedVersions": "x"}]),
     ),
     (
         "$.commonStructs[0].fields[0].type",
         "the struct holds itself: 'Self -> Self'; a struct cannot be part of itself",
-        document(field(type="Self"), commonStructs=[SELF]),
+        doc(field(type="Self"), commonStructs=[SELF]),
     ),
     (
         "$.commonStructs[1].fields[0].type",
         "the struct holds itself: 'Ping -> Pong -> Ping'; a struct cannot be part of itself",
-        document(field(type="Ping"), commonStructs=[PING, PONG]),
+        doc(field(type="Ping"), commonStructs=[PING, PONG]),
     ),
 ]
 
@@ -217,27 +215,30 @@ def test_what_is_no_spec_is_refused_with_its_place(path: str, text: str, documen
 
 
 def test_all_errors_of_a_document_are_told_each_once() -> None:
-    bad = struct("Bad", field("B", "int"), field("C"), field("C"))
-    text = document(field("A", "int"), field("B", "Bad"), field("C", "[]Bad"), commonStructs=[bad], apiKey=1)
+    bad, twice = struct("Bad", field("B", "int")), struct("Twice", field("C"), field("C"))
+    uses = [field("B", "Bad"), field("C", "[]Bad"), field("D", "Twice"), field("E", zeroCopy=True)]
+    text = doc(field("A", "int"), *uses, commonStructs=[bad, twice], apiKey=1)
     with pytest.raises(SpecError) as caught:
         read_spec(text)
     assert [error.json_path for error in (caught.value, *caught.value.others)] == [
         "$.fields[0].type",
         "$.commonStructs[0].fields[0].type",
+        "$.commonStructs[1].fields[1]",
+        "$.fields[4].zeroCopy",
         "$.apiKey",
     ]
 
 
 def test_errors_are_told_up_to_a_limit() -> None:
     with pytest.raises(SpecError) as caught:
-        read_spec(document(field("Outer", "In", fields=[field(type="int")] * 100)))
+        read_spec(doc(field("Outer", "In", fields=[field(type="int")] * 100)))
     errors = [caught.value, *caught.value.others]
     assert [error.json_path for error in errors] == [f"$.fields[0].fields[{n}].type" for n in range(MOST_ERRORS)]
 
 
 def chain(length: int) -> str:
     structs = [struct(f"S{n}", field("Y", f"S{n + 1}")) for n in range(1, length)]
-    return document(field(type="S1"), commonStructs=[*structs, struct(f"S{length}", INT)])
+    return doc(field(type="S1"), commonStructs=[*structs, struct(f"S{length}", INT)])
 
 
 def test_structs_may_be_nested_up_to_a_limit() -> None:

@@ -167,6 +167,7 @@ def test_keys_that_fit_together_are_read() -> None:
         field("C", "bytes", zeroCopy=True, flexibleVersions="none", nullableVersions="0+"),
         field("D", "[]int32", "0-1", entityType="brokerId", mapKey=True, nullableVersions="0"),
         field("E", "string", entityType="transactionalId"),
+        field("GroupId", "string", entityType="groupId", flexibleVersions="3+"),
         field("F", "int64", entityType="producerId"),
         field("G", entityType="unknown"),
         field("H", "records", nullableVersions="1+"),
@@ -181,6 +182,7 @@ def test_keys_that_fit_together_are_read() -> None:
 @pytest.mark.parametrize("type_name", ["metadata", "coordinator-key", "coordinator-value"])
 def test_records_may_have_a_number_of_their_own(type_name: str) -> None:
     assert spec_of(type=type_name, apiKey=32767).api_key == 32767
+    assert spec_of(type=type_name, apiKey=0).api_key == 0
     assert spec_of(type=type_name).api_key is None
 
 
@@ -218,6 +220,10 @@ def test_a_message_may_have_fields_up_to_a_limit() -> None:
         spec_of(*tens, *rest, field("OneMore"), commonStructs=structs)
     assert caught.value.problem == "the message has 2001 fields when all structs are written out"
     assert (caught.value.hint, caught.value.json_path) == ("at most 2000 are read", "$")
+
+
+def test_a_request_may_have_listeners() -> None:
+    assert spec_of(**REQUEST, listeners=["broker"]).listeners == ("broker",)
 
 
 def test_a_message_of_no_versions_is_read() -> None:
