@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from construct import Construct
 
-from ..errors import DecodeError, EncodeError, WrongType
+from ..errors import DecodeError, EncodeError, WrongType, excerpt
 from ..faults import Tolerated, TooManyFaults, TrailingBytes, Truncated
 
 MOST_FAULTS = 10_000
@@ -141,5 +141,4 @@ class Node(Construct):  # type: ignore[misc]
 
     def wrong_type(self, stream: Writer, value: Any) -> NoReturn:
         """Refuse a value that this type cannot write."""
-        found = f"{type(value).__name__} {value!r}"
-        stream.refuse(WrongType, need=self.type_name, found=found if len(found) < 80 else found[:77] + "...")
+        stream.refuse(WrongType, need=self.type_name, found=f"{type(value).__name__} {excerpt(value, 60)}")
