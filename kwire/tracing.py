@@ -65,8 +65,9 @@ class TracingReader(Reader):
 
     def note(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
         """Note a fault, and keep it for the span it belongs to."""
+        before = len(self.faults)
         super().note(kind, offset, **facts)
-        self.pending.append(self.faults[-1])
+        self.pending += self.faults[before:]
 
     def leave_rest(self, type_name: str, error: DecodeError) -> None:
         """Make one span of all bytes that are in no span yet."""

@@ -67,13 +67,14 @@ class Reader:
         """Raise a fault that Kafka tolerates, or note it in salvage."""
         if not self.salvage:
             self.refuse(kind, offset, **facts)
+        if len(self.faults) >= MOST_FAULTS:
+            self.refuse(TooManyFaults, offset, need=MOST_FAULTS)
         self.note(kind, offset, **facts)
 
     def note(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
-        """Note a fault, in strict too."""
-        if len(self.faults) >= MOST_FAULTS:
-            self.refuse(TooManyFaults, offset, need=MOST_FAULTS)
-        self.faults.append(self._error(kind, offset, facts))
+        """Note what is legal and yet worth telling, in strict too; beyond `MOST_FAULTS` nothing more is kept."""
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(self._error(kind, offset, facts))
 
     def finish(self) -> bytes:
         """Demand that nothing is left over; in salvage, return what is."""

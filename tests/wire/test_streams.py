@@ -117,6 +117,14 @@ def test_salvage_gives_up_after_so_many_faults() -> None:
     assert (error.offset, error.need, error.rest, len(error.faults)) == (2, 10_000, b"c", 10_000)
 
 
+@pytest.mark.parametrize("salvage", [False, True])
+def test_notes_beyond_the_limit_are_left_out_and_refuse_nothing(salvage: bool) -> None:
+    reader = Reader(b"abc", salvage=salvage)
+    for number in range(MOST_FAULTS + 1):
+        reader.note(DefaultTag, 1, found=number)
+    assert [fault.found for fault in reader.faults] == list(range(MOST_FAULTS))
+
+
 def test_a_class_of_constructs_own_reads_from_a_reader_as_from_a_stream() -> None:
     reader = Reader(bytes.fromhex("0001 0002 03 ff"))
     assert (reader.child("x", Int16ub), reader.child("y", Int16ub), reader.tell()) == (1, 2, 4)
