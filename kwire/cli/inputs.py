@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
-from ..dumps import open_dump
+from ..dumps import Dump, open_dump, open_hex
 from ..errors import KwireError, UnknownMessage
 from ..frames import Frame, FrameDecoder
 from ..frames.decoding import Result
@@ -28,14 +29,26 @@ def results(options: argparse.Namespace, *, trace: bool = False, salvage: bool =
     named = named_codec(options.named, catalog, bare=options.body) if options.named else None
     if options.body and named is None:
         raise UsageError("--body needs to know the message: add --as NAME:VERSION, such as --as MetadataRequest:12")
-    for file in options.files:
-        with open_dump(file, bare=options.body) as dump:
+    for file, opened in _dumps(options):
+        with opened as dump:
             if dump.kind != "raw frames" and not options.body:
                 remark(f"{file}: read as {dump.kind}")
             answers = named if named and named.spec.type == "response" else None
             decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=answers)
             for frame in dump.frames:
                 yield decoder.decode(_named_frame(frame, named, options))
+            for text in dump.remarks:
+                remark(f"{file}: {text}")
+
+
+def _dumps(options: argparse.Namespace) -> Iterator[tuple[str, AbstractContextManager[Dump]]]:
+    """Yield all inputs with their names: the text of --hex, then the files."""
+    if not options.files and options.hex is None:
+        raise UsageError("the following arguments are required: FILE, or --hex TEXT")
+    if options.hex is not None:
+        yield "--hex", nullcontext(open_hex(options.hex, bare=options.body))
+    for file in options.files:
+        yield file, open_dump(file, bare=options.body)
 
 
 def catalog_of(options: argparse.Namespace) -> Catalog:

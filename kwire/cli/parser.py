@@ -93,6 +93,7 @@ def _decode(commands: Any) -> None:
         "turn the frames of dumps into words",
         "  kwire decode dump.bin\n"
         "  kwire decode - --jsonl < dump.bin\n"
+        "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
         "  kwire decode body.bin --body --as FetchRequest:12\n",
         "decode:decode",
     )
@@ -210,7 +211,8 @@ def _demo(commands: Any) -> None:
 
 
 def _inputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", metavar="FILE", help="raw frames, hex text or a fixture; - is stdin")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="raw frames, hex text or a fixture; - is stdin")
+    parser.add_argument("--hex", metavar="TEXT", help="hex text on the command line, in any form that files have")
     parser.add_argument(
         "--as",
         dest="named",

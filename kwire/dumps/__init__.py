@@ -3,6 +3,6 @@
 Knows containers; knows nothing of what is in a frame.
 """
 
-from .reading import Dump, open_dump, read_dump
+from .reading import Dump, open_dump, open_hex, read_dump
 
-__all__ = ["Dump", "open_dump", "read_dump"]
+__all__ = ["Dump", "open_dump", "open_hex", "read_dump"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,7 +13,8 @@ from ..errors import DumpError
 from ..faults import BadFrame
 from ..fixtures import parse_fixture
 from ..frames import Frame, FrameReader, Source
-from ..hextext import parse_hex_text
+from ..hextext import HexText, read_hex_text
+from .packets import PacketReader, tcp_segment
 
 PORTION = 1 << 16
 LONGEST_TEXT = 1 << 28
@@ -26,11 +27,13 @@ class Dump:
     """A dump: what it was taken for, and its frames, read as they are asked for.
 
     Bytes that are in no whole frame (a cut tail, what follows an impossible size) are a last frame whose
-    data does not fit its size field, so that nothing is lost.
+    data does not fit its size field, so that nothing is lost. `remarks` grows as frames are read: what else
+    is to be known of the dump, such as what is not in it.
     """
 
     kind: str
     frames: Iterator[Frame]
+    remarks: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -53,6 +56,23 @@ def open_dump(path: str | Path, *, bare: bool = False) -> Iterator[Dump]:
     else:
         with Path(path).open("rb") as stream:
             yield _dump(stream, str(path), bare)
+
+
+def open_hex(text: str, file: str = "--hex", *, bare: bool = False) -> Dump:
+    """Open hex text that is at hand.
+
+    Args:
+        text: in any dialect of `kwire.hextext`.
+        file: what to call it.
+        bare: the bytes are one body, without size and header.
+
+    Raises:
+        DumpError: with the line that cannot be read.
+
+    >>> [frame.data.hex() for frame in open_hex("00 00 00 04 00 00 00 07").frames]
+    ['0000000400000007']
+    """
+    return _hex_dump(read_hex_text(text, file), file, bare)
 
 
 def read_dump(path: str | Path) -> Iterator[Frame]:
@@ -120,11 +140,30 @@ def _text_dump(data: bytes, file: str, bare: bool) -> Dump:
             profile=fixture.profile,
         )
         return Dump("a fixture", iter([frame]))
-    raw, dialect = parse_hex_text(text, file)
-    kind = f"hex text ({dialect})"
-    if bare:
-        return Dump(kind, iter([Frame(raw, Source(file, 0, 0), bare=True)]))
-    return Dump(kind, _cut(iter([raw]), file))
+    return open_hex(text, file, bare=bare)
+
+
+def _hex_dump(text: HexText, file: str, bare: bool) -> Dump:
+    kind = f"hex text ({text.dialect})"
+    found = next(filter(None, map(tcp_segment, text.pieces)), None) if text.packets and not bare else None
+    if found is not None:
+        remarks: list[str] = []
+        return Dump(f"{kind}, packets: {found.link}", _of_packets(text.pieces, file, remarks), remarks)
+    raw = b"".join(text.pieces)
+    frames = iter([Frame(raw, Source(file, 0, 0), bare=True)]) if bare else _cut(iter([raw]), file)
+    remarks = ["no packet with TCP was recognised: the bytes are taken as they are"] if text.packets else []
+    return Dump(kind, frames, remarks)
+
+
+def _of_packets(packets: tuple[bytes, ...], file: str, remarks: list[str]) -> Iterator[Frame]:
+    reader = PacketReader(file)
+    for packet in packets:
+        yield from reader.feed(packet)
+    yield from reader.finish()
+    if reader.gaps:
+        remarks.append(f"{reader.gaps} bytes are missing between the packets")
+    if reader.others:
+        remarks.append(f"{reader.others} packets without TCP were left out")
 
 
 def _raw(stream: BinaryIO, head: bytes, file: str) -> Iterator[Frame]:

@@ -144,3 +144,13 @@ def test_the_demo_explains_a_real_dump(capsys: pytest.CaptureFixture[str]) -> No
     text = out(capsys, "demo")
     for words in ("is_new_replica = true", "offline_replicas = [2]", 'rack = "/dc1/r1"', "Try next:"):
         assert words in text
+
+
+def test_hex_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    text = request(70000).hex(" ")
+    assert out(capsys, "decode", "--hex", text).startswith("Metadata v1 request, correlation 70000")
+    assert out(capsys, "explain", f"--hex={text}").startswith("# Metadata v1 request")
+    body = out(capsys, "decode", "--hex", "ffffffff", "--body", "--as", "MetadataRequest:1", "--jsonl")
+    assert json.loads(body)["payload"] == {"topics": None}
+    assert main(["decode", "--hex", "zz"]) == 2
+    assert "--hex:1: this text is no hex that is known here" in capsys.readouterr().err

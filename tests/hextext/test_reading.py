@@ -6,8 +6,12 @@ import hexdump
 import pytest
 
 from kwire.errors import DumpError
-from kwire.hextext import DIALECTS, parse_hex_text
+from kwire.hextext import parse_hex_text, read_hex_text
 
+TRIED = (
+    "hexdump -C, annotated hexdump, hexdump.py, xxd, od -Ax -tx1, od -Ao -tx1, od -Ad -tx1, tcpdump -X, tshark -x, "
+    r"xxd -i, a list of 0x.., \x.., a string with \x.., colon-separated, plain hex, hex # comment, base64"
+)
 FRAME = bytes.fromhex("00000010 0012 0000 0000002a 0005 6b77697265 00")  # 20 bytes; the client id is "kwire"
 
 ANNOTATED = """\
@@ -93,7 +97,7 @@ def test_annotated_hexdumps_may_stand_one_after_the_other() -> None:
         ("\n\nhello\n", "f.txt:3: this text is no hex that is known here; ..."),
         ("0000\nhello\n", "f.txt:2: this line is no plain hex, as those before it are"),
         ("00000000: 0102\n\n0304\n", "f.txt:3: this line is no xxd, as those before it are"),
-        ("00000000: 0102\n*\n", "f.txt:2: this line is no xxd, as those before it are"),
+        ("00000000: 0102\n*\n", "f.txt:2: nothing follows the *; the text is cut short"),
         ("00000000  01\n00000001: 02\n", "f.txt:2: this line is no annotated hexdump, as those before it are"),
         ("00000000  01  a\n00000001\n", "f.txt:2: this line is no annotated hexdump, as those before it are"),
         ("0001\n002\n", "f.txt:2: an odd number of hex digits; two digits make a byte"),
@@ -103,7 +107,7 @@ def test_annotated_hexdumps_may_stand_one_after_the_other() -> None:
 def test_what_is_no_hex_is_refused_with_its_line(text: str, error: str) -> None:
     with pytest.raises(DumpError) as caught:
         parse_hex_text(text, "f.txt")
-    assert str(caught.value) == error.replace("...", "annotated hexdump, hexdump.py, xxd, plain hex")
+    assert str(caught.value) == error.replace("...", f"tried: {TRIED}")
 
 
 @pytest.mark.parametrize(
@@ -147,5 +151,94 @@ def test_spaces_at_the_end_of_a_line_may_be_gone(data: bytes) -> None:
     assert parse_hex_text(line) == (data, "hexdump.py")
 
 
-def test_every_dialect_has_a_name_of_its_own() -> None:
-    assert [dialect.name for dialect in DIALECTS] == ["annotated hexdump", "hexdump.py", "xxd", "plain hex"]
+REPEATED = """\
+00000000  00 00 00 10 00 00 00 00  00 00 00 00 00 00 00 00  |................|
+00000010  00 00 00 00 00 00 00 00  00 00 00 00 00 00 00 00  |................|
+*
+00000040  65 6e 64                                          |end|
+00000043
+"""
+OD_REPEATED = """\
+000000 00 00 00 10 00 00 00 00 00 00 00 00 00 00 00 00
+000010 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
+*
+000040 65 6e 64
+000043
+"""
+XXD_REPEATED = """\
+00000000: 0000 0010 0000 0000 0000 0000 0000 0000  ................
+00000010: 0000 0000 0000 0000 0000 0000 0000 0000  ................
+*
+00000040: 656e 64                                  end
+"""
+
+
+@pytest.mark.parametrize("text", [REPEATED, OD_REPEATED, XXD_REPEATED])
+def test_a_star_stands_for_lines_like_the_one_before(text: str) -> None:
+    assert parse_hex_text(text)[0] == b"\0\0\0\x10" + bytes(60) + b"end"
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "problem"),
+    [
+        (("00000040", "00000041"), 4, "the * before it cannot stand for 33 bytes"),
+        (("00000040", "00000020"), 4, "the * before it cannot stand for 0 bytes"),
+        (("00000040", "ffffffffff40"), 4, "the * before it cannot stand for 281474976710432 bytes"),
+        (("00000043", "00000044"), 5, "the offset says 0x44, but 0x43 bytes were read from 0x0 on"),
+        (("00000043", "00000043\n00000000  00"), 6, "the text should have ended before this line"),
+        (("|end|", "|en|"), 4, "3 bytes, and 2 characters beside them"),
+        (
+            ("00000040  65 6e 64                                          |end|\n00000043\n", ""),
+            3,
+            "nothing follows the *",
+        ),
+    ],
+)
+def test_lines_left_out_are_checked(change: tuple[str, str], line: int, problem: str) -> None:
+    with pytest.raises(DumpError) as caught:
+        parse_hex_text(REPEATED.replace(*change))
+    assert (caught.value.line, caught.value.problem) == (line, problem)
+
+
+def test_a_line_that_can_be_read_two_ways_is_refused() -> None:
+    with pytest.raises(DumpError, match="this may be plain hex, or a line of od with its offset"):
+        parse_hex_text("000000 00 00 00 10\n")
+    assert parse_hex_text("000000 00 00 00 10\n000004\n") == (b"\0\0\0\x10", "od -Ax -tx1")
+    assert parse_hex_text("00000004 00 00 00 10\n") == (bytes.fromhex("0000000400000010"), "plain hex")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("0000000 0000 1000 1200\n0000006\n", "these are words of two bytes, in the order of the machine"),
+        ("000000 0000 1000 1200\n000006\n", "these are words of two bytes, in the order of the machine"),
+        ("0000000 000000 010000 011000\n0000006\n", "these are octal numbers"),
+    ],
+)
+def test_words_without_their_order_are_refused(text: str, problem: str) -> None:
+    with pytest.raises(DumpError) as caught:
+        parse_hex_text(text)
+    assert caught.value.problem.startswith(problem)
+    assert "od -Ax -tx1" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["hell", "test", "hellohello", "README.md", "0000001O00120000", "AAAAEAASAAAAAAAqAAVrd2lyZQB="]
+)
+def test_words_and_mistyped_hex_are_no_base64(text: str) -> None:
+    with pytest.raises(DumpError):
+        parse_hex_text(text)
+
+
+def test_an_indented_paste_is_read() -> None:
+    for text in (XXD, HEXDUMP_PY, ANNOTATED, REPEATED):
+        indented = "".join(f"    {line}" for line in text.splitlines(keepends=True))
+        assert parse_hex_text(indented) == parse_hex_text(text)
+
+
+def test_packets_are_pieces_and_other_panes_are_left_out() -> None:
+    text = "Frame (3 bytes):\n0000  01 02 03   ...\n\nReassembled TCP (2 bytes):\n0000  09 09   ..\n\n"
+    text += "Frame (1 bytes):\n0000  04   .\n"
+    assert read_hex_text(text) == ((b"\1\2\3", b"\4"), "tshark -x", True)
+    with pytest.raises(DumpError, match="the offset says 0x2, but 0x1 bytes were read from 0x0 on"):
+        read_hex_text("0000  01   .\n0002  02   .\n")
