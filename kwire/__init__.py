@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .releases import release as release
     from .render.annotate import annotate as annotate
     from .render.envelope import envelope as envelope
+    from .render.page import explain_html as explain_html
     from .tracing import Span as Span
 
 _ROOMS = {
@@ -69,6 +70,7 @@ _ROOMS = {
     "encode_request": "frames",
     "encode_response": "frames",
     "envelope": "render.envelope",
+    "explain_html": "render.page",
     "header_version_for": "headers",
     "messages": "messages",
     "open_dump": "dumps",

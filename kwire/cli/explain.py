@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..errors import DumpError
@@ -12,14 +13,21 @@ from ..frames import Undecodable
 from ..frames.decoding import Result
 from ..render.annotate import error_lines, frame_lines
 from ..render.fixture import fixture_text, rewrite_fixture
+from ..render.page import explain_page
 from ..render.style import Style, escape
 from ..render.tree import title
 from .inputs import UsageError, results
-from .terminal import style_for
+from .terminal import output_text, remark, style_for
+
+MANY = 10_000  # frames on one page that a browser opens without waiting
 
 
 def explain(options: argparse.Namespace) -> int:
     """Print every byte of every frame with its field. Returns 1 if a frame did not decode."""
+    if options.html:
+        return _html(options)
+    if options.output:
+        raise UsageError("-o goes with --html; without it, use > FILE")
     if options.in_place:
         return _in_place(options)
     if options.fixture:
@@ -43,6 +51,26 @@ def print_result(result: Result, style: Style, *, types: bool = True) -> None:
         for line in error_lines(result.error, style):
             print(f"# {line}")
     sys.stdout.flush()
+
+
+def _html(options: argparse.Namespace) -> int:
+    """Write one page of all frames, as they are read."""
+    if options.fixture or options.in_place:
+        raise UsageError("--html and --fixture do not go together")
+    failed: list[bool] = []
+    with output_text(options.output) as write:
+        for piece in explain_page(", ".join(options.files), noted(results(options, trace=True), failed)):
+            write(piece)
+    if len(failed) > MANY:
+        remark(f"{len(failed)} frames are much for one page; a browser may take its time")
+    return int(any(failed))
+
+
+def noted(decoded: Iterable[Result], failed: list[bool]) -> Iterator[Result]:
+    """Pass results on, and note of each whether it failed."""
+    for result in decoded:
+        failed.append(isinstance(result, Undecodable))
+        yield result
 
 
 def _fixture(options: argparse.Namespace) -> int:

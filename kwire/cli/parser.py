@@ -111,12 +111,17 @@ def _explain(commands: Any) -> None:
         "explain",
         "show every byte of a dump and the field it belongs to",
         "  kwire explain dump.bin\n"
+        "  kwire explain --html -o page.html dump.bin     for a browser\n"
         '  kwire explain --fixture --writer "Apache Kafka 3.9.2" dump.bin > fixture.hex\n'
         "  kwire explain --fixture --in-place fixture.hex\n",
         "explain:explain",
     )
     _inputs(parser)
     parser.add_argument("--no-types", action="store_true", help="leave out the wire types")
+    parser.add_argument("--html", action="store_true", help="write one page for a browser, which needs no network")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="for --html: where to write; standard output unless given"
+    )
     parser.add_argument("--fixture", action="store_true", help="write a golden fixture (of the only frame)")
     parser.add_argument("--writer", metavar="WHO", help="for --fixture: who wrote the bytes; never kwire")
     parser.add_argument("--in-place", action="store_true", help="for --fixture: annotate fixture files anew")

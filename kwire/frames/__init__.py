@@ -8,6 +8,7 @@ from .decoding import FrameDecoder, decode_frames
 from .encoding import encode_request, encode_response
 from .pairing import InFlightRequests
 from .results import Request, Response, Undecodable
+from .retracing import spans_for
 
 __all__ = [
     "LIMIT",
@@ -22,4 +23,5 @@ __all__ = [
     "decode_frames",
     "encode_request",
     "encode_response",
+    "spans_for",
 ]

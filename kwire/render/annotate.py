@@ -23,7 +23,7 @@ from .values import count_text, shorten, value_text
 
 ROW = 8
 _MARGIN = 8 + 2 + 3 * ROW + 1
-_SEGMENT = re.compile(r"[^.\[\]]+|\[\d+\]")
+SEGMENT = re.compile(r"[^.\[\]]+|\[\d+\]")
 
 
 def annotate(
@@ -50,8 +50,8 @@ def frame_lines(
     """Yield the lines of `annotate`, without newlines."""
     meaning = Meaning(codec)
     shown: list[str] = []
-    for span in _joined(spans):
-        segments = _SEGMENT.findall(span.path) or [span.type]
+    for span in joined(spans):
+        segments = SEGMENT.findall(span.path) or [span.type]
         yield from _headings(shown, segments, style)
         shown = segments
         note = _note(span, segments, style, types, meaning.name(span.path, span.value))
@@ -61,7 +61,7 @@ def frame_lines(
             yield " " * _MARGIN + style.paint("error", text)
 
 
-def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+def joined(spans: Iterable[Span]) -> Iterator[Span]:
     """Join the count of an array of numbers with its elements, into one span whose value is a list."""
     pending: Span | None = None
     for span in spans:
@@ -108,14 +108,15 @@ def _note(span: Span, segments: list[str], style: Style, types: bool, meaning: s
     indent = _indent(segments)
     name = segments[-1] if not segments[-1].startswith("[") else segments[-2] + segments[-1]
     room = max(style.width - _MARGIN - len(indent) - len(name) - 3, 12)
-    value = shorten(f"{_value(span, room)} {meaning}", room) if meaning else _value(span, room)
+    value = shorten(f"{span_text(span, room)} {meaning}", room) if meaning else span_text(span, room)
     width = len(indent) + len(name) + 3 + len(value)
     text = f"{indent}{style.paint('name', name)} = {style.paint('value', value)}"
     gap = style.width - _MARGIN - width - len(span.type)
     return f"{text}{' ' * gap}{style.paint('dim', span.type)}" if types and gap >= 2 else text
 
 
-def _value(span: Span, room: int) -> str:
+def span_text(span: Span, room: int) -> str:
+    """Write the value of a span in so many columns; that of an array is its count, or its numbers."""
     value: Any = span.value
     if isinstance(value, list):
         return shorten("[" + ", ".join(value_text(item, "", room) for item in value) + "]", room)

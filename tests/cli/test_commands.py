@@ -154,3 +154,20 @@ def test_hex_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(body)["payload"] == {"topics": None}
     assert main(["decode", "--hex", "zz"]) == 2
     assert "--hex:1: this text is no hex that is known here" in capsys.readouterr().err
+def test_explain_writes_a_page(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    page = tmp_path / "page.html"
+    assert main(["explain", "--html", "-o", str(page), DUMP]) == 0
+    text = page.read_bytes()
+    assert text.count(b"<details") == 6
+    assert main(["explain", "--html", DUMP]) == 0
+    assert capsysbinary.readouterr().out == text
+    assert main(["explain", "--html", "-o", "/dev/null", DUMP]) == 0
+    assert main(["explain", "--html", "-o", str(tmp_path / "no" / "page.html"), DUMP]) == 2
+    assert main(["explain", "-o", str(page), DUMP]) == 2
+    assert main(["explain", "--html", "--in-place", DUMP]) == 2
+    assert main(["explain", "--html", "-o", str(page), "no-such-dump"]) == 2
+    assert page.read_bytes() == text  # what could not be finished does not stay
+    bad = tmp_path / "bad.bin"
+    bad.write_bytes(request(1)[:12])
+    assert main(["explain", "--html", "-o", str(page), str(bad)]) == 1
+    assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
