@@ -18,6 +18,7 @@ Examples:
   tail -c 49 x | kwire decode -           from standard input
   kwire decode reply.bin --as Metadata:12 a response without its request
   kwire explain dump.bin                  every byte, and the field it is
+  kwire report dump.bin -o report.html    what is in it, as one page
   kwire encode frames.jsonl -o dump.bin   JSON back to bytes
   kwire schema Fetch:17                   its fields, and what they mean
   kwire diff Metadata:9 Metadata:12       what changed between two versions
@@ -26,7 +27,7 @@ Examples:
   kwire spec check MyRequest.json         is this message spec valid?
   kwire demo                              a dump of a real broker, explained
 """
-COMMANDS = ("decode", "explain", "encode", "schema", "diff", "apis", "errors", "spec", "demo")
+COMMANDS = ("decode", "explain", "report", "encode", "schema", "diff", "apis", "errors", "spec", "demo")
 
 
 class Parser(argparse.ArgumentParser):
@@ -56,6 +57,7 @@ def parser_for() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="kwire")
     _decode(commands)
     _explain(commands)
+    _report(commands)
     _encode(commands)
     _schema(commands)
     _diff(commands)
@@ -126,6 +128,18 @@ def _explain(commands: Any) -> None:
     parser.add_argument("--writer", metavar="WHO", help="for --fixture: who wrote the bytes; never kwire")
     parser.add_argument("--in-place", action="store_true", help="for --fixture: annotate fixture files anew")
     _colour(parser)
+
+
+def _report(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "report",
+        "write what is in dumps as one HTML file: timeline, versions, latency, errors",
+        "  kwire report dump.bin -o report.html\n  kwire report - < dump.bin > report.html\n",
+        "report:report",
+    )
+    _inputs(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write; standard output unless given")
 
 
 def _encode(commands: Any) -> None:

@@ -23,10 +23,12 @@ def document(title: str, style: str, script: str, body: Iterable[str]) -> Iterat
 
     Args:
         title: plain text.
-        style, script: CSS and JavaScript, ours.
-        body: HTML; the script runs behind it.
+        style: CSS, ours.
+        script: JavaScript, ours, which runs behind the body; empty for none at all.
+        body: HTML.
     """
-    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'"
+    allowed = f"'{_hash(script)}'" if script else "'none'"
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src {allowed}; base-uri 'none'"
     yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}; form-action \'none\'">\n'
@@ -35,7 +37,9 @@ def document(title: str, style: str, script: str, body: Iterable[str]) -> Iterat
         f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
     )
     yield from body
-    yield f"<script>{script}</script>\n</body>\n</html>\n"
+    if script:
+        yield f"<script>{script}</script>\n"
+    yield "</body>\n</html>\n"
 
 
 def text(value: object) -> str:

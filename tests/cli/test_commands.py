@@ -171,3 +171,12 @@ def test_explain_writes_a_page(tmp_path: Path, capsysbinary: pytest.CaptureFixtu
     bad.write_bytes(request(1)[:12])
     assert main(["explain", "--html", "-o", str(page), str(bad)]) == 1
     assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
+
+
+def test_report_writes_a_page(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    page, bad = tmp_path / "report.html", tmp_path / "bad.bin"
+    assert main(["report", DUMP, "-o", str(page)]) == 0
+    assert b"LEADER_NOT_AVAILABLE" in page.read_bytes()
+    bad.write_bytes(request(1)[:12])
+    assert main(["report", DUMP, str(bad)]) == 1
+    assert b"<dt>undecodable</dt><dd>1</dd>" in capsysbinary.readouterr().out

@@ -29,6 +29,7 @@ def test_help_begins_with_examples_and_fits_a_terminal(capsys: pytest.CaptureFix
         ["--help"],
         ["decode", "--help"],
         ["explain", "-h"],
+        ["report", "-h"],
         ["encode", "-h"],
         ["spec", "check", "-h"],
         ["schema", "-h"],
