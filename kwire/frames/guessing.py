@@ -1,0 +1,111 @@
+"""What a frame could be: every message at every version that consumes it exactly, the likeliest first.
+
+Knows how to try and how to judge; the bytes alone often leave several answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..catalog import Catalog, catalog_for
+from ..codecs import Codec, codec_in
+from ..values import Value, kind_of
+from ..wire import Array, NullableStruct, Struct
+from .cutting import Frame
+from .decoding import FrameDecoder, Result
+from .results import Request, Undecodable
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """One thing that a frame could be.
+
+    Attributes:
+        codec: the message and version.
+        result: the decoded frame.
+        doubts: how much speaks against it: numbers without a name, control characters in text, odd counts.
+        named: a request whose own header names this api and version.
+        evidence: how many bytes were read as text or as a known code; chance makes few.
+    """
+
+    codec: Codec
+    result: Result
+    doubts: int
+    named: bool
+    evidence: int
+
+
+def guesses(frame: Frame, catalog: Catalog | None = None) -> list[Guess]:
+    """Return every request and response, at every version, that consumes a frame to its last byte without a fault.
+
+    Args:
+        frame: with its size field.
+        catalog: the specs to use; those of Kafka's releases unless told.
+
+    Returns:
+        The likeliest first: what the header names, then few doubts, then much evidence.
+
+    >>> import kwire
+    >>> data = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, client_id="me")
+    >>> guesses(kwire.Frame(data))[0].codec
+    <kwire codec MetadataRequest v1>
+    """
+    found = [guess for codec in _codecs(catalog or catalog_for()) if (guess := _try(frame, codec, catalog))]
+    return sorted(found, key=lambda guess: (not guess.named, guess.doubts, -guess.evidence))
+
+
+def _codecs(catalog: Catalog) -> Iterator[Codec]:
+    for name, (type_name, _) in catalog.heads().items():
+        if type_name in ("request", "response"):
+            spec = catalog.spec(name)
+            for version in spec.versions:
+                if spec.versions.last - version < 200:  # a hostile spec may claim 32,767
+                    yield codec_in(catalog, name, version)
+
+
+def _try(frame: Frame, codec: Codec, catalog: Catalog | None) -> Guess | None:
+    decoder = FrameDecoder(catalog, salvage=False)
+    result = decoder.decode(replace(frame, message=codec.name, version=codec.version))
+    if isinstance(result, Undecodable) or result.rest:
+        return None
+    named = isinstance(result, Request) and result.header.request_api_key == codec.spec.api_key
+    if named and result.header.request_api_version != codec.version:
+        return None
+    if isinstance(result, Request) and not named:
+        return None
+    judge = _Judge(codec)
+    judge.struct(codec.schema, result.message)
+    if result.header is not None and result.header.unknown_tags:
+        judge.doubts += 1
+    return Guess(codec, result, judge.doubts, named, judge.evidence)
+
+
+class _Judge:
+    """Counts what speaks against a message, and what for it."""
+
+    def __init__(self, codec: Codec) -> None:
+        self.codec, self.doubts, self.evidence = codec, 0, 0
+
+    def struct(self, node: Struct, value: Any) -> None:
+        self.doubts += bool(value.unknown_tags)
+        owner = node.message_class.__name__
+        for field in node.all_fields:
+            kind = kind_of(self.codec.name, owner, field.json_name)
+            self.value(field.subcon, getattr(value, field.name), kind)
+
+    def value(self, node: Any, value: Any, kind: type[Value] | None) -> None:
+        if value is None:
+            return
+        if isinstance(node, NullableStruct | Struct):
+            self.struct(node.subcon if isinstance(node, NullableStruct) else node, value)
+        elif isinstance(node, Array):
+            for item in value:
+                self.value(node.element, item, kind)
+        elif isinstance(value, str):
+            self.doubts += not value.isprintable()
+            self.evidence += len(value)
+        elif isinstance(value, int):
+            nameless = kind is not None and kind.__name__ == "ErrorCode" and not kind(value).name
+            self.doubts += nameless or (kind is None and value < -2)

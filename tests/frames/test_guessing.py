@@ -1,0 +1,36 @@
+"""A frame could be several things; what it is stands in front."""
+
+from __future__ import annotations
+
+import kwire
+from kwire.frames.guessing import guesses
+from tests.conftest import ROOT
+from tests.frames.test_decoding import request
+
+FRAMES = list(kwire.read_dump(ROOT / "fixtures/dumps/kafka-3.9-zk.bin"))
+
+
+def names(data: bytes) -> list[str]:
+    return [f"{guess.codec.name}:{guess.codec.version}" for guess in guesses(kwire.Frame(data))]
+
+
+def test_a_request_is_what_its_header_names() -> None:
+    assert names(request(7)) == ["MetadataRequest:1"]
+    (guess,) = guesses(FRAMES[2])
+    assert (guess.codec.name, guess.codec.version, guess.named, guess.doubts) == ("UpdateMetadataRequest", 8, True, 0)
+
+
+def test_a_response_is_what_consumes_it_and_the_likely_come_first() -> None:
+    assert names(FRAMES[1].data) == [
+        "LeaderAndIsrResponse:5",
+        "LeaderAndIsrResponse:6",
+        "LeaderAndIsrResponse:7",
+        "SyncGroupResponse:4",
+    ]
+    assert [guess.doubts for guess in guesses(FRAMES[1])] == [0, 0, 0, 1]
+    assert names(FRAMES[5].data) == ["MetadataResponse:11", "MetadataResponse:12"]
+
+
+def test_a_cut_frame_or_one_with_a_tail_is_nothing() -> None:
+    assert names(request(7)[:-1]) == []
+    assert names(bytes.fromhex("00000005 00000007 99")) == []
