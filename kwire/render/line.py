@@ -1,0 +1,84 @@
+"""One frame on one line: when, which way, which api, who, how much, and what matters of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+
+from ..frames import Frame, Request, Response, Undecodable
+from ..gist import Facts, Gist
+from .style import PLAIN, Style, escape
+from .values import count_text, shorten
+
+Result = Request | Response | Undecodable
+ARROWS = {"request": "->", "response": "<-"}  # towards the broker, and back
+
+
+def frame_line(result: Result, gist: Gist, style: Style = PLAIN) -> str:
+    """Return the line of a frame, as wide as the style is at most.
+
+    Args:
+        result: the frame, decoded or not.
+        gist: what names topics; one for all lines of a dump.
+        style: colours and width.
+
+    >>> import kwire
+    >>> request = kwire.messages.MetadataRequest(topics=None)
+    >>> frame = kwire.Frame(kwire.encode_request(request, 1, correlation_id=7, client_id="me"))
+    >>> frame_line(next(kwire.decode_frames([frame])), Gist())
+    '     - -> Metadata:1         #7       20 B  me'
+    """
+    head, tail = _undecodable(result) if isinstance(result, Undecodable) else _decoded(result, gist)
+    rest = "  ".join(part for part in tail if part)
+    text = f"{when(result.frame):>6} {head} {len(result.frame.data):>5} B  {rest}".rstrip()
+    text = shorten(escape(text).replace("\n", " ").replace("\t", " "), style.width)
+    return style.paint(_colour(result), text)
+
+
+def when(frame: Frame) -> str:
+    """Return the time of a frame (UTC) if its container tells, else its number."""
+    source = frame.source
+    if source.time is not None:
+        return datetime.fromtimestamp(source.time, UTC).strftime("%H:%M:%S.%f")[:-3]
+    return "-" if source.frame is None else str(source.frame)
+
+
+def client_of(result: Result) -> str | None:
+    """Return the client id of a request, or of the request that a response answers; None if it has none."""
+    header = result.request if isinstance(result, Response) else result.header
+    client: str | None = getattr(header, "client_id", None)
+    return client
+
+
+def errors_text(facts: Facts) -> str:
+    """Write the errors of a message, each with its count if there are several.
+
+    >>> from kwire.values import ErrorCode
+    >>> errors_text(Facts(errors=(ErrorCode(3), ErrorCode(3), ErrorCode(29))))
+    '!UNKNOWN_TOPIC_OR_PARTITION x2, TOPIC_AUTHORIZATION_FAILED'
+    """
+    errors = Counter(str(error) for error in facts.errors)
+    words = [f"{name} x{count}" if count > 1 else name for name, count in errors.items()]
+    return f"!{', '.join(words)}" if words else ""
+
+
+def _decoded(result: Request | Response, gist: Gist) -> tuple[str, list[str]]:
+    spec = result.codec.spec
+    name = spec.api_name if spec.type in ARROWS else spec.name
+    number = "" if result.correlation_id is None else f"#{result.correlation_id}"
+    head = f"{ARROWS.get(spec.type, '  ')} {name + ':' + str(result.codec.version):<18} {number:<5}"
+    facts = gist.facts(result.codec, result.message)
+    faults = f"!{count_text(len(result.faults), 'fault')}" if result.faults else ""
+    client, topics = client_of(result) or "", ", ".join(facts.topics)
+    if isinstance(result, Request):
+        return head, [faults, client, topics]
+    return head, [faults, errors_text(facts), topics, client]  # what an answer says, before whom it is for
+
+
+def _undecodable(result: Undecodable) -> tuple[str, list[str]]:
+    correlation = getattr(result.header, "correlation_id", None)
+    return "? " if correlation is None else f"?  #{correlation}", [f"!undecodable: {result.error}"]
+
+
+def _colour(result: Result) -> str:
+    return "error" if isinstance(result, Undecodable) else "warning" if result.faults else "value"

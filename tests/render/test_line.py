@@ -1,0 +1,68 @@
+"""A frame fits on one line of 80 columns, whatever is in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import kwire
+from kwire import messages
+from kwire.gist import Gist
+from kwire.render.line import frame_line
+from kwire.render.style import Style
+from tests.frames.test_decoding import request, response
+
+
+def lines(*frames: bytes, **source: object) -> list[str]:
+    gist = Gist()
+    sources = [kwire.Source(frame=index, **source) for index in range(len(frames))]  # type: ignore[arg-type]
+    found = kwire.decode_frames(kwire.Frame(data, place) for data, place in zip(frames, sources, strict=True))
+    return [frame_line(result, gist) for result in found]
+
+
+def test_requests_point_to_the_broker_and_responses_back_with_the_client_they_go_to() -> None:
+    assert lines(request(7), response(7)) == [
+        "     0 -> Metadata:1         #7       20 B  me",
+        "     1 <- Metadata:1         #7       20 B  me",
+    ]
+
+
+def test_times_stand_for_frame_numbers() -> None:
+    assert lines(request(7), time=1700000000.25) == ["22:13:20.250 -> Metadata:1         #7       20 B  me"]
+
+
+def test_errors_come_first() -> None:
+    topics = (messages.MetadataResponse.MetadataResponseTopic(name="orders", error_code=3),)
+    reply = kwire.encode_response(messages.MetadataResponse(topics=topics), 1, correlation_id=7)
+    assert lines(request(7), reply)[1][38:] == "35 B  !UNKNOWN_TOPIC_OR_PARTITION  orde..."
+
+
+def test_the_undecodable_and_the_faulty_say_so() -> None:
+    assert lines(bytes.fromhex("0000000a 270f 0000 00000005 ffff")) == [
+        "     0 ?  #5    14 B  !undecodable: api key 9999 is not known (offset 4)"
+    ]
+    tail = bytearray(request(7) + b"\0")
+    tail[3] += 1
+    assert lines(bytes(tail)) == ["     0 -> Metadata:1         #7       21 B  !1 fault  me"]
+
+
+def test_it_never_is_wider_than_the_terminal_and_nothing_raw_is_in_it() -> None:
+    wanted = messages.MetadataRequest(topics=(messages.MetadataRequest.MetadataRequestTopic(name="x" * 200),))
+    frame = kwire.Frame(kwire.encode_request(wanted, 1, client_id="a\x1b\n\tb"))
+    result = next(kwire.decode_frames([frame]))
+    line = frame_line(result, Gist())
+    assert len(line) == 80
+    assert line.endswith("...")
+    assert "a\\u001b b" in line.replace("  ", " ").replace("  ", " ")
+    assert len(frame_line(result, Gist(), Style(width=120))) == 120
+
+
+def test_colour_is_around_the_line() -> None:
+    result = next(kwire.decode_frames([kwire.Frame(b"\0\0\0\x08" + bytes([39, 15]) + bytes(6))]))
+    assert frame_line(result, Gist(), Style(colour=True)).startswith("\x1b[1;31m")
+
+
+def test_a_bare_body_of_no_api() -> None:
+    frame = kwire.Frame(bytes.fromhex("0000ffffffff"), message="ConsumerProtocolAssignment", version=0, bare=True)
+    frame = replace(frame, data=bytes.fromhex("00000000ffffffff"))
+    (result,) = kwire.decode_frames([frame])
+    assert frame_line(result, Gist()) == "     -    ConsumerProtocolAssignment:0           8 B"
