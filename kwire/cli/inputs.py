@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..dumps import Dump, open_dump, open_hex
-from ..errors import KwireError, UnknownMessage
+from ..errors import DumpError, KwireError, UnknownMessage
 from ..frames import Frame, FrameDecoder
 from ..frames.decoding import Result
 from .terminal import remark
@@ -29,26 +30,54 @@ def results(options: argparse.Namespace, *, trace: bool = False, salvage: bool =
     named = named_codec(options.named, catalog, bare=options.body) if options.named else None
     if options.body and named is None:
         raise UsageError("--body needs to know the message: add --as NAME:VERSION, such as --as MetadataRequest:12")
-    for file, opened in _dumps(options):
-        with opened as dump:
-            if dump.kind != "raw frames" and not options.body:
-                remark(f"{file}: read as {dump.kind}")
-            answers = named if named and named.spec.type == "response" else None
-            decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=answers)
-            for frame in dump.frames:
-                yield decoder.decode(_named_frame(frame, named, options))
-            for text in dump.remarks:
-                remark(f"{file}: {text}")
+    answers = named if named and named.spec.type == "response" else None
+    for frames in frames_by_file(options):
+        decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=answers)
+        for frame in frames:
+            yield decoder.decode(_named_frame(frame, named, options))
 
 
-def _dumps(options: argparse.Namespace) -> Iterator[tuple[str, AbstractContextManager[Dump]]]:
-    """Yield all inputs with their names: the text of --hex, then the files."""
-    if not options.files and options.hex is None:
+def frames_by_file(options: argparse.Namespace) -> Iterator[Iterator[Frame]]:
+    """Open one input after the other, and give out its frames; what is no dump in a folder is skipped with a remark."""
+    bare = getattr(options, "body", False)
+    for file, opened, found in _inputs(options, bare):
+        try:
+            with opened as dump:
+                if dump.kind != "raw frames" and not bare:
+                    remark(f"{file}: read as {dump.kind}")
+                yield dump.frames
+                for text in dump.remarks:
+                    remark(f"{file}: {text}")
+        except (DumpError, OSError) as error:
+            if not found or isinstance(error, BrokenPipeError):
+                raise
+            remark(f"{file}: skipped: {getattr(error, 'problem', '') or getattr(error, 'strerror', '')}")
+
+
+def _inputs(options: argparse.Namespace, bare: bool) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
+    """Yield all inputs with their names, and whether a folder had them: the text of --hex, then the files."""
+    text = getattr(options, "hex", None)
+    if not options.files and text is None:
         raise UsageError("the following arguments are required: FILE, or --hex TEXT")
-    if options.hex is not None:
-        yield "--hex", nullcontext(open_hex(options.hex, bare=options.body))
-    for file in options.files:
-        yield file, open_dump(file, bare=options.body)
+    if text is not None:
+        yield "--hex", nullcontext(open_hex(text, bare=bare)), False
+    for file, found in files_of(options.files, getattr(options, "recursive", False)):
+        yield file, open_dump(file, bare=bare), found
+
+
+def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, bool]]:
+    """Return the files that are named, and with `recursive` those in folders too; whether a folder had them.
+
+    The files of a folder come in the order of their names; hidden ones are left out.
+    """
+    for name in names:
+        folder = Path(name)
+        if not recursive or name == "-" or not folder.is_dir():
+            yield name, False
+            continue
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
+                yield str(path), True
 
 
 def catalog_of(options: argparse.Namespace) -> Catalog:

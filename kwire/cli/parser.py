@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from .. import __version__
+from .grammar import Parser, colour, command, inputs, profile
 
 DESCRIPTION = """\
 kwire: Kafka's wire protocol, both ways.
 
 Examples:
-  kwire decode dump.bin                   messages of a dump, as trees
+  kwire decode dump.bin                   messages of a dump, a line each
   kwire decode dump.bin --jsonl           one JSON object a line
   tail -c 49 x | kwire decode -           from standard input
   kwire decode reply.bin --as Metadata:12 a response without its request
@@ -28,21 +27,6 @@ Examples:
   kwire demo                              a dump of a real broker, explained
 """
 COMMANDS = ("decode", "explain", "report", "encode", "schema", "diff", "apis", "errors", "spec", "demo")
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose help begins with the examples, not with the grammar."""
-
-    def format_help(self) -> str:
-        """Write description and examples, then usage, then the options."""
-        formatter = self._get_formatter()
-        formatter.add_text(self.description)
-        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
-        for group in self._action_groups:
-            formatter.start_section(group.title)
-            formatter.add_arguments(group._group_actions)
-            formatter.end_section()
-        return formatter.format_help()
 
 
 def parser_for() -> argparse.ArgumentParser:
@@ -68,47 +52,48 @@ def parser_for() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(commands: Any, name: str, about: str, examples: str, run: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=about,
-        description=f"{about[:1].upper()}{about[1:]}.\n\nExamples:\n{examples}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=_lazy(run))
-    return parser
-
-
-def _lazy(target: str) -> Callable[[argparse.Namespace], int]:
-    def run(options: argparse.Namespace) -> int:
-        room, function = target.split(":")
-        code: int = getattr(import_module(f".{room}", __package__), function)(options)
-        return code
-
-    return run
-
-
 def _decode(commands: Any) -> None:
-    parser = _command(
+    parser = command(
         commands,
         "decode",
         "turn the frames of dumps into words",
-        "  kwire decode dump.bin\n"
-        "  kwire decode - --jsonl < dump.bin\n"
+        "  kwire decode dump.bin                     a line a frame\n"
+        "  kwire decode dump.bin -v --api Metadata   trees, of one api\n"
+        "  kwire decode - --jsonl < dump.bin         JSON lines, for jq\n"
+        "  kwire decode dump.bin --errors            what went wrong\n"
         "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
-        "  kwire decode body.bin --body --as FetchRequest:12\n",
+        "  kwire decode reply.bin --guess            what could it be?\n"
+        "  kwire decode body.bin --body --as FetchRequest:12\n"
+        "\nA line: time (UTC) or frame number, -> to the broker or <- back, api:version,\n"
+        "#correlation id, size, client id, !errors, topics.\n",
         "decode:decode",
     )
-    _inputs(parser)
+    inputs(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON array, indented")
     form.add_argument("--jsonl", action="store_true", help="one JSON object a line, as each frame is read")
     parser.add_argument("--strict", action="store_true", help="refuse what Kafka tolerates, instead of noting it")
-    _colour(parser)
+    form.add_argument(
+        "-v", "--verbose", action="store_true", help="trees with all fields; one frame is shown so anyway"
+    )
+    form.add_argument("--guess", action="store_true", help="list every message and version that a frame could be")
+    _filters(parser)
+    parser.add_argument("--no-pager", action="store_true", help="print long output as it is")
+    colour(parser)
+
+
+def _filters(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("which frames")
+    group.add_argument("--api", action="append", metavar="NAME[:VERSION]", help="of this api; may be repeated")
+    group.add_argument("--client", metavar="GLOB", help="of clients whose id is like this, such as 'app-*'")
+    group.add_argument("--conn", metavar="IP[:PORT]", help="of connections with this end")
+    group.add_argument("--errors", action="store_true", help="with an error code, or undecodable")
+    group.add_argument("--from", dest="since", metavar="WHEN", help="from a time (ISO, seconds) or frame number on")
+    group.add_argument("--to", dest="until", metavar="WHEN", help="up to a time or frame number")
 
 
 def _explain(commands: Any) -> None:
-    parser = _command(
+    parser = command(
         commands,
         "explain",
         "show every byte of a dump and the field it belongs to",
@@ -118,7 +103,7 @@ def _explain(commands: Any) -> None:
         "  kwire explain --fixture --in-place fixture.hex\n",
         "explain:explain",
     )
-    _inputs(parser)
+    inputs(parser)
     parser.add_argument("--no-types", action="store_true", help="leave out the wire types")
     parser.add_argument("--html", action="store_true", help="write one page for a browser, which needs no network")
     parser.add_argument(
@@ -127,23 +112,23 @@ def _explain(commands: Any) -> None:
     parser.add_argument("--fixture", action="store_true", help="write a golden fixture (of the only frame)")
     parser.add_argument("--writer", metavar="WHO", help="for --fixture: who wrote the bytes; never kwire")
     parser.add_argument("--in-place", action="store_true", help="for --fixture: annotate fixture files anew")
-    _colour(parser)
+    colour(parser)
 
 
 def _report(commands: Any) -> None:
-    parser = _command(
+    parser = command(
         commands,
         "report",
         "write what is in dumps as one HTML file: timeline, versions, latency, errors",
         "  kwire report dump.bin -o report.html\n  kwire report - < dump.bin > report.html\n",
         "report:report",
     )
-    _inputs(parser)
+    inputs(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write; standard output unless given")
 
 
 def _encode(commands: Any) -> None:
-    parser = _command(
+    parser = command(
         commands,
         "encode",
         "turn JSON into bytes",
@@ -157,11 +142,11 @@ def _encode(commands: Any) -> None:
     parser.add_argument("--template", metavar="NAME:VERSION", help="print JSON to start from, and encode nothing")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write; standard output unless given")
     parser.add_argument("--hex", action="store_true", help="write hex text instead of raw bytes")
-    _profile(parser)
+    profile(parser)
 
 
 def _schema(commands: Any) -> None:
-    parser = _command(
+    parser = command(
         commands,
         "schema",
         "show the fields of messages",
@@ -171,12 +156,12 @@ def _schema(commands: Any) -> None:
     parser.add_argument("names", nargs="+", metavar="NAME[:VERSION]", help="an api or a message; the newest version")
     for form, about in (("bnf", "as a grammar"), ("json", "as JSON"), ("markdown", "as a Markdown table")):
         parser.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=about)
-    _profile(parser)
-    _colour(parser)
+    profile(parser)
+    colour(parser)
 
 
 def _diff(commands: Any) -> None:
-    parser = _command(
+    parser = command(
         commands,
         "diff",
         "show what differs between two versions or two releases",
@@ -187,12 +172,12 @@ def _diff(commands: Any) -> None:
         "names", nargs="*", metavar="NAME[:VERSION]", help="two messages or apis; with --release one api"
     )
     parser.add_argument("--release", nargs=2, metavar=("A", "B"), help="two Kafka releases")
-    _profile(parser)
-    _colour(parser)
+    profile(parser)
+    colour(parser)
 
 
 def _apis(commands: Any) -> None:
-    parser = _command(
+    parser = command(
         commands,
         "apis",
         "list apis and their versions",
@@ -204,7 +189,7 @@ def _apis(commands: Any) -> None:
 
 
 def _errors(commands: Any) -> None:
-    parser = _command(
+    parser = command(
         commands, "errors", "say what error codes mean", "  kwire errors 56\n  kwire errors leader\n", "lookup:errors"
     )
     parser.add_argument("names", nargs="*", metavar="CODE", help="a number, a name, or a part of one; all unless told")
@@ -213,7 +198,7 @@ def _errors(commands: Any) -> None:
 def _spec(commands: Any) -> None:
     parser = commands.add_parser("spec", help="work on JSON message specs")
     actions = parser.add_subparsers(metavar="ACTION", required=True, prog="kwire spec")
-    check = _command(
+    check = command(
         actions,
         "check",
         "say whether message specs are valid, and what to write instead",
@@ -225,27 +210,5 @@ def _spec(commands: Any) -> None:
 
 
 def _demo(commands: Any) -> None:
-    parser = _command(commands, "demo", "explain a bundled dump of a real broker", "  kwire demo\n", "demo:demo")
-    _colour(parser)
-
-
-def _inputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="*", metavar="FILE", help="raw frames, hex text or a fixture; - is stdin")
-    parser.add_argument("--hex", metavar="TEXT", help="hex text on the command line, in any form that files have")
-    parser.add_argument(
-        "--as",
-        dest="named",
-        metavar="API:VERSION",
-        help="what a response answers that has no request before it, such as Metadata:12; with --body the message",
-    )
-    parser.add_argument("--body", action="store_true", help="the input is one body, without size and header")
-    _profile(parser)
-
-
-def _profile(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--profile", help="read as this KIP proposed: KIP-36, KIP-112 or KIP-879")
-    parser.add_argument("--schemas", metavar="DIR", help="specs of your own, or a Kafka checkout, in front of ours")
-
-
-def _colour(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="auto: on a terminal")
+    parser = command(commands, "demo", "explain a bundled dump of a real broker", "  kwire demo\n", "demo:demo")
+    colour(parser)

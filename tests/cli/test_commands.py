@@ -154,6 +154,8 @@ def test_hex_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(body)["payload"] == {"topics": None}
     assert main(["decode", "--hex", "zz"]) == 2
     assert "--hex:1: this text is no hex that is known here" in capsys.readouterr().err
+
+
 def test_explain_writes_a_page(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     page = tmp_path / "page.html"
     assert main(["explain", "--html", "-o", str(page), DUMP]) == 0

@@ -1,0 +1,119 @@
+"""Which frames are shown: --api, --client, --conn, --errors, --from, --to become one question about a frame."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from datetime import UTC, datetime, time
+from fnmatch import fnmatchcase
+
+from ..catalog import Catalog
+from ..frames import Frame, Undecodable
+from ..frames.decoding import Result
+from ..gist import Gist
+from ..render.line import client_of
+from .inputs import UsageError, named_codecs
+
+Test = Callable[[Result], bool]
+SINCE_1970 = 100_000_000  # seconds; a smaller number counts from the first frame
+
+
+def filter_for(options: argparse.Namespace, catalog: Catalog, gist: Gist) -> Test:
+    """Return what tells whether a frame is shown; it is to be asked of all frames in their order.
+
+    Raises:
+        UsageError: a time that is none. UnknownMessage, UnsupportedVersion: --api names nothing.
+    """
+    tests: list[Test] = []
+    if options.since is not None or options.until is not None:
+        tests.append(_Span(options.since, options.until))  # in front: it has to see the first frame
+    if options.api:
+        tests.append(_any([_of_api(text, catalog) for text in options.api]))
+    if options.client is not None:
+        tests.append(lambda result: fnmatchcase(client_of(result) or "", options.client))
+    if options.conn is not None:
+        tests.append(lambda result: _is_on(result.frame, options.conn))
+    if options.errors:
+        tests.append(lambda result: has_error(result, gist))
+    return lambda result: all(test(result) for test in tests)
+
+
+def has_error(result: Result, gist: Gist) -> bool:
+    """Whether a frame is undecodable or carries an error code other than 0."""
+    return isinstance(result, Undecodable) or bool(gist.facts(result.codec, result.message).errors)
+
+
+def _any(tests: list[Test]) -> Test:
+    return lambda result: any(test(result) for test in tests)
+
+
+def _of_api(text: str, catalog: Catalog) -> Test:
+    names = {codec.spec.name for codec in named_codecs(text, catalog)}
+    version = int(text.partition(":")[2].removeprefix("v")) if ":" in text else None
+
+    def test(result: Result) -> bool:
+        codec = result.codec
+        if codec is None or codec.spec.name not in names:
+            return False
+        return version is None or version in (codec.version, getattr(result, "api_version", None))
+
+    return test
+
+
+def _is_on(frame: Frame, wanted: str) -> bool:
+    """Whether one end of a frame's connection is the wanted one: ip:port, or an ip alone."""
+    ends = (end for end in (frame.source.client, frame.source.broker) if end is not None)
+    return any(wanted in (end, end.rpartition(":")[0], end.rpartition(":")[0].strip("[]")) for end in ends)
+
+
+class _Span:
+    """Frames from one point to another, both included: times, or frame numbers where there are no times."""
+
+    def __init__(self, since: str | None, until: str | None) -> None:
+        self.texts = {"--from": since, "--to": until}
+        self.first: float | None = None
+        for option, text in self.texts.items():
+            self._point(option, text, 0.0)  # so that a wrong one is told at once
+
+    def __call__(self, result: Result) -> bool:
+        source = result.frame.source
+        if source.time is None:
+            low, high = (_number(option, text) for option, text in self.texts.items())
+            at: float = source.frame or 0
+        else:
+            self.first = source.time if self.first is None else self.first
+            low, high = (self._point(option, text, self.first) for option, text in self.texts.items())
+            at = source.time
+        return (low is None or at >= low) and (high is None or at <= high)
+
+    def _point(self, option: str, text: str | None, first: float) -> float | None:
+        if text is None:
+            return None
+        try:
+            number = float(text)
+            return number if number >= SINCE_1970 else first + number
+        except ValueError:
+            pass
+        try:
+            return _moment(text, first).timestamp()
+        except ValueError:
+            raise UsageError(
+                f"{option} {text}: write a time such as 2026-11-21T09:30:00, seconds, or a frame"
+            ) from None
+
+
+def _moment(text: str, first: float) -> datetime:
+    """Read an ISO time, UTC unless it says otherwise; a time of day is one of the first frame's day."""
+    try:
+        day = datetime.fromtimestamp(first, UTC).date()
+        moment = datetime.combine(day, time.fromisoformat(text))
+    except ValueError:
+        moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _number(option: str, text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        raise UsageError(f"{option} {text}: this dump tells no times; give a frame number") from None

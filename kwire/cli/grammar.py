@@ -1,0 +1,75 @@
+"""The words that the grammars of all commands share: help with its examples first, lazy runs, common options."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help begins with the examples, not with the grammar."""
+
+    def format_help(self) -> str:
+        """Write description and examples, then usage, then the options."""
+        formatter = self._get_formatter()
+        formatter.add_text(self.description)
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        for group in self._action_groups:
+            formatter.start_section(group.title)
+            formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        return formatter.format_help()
+
+
+def command(commands: Any, name: str, about: str, examples: str, run: str) -> argparse.ArgumentParser:
+    """Add a command: `run` is `room:function` of this package, loaded when it is called."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=about,
+        description=f"{about[:1].upper()}{about[1:]}.\n\nExamples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=_lazy(run))
+    return parser
+
+
+def _lazy(target: str) -> Callable[[argparse.Namespace], int]:
+    def run(options: argparse.Namespace) -> int:
+        room, function = target.split(":")
+        code: int = getattr(import_module(f".{room}", __package__), function)(options)
+        return code
+
+    return run
+
+
+def inputs(parser: argparse.ArgumentParser) -> None:
+    """Add the options of commands that read dumps."""
+    files(parser)
+    parser.add_argument(
+        "--as",
+        dest="named",
+        metavar="API:VERSION",
+        help="what a response answers that has no request before it, such as Metadata:12; with --body the message",
+    )
+    parser.add_argument("--body", action="store_true", help="the input is one body, without size and header")
+    profile(parser)
+
+
+def files(parser: argparse.ArgumentParser) -> None:
+    """Add the dumps that a command reads."""
+    parser.add_argument("files", nargs="*", metavar="FILE", help="raw frames, hex text or a fixture; - is stdin")
+    parser.add_argument("--hex", metavar="TEXT", help="hex text on the command line, in any form that files have")
+    parser.add_argument("-r", "--recursive", action="store_true", help="read all files of folders too")
+
+
+def profile(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose specs."""
+    parser.add_argument("--profile", help="read as this KIP proposed: KIP-36, KIP-112 or KIP-879")
+    parser.add_argument("--schemas", metavar="DIR", help="specs of your own, or a Kafka checkout, in front of ours")
+
+
+def colour(parser: argparse.ArgumentParser) -> None:
+    """Add --color."""
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="auto: on a terminal")

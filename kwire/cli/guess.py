@@ -1,0 +1,48 @@
+"""`kwire decode --guess`: every message and version that a frame could be, the likeliest first."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from itertools import groupby
+
+from ..frames.guessing import Guess, guesses
+from ..render.style import escape
+from ..render.tree import title
+from ..render.values import count_text
+from ..versions import Versions
+from .inputs import UsageError, catalog_of, results
+
+
+def guess(options: argparse.Namespace) -> int:
+    """Print what each frame could be. Returns 1 if one could be nothing."""
+    if options.body or options.named:
+        raise UsageError("--guess looks for what --as would say; give one of them")
+    failed = 0
+    for result in results(options):
+        found = guesses(result.frame, catalog_of(options))
+        print(escape(f"# {title(result)}"))
+        print(f"{count_text(len(found), 'message')} that the frame could be" + (", best first" if found else ""))
+        for line in _lines(found):
+            print(escape(line), flush=True)
+        failed |= not found
+    return failed
+
+
+def _lines(found: list[Guess]) -> Iterator[str]:
+    """Write neighbours of one api, equal in everything, on one line."""
+    for key, group in groupby(found, lambda guess: (guess.codec.name, guess.named, guess.doubts, guess.evidence)):
+        members = list(group)
+        versions = ",".join(str(version) for version in sorted(guess.codec.version for guess in members))
+        spec = members[0].codec.spec
+        span = str(Versions.parse(versions))
+        yield f"  {spec.api_name + ':' + span:<34} {spec.type:<9} {_why(key[1], key[2], key[3])}"
+
+
+def _why(named: bool, doubts: int, evidence: int) -> str:
+    words = ["its header says so"] if named else []
+    if evidence:
+        words.append(f"{evidence} characters of text")
+    if doubts:
+        words.append(count_text(doubts, "odd value"))
+    return ", ".join(words) or "nothing for or against"

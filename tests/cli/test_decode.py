@@ -1,0 +1,91 @@
+"""Lines for many frames, a tree for one; filters, folders, and what Ctrl-C leaves behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kwire.cli import main
+from tests.cli.test_commands import out
+from tests.cli.test_main import DUMP, KWIRE, ran
+from tests.conftest import ROOT
+from tests.frames.test_decoding import request, response
+
+LINES = """\
+     0 -> LeaderAndIsr:7     #22     116 B  1  lonely
+     1 <- LeaderAndIsr:7     #22      38 B  lonely  1
+     2 -> UpdateMetadata:8   #58     359 B  1  born-after-restart
+     3 <- UpdateMetadata:8   #58      12 B  1
+     4 -> Metadata:12        #1       55 B  lab-producer  lonely
+     5 <- Metadata:12        #1      238 B  !LEADER_NOT_AVAILABLE  lonely  la...
+"""
+
+
+def test_many_frames_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert out(capsys, "decode", DUMP) == LINES
+
+
+def test_and_trees_if_told(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "decode", "-v", DUMP)
+    assert text.startswith('LeaderAndIsr v7 request, correlation 22, client "1", 116 bytes, frame 0 at 0\n')
+    assert text.count("\n\n") == 5
+
+
+def test_one_frame_is_a_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "one.bin"
+    path.write_bytes(request(7))
+    assert out(capsys, "decode", str(path)).splitlines()[0] == (
+        'Metadata v1 request, correlation 7, client "me", 20 bytes, frame 0 at 0'
+    )
+    assert out(capsys, "decode", DUMP, "--from", "4", "--to", "4").startswith("Metadata v12 request")
+
+
+def test_from_a_pipe_the_line_comes_first_and_the_fields_of_a_single_frame_follow() -> None:
+    done = ran("decode", "-", data=request(7))
+    assert done.stdout.decode() == "     0 -> Metadata:1         #7       20 B  me\n  topics: null\n"
+    assert len(ran("decode", "-", data=request(7) + response(7)).stdout.splitlines()) == 2
+
+
+def test_filters_go_for_every_form(capsys: pytest.CaptureFixture[str]) -> None:
+    assert out(capsys, "decode", DUMP, "--api", "UpdateMetadata").splitlines() == LINES.splitlines()[2:4]
+    for form in ("--json", "--jsonl", "-v"):
+        assert out(capsys, "decode", DUMP, form, "--errors").count("LEADER_NOT_AVAILABLE") == (form == "-v")
+    main(["decode", DUMP, "--errors"])
+    assert "6 frames, 0 undecodable, 1 shown" in capsys.readouterr().err
+
+
+def test_an_undecodable_frame_counts_though_it_is_not_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "bad.bin"
+    path.write_bytes(request(7) + bytes.fromhex("0000000a 270f 0000 00000005 ffff"))
+    assert out(capsys, "decode", str(path), "--api", "Metadata", code=1).startswith("Metadata v1 request")
+
+
+def test_folders_are_read_if_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/two.bin").write_bytes(request(2))
+    (tmp_path / "a.bin").write_bytes(request(1))
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / ".hidden").write_bytes(request(3))
+    assert main(["decode", "-r", str(tmp_path)]) == 0
+    captured = capsys.readouterr()
+    assert [line.split()[3] for line in captured.out.splitlines()] == ["#1", "#2"]
+    assert captured.err == f"kwire: {tmp_path}/empty: skipped: there is nothing in it\n"
+    assert main(["decode", str(tmp_path)]) == 2
+
+
+def test_ctrl_c_prints_the_summary() -> None:
+    with subprocess.Popen(
+        [*KWIRE, "decode", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(request(1))
+        process.stdin.flush()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
+        assert process.stderr.read() == b"kwire: 1 frames, 0 undecodable\n"

@@ -1,0 +1,42 @@
+"""`kwire decode --guess` lists what a frame could be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kwire.cli import main
+from tests.cli.test_commands import out
+from tests.conftest import ROOT
+from tests.frames.test_decoding import response
+
+DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
+
+
+def test_a_response_alone_is_guessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "reply.bin"
+    path.write_bytes(DUMP.read_bytes()[116:154])
+    assert out(capsys, "decode", "--guess", str(path)).splitlines()[1:] == [
+        "4 messages that the frame could be, best first",
+        "  LeaderAndIsr:5-7                   response  nothing for or against",
+        "  SyncGroup:4                        response  1 odd value",
+    ]
+
+
+def test_what_it_names_can_be_given_to_as(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "reply.bin"
+    path.write_bytes(response(70000))
+    assert "  Metadata:1 " in out(capsys, "decode", "--guess", str(path))
+    out(capsys, "decode", str(path), "--as", "Metadata:1")
+
+
+def test_nothing_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "noise.bin"
+    path.write_bytes(bytes.fromhex("00000005 00000007 99"))
+    assert "0 messages that the frame could be\n" in out(capsys, "decode", "--guess", str(path), code=1)
+
+
+def test_guessing_and_knowing_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", "--guess", "--as", "Metadata:1", str(DUMP)]) == 2
+    assert "--guess looks for what --as would say" in capsys.readouterr().err
