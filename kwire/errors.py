@@ -7,6 +7,7 @@
     +-- DumpError              the input: a container or text that cannot be read
     +-- ZnodeError             the input: data of a ZooKeeper node that is not what its path says
     +-- EncodeError            the caller: a value that cannot be written
+    +-- MissingExtra           the installation: an optional library is not there
     +-- DecodeError            the bytes; its kin stand in `kwire.faults`
 
 An error carries data (where, what was needed, what was there); its text is made here, from that data.
@@ -131,6 +132,18 @@ class ZnodeError(KwireError):
         return f"{self.znode}: {self.json_path}: {self.problem}".removeprefix(": ")
 
 
+class MissingExtra(KwireError):
+    """Something needs a library that kwire does not install unless asked: `library`, in the extra `extra`."""
+
+    def __init__(self, need: str = "this", library: str = "", extra: str = "") -> None:
+        super().__init__()
+        self.need, self.library, self.extra = need, library, extra
+        self.hint = f"pip install 'kwire[{extra}]'"
+
+    def __str__(self) -> str:
+        return f"{self.need} needs the library {self.library}; {self.hint}"
+
+
 class _PlacedError(KwireError):
     """An error at a place inside a message; `problem` is a template over the error's own data."""
 
@@ -222,6 +235,8 @@ class DecodeError(_PlacedError):
     frame's size field for a frame), `path`, `message`, `version`, `need` and `have` (bytes needed and
     there, where that is the trouble), `raw` (the bytes of the fault itself), `partial` (what was decoded
     before, as a dict), `rest` (all bytes from `offset` on), `faults` (tolerated before it, in salvage).
+    For a fault in bytes that were compressed, `offset` is where these lie, and `inflated_offset` and `rest`
+    are of the bytes they hold.
     """
 
     problem = "the bytes do not decode"
@@ -229,6 +244,7 @@ class DecodeError(_PlacedError):
     def __init__(self, *, offset: int = 0, segments: Iterable[str | int] = (), **facts: Any) -> None:
         self.need: int | None = None
         self.have: int | None = None
+        self.inflated_offset: int | None = None
         self.raw: bytes = b""
         self.partial: Any = None
         self.rest: bytes = b""
@@ -237,4 +253,5 @@ class DecodeError(_PlacedError):
         self.offset = offset
 
     def __str__(self) -> str:
-        return f"{self._where()}{self.reason} (offset {self.offset})"
+        inside = "" if self.inflated_offset is None else f", inflated offset {self.inflated_offset}"
+        return f"{self._where()}{self.reason} (offset {self.offset}{inside})"

@@ -8,9 +8,15 @@ DecodeError
 +-- BadTag                  +-- TagOfOtherVersion, UnknownTagOrder
 +-- TooManyFaults
 +-- BadFrame, UnknownApi, UnknownVersion, UnexpectedResponse
++-- BadRecords              record batches that Kafka refuses
+    +-- BadBatchLength, BadRecordSize, BadRecordCount
+    +-- EmptyMessageSet, NestedCompression, BadOuterOffset
+    +-- UnknownMagic, UnknownCompression, BadCompression
+    +-- LimitExceeded       the one refusal that is kwire's own
 +-- Tolerated               refused in strict, a value and this fault in salvage
     +-- TrailingBytes, NegativeLength, OverlongVarint, BadText, BadBoolean, BadMarker
     +-- TagOrder, TagTwice, TagSize
+    +-- BadChecksum, CutBatch, MixedMagic
     +-- DefaultTag          accepted in strict too: noted, and left out when encoding again
 """
 
@@ -107,6 +113,73 @@ class UnexpectedResponse(DecodeError):
     hint = "name what it answers: --as Metadata:12"
 
 
+class BadRecords(DecodeError):
+    """Record batches, or records in them, that Kafka refuses."""
+
+
+class BadBatchLength(BadRecords):
+    """A length field that says less than a batch of its magic takes."""
+
+    problem = "length {found}; a batch has {need} bytes at least"
+    hint = "these bytes are not record batches, or do not begin at the start of one"
+
+
+class BadRecordSize(BadRecords):
+    """A record whose size field does not say what its fields take."""
+
+    problem = "the record's size field says {found} bytes, its fields take {have}"
+
+
+class BadRecordCount(BadRecords):
+    """A batch with more or fewer records than it says; `have` counts those that were read, `rest` is what follows."""
+
+    problem = "the count of {found} records and the end of the batch do not agree; {have} were read"
+
+
+class EmptyMessageSet(BadRecords):
+    """A compressed message of magic 0 or 1 without a whole message inside."""
+
+    problem = "a compressed message with no message inside"
+
+
+class NestedCompression(BadRecords):
+    """A compressed message inside another."""
+
+    problem = "a compressed message inside a compressed one"
+
+
+class BadOuterOffset(BadRecords):
+    """A compressed message of magic 1 whose offset, which is that of its last record, cannot be."""
+
+    problem = "offset {found} of the message around is less than {need}, that of the last one inside"
+
+
+class UnknownMagic(BadRecords):
+    """A record format that does not exist."""
+
+    problem = "magic {found}; 0, 1 and 2 are known"
+    hint = "a newer broker or client; or these bytes are not record batches"
+
+
+class UnknownCompression(BadRecords):
+    """A compression that does not exist, or not in this magic (zstd before magic 2)."""
+
+    problem = "compression {found[0]} does not exist in magic {found[1]}"
+
+
+class BadCompression(BadRecords):
+    """Compressed records that do not decompress."""
+
+    problem = "the records do not decompress as {found[0]}: {found[1]}"
+
+
+class LimitExceeded(BadRecords):
+    """Records that would take more memory than is allowed once decompressed."""
+
+    problem = "{have} bytes of {found} hold more than {need} bytes"
+    hint = "allow more with limit="
+
+
 class Tolerated(DecodeError):
     """Something that Kafka reads although no right writer writes it.
 
@@ -167,6 +240,25 @@ class TagSize(Tolerated):
     """A known tag whose size field is wrong; Kafka does not look at it."""
 
     problem = "the tag's size field says {found} bytes, its value takes {have}"
+
+
+class BadChecksum(Tolerated):
+    """A batch or message whose bytes are not those that its checksum was taken over; `found` has both, as hex."""
+
+    problem = "checksum {found[0]}; the bytes have {found[1]}"
+    hint = "the bytes were damaged or changed after they were written"
+
+
+class CutBatch(Tolerated):
+    """A last batch that is not whole. Brokers cut Fetch responses so, and readers leave it out; `raw` has its bytes."""
+
+    problem = "the batch is cut off: {need} bytes needed, {have} left"
+
+
+class MixedMagic(Tolerated):
+    """A message of another magic than the compressed one around it."""
+
+    problem = "a message of magic {found} in a message set of magic {need}"
 
 
 class DefaultTag(Tolerated):

@@ -15,6 +15,7 @@ from kwire.errors import (
     DumpError,
     EncodeError,
     KwireError,
+    MissingExtra,
     MissingField,
     NotInVersion,
     NullNotWritable,
@@ -108,6 +109,10 @@ def test_a_suggestion_names_the_nearest_word_or_nothing(word: str, known: list[s
         (
             UnsupportedVersion("Fetch", 9, "", "Kafka 0.8.2.2"),
             "Fetch has no version 9 in Kafka 0.8.2.2; versions: none",
+        ),
+        (
+            MissingExtra("lz4 compression", "cramjam", "compression"),
+            "lz4 compression needs the library cramjam; pip install 'kwire[compression]'",
         ),
         (DumpError("no hex", file="a.txt", line=3, hint="xxd"), "a.txt:3: no hex; xxd"),
         (DumpError("no hex", file="a.bin"), "a.bin: no hex"),

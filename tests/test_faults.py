@@ -29,6 +29,29 @@ REFUSED: dict[type[DecodeError], tuple[dict[str, Any], str]] = {
         {"found": 7, "need": 6},
         "correlation id 7 answers none of the requests in flight (next is 6)",
     ),
+    faults.BadRecords: ({}, "the bytes do not decode"),
+    faults.BadBatchLength: ({"found": 5, "need": 14}, "length 5; a batch has 14 bytes at least"),
+    faults.BadRecordSize: ({"found": 7, "have": 6}, "the record's size field says 7 bytes, its fields take 6"),
+    faults.BadRecordCount: (
+        {"found": 9, "have": 3},
+        "the count of 9 records and the end of the batch do not agree; 3 were read",
+    ),
+    faults.EmptyMessageSet: ({}, "a compressed message with no message inside"),
+    faults.NestedCompression: ({}, "a compressed message inside a compressed one"),
+    faults.BadOuterOffset: (
+        {"found": 3, "need": 5},
+        "offset 3 of the message around is less than 5, that of the last one inside",
+    ),
+    faults.UnknownMagic: ({"found": 3}, "magic 3; 0, 1 and 2 are known"),
+    faults.UnknownCompression: ({"found": (5, 2)}, "compression 5 does not exist in magic 2"),
+    faults.BadCompression: (
+        {"found": ("lz4", "the frame is cut off")},
+        "the records do not decompress as lz4: the frame is cut off",
+    ),
+    faults.LimitExceeded: (
+        {"found": "gzip", "have": 100, "need": 67108864},
+        "100 bytes of gzip hold more than 67108864 bytes",
+    ),
 }
 # kind -> (facts, text); refused in strict, noted in salvage
 TOLERATED: dict[type[faults.Tolerated], tuple[dict[str, Any], str]] = {
@@ -41,6 +64,12 @@ TOLERATED: dict[type[faults.Tolerated], tuple[dict[str, Any], str]] = {
     faults.TagOrder: ({"found": 0, "need": 3}, "tag 0 comes after tag 3"),
     faults.TagTwice: ({"found": 0}, "tag 0 is given twice"),
     faults.TagSize: ({"found": 4, "have": 8}, "the tag's size field says 4 bytes, its value takes 8"),
+    faults.BadChecksum: (
+        {"found": ("0x000000ff", "0x000000fe")},
+        "checksum 0x000000ff; the bytes have 0x000000fe",
+    ),
+    faults.CutBatch: ({"need": 61, "have": 40}, "the batch is cut off: 61 bytes needed, 40 left"),
+    faults.MixedMagic: ({"found": 0, "need": 1}, "a message of magic 0 in a message set of magic 1"),
     faults.DefaultTag: ({"found": 0}, "tag 0 holds its default value"),
 }
 WITH_HINT = {
@@ -55,6 +84,10 @@ WITH_HINT = {
     faults.UnknownApi: "the key may belong to a profile or to a vendor's specs",
     faults.UnknownVersion: "a newer broker or client; or these bytes are not a Kafka frame",
     faults.UnexpectedResponse: "name what it answers: --as Metadata:12",
+    faults.BadBatchLength: "these bytes are not record batches, or do not begin at the start of one",
+    faults.UnknownMagic: "a newer broker or client; or these bytes are not record batches",
+    faults.LimitExceeded: "allow more with limit=",
+    faults.BadChecksum: "the bytes were damaged or changed after they were written",
     faults.TrailingBytes: "perhaps a newer version with more fields",
 }
 
@@ -111,3 +144,7 @@ def test_kin_that_are_caught_together() -> None:
     assert issubclass(faults.TagOfOtherVersion, faults.BadTag)
     assert issubclass(faults.UnknownTagOrder, faults.BadTag)
     assert not issubclass(faults.TagOrder, faults.BadTag)
+    assert {kind.__name__ for kind in kin(faults.BadRecords)} == {
+        *"BadBatchLength BadRecordSize BadRecordCount EmptyMessageSet NestedCompression BadOuterOffset".split(),
+        *"UnknownMagic UnknownCompression BadCompression LimitExceeded".split(),
+    }
