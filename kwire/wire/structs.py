@@ -142,7 +142,7 @@ class Struct(Node):
             stream.child(field.name, field.subcon, getattr(obj, field.name))
         if self.tagged is not None:
             self.tagged.write_from(obj, stream)
-        elif obj.unknown_tags:
+        elif getattr(obj, "unknown_tags", None):
             stream.refuse(BadUnknownTags, found="this version has no tagged fields")
 
 

@@ -29,19 +29,20 @@ class _Counted(Node):
 
 
 class String(_Counted):
-    """UTF-8 text of at most 32,767 bytes: a length (int16, or compact), then the bytes."""
+    """UTF-8 text of at most `longest` bytes: a length (int16, or compact), then the bytes."""
 
     word = "string"
 
-    def __init__(self, length: Node = INT16_LENGTH, *, nullable: bool = False) -> None:
+    def __init__(self, length: Node = INT16_LENGTH, *, nullable: bool = False, longest: int = LONGEST_TEXT) -> None:
         super().__init__(length, nullable=nullable)
+        self.longest = longest
 
     def _parse(self, stream: Reader, context: Any, path: str) -> str | None:
         start = stream.pos
         size = read_length(stream, self.length, nullable=self.nullable, least=1)
         if size is None:
             return None
-        if size > LONGEST_TEXT:
+        if size > self.longest:
             stream.refuse(StringTooLong, start, found=size)
         raw = stream.take(size)
         try:
@@ -60,8 +61,8 @@ class String(_Counted):
             raw = obj.encode()
         except UnicodeEncodeError:
             stream.refuse(WrongType, need="text without lone surrogates", found=ascii(obj)[:60])
-        if len(raw) > LONGEST_TEXT:
-            stream.refuse(TooLong, found=f"text of {len(raw)} bytes", need=f"{LONGEST_TEXT} bytes")
+        if len(raw) > self.longest:
+            stream.refuse(TooLong, found=f"text of {len(raw)} bytes", need=f"{self.longest} bytes")
         write_length(stream, self.length, len(raw), nullable=self.nullable)
         stream.out += raw
 
