@@ -1,0 +1,80 @@
+"""How batches, records and messages lie in bytes, in the vocabulary of `kwire.wire`.
+
+Knows no compression and no checksums. Sources: "Record Batch" and "Message sets" in Kafka's documentation.
+"""
+
+from __future__ import annotations
+
+from struct import Struct as Packed
+from typing import NamedTuple
+
+from ..wire import INT8, INT32, INT64, VARINT, VARLONG, Array, Bytes, Field, Node, String, Struct
+from .values import RecordHeader
+
+# The int64 and int32 that every magic begins with: the offset, and how many bytes follow.
+LOG_OVERHEAD = 12
+# Of any magic: up to the byte that says which it is.
+UP_TO_MAGIC = 17
+# offset, length, leader epoch, magic, crc, attributes, last offset delta, base and max timestamp, producer id and
+# epoch, base sequence, count
+BATCH = Packed(">qiibIhiqqqhii")
+# offset, length, crc, magic, attributes
+MESSAGE = Packed(">qiIbb")
+# Where the bytes begin that the checksum is taken over.
+CHECKED_FROM = {0: 16, 1: 16, 2: 21}
+# The smallest length field: all of a batch's header; a message with neither key nor value.
+LEAST_LENGTH = {0: 14, 1: 22, 2: BATCH.size - LOG_OVERHEAD}
+
+COMPRESSION, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
+
+
+class RecordFields(NamedTuple):
+    """A record of magic 2 as it is written, behind its size."""
+
+    attributes: int
+    timestamp_delta: int
+    offset_delta: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[RecordHeader, ...]
+
+
+class MessageFields(NamedTuple):
+    """A message of magic 0 or 1 as it is written, behind its attributes; magic 0 has no timestamp."""
+
+    key: bytes | None
+    value: bytes | None
+    timestamp: int = -1
+
+
+def _fields(**nodes: Node) -> list[Field]:
+    return [Field(name, node, json_name=name, default=None) for name, node in nodes.items()]
+
+
+_SHORT = Bytes(VARINT, nullable=True)
+_LONG = Bytes(INT32, nullable=True)
+_HEADER = Struct(RecordHeader, _fields(key=String(VARINT, longest=2**31 - 1), value=_SHORT))
+RECORD = Struct(
+    RecordFields,
+    _fields(
+        attributes=INT8,
+        timestamp_delta=VARLONG,
+        offset_delta=VARINT,
+        key=_SHORT,
+        value=_SHORT,
+        headers=Array(_HEADER, VARINT),
+    ),
+)
+MESSAGES = {
+    0: Struct(MessageFields, _fields(key=_LONG, value=_LONG)),
+    1: Struct(MessageFields, _fields(timestamp=INT64, key=_LONG, value=_LONG)),
+}
+
+
+def int64(value: int) -> int:
+    """Wrap a number to 64 bits, as Java's long does.
+
+    >>> int64(2**63)
+    -9223372036854775808
+    """
+    return (value + 2**63) % 2**64 - 2**63
