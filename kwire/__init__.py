@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .errors import DecodeError as DecodeError
     from .errors import EncodeError as EncodeError
     from .errors import KwireError as KwireError
+    from .errors import MissingExtra as MissingExtra
     from .errors import SpecError as SpecError
     from .errors import UnknownMessage as UnknownMessage
     from .errors import UnsupportedVersion as UnsupportedVersion
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
     from .frames import encode_request as encode_request
     from .frames import encode_response as encode_response
     from .headers import header_version_for as header_version_for
+    from .records import Record as Record
+    from .records import RecordBatch as RecordBatch
+    from .records import RecordHeader as RecordHeader
+    from .records import UndecodableRecords as UndecodableRecords
+    from .records import build_batch as build_batch
+    from .records import parse_records as parse_records
     from .releases import release as release
     from .render.annotate import annotate as annotate
     from .render.envelope import envelope as envelope
@@ -55,6 +62,10 @@ _ROOMS = {
     "FrameReader": "frames",
     "InFlightRequests": "frames",
     "KwireError": "errors",
+    "MissingExtra": "errors",
+    "Record": "records",
+    "RecordBatch": "records",
+    "RecordHeader": "records",
     "Request": "frames",
     "Response": "frames",
     "Salvaged": "codecs",
@@ -62,9 +73,11 @@ _ROOMS = {
     "Span": "tracing",
     "SpecError": "errors",
     "Undecodable": "frames",
+    "UndecodableRecords": "records",
     "UnknownMessage": "errors",
     "UnsupportedVersion": "errors",
     "annotate": "render.annotate",
+    "build_batch": "records",
     "codec": "codecs",
     "decode_frames": "frames",
     "encode_request": "frames",
@@ -74,6 +87,7 @@ _ROOMS = {
     "header_version_for": "headers",
     "messages": "messages",
     "open_dump": "dumps",
+    "parse_records": "records",
     "read_dump": "dumps",
     "release": "releases",
 }
