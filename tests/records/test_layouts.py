@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from kwire.records import RecordHeader, layouts
+from kwire.records.layouts import MESSAGES, RECORD, MessageFields, RecordFields
+
+
+def test_a_record_lies_as_kafka_says() -> None:
+    fields = RecordFields(0, 5, -3, b"k", None, (RecordHeader("h\u00e9", b"v"), RecordHeader("", None)))
+    data = RECORD.build(fields)
+    assert data.hex(" ") == "00 0a 05 02 6b 01 04 06 68 c3 a9 02 76 00 01"
+    assert RECORD.parse(data) == fields
+
+
+@pytest.mark.parametrize(
+    "magic, fields, text",
+    [
+        (0, MessageFields(b"k", None), "00000001 6b ffffffff"),
+        (1, MessageFields(None, b"v", 5), "0000000000000005 ffffffff 00000001 76"),
+    ],
+)
+def test_a_message_lies_as_kafka_says(magic: int, fields: MessageFields, text: str) -> None:
+    assert MESSAGES[magic].build(fields) == bytes.fromhex(text)
+    assert MESSAGES[magic].parse(bytes.fromhex(text)) == fields
+
+
+def test_a_headers_name_may_be_longer_than_other_text() -> None:
+    fields = RecordFields(0, 0, 0, None, None, (RecordHeader("x" * 40_000, None),))
+    assert RECORD.parse(RECORD.build(fields)) == fields
+
+
+def test_sizes_agree() -> None:
+    assert layouts.BATCH.size == 61
+    assert layouts.LEAST_LENGTH == {0: 14, 1: 22, 2: 49}
+    for magic in (0, 1):
+        assert layouts.LEAST_LENGTH[magic] == layouts.MESSAGE.size - layouts.LOG_OVERHEAD + MESSAGES[magic].least
