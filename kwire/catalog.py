@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .errors import UnknownMessage, UnsupportedVersion
 from .layers import WIRE_TYPES, Layer
+from .names import FORMER_MESSAGES
 from .releases import releases
 from .resources import SCHEMAS
 from .spec import MessageSpec
@@ -54,14 +55,17 @@ class Catalog:
         """Return the names of all messages, sorted."""
         return sorted({name for layer in self.layers for name in layer.files})
 
+    def __contains__(self, name: str) -> bool:
+        return bool(self._specs(name))
+
     def spec(self, name: str, version: int | None = None) -> MessageSpec:
-        """Return the spec of a message, the one that has `version` if one is given.
+        """Return the spec of a message, the one that has `version` if one is given; also by a former name.
 
         Raises:
             UnknownMessage: no such name; the text names the nearest.
             UnsupportedVersion: the message, or the catalog's release, has no such version.
         """
-        specs = [layer.spec(name) for layer in self.layers if name in layer.files]
+        specs = self._specs(name)
         if not specs:
             raise UnknownMessage("message", name, self.names())
         if version is None:
@@ -84,6 +88,11 @@ class Catalog:
         """
         found = (layer.find(api_key, type_name, version, self.release) for layer in self.layers)
         return next((spec for spec in found if spec is not None), None)
+
+    def _specs(self, name: str) -> list[MessageSpec]:
+        if not any(name in layer.files for layer in self.layers):
+            name = FORMER_MESSAGES.get(name, name)
+        return [layer.spec(name) for layer in self.layers if name in layer.files]
 
     def _check_release(self, spec: MessageSpec, version: int) -> None:
         if self.release is None or spec.api_key is None or spec.type not in WIRE_TYPES:

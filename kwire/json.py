@@ -163,7 +163,7 @@ def _(node: wire.NullableStruct, value: Any, place: Place) -> Any:
 def _(node: wire.Struct, value: Any, place: Place) -> Any:
     if not isinstance(value, dict):
         place.wrong("an object", value)
-    members = _renamed(node, value)
+    members = _renamed(node, value, place)
     _check_names(node, members, place)
     values: dict[str, Any] = {}
     tagged = node.tagged.fields.values() if node.tagged else ()
@@ -178,13 +178,15 @@ def _(node: wire.Struct, value: Any, place: Place) -> Any:
     return node.message_class(**values)
 
 
-def _renamed(node: wire.Struct, members: dict[str, Any]) -> dict[str, Any]:
+def _renamed(node: wire.Struct, members: dict[str, Any], place: Place) -> dict[str, Any]:
+    """Give members under former names those of now. What is the name of another field now, is that field."""
     struct = node.message_class.__name__
+    owner = struct if struct == place.message else f"{place.message}.{struct}"
     known = {field.json_name for field in node.all_fields}
     renamed = {}
     for name, value in members.items():
-        now = FORMER_NAMES.get((struct, name))
-        renamed[now if now and name not in known and now not in members else name] = value
+        now = name if name in known else FORMER_NAMES.get((owner, name), name)
+        renamed[now if now in known and now not in members else name] = value
     return renamed
 
 

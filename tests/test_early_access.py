@@ -21,7 +21,6 @@ import pytest
 import kwire
 from kwire.catalog import Catalog, catalog_for
 from kwire.errors import UnknownMessage
-from kwire.json import UNKNOWN_TAGS
 from kwire.releases import releases
 from kwire.resources import SCHEMAS
 from kwire.schema import grow
@@ -35,6 +34,8 @@ OVERLAYS = sorted(FOLDER.glob("*/*.json"))
 BYTES = ROOT / "fixtures" / "early-access.jsonl.gz"
 # `_drift.json` calls them "tagged fields only": Kafka 2.8 wrote them without the section for tagged fields.
 NOT_FLEXIBLE_ONCE = {"FenceBrokerRecord", "RemoveTopicRecord", "UnfenceBrokerRecord", "UnregisterBrokerRecord"}
+# Of these the names have changed as well; they are read, but not written.
+OTHER_NAMES = {("FetchResponse", "2.7.2"), ("FetchResponse", "2.8.2")}
 
 
 def layouts() -> list[Row]:
@@ -217,10 +218,10 @@ def check_case(case: dict[str, Any]) -> None:
     if case["json"] is None:  # Kafka had no JSON form of it yet
         assert between(case["release"], "3.7.2")
         return
-    if case["message"] != "FetchResponse":  # its fields have other names now
+    if (case["message"], case["release"]) not in OTHER_NAMES:
         assert without_ours(members) == case["json"], where
-    if UNKNOWN_TAGS not in json.dumps(members) and case["message"] not in ("FetchResponse", "ShareFetchResponse"):
-        assert codec.encode(codec.from_json(case["json"])) == data, where
+    again = codec.from_json(case["json"])
+    assert without_ours(codec.to_json(again)) == without_ours(members), where
 
 
 def test_the_newest_layout_does_not_read_the_bytes_of_an_overlay() -> None:

@@ -81,4 +81,4 @@ def test_no_attribute_is_a_keyword(word: str) -> None:
 
 def test_the_tables_hold_what_the_founding_documents_and_older_releases_say() -> None:
     assert ATTRIBUTES == {("LeaderAndIsrPartitionState", "IsNew"): "is_new_replica"}
-    assert FORMER_NAMES[("LeaderAndIsrPartitionState", "zkVersion")] == "partitionEpoch"
+    assert FORMER_NAMES["LeaderAndIsrRequest.LeaderAndIsrPartitionState", "zkVersion"] == "partitionEpoch"

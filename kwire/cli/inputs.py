@@ -95,7 +95,7 @@ def named_codecs(text: str, catalog: Catalog) -> list[Codec]:
     match = re.fullmatch(r"([A-Za-z0-9]+)(?::v?(\d{1,5}))?", text)
     if match is None:
         raise UsageError(f"{text}: write NAME or NAME:VERSION, such as Metadata:12")
-    names = [name for name in (match[1], f"{match[1]}Request", f"{match[1]}Response") if name in catalog.names()]
+    names = [name for name in (match[1], f"{match[1]}Request", f"{match[1]}Response") if name in catalog]
     if not names:
         raise UnknownMessage("api or message", match[1], _all_names(catalog))
     return [codec_in(catalog, name, int(match[2] or catalog.spec(name).versions.last)) for name in names]
@@ -116,12 +116,12 @@ def named_codec(text: str, catalog: Catalog, *, bare: bool = False) -> Codec:
     match = _NAMED.fullmatch(text)
     if match is None:
         raise UsageError(f"--as {text}: write NAME:VERSION, such as Metadata:12")
-    names, name, version = catalog.names(), match[1], int(match[2])
-    if name not in names and f"{name}Response" in names:
+    name, version = match[1], int(match[2])
+    if name not in catalog and f"{name}Response" in catalog:
         if bare:
             raise UsageError(f"--as {text}: write {name}Request:{version} or {name}Response:{version} for a body")
         name += "Response"
-    if name not in names:
+    if name not in catalog:
         raise UnknownMessage("api or message", name, _all_names(catalog))
     return codec_in(catalog, name, version)
 
