@@ -2,7 +2,8 @@
 
 `data/drifted_layouts.jsonl.gz` has every layout of every (message, version) that had more than one, with the first
 and last release that had it, by reflection from the jars of all releases from 2.4 to 4.4 (nullable is what the
-writers can write as null). `fixtures/early-access.jsonl.gz` has bytes and JSON that those jars wrote.
+writers can write as null); a line's first patch release has the layouts of its last. `fixtures/early-access.jsonl.gz`
+has bytes and JSON that those jars wrote.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import kwire
 from kwire.catalog import Catalog, catalog_for
@@ -27,6 +30,7 @@ from kwire.schema import grow
 from kwire.spec import FieldSpec, MessageSpec, read_spec
 from tests.conftest import ROOT
 from tests.layouts import Row, differences, tree_layout
+from tests.strategies import values
 from tests.test_golden import cases, without_ours
 
 FOLDER = SCHEMAS / "releases"
@@ -222,6 +226,14 @@ def check_case(case: dict[str, Any]) -> None:
         assert without_ours(members) == case["json"], where
     again = codec.from_json(case["json"])
     assert without_ours(codec.to_json(again)) == without_ours(members), where
+
+
+@given(st.sampled_from(OVERLAYS), st.data())
+def test_a_message_of_an_overlay_comes_back(path: Path, data: st.DataObject) -> None:
+    codec = kwire.codec(path.stem, spec_of(path).versions.first, release=path.parent.name)
+    message = data.draw(values(codec.schema))
+    assert codec.decode(codec.encode(message)) == message
+    assert codec.from_json(json.loads(json.dumps(codec.to_json(message)))) == message
 
 
 def test_the_newest_layout_does_not_read_the_bytes_of_an_overlay() -> None:
