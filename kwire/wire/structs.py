@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from construct import Subconstruct
 
-from ..errors import BadUnknownTags, DecodeError, NotInVersion, WrongType
+from ..errors import BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
 from ..faults import BadMarker
 from .lengths import COMPACT_LENGTH, INT32_LENGTH, int32, read_length, write_length
 from .numbers import INT8
@@ -132,11 +132,11 @@ class Struct(Node):
     def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
         if type(obj) is not self.message_class:
             need = f"a {self.message_class.__qualname__}"
-            stream.refuse(WrongType, need=need, found=f"{type(obj).__name__} {obj!r}"[:80])
+            stream.refuse(WrongType, need=need, found=f"{type(obj).__name__} {excerpt(obj, 60)}")
         for absent in self.absent:
             if not absent.ignorable and not is_default(getattr(obj, absent.name), absent.default):
                 stream.path.append(absent.name)
-                found = repr(getattr(obj, absent.name))[:60]
+                found = excerpt(getattr(obj, absent.name), 60)
                 stream.refuse(NotInVersion, found=found, first=absent.first)
         for field in self.fields:
             stream.child(field.name, field.subcon, getattr(obj, field.name))
