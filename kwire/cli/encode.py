@@ -1,19 +1,23 @@
-"""`kwire encode`: JSON of frames to frames, JSON of a payload to a body."""
+"""`kwire encode`: JSON of frames and lines of logs to frames, JSON of a payload to a body."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from ..catalog import Catalog
+from ..dumps.requestlog import Notes, frames_of, log_frames, looks_like_log
 from ..errors import DumpError
-from ..render.envelope import open_envelope
 from ..render.template import template
 from .inputs import catalog_of, named_codec, named_codecs
+from .terminal import remark
+
+_JSON = re.compile(r"\s*(?:\{|\[\s*[{\]])")  # not the date in brackets that a line of log4j begins with
 
 
 def encode(options: argparse.Namespace) -> int:
@@ -24,7 +28,7 @@ def encode(options: argparse.Namespace) -> int:
         print(json.dumps(template(codec), indent=2))
         return 0
     text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text("utf-8")
-    data = b"".join(_bytes(value, options, catalog) for value in _values(text, options.file))
+    data = _bodies(text, options, catalog) if options.named else _frames(text, options.file, catalog)
     if options.hex:
         data = (data.hex(" ") + "\n").encode()
     if options.output:
@@ -34,11 +38,22 @@ def encode(options: argparse.Namespace) -> int:
     return 0
 
 
-def _bytes(value: Any, options: argparse.Namespace, catalog: Catalog) -> bytes:
-    if not options.named:
-        return open_envelope(value, catalog)
+def _bodies(text: str, options: argparse.Namespace, catalog: Catalog) -> bytes:
     codec = named_codec(options.named, catalog, bare=True)
-    return codec.encode(codec.from_json(value))
+    return b"".join(codec.encode(codec.from_json(value)) for value in _values(text, options.file))
+
+
+def _frames(text: str, file: str, catalog: Catalog) -> bytes:
+    """Encode the frames of JSON values, or of the lines of a log that has more than JSON in its lines."""
+    notes = Notes()
+    if _JSON.match(text) is None and looks_like_log(text):
+        found = log_frames(text.encode().split(b"\n"), file, catalog, notes)
+    else:
+        found = (frame for value in _values(text, file) for frame in frames_of(value, catalog, notes))
+    data = b"".join(frame.data for frame in found)
+    for what in notes.texts():
+        remark(f"{file}: {what}")
+    return data
 
 
 def _values(text: str, file: str) -> Iterator[Any]:

@@ -57,12 +57,13 @@ def frames_by_file(options: argparse.Namespace) -> Iterator[Iterator[Frame]]:
 def _inputs(options: argparse.Namespace, bare: bool) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
     """Yield all inputs with their names, and whether a folder had them: the text of --hex, then the files."""
     text = getattr(options, "hex", None)
+    catalog = catalog_of(options) if hasattr(options, "schemas") else None
     if not options.files and text is None:
         raise UsageError("the following arguments are required: FILE, or --hex TEXT")
     if text is not None:
         yield "--hex", nullcontext(open_hex(text, bare=bare)), False
     for file, found in files_of(options.files, getattr(options, "recursive", False)):
-        yield file, open_dump(file, bare=bare), found
+        yield file, open_dump(file, bare=bare, catalog=catalog), found
 
 
 def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, bool]]:

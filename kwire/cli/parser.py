@@ -133,11 +133,14 @@ def _encode(commands: Any) -> None:
         "encode",
         "turn JSON into bytes",
         "  kwire encode frames.jsonl -o dump.bin     what decode --jsonl or --json wrote\n"
+        "  kwire encode broker.log -o dump.bin       a log of requests in JSON\n"
         "  kwire encode --template Metadata:12       JSON to start from\n"
         "  kwire encode body.json --as MetadataRequest:12 --hex     a payload alone\n",
         "encode:encode",
     )
-    parser.add_argument("file", nargs="?", default="-", help="JSON of frames, or of a payload; - is standard input")
+    parser.add_argument(
+        "file", nargs="?", default="-", help="JSON of frames, a log of requests, or a payload; - is stdin"
+    )
     parser.add_argument("--as", dest="named", metavar="NAME:VERSION", help="the JSON is a payload of this message")
     parser.add_argument("--template", metavar="NAME:VERSION", help="print JSON to start from, and encode nothing")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write; standard output unless given")

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from ..catalog import Catalog, catalog_for
 from ..errors import DumpError
 from ..faults import BadFrame
 from ..fixtures import parse_fixture
-from ..frames import Frame, FrameReader, Source
+from ..frames import LIMIT, Frame, FrameReader, Source
 from ..hextext import HexText, read_hex_text
 from .packets import PacketReader, tcp_segment
+from .requestlog import Notes, log_frames, looks_like_log
 
 PORTION = 1 << 16
 LONGEST_TEXT = 1 << 28
@@ -37,12 +39,13 @@ class Dump:
 
 
 @contextmanager
-def open_dump(path: str | Path, *, bare: bool = False) -> Iterator[Dump]:
+def open_dump(path: str | Path, *, bare: bool = False, catalog: Catalog | None = None) -> Iterator[Dump]:
     """Open a dump.
 
     Args:
         path: a file; `-` is standard input.
         bare: the bytes are one body, without size and header.
+        catalog: the specs that JSON is written by; those of Kafka's releases unless told.
 
     Yields:
         A `Dump`, to be used inside the `with` block.
@@ -52,10 +55,10 @@ def open_dump(path: str | Path, *, bare: bool = False) -> Iterator[Dump]:
         OSError: the file cannot be read.
     """
     if str(path) == "-":
-        yield _dump(sys.stdin.buffer, "-", bare)
+        yield _dump(sys.stdin.buffer, "-", bare, catalog or catalog_for())
     else:
         with Path(path).open("rb") as stream:
-            yield _dump(stream, str(path), bare)
+            yield _dump(stream, str(path), bare, catalog or catalog_for())
 
 
 def open_hex(text: str, file: str = "--hex", *, bare: bool = False) -> Dump:
@@ -79,7 +82,7 @@ def read_dump(path: str | Path) -> Iterator[Frame]:
     """Read the frames of a dump, one by one.
 
     Args:
-        path: a file of raw frames, of hex text, or a fixture; `-` is standard input.
+        path: a file of raw frames, hex text, a log of requests, or a fixture; `-` is standard input.
 
     Yields:
         Frames, with `source.file`, `source.frame` (from 0) and `source.offset` (bytes from the start).
@@ -91,12 +94,14 @@ def read_dump(path: str | Path) -> Iterator[Frame]:
         yield from dump.frames
 
 
-def _dump(stream: BinaryIO, file: str, bare: bool) -> Dump:
+def _dump(stream: BinaryIO, file: str, bare: bool, catalog: Catalog) -> Dump:
     head = _first(stream)
     if not head:
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
     # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
     if _TEXT.issuperset(head[:4]) or head.startswith(_BOM):
+        if looks_like_log(head.decode("utf-8-sig", "replace")) and not bare:
+            return _log_dump(stream, head, file, catalog)
         return _text_dump(head + _rest(stream, file), file, bare)
     if bare:
         return Dump("a bare body", iter([Frame(head + _rest(stream, file), Source(file, 0, 0), bare=True)]))
@@ -125,6 +130,36 @@ def _rest(stream: BinaryIO, file: str) -> bytes:
     if len(data) == LONGEST_TEXT:
         raise DumpError(f"more than {LONGEST_TEXT} bytes in one piece", file=file, hint="split it")
     return data
+
+
+def _log_dump(stream: BinaryIO, head: bytes, file: str, catalog: Catalog) -> Dump:
+    notes, remarks = Notes(), list[str]()
+
+    def frames() -> Iterator[Frame]:
+        try:
+            yield from log_frames(_lines(stream, head, file), file, catalog, notes)
+        finally:
+            remarks.extend(notes.texts())
+
+    return Dump("a log of requests", frames(), remarks)
+
+
+def _lines(stream: BinaryIO, head: bytes, file: str) -> Iterator[bytes]:
+    """Yield the lines of a text as they come."""
+    begun: list[bytes] = []
+    size, portion = 0, head
+    while portion:
+        first, *others = portion.split(b"\n")
+        begun.append(first)
+        size += len(first)
+        if size > LIMIT:
+            raise DumpError(f"a line of more than {LIMIT} bytes", file=file, hint="is it a log?")
+        if others:
+            yield b"".join(begun)
+            yield from others[:-1]
+            begun, size = [others[-1]], len(others[-1])
+        portion = _portion(stream)
+    yield b"".join(begun)
 
 
 def _text_dump(data: bytes, file: str, bare: bool) -> Dump:

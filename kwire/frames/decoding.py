@@ -66,7 +66,7 @@ class _Attempt:
             return self.undecodable(bad)
         if frame.message is not None and frame.version is not None:
             codec = codec_in(self.catalog, frame.message, frame.version)
-            return self.request(codec) if codec.spec.type == "request" else self.response(codec)
+            return self.request(codec) if codec.spec.type == "request" else self.named(codec)
         return self.by_content()
 
     def by_content(self) -> Result:
@@ -132,6 +132,16 @@ class _Attempt:
         dropped = self.waiting.skip_to(request.correlation_id)
         self.waiting.complete(request.correlation_id)
         return replace(result, unanswered=tuple(dropped))
+
+    def named(self, codec: Codec) -> Response | Undecodable:
+        """Decode as a response that is said to be this one; a request in flight that asked for it waits no longer."""
+        asked = self.waiting.find(_int32(self.frame.data, 4))
+        if asked is None or asked.request_api_key != codec.spec.api_key:
+            return self.response(codec)
+        result = self.response(codec, asked)
+        dropped = self.waiting.skip_to(asked.correlation_id)
+        self.waiting.complete(asked.correlation_id)
+        return replace(result, unanswered=tuple(dropped)) if isinstance(result, Response) else result
 
     def request(self, codec: Codec) -> Request | Undecodable:
         reader, header = self.reader(), None

@@ -1,4 +1,4 @@
-"""The JSON of one frame, its shape fixed (version 1), and back:
+"""The JSON of one frame, its shape fixed (version 1); `kwire.dumps.envelope` is the way back:
 
     {"kwire": 1, "type": "request", "source": {...}, "header": {...}, "payload": {...}}
 
@@ -11,12 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ..catalog import Catalog
-from ..codecs import codec_in
-from ..errors import DecodeError, MissingField, WrongType
-from ..frames import Request, Response, Undecodable, encode_request, encode_response
+from ..errors import DecodeError
+from ..frames import Request, Response, Undecodable
 from ..json import UNKNOWN_TAGS, to_json
-from ..json import unknown_tags as tags_from_json
 from ..json import unknown_tags_json as tags_to_json
 from .style import escape
 
@@ -42,39 +39,6 @@ def envelope(result: Result) -> dict[str, Any]:
 def json_line(result: Result) -> str:
     """Return the JSON of a frame on one line, safe for a terminal."""
     return escape(msgspec.json.encode(envelope(result)).decode())
-
-
-def open_envelope(members: Any, catalog: Catalog) -> bytes:
-    """Turn the JSON object of a frame into the bytes of the frame.
-
-    Args:
-        members: what `envelope` returns; `source` is not needed.
-        catalog: the specs to use.
-
-    Raises:
-        EncodeError, UnknownMessage, UnsupportedVersion: with the place in the JSON.
-    """
-    if not isinstance(members, dict):
-        raise WrongType(need="an object with type, header and payload", found=f"{members!r}"[:60])
-    if members.get("type") == "undecodable":
-        return _raw(members)
-    header = _need(members, "header", dict)
-    api_key, version = _need(header, "apiKey", int, "header"), _need(header, "apiVersion", int, "header")
-    version = members.get("payloadVersion", version)
-    kind = _need(members, "type", str)
-    spec = catalog.find(api_key, kind, version)
-    if spec is None:
-        found = f"{kind} of api key {api_key} version {version}"
-        raise WrongType(need="a known type, apiKey and apiVersion", found=found, segments=["header"])
-    message = codec_in(catalog, spec.name, version).from_json(_need(members, "payload", dict))
-    common = {
-        "correlation_id": _need(header, "correlationId", int, "header"),
-        "header_tags": tags_from_json(header.get(UNKNOWN_TAGS, [])),
-        "catalog": catalog,
-    }
-    if kind == "request":
-        return encode_request(message, version, client_id=header.get("clientId"), **common)
-    return encode_response(message, version, **common)
 
 
 def error_json(error: DecodeError) -> dict[str, Any]:
@@ -117,20 +81,3 @@ def _header(result: Result) -> dict[str, Any]:
     if header is not None and header.unknown_tags:
         members[UNKNOWN_TAGS] = tags_to_json(header.unknown_tags)
     return members
-
-
-def _need(members: dict[str, Any], name: str, kind: type[Any], inside: str = "") -> Any:
-    path = [inside, name] if inside else [name]
-    if name not in members:
-        raise MissingField(segments=path)
-    value = members[name]
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise WrongType(need=f"a {kind.__name__}", found=f"{value!r}"[:60], segments=path)
-    return value
-
-
-def _raw(members: dict[str, Any]) -> bytes:
-    try:
-        return bytes.fromhex(_need(members, "raw", str))
-    except ValueError:
-        raise WrongType(need="hex", found="something else", segments=["raw"]) from None

@@ -12,6 +12,7 @@ import pytest
 from kwire.cli import main
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
+from tests.dumps.test_requestlog import ANSWERED, ASKED, KROXYLICIOUS, LOG4J
 from tests.frames.test_decoding import request, response
 
 FIXTURE = str(ROOT / "fixtures/kafka/LeaderAndIsrRequest/v7.hex")
@@ -182,3 +183,18 @@ def test_report_writes_a_page(tmp_path: Path, capsysbinary: pytest.CaptureFixtur
     bad.write_bytes(request(1)[:12])
     assert main(["report", DUMP, str(bad)]) == 1
     assert b"<dt>undecodable</dt><dd>1</dd>" in capsysbinary.readouterr().out
+
+
+def test_a_log_line_is_decoded_and_encoded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, dump = tmp_path / "broker.log", tmp_path / "dump.bin"
+    log.write_text(f"[2024-05-01 10:00:00,000] INFO started\n{LOG4J}\n")
+    first, second = out(capsys, "decode", str(log), "--jsonl").splitlines()
+    assert json.loads(first)["source"]["client"] == "127.0.0.1:50000"
+    assert json.loads(second)["payload"]["controllerId"] == 7
+    assert main(["encode", str(log), "-o", str(dump)]) == 0
+    assert "broker.log: 1 lines without a request were left out" in capsys.readouterr().err
+    assert dump.read_bytes() == bytes.fromhex(ASKED + ANSWERED)
+    done = ran("encode", "-", "--hex", data=KROXYLICIOUS.encode())
+    assert bytes.fromhex(done.stdout.decode()) == bytes.fromhex(ASKED)
+    done = ran("encode", "-", data=f"[2024] Completed request:{KROXYLICIOUS[:-3]}\n{LOG4J}".encode())
+    assert (done.returncode, b"-:1: this is no JSON" in done.stderr, done.stdout) == (2, True, b"")
