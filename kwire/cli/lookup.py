@@ -7,6 +7,7 @@ import json
 import sys
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
@@ -16,6 +17,7 @@ from ..render.differences import NOTHING, difference_lines
 from ..render.layout import heading, layout_bnf, layout_json, layout_markdown, layout_table
 from ..render.style import Style, escape
 from ..values import Value, kind
+from .comparison import diff_dumps
 from .inputs import UsageError, catalog_of, named_codecs
 from .terminal import style_for
 
@@ -37,7 +39,9 @@ def schema(options: argparse.Namespace) -> int:
 
 
 def diff(options: argparse.Namespace) -> int:
-    """Print what differs between two versions of a message, or between two releases. Returns 1 if anything does."""
+    """Print what differs between two versions of a message, two releases or two dumps. Returns 1 if anything does."""
+    if len(options.names) == 2 and not options.release and all(Path(name).is_file() for name in options.names):
+        return diff_dumps(options)
     style = style_for(sys.stdout, options.color)
     if options.release:
         if len(options.names) > 1:
@@ -47,7 +51,7 @@ def diff(options: argparse.Namespace) -> int:
     elif len(options.names) == 2:
         lines = list(_message_lines(options, style))
     else:
-        raise UsageError("diff takes two of NAME:VERSION, or --release A B")
+        raise UsageError("diff takes two of NAME:VERSION, two files, or --release A B")
     for line in lines:
         print(line)
     return 1 if any(line.startswith("  ") and line != NOTHING for line in lines) else 0

@@ -14,19 +14,18 @@ kwire: Kafka's wire protocol, both ways.
 Examples:
   kwire decode dump.bin                   messages of a dump, a line each
   kwire decode dump.bin --jsonl           one JSON object a line
-  tail -c 49 x | kwire decode -           from standard input
   kwire decode reply.bin --as Metadata:12 a response without its request
   kwire explain dump.bin                  every byte, and the field it is
   kwire report dump.bin -o report.html    what is in it, as one page
   kwire encode frames.jsonl -o dump.bin   JSON back to bytes
+  kwire check dump.bin                    is it as a right writer writes it?
   kwire schema Fetch:17                   its fields, and what they mean
   kwire diff Metadata:9 Metadata:12       what changed between two versions
   kwire apis --release 2.8                which versions a release speaks
-  kwire errors 56                         what an error code means
   kwire spec check MyRequest.json         is this message spec valid?
   kwire demo                              a dump of a real broker, explained
 """
-COMMANDS = ("decode", "explain", "report", "encode", "schema", "diff", "apis", "errors", "spec", "demo")
+COMMANDS = ("decode", "explain", "report", "encode", "check", "schema", "diff", "apis", "errors", "spec", "demo")
 
 
 def parser_for() -> argparse.ArgumentParser:
@@ -43,6 +42,7 @@ def parser_for() -> argparse.ArgumentParser:
     _explain(commands)
     _report(commands)
     _encode(commands)
+    _check(commands)
     _schema(commands)
     _diff(commands)
     _apis(commands)
@@ -148,6 +148,18 @@ def _encode(commands: Any) -> None:
     profile(parser)
 
 
+def _check(commands: Any) -> None:
+    parser = _command(
+        commands,
+        "check",
+        "say whether frames encode to what they were",
+        "  kwire check dump.bin\n  kwire check --json a.bin b.hex\n",
+        "check:check",
+    )
+    _inputs(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object, with every difference")
+
+
 def _schema(commands: Any) -> None:
     parser = command(
         commands,
@@ -167,12 +179,13 @@ def _diff(commands: Any) -> None:
     parser = command(
         commands,
         "diff",
-        "show what differs between two versions or two releases",
-        "  kwire diff Metadata:9 Metadata:12\n  kwire diff --release 3.9 4.4\n  kwire diff --release 3.9 4.4 Fetch\n",
+        "show what differs: versions, releases, dumps",
+        "  kwire diff Metadata:9 Metadata:12\n  kwire diff one.bin two.bin\n"
+        "  kwire diff --release 3.9 4.4\n  kwire diff --release 3.9 4.4 Fetch\n",
         "lookup:diff",
     )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME[:VERSION]", help="two messages or apis; with --release one api"
+        "names", nargs="*", metavar="NAME[:VERSION]", help="two messages or apis, or two files; with --release one api"
     )
     parser.add_argument("--release", nargs=2, metavar=("A", "B"), help="two Kafka releases")
     profile(parser)

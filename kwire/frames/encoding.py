@@ -8,6 +8,7 @@ from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..headers import header_version_for
 from ..messages import message_class
+from .results import Request, Response
 
 
 def encode_request(
@@ -70,3 +71,28 @@ def _frame(codec: Codec, message: Any, header: str, fields: dict[str, Any], cata
         data = header_codec.encode(message_class(header_codec.spec)(**fields))
     data += codec.encode(message)
     return len(data).to_bytes(4, "big") + data
+
+
+def encode_result(result: Request | Response, catalog: Catalog | None = None) -> bytes:
+    """Encode what a frame was decoded to: the same bytes, if they are as a right writer writes them.
+
+    Args:
+        result: of a `FrameDecoder`.
+        catalog: the specs of the header; those of Kafka's releases unless told.
+
+    Returns:
+        Size, header and body; of a bare frame the body. Raises EncodeError as `Codec.encode`.
+
+    >>> from kwire.frames import Frame, FrameDecoder
+    >>> data = bytes.fromhex("00000010 0003 0001 00000007 0002 6d65 ffffffff")
+    >>> encode_result(FrameDecoder().decode(Frame(data))) == data
+    True
+    """
+    body = result.codec.encode(result.message)
+    if result.frame.bare:
+        return body
+    version = header_version_for(result.codec.spec, result.codec.version)
+    if version is not None:
+        name = "RequestHeader" if isinstance(result, Request) else "ResponseHeader"
+        body = codec_in(catalog or catalog_for(), name, version).encode(result.header) + body
+    return len(body).to_bytes(4, "big") + body

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.frames.encoding import encode_result
+from tests.conftest import ROOT
 
 M: Any = kwire.messages
 
@@ -51,3 +53,13 @@ def test_a_response_gets_its_header_and_its_size(message: Any, version: int, exp
 def test_a_version_that_does_not_exist_is_refused() -> None:
     with pytest.raises(kwire.UnsupportedVersion):
         kwire.encode_request(M.MetadataRequest(), 99)
+
+
+def test_what_was_decoded_is_encoded_again() -> None:
+    for result in kwire.decode_frames(kwire.read_dump(ROOT / "fixtures/dumps/kafka-3.9-zk.bin")):
+        assert isinstance(result, kwire.Request | kwire.Response)
+        assert encode_result(result) == result.frame.data
+    bare = kwire.Frame(bytes.fromhex("ffffffff"), message="MetadataRequest", version=1, bare=True)
+    (result,) = kwire.decode_frames([bare])
+    assert isinstance(result, kwire.Request)
+    assert encode_result(result).hex() == "ffffffff"

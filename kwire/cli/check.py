@@ -1,0 +1,71 @@
+"""`kwire check`: is every frame as a right writer writes it? Decode, encode, compare."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import EncodeError
+from ..frames import Undecodable
+from ..frames.decoding import Result
+from ..frames.encoding import encode_result
+from ..render.style import escape
+from ..render.tree import title
+from .inputs import catalog_of, results
+
+
+def check(options: argparse.Namespace) -> int:
+    """Print each frame that does not come back as it was, then a count. Returns 1 if there is one."""
+    frames, found = 0, []
+    for result in results(options, trace=True):
+        frames += 1
+        difference = _difference(result, options)
+        if difference is not None:
+            found.append(difference)
+            if not options.json:
+                print(escape("\n".join(_lines(difference))), flush=True)
+    if options.json:
+        members = {"frames": frames, "exact": frames - len(found), "differences": found}
+        print(escape(json.dumps(members, indent=2, ensure_ascii=False)))
+    else:
+        print(f"{frames} frames: {frames - len(found)} come back byte for byte, {len(found)} do not")
+    return 1 if found else 0
+
+
+def _difference(result: Result, options: argparse.Namespace) -> dict[str, Any] | None:
+    """Say where a frame and what it is encoded to again differ first; None if they do not."""
+    source = result.frame.source
+    common = {"file": source.file, "frame": source.frame, "offset": source.offset, "what": title(result)}
+    if isinstance(result, Undecodable):
+        return {**common, "byte": result.error.offset, "field": result.error.path, "reason": str(result.error)}
+    data = result.frame.data
+    try:
+        again = encode_result(result, catalog_of(options))
+    except EncodeError as error:
+        return {**common, "byte": None, "field": error.path, "reason": str(error)}
+    if again == data:
+        return None
+    pairs = enumerate(zip(data, again, strict=False))
+    start = 0 if result.frame.bare else 4  # that the size differs is no news where the rest does
+    byte = next((at for at, (one, other) in pairs if at >= start and one != other), min(len(data), len(again)))
+    span = next((span for span in result.spans if span.start <= byte < span.stop), None)
+    faults = "; ".join(str(fault) for fault in result.faults)
+    return {
+        **common,
+        "byte": byte,
+        "field": span.path if span else "",
+        "was": data[byte : byte + 8].hex(" "),
+        "again": again[byte : byte + 8].hex(" "),
+        "reason": faults or "another way to write the same",
+    }
+
+
+def _lines(found: dict[str, Any]) -> Iterator[str]:
+    yield f"{found['file']}: {found['what']}"
+    if found.get("byte") is not None:
+        yield f"  byte {found['byte']:#x} ({found['byte']}), field {found['field'] or 'behind the last'}"
+    if "was" in found:
+        yield f"  in the dump: {found['was'] or 'nothing'}; encoded again: {found['again'] or 'nothing'}"
+    yield f"  {found['reason']}"
