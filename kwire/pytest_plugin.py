@@ -1,0 +1,136 @@
+"""kwire in people's tests: frames compared by field, golden fixtures, and words where two frames differ.
+
+pytest loads this module in every session of an environment that has kwire, so it loads nothing heavy until it
+is used. What it adds to a failed comparison it adds for bytes that are Kafka frames, and for nothing else.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from .fixtures import Fixture
+    from .frames import Request, Response
+
+LONGEST = 1 << 22  # bytes that a failed comparison decodes; beyond, pytest's own words must do
+_HEADER = 8  # size, and a correlation id or an api key and its version
+
+
+class Golden(NamedTuple):
+    """A golden fixture: its bytes, the message that they decode to, and how they were decoded."""
+
+    data: bytes
+    message: Any
+    result: Request | Response
+    fixture: Fixture
+
+
+class ReadGolden(Protocol):
+    """What the fixture `kwire_fixture` gives: a function from a path to a `Golden`."""
+
+    def __call__(self, path: str | Path) -> Golden:
+        """Read a fixture."""
+        ...
+
+
+@pytest.fixture
+def kwire_fixture(request: pytest.FixtureRequest) -> ReadGolden:
+    """Read golden fixtures: `kwire_fixture("metadata.v12.hex")` has `data`, `message` and `result`.
+
+    The path is relative to the test's file; where there is no such file, to the root of the session. A file that
+    is no fixture, or whose bytes do not decode strictly, is a KwireError.
+    """
+
+    def read(path: str | Path) -> Golden:
+        from .errors import DumpError
+        from .fixtures import parse_fixture
+        from .render.fixture import decode_fixture
+
+        beside = request.path.parent / path
+        file = beside if beside.exists() else request.config.rootpath / path
+        fixture = parse_fixture(file.read_text("utf-8"), str(file))
+        if fixture is None:
+            raise DumpError("this is no fixture", file=str(file), hint="begin it with # fixture: NAME vN body")
+        result = decode_fixture(fixture)
+        return Golden(fixture.data, result.message, result, fixture)
+
+    return read
+
+
+def assert_frames_equal(left: bytes | bytearray, right: bytes | bytearray, answers: str | None = None) -> None:
+    """Fail where two dumps of frames differ, and say in which field.
+
+    Args:
+        left, right: whole frames, one or many, sizes and headers included.
+        answers: what a response is that has no request before it, such as `Metadata:12`.
+
+    Raises:
+        AssertionError: they differ. Where they are no frames, it says the first byte that differs.
+        ValueError: `answers` is not NAME:VERSION.
+        UnknownMessage, UnsupportedVersion: there is no such response.
+
+    >>> import kwire
+    >>> frames = [kwire.encode_request(kwire.messages.MetadataRequest(), 4, correlation_id=id) for id in (1, 2)]
+    >>> assert_frames_equal(frames[0], frames[0])
+    >>> assert_frames_equal(*frames)
+    Traceback (most recent call last):
+        ...
+    AssertionError: Kafka frames differ in header.correlation_id at offset 8
+      Metadata v4 request, correlation 1, no client id, 19 bytes, frame 0 at 0
+      left:  header.correlation_id = 1    00 00 00 01
+      right: header.correlation_id = 2    00 00 00 02
+    """
+    __tracebackhide__ = True
+    if bytes(left) == bytes(right):
+        return
+    lines = _difference(bytes(left), bytes(right), answers)
+    raise AssertionError("\n".join(lines or [_first_byte(left, right)]))
+
+
+def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:
+    """Say in which field two frames differ, where `==` failed for bytes that are Kafka frames."""
+    if op != "==" or not isinstance(left, bytes | bytearray) or not isinstance(right, bytes | bytearray):
+        return None
+    if not (_looks_framed(left) and _looks_framed(right)):
+        return None
+    try:
+        lines = _difference(bytes(left), bytes(right), None)
+    except Exception:  # a test that fails must not fail for this
+        return None
+    return ["Kafka frames are not equal", *lines] if lines else None
+
+
+def _looks_framed(data: bytes | bytearray) -> bool:
+    """Whether the sizes of frames lead from the first byte to the last; quick, and loads nothing."""
+    if not _HEADER <= len(data) <= LONGEST:
+        return False
+    at = 0
+    while at + _HEADER <= len(data):
+        size = int.from_bytes(data[at : at + 4], "big", signed=True)
+        if size < 4:
+            return False
+        at += 4 + size
+    return at == len(data)
+
+
+def _difference(left: bytes, right: bytes, answers: str | None) -> list[str]:
+    from .codecs import codec
+    from .render.compare import difference_lines
+
+    if answers is None:
+        return difference_lines(left, right)
+    name, _, version = answers.partition(":")
+    if not version.isdecimal():
+        raise ValueError(f"{answers!r}: write NAME:VERSION, such as Metadata:12")
+    name = name if name.endswith("Response") else f"{name}Response"
+    return difference_lines(left, right, codec(name, int(version)))
+
+
+def _first_byte(left: bytes | bytearray, right: bytes | bytearray) -> str:
+    pairs = enumerate(zip(left, right, strict=False))
+    at = next((index for index, (one, other) in pairs if one != other), min(len(left), len(right)))
+    one, other = (data[at : at + 8].hex(" ") or "the end" for data in (left, right))
+    return f"bytes differ at offset {at}: {one} and {other} (no Kafka frames, so no fields)"

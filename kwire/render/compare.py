@@ -1,0 +1,156 @@
+"""Where two messages differ: the fields, by their spans, and what each side has there.
+
+Knows frames and spans; knows no files, and not what a test is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from ..codecs import Codec
+from ..faults import BadFrame
+from ..frames import Frame, FrameDecoder, FrameReader, Undecodable, spans_for
+from ..frames.decoding import Result
+from ..tracing import Span
+from .annotate import joined, span_text
+from .meaning import Meaning
+from .style import escape
+from .tree import title
+from .values import count_text, shorten
+
+WIDTH = 100  # of a value
+LISTED = 5  # fields that differ
+BYTES = 16  # shown of a field
+
+
+class Difference(NamedTuple):
+    """A field that differs: its path, and what the two sides have; None where one does not have it at all."""
+
+    path: str
+    left: Span | None
+    right: Span | None
+
+
+def field_differences(left: Sequence[Span], right: Sequence[Span], one: bytes, other: bytes) -> Iterator[Difference]:
+    """Yield the fields that differ, in the order of the bytes.
+
+    Args:
+        left, right: the spans of two messages.
+        one, other: the bytes that they belong to.
+
+    >>> import kwire
+    >>> codec = kwire.codec("MetadataRequest", 4)
+    >>> datas = [bytes.fromhex("00000001 0003 616263 01"), bytes.fromhex("00000001 0003 616264 01")]
+    >>> [found.path for found in field_differences(*map(codec.trace, datas), *datas)]
+    ['topics[0].name']
+    """
+    ours, theirs = _numbered(joined(left)), _numbered(joined(right))
+    for key in _merged(list(ours), list(theirs)):
+        mine, yours = ours.get(key), theirs.get(key)
+        if mine and yours and one[mine.start : mine.stop] == other[yours.start : yours.stop]:
+            continue
+        yield Difference(key[0], mine, yours)
+
+
+def difference_lines(left: bytes, right: bytes, codec: Codec | None = None) -> list[str]:
+    """Say which fields of two dumps of frames differ; nothing where they are equal, or are not frames.
+
+    Args:
+        left, right: whole frames, one or many, sizes and headers included.
+        codec: of the message that answers no request before it, where there is one.
+
+    >>> import kwire
+    >>> frames = [kwire.encode_request(kwire.messages.MetadataRequest(), 4, correlation_id=id) for id in (1, 2)]
+    >>> for line in difference_lines(*frames): print(line)
+    Kafka frames differ in header.correlation_id at offset 8
+      Metadata v4 request, correlation 1, no client id, 19 bytes, frame 0 at 0
+      left:  header.correlation_id = 1    00 00 00 01
+      right: header.correlation_id = 2    00 00 00 02
+    """
+    if left == right:
+        return []
+    pairs = zip_longest(_results(left, codec), _results(right, codec))
+    for index, (one, other) in enumerate(pairs):
+        if isinstance(one, Undecodable) or isinstance(other, Undecodable):
+            return []
+        if one is None or other is None:
+            longer, side = (one or other), "right" if other is None else "left"
+            assert longer is not None
+            return [f"Kafka frames differ: {side} ends after {count_text(index, 'frame')}", f"  {_title(longer)}"]
+        if one.frame.data != other.frame.data:
+            return _explained(one, other)
+    return []
+
+
+def _explained(one: Result, other: Result) -> list[str]:
+    datas = one.frame.data, other.frame.data
+    found = list(field_differences(spans_for(one), spans_for(other), *datas))
+    if not found:
+        return []
+    # The size field differs with all that follows it; it is told last.
+    found.sort(key=lambda difference: difference.path == "size")
+    first = found[0]
+    span = first.left or first.right
+    assert span is not None
+    start = (one.frame.source.offset or 0) if first.left else (other.frame.source.offset or 0)
+    lines = [f"Kafka frames differ in {escape(first.path)} at offset {start + span.start}", f"  {_title(one)}"]
+    lines += [f"  {_title(other)}"] if _title(one).split(",")[0] != _title(other).split(",")[0] else []
+    for name, result, held in (("left: ", one, first.left), ("right:", other, first.right)):
+        lines.append(f"  {name} {_held(result, held)}")
+    if len(found) > 1:
+        names = ", ".join(escape(difference.path) for difference in found[1:LISTED])
+        lines.append(f"  {len(found) - 1} more: {names}{', ...' if len(found) > LISTED else ''}")
+    return lines
+
+
+def _held(result: Result, span: Span | None) -> str:
+    if span is None:
+        return "(not there)"
+    name = Meaning(result.codec).name(span.path, span.value)
+    value = shorten(f"{span_text(span, WIDTH)} {name}".rstrip(), WIDTH)
+    raw = result.frame.data[span.start : span.stop]
+    return f"{escape(span.path)} = {value}    {raw[:BYTES].hex(' ')}{' ...' if len(raw) > BYTES else ''}"
+
+
+def _title(result: Result) -> str:
+    return escape(title(result))
+
+
+def _results(data: bytes, codec: Codec | None) -> Iterator[Result]:
+    """Decode the frames of a dump one by one; the first that is no frame, or is cut, is undecodable."""
+    decoder, reader = FrameDecoder(answers=codec), FrameReader()
+    try:
+        for frame in reader.feed(data):
+            yield decoder.decode(frame)
+    except BadFrame:
+        pass
+    if reader.rest:
+        yield decoder.decode(Frame(reader.rest))
+
+
+def _numbered(spans: Iterator[Span]) -> dict[tuple[str, int], Span]:
+    """Give every span a key: its path, and how many of that path were before it (a tag, then its field)."""
+    found: dict[tuple[str, int], Span] = {}
+    for span in spans:
+        number = 0
+        while (span.path or span.type, number) in found:
+            number += 1
+        found[span.path or span.type, number] = span
+    return found
+
+
+def _merged(left: list[tuple[str, int]], right: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Merge two orders of keys: those of the left, and what only the right has where it stands there."""
+    known, place = set(left), {key: index for index, key in enumerate(right)}
+    at = 0
+    for key in left:
+        if key in place:
+            while at < place[key]:
+                if right[at] not in known:
+                    yield right[at]
+                at += 1
+            at = max(at, place[key] + 1)
+        yield key
+    yield from (key for key in right[at:] if key not in known)

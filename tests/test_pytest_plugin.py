@@ -1,0 +1,129 @@
+"""The pytest plugin, in sessions of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kwire.pytest_plugin import assert_frames_equal, pytest_assertrepr_compare
+from tests.conftest import ROOT
+from tests.frames.test_decoding import request, response
+
+FIXTURE = ROOT / "fixtures/kafka/MetadataRequest/v4.hex"
+
+
+def session(folder: Path, test: str, *arguments: str, code: int = 0) -> str:
+    """Run a test file in a child process, and return what pytest wrote."""
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "test_it.py").write_text(test)
+    command = [sys.executable, "-m", "pytest", "-p", "kwire.pytest_plugin", "-p", "no:cacheprovider", *arguments]
+    # The plugin is named, not found: where kwire is installed it would be loaded twice.
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "CI": "",
+        "COLUMNS": "80",
+    }
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_failed_comparison_shows_the_field(tmp_path: Path) -> None:
+    test = f"""
+def test_frames():
+    assert {request(1, client_id="orders")!r} == {request(1, client_id="orderz")!r}
+"""
+    text = session(tmp_path, test, code=1)
+    assert "Kafka frames differ in header.client_id at offset 12\n" in text
+    assert 'left:  header.client_id = "orders"    00 06 6f 72 64 65 72 73' in text
+    assert 'right: header.client_id = "orderz"    00 06 6f 72 64 65 72 7a' in text
+
+
+def test_other_bytes_are_left_to_pytest(tmp_path: Path) -> None:
+    text = session(tmp_path, "def test_bytes():\n    assert b'some bytes' == b'same bytes'\n", code=1)
+    assert "Kafka" not in text
+    assert "At index 1 diff" in text
+
+
+def test_nothing_heavy_is_loaded_until_it_is_used(tmp_path: Path) -> None:
+    test = """
+import sys
+def test_light():
+    assert not {"construct", "msgspec", "hexdump"} & set(sys.modules)
+def test_other_bytes_load_nothing_either():
+    try:
+        assert b"some" == b"same"
+    except AssertionError:
+        pass
+    assert not {"construct", "msgspec", "hexdump"} & set(sys.modules)
+"""
+    assert "2 passed" in session(tmp_path, test)
+
+
+def test_golden_fixtures_are_read_from_beside_the_test(tmp_path: Path) -> None:
+    (tmp_path / "golden.hex").write_bytes(FIXTURE.read_bytes())
+    (tmp_path / "other.hex").write_text("00 01\n")
+    test = """
+import pytest
+import kwire
+def test_it(kwire_fixture):
+    golden = kwire_fixture("golden.hex")
+    assert kwire.codec("MetadataRequest", 4).encode(golden.message) == golden.data
+    assert golden.result.api_name == "Metadata"
+    assert golden.fixture.writer.startswith("Apache Kafka")
+def test_no_fixture(kwire_fixture):
+    with pytest.raises(kwire.KwireError, match="this is no fixture"):
+        kwire_fixture("other.hex")
+    with pytest.raises(FileNotFoundError):
+        kwire_fixture("none.hex")
+"""
+    assert "2 passed" in session(tmp_path, test)
+
+
+def test_the_plugin_has_an_entry_point() -> None:
+    text = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert '[project.entry-points.pytest11]\nkwire = "kwire.pytest_plugin"\n' in text
+
+
+def test_a_response_without_its_request_can_be_named() -> None:
+    changed = response(1)[:-5] + b"\x04" + response(1)[-4:]
+    with pytest.raises(AssertionError, match=r"Kafka frames differ in controller_id at offset 12\n"):
+        assert_frames_equal(response(1), changed, answers="Metadata:1")
+    with pytest.raises(ValueError, match="write NAME:VERSION"):
+        assert_frames_equal(response(1), changed, answers="Metadata")
+
+
+def test_what_is_no_frame_is_told_by_its_first_byte() -> None:
+    assert_frames_equal(b"abc", bytearray(b"abc"))
+    with pytest.raises(AssertionError, match=r"^bytes differ at offset 2: 63 and the end"):
+        assert_frames_equal(b"abc", b"ab")
+
+
+def test_only_equality_of_frames_is_the_plugins_business(pytestconfig: pytest.Config) -> None:
+    one, other = request(1), request(2)
+    assert pytest_assertrepr_compare(pytestconfig, "==", one, bytearray(other)) is not None
+    for op, left, right in (
+        ("!=", one, one),
+        ("==", one, "text"),
+        ("==", one, b""),
+        ("==", one, one[:-1]),
+        ("==", one, other + bytes(9)),
+        ("==", b"\0\0\0\4\xff\xff\xff\xff", b"\0\0\0\4\xff\xff\xff\xfe"),
+    ):
+        assert pytest_assertrepr_compare(pytestconfig, op, left, right) is None
+
+
+@pytest.mark.parametrize("data", [bytes(1 << 23), b"\0\0\0\4abcd" * (1 << 18), b"\0\0\0\4" + bytes(1 << 20)])
+def test_a_wall_of_bytes_takes_no_minutes(data: bytes, pytestconfig: pytest.Config) -> None:
+    start = time.perf_counter()
+    assert pytest_assertrepr_compare(pytestconfig, "==", data, data[:-1] + b"x") is None
+    assert time.perf_counter() - start < 5
