@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from .releases import release as release
     from .render.annotate import annotate as annotate
     from .render.envelope import envelope as envelope
+    from .render.notebook import show as show
     from .render.page import explain_html as explain_html
     from .tracing import Span as Span
 
@@ -90,6 +91,7 @@ _ROOMS = {
     "parse_records": "records",
     "read_dump": "dumps",
     "release": "releases",
+    "show": "render.notebook",
 }
 __all__ = sorted(_ROOMS)
 __version__ = "0.1.0"

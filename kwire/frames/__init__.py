@@ -3,7 +3,7 @@
 Knows sizes, headers and who answers whom; knows no files and no sockets.
 """
 
-from .cutting import LIMIT, Frame, FrameReader, Source
+from .cutting import LIMIT, Frame, FrameReader, Source, cut_frames
 from .decoding import FrameDecoder, decode_frames
 from .encoding import encode_request, encode_response
 from .pairing import InFlightRequests
@@ -20,6 +20,7 @@ __all__ = [
     "Response",
     "Source",
     "Undecodable",
+    "cut_frames",
     "decode_frames",
     "encode_request",
     "encode_response",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ..faults import BadFrame
@@ -110,3 +112,16 @@ class FrameReader:
     def count(self) -> int:
         """How many frames were given out."""
         return self._count
+
+
+def cut_frames(data: bytes) -> Iterator[Frame]:
+    """Cut all of some bytes into frames; what is in no whole frame is a last one, which does not fit its size field.
+
+    >>> [frame.data.hex() for frame in cut_frames(bytes.fromhex("00000004 00000007 0000"))]
+    ['0000000400000007', '0000']
+    """
+    reader = FrameReader()
+    with suppress(BadFrame):
+        yield from reader.feed(data)
+    if reader.rest:
+        yield Frame(reader.rest, Source(frame=reader.count, offset=reader.offset))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from ..codecs import Codec
@@ -11,8 +12,20 @@ from ..tracing import Span
 from .cutting import Frame
 
 
+class _Drawn:
+    """What a notebook may draw."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: bytes and fields beside each other."""
+        # A notebook asks the value; the drawing is storeys above, so it is found by name, and only then.
+        drawn: str = import_module("kwire.render.notebook").show(self)._repr_html_()
+        return drawn
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Decoded:
+class _Decoded(_Drawn):
     """What requests and responses share.
 
     `header` is the message in front of the body (None for a bare body, or where there is none); `codec` the
@@ -65,7 +78,7 @@ class Response(_Decoded):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undecodable:
+class Undecodable(_Drawn):
     """A frame that could not be decoded, whole or in part. `error` has offset, path and the part that could;
     `header` and `codec` are there as far as they were found out."""
 

@@ -10,8 +10,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from ..codecs import Codec
-from ..faults import BadFrame
-from ..frames import Frame, FrameDecoder, FrameReader, Undecodable, spans_for
+from ..frames import FrameDecoder, Undecodable, cut_frames, spans_for
 from ..frames.decoding import Result
 from ..tracing import Span
 from .annotate import joined, span_text
@@ -120,14 +119,8 @@ def _title(result: Result) -> str:
 
 def _results(data: bytes, codec: Codec | None) -> Iterator[Result]:
     """Decode the frames of a dump one by one; the first that is no frame, or is cut, is undecodable."""
-    decoder, reader = FrameDecoder(answers=codec), FrameReader()
-    try:
-        for frame in reader.feed(data):
-            yield decoder.decode(frame)
-    except BadFrame:
-        pass
-    if reader.rest:
-        yield decoder.decode(Frame(reader.rest))
+    decoder = FrameDecoder(answers=codec)
+    return (decoder.decode(frame) for frame in cut_frames(data))
 
 
 def _numbered(spans: Iterator[Span]) -> dict[tuple[str, int], Span]:

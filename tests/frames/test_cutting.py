@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.faults import BadFrame
+from kwire.frames import cut_frames
 
 FRAMES = [
     bytes.fromhex("00000004 00000007"),
@@ -44,3 +45,11 @@ def test_a_size_that_is_not_there_yet_makes_nothing() -> None:
     assert list(reader.feed(b"\x05\x00\x00")) == []
     assert list(reader.feed(b"\x00" + b"x" * 10)) == []  # 80 MiB claimed, 10 bytes there
     assert len(reader.rest) == 14
+
+
+def test_all_bytes_are_in_some_frame() -> None:
+    data = bytes.fromhex("00000004 00000007 ffffffff 0000")
+    frames = list(cut_frames(data))
+    assert [frame.data.hex() for frame in frames] == ["0000000400000007", "ffffffff0000"]
+    assert [(frame.source.frame, frame.source.offset) for frame in frames] == [(0, 0), (1, 8)]
+    assert list(cut_frames(b"")) == []
