@@ -16,7 +16,7 @@ from ..render.fixture import fixture_text, rewrite_fixture
 from ..render.page import explain_page
 from ..render.style import Style, escape
 from ..render.tree import title
-from .inputs import UsageError, results
+from .inputs import UsageError, results, title_of
 from .terminal import output_text, remark, style_for
 
 MANY = 10_000  # frames on one page that a browser opens without waiting
@@ -59,7 +59,7 @@ def _html(options: argparse.Namespace) -> int:
         raise UsageError("--html and --fixture do not go together")
     failed: list[bool] = []
     with output_text(options.output) as write:
-        for piece in explain_page(", ".join(options.files), noted(results(options, trace=True), failed)):
+        for piece in explain_page(title_of(options), noted(results(options, trace=True), failed)):
             write(piece)
     if len(failed) > MANY:
         remark(f"{len(failed)} frames are much for one page; a browser may take its time")

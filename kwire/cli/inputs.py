@@ -24,21 +24,31 @@ class UsageError(KwireError):
     """Options that do not go together."""
 
 
-def results(options: argparse.Namespace, *, trace: bool = False, salvage: bool = True) -> Iterator[Result]:
-    """Decode the frames of all files, file by file."""
+def results(
+    options: argparse.Namespace, *, trace: bool = False, salvage: bool = True, remarks: list[str] | None = None
+) -> Iterator[Result]:
+    """Decode the frames of all files, file by file. What else is to be known goes to stderr, and into `remarks`."""
     catalog = catalog_of(options)
     named = named_codec(options.named, catalog, bare=options.body) if options.named else None
     if options.body and named is None:
         raise UsageError("--body needs to know the message: add --as NAME:VERSION, such as --as MetadataRequest:12")
     answers = named if named and named.spec.type == "response" else None
-    for frames in frames_by_file(options):
+    for frames in frames_by_file(options, remarks):
         decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=answers)
         for frame in frames:
             yield decoder.decode(_named_frame(frame, named, options))
 
 
-def frames_by_file(options: argparse.Namespace) -> Iterator[Iterator[Frame]]:
-    """Open one input after the other, and give out its frames; what is no dump in a folder is skipped with a remark."""
+def title_of(options: argparse.Namespace) -> str:
+    """Name all inputs in one line."""
+    return ", ".join([*(["hex text"] if options.hex is not None else []), *options.files])
+
+
+def frames_by_file(options: argparse.Namespace, remarks: list[str] | None = None) -> Iterator[Iterator[Frame]]:
+    """Open one input after the other, and give out its frames; what is no dump in a folder is skipped with a remark.
+
+    What is said of an input is added to `remarks` too.
+    """
     bare = getattr(options, "body", False)
     for file, opened, found in _inputs(options, bare):
         try:
@@ -48,6 +58,8 @@ def frames_by_file(options: argparse.Namespace) -> Iterator[Iterator[Frame]]:
                 yield dump.frames
                 for text in dump.remarks:
                     remark(f"{file}: {text}")
+                    if remarks is not None:
+                        remarks.append(f"{file}: {text}")
         except (DumpError, OSError) as error:
             if not found or isinstance(error, BrokenPipeError):
                 raise

@@ -133,6 +133,7 @@ def _undecodable(tally: Tally) -> Iterator[str]:
     yield "<section><h2>Frames that did not decode, and gaps</h2>\n"
     if not tally.problems:
         yield _note("None: every frame was decoded to its last byte.")
+    yield from map(_note, tally.remarks)
     kinds = [[text(name), f"{count:,}"] for name, count in tally.problems.most_common()]
     yield from _table(("error", "frames"), kinds, numbers=(1,))
     rows = [[text(one.place), f"{one.size:,}", text(one.kind), text(one.problem)] for one in tally.samples]

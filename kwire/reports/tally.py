@@ -50,6 +50,7 @@ class Tally:
         timeline, timed: frames in time, and how many have one.
         samples, problems: the first frames that did not decode, and how many of each class of errors.
         faults: what salvage tolerated, by class.
+        remarks: what else is to be known of the input, such as bytes that are missing; whoever reads it adds to them.
         unanswered: requests that were overtaken by later answers.
     """
 
@@ -62,6 +63,7 @@ class Tally:
         self.connections: BoundedCounter[tuple[str | None, str | None]] = BoundedCounter(WAITING)
         self.first_errors: dict[tuple[str, str, int], str] = {}
         self.timeline = Timeline()
+        self.remarks: list[str] = []
         self.samples: list[Sample] = []
         self.problems: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()

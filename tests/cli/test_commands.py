@@ -198,3 +198,9 @@ def test_a_log_line_is_decoded_and_encoded(tmp_path: Path, capsys: pytest.Captur
     assert bytes.fromhex(done.stdout.decode()) == bytes.fromhex(ASKED)
     done = ran("encode", "-", data=f"[2024] Completed request:{KROXYLICIOUS[:-3]}\n{LOG4J}".encode())
     assert (done.returncode, b"-:1: this is no JSON" in done.stderr, done.stdout) == (2, True, b"")
+
+
+def test_pages_are_named_after_their_inputs(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    for command in (["report"], ["explain", "--html"]):
+        assert main([*command, "--hex", request(1).hex(), DUMP]) == 0
+        assert f"<h1>hex text, {DUMP}</h1>".encode() in capsysbinary.readouterr().out

@@ -66,3 +66,9 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
     assert "\u202e" not in page
     if browser() is not None:
         assert "owned</title>" not in loaded(page, tmp_path)
+
+
+def test_what_else_is_known_of_the_input_is_said() -> None:
+    tally = Tally()
+    tally.remarks.append("x.txt: 12 bytes are missing between the packets")
+    assert '<p class="hint">x.txt: 12 bytes are missing between the packets</p>' in page_of(tally)
