@@ -149,14 +149,14 @@ def _encode(commands: Any) -> None:
 
 
 def _check(commands: Any) -> None:
-    parser = _command(
+    parser = command(
         commands,
         "check",
         "say whether frames encode to what they were",
         "  kwire check dump.bin\n  kwire check --json a.bin b.hex\n",
         "check:check",
     )
-    _inputs(parser)
+    inputs(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object, with every difference")
 
 
