@@ -59,8 +59,8 @@ def inputs(parser: argparse.ArgumentParser) -> None:
 
 def files(parser: argparse.ArgumentParser) -> None:
     """Add the dumps that a command reads."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="raw frames, hex text or a fixture; - is stdin")
-    parser.add_argument("--hex", metavar="TEXT", help="hex text on the command line, in any form that files have")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="frames, hex text, a log of requests; - is stdin")
+    parser.add_argument("--hex", metavar="TEXT", help="hex text, in any form that files have")
     parser.add_argument("-r", "--recursive", action="store_true", help="read all files of folders too")
 
 
