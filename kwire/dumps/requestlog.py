@@ -230,7 +230,8 @@ def _payload(value: Any, notes: Notes) -> Any:
     for name, item in value.items():
         if name in SIZES and isinstance(item, int):
             members[SIZES[name]] = ""
-            notes.remarks["bytes of records are not in the log"] += item
+            if item:
+                notes.remarks["bytes of records are not in the log"] += item
         else:
             members[name] = _payload(item, notes)
     return members

@@ -98,6 +98,11 @@ def test_what_is_lost_is_remarked_on() -> None:
     ]
 
 
+def test_empty_records_lose_nothing() -> None:
+    line = json.dumps(PRODUCED | {"isForwarded": False}).replace('InBytes": 70', 'InBytes": 0')
+    assert frames(line)[1] == ["1 requests without a response in the log"]
+
+
 def test_hidden_values_stay_text() -> None:
     config = {"name": "password", "value": "[hidden]"}
     members = {
