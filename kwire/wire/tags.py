@@ -65,7 +65,9 @@ class TaggedFields(Node):
                 yield tag, bytes(stream.out)
         stream.out = outer
 
-    def _unknown(self, raw: bytes, stream: Writer) -> list[tuple[int, bytes]]:
+    def _unknown(self, raw: Any, stream: Writer) -> list[tuple[int, bytes]]:
+        if not isinstance(raw, bytes | bytearray):
+            stream.refuse(BadUnknownTags, found=f"{type(raw).__name__} is not bytes")
         try:
             tags = split_tags(raw)
         except DecodeError as error:
@@ -90,10 +92,13 @@ class _Section:
 
     def read(self) -> None:
         stream = self.stream
-        for _ in range(stream.child("tagged_fields", _TAG_COUNT)):
-            self.tag()
-        if self.unknown:
-            self.values["unknown_tags"] = bytes(self.unknown)
+        count = stream.child("tagged_fields", _TAG_COUNT)
+        try:
+            for _ in range(count):
+                self.tag()
+        finally:
+            if self.unknown:
+                self.values["unknown_tags"] = bytes(self.unknown)
 
     def tag(self) -> None:
         stream = self.stream
@@ -106,7 +111,7 @@ class _Section:
         stream.path[-1] = "unknown_tags" if field is None else field.name
         self.check(tag, start, stream.data[start:behind])
         if field is None:
-            self.unknown_tag(tag, size, start)
+            self.unknown_tag(tag, size, start, behind)
         else:
             self.known_tag(tag, size, field, start)
         self.last = max(self.last, tag)
@@ -124,11 +129,11 @@ class _Section:
         elif tag < self.last:
             stream.fault(TagOrder, start, found=tag, need=self.last, raw=raw)
 
-    def unknown_tag(self, tag: int, size: int, start: int) -> None:
+    def unknown_tag(self, tag: int, size: int, start: int, behind: int) -> None:
         stream = self.stream
         stream.path.append(tag)
         if size > stream.end - stream.pos:
-            stream.refuse(BadLength, start, found=size, need=size, have=stream.end - stream.pos)
+            stream.refuse(BadLength, behind, found=size, need=size, have=stream.end - stream.pos)
         data = stream.take(size)
         stream.mark(start, "unknown tag", data)
         del stream.path[-2:]
@@ -169,11 +174,13 @@ _TAG_COUNT = _TagCount()
 
 
 def is_default(value: Any, default: Any) -> bool:
-    """Whether a tagged field need not be written. Any empty sequence is the default of an array."""
-    return bool(value == default) or (default == () and isinstance(value, Sequence) and not value)
+    """Whether a tagged field need not be written. Any empty sequence is the default of an array, but for text."""
+    if default != () or isinstance(value, str | bytes | bytearray):
+        return bool(value == default)
+    return isinstance(value, Sequence) and not value
 
 
-def split_tags(raw: bytes | None) -> list[tuple[int, bytes]]:
+def split_tags(raw: bytes | bytearray | None) -> list[tuple[int, bytes]]:
     """Take a struct's `unknown_tags` apart.
 
     Args:
@@ -185,7 +192,7 @@ def split_tags(raw: bytes | None) -> list[tuple[int, bytes]]:
     >>> split_tags(bytes.fromhex("05 02 abcd 09 00"))
     [(5, b'\\xab\\xcd'), (9, b'')]
     """
-    stream = Reader(raw or b"", salvage=True)
+    stream = Reader(bytes(raw or b""), salvage=True)
     tags: list[tuple[int, bytes]] = []
     while stream.pos < stream.end:
         tag, size = (UNSIGNED_VARINT._parse(stream, None, "") for _ in "ts")
