@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.records import Record, RecordHeader, build_batch
 from tests.messages_of import released_pairs
 from tests.random_values import draw
 from tests.test_golden import without_ours
@@ -155,6 +156,39 @@ def test_kafka_and_salvage_agree_about_damaged_messages(oracle: Path) -> None:
             assert without_ours(json.loads(json.dumps(codec.to_json(message)))) == answer["json"], where
         verdicts[answer["ok"]] += 1
     assert min(verdicts.values()) > COUNT // 20
+
+
+def random_record(rng: Random, offset: int, magic: int) -> Record:
+    maybe = (None, b"", rng.randbytes(rng.choice((1, 20, 300))), b"the same again and again " * 40)
+    headers = [RecordHeader(rng.choice(("", "k", "漢")), rng.choice(maybe)) for _ in range(rng.randrange(3))]
+    return Record(
+        offset,
+        timestamp=-1 if magic == 0 else 1_700_000_000_000 + rng.randrange(10**6),
+        key=rng.choice(maybe),
+        value=rng.choice(maybe),
+        headers=tuple(headers) if magic == 2 else (),
+    )
+
+
+def test_kafka_reads_the_batches_that_kwire_builds(oracle: Path) -> None:
+    rng = Random("batches")
+    kinds = [(magic, codec) for magic in (0, 1, 2) for codec in ("none", "gzip", "snappy", "lz4")] + [(2, "zstd")]
+    made = []
+    for index in range(520):
+        magic, codec = kinds[index % len(kinds)]
+        records = [random_record(rng, offset, magic) for offset in range(rng.choice((1, 2, 30)))]
+        made.append((records, build_batch(records, magic=magic, compression=codec)))
+    questions = [{"op": "records", "hex": data.hex()} for _, data in made]
+    for (records, data), answer in zip(made, ask(oracle, RELEASES[0], questions), strict=True):
+        assert (answer["ok"], answer["consumed"]) == (True, len(data)), answer
+        seen = [record for batch in answer["batches"] for record in batch["records"]]
+        assert [(r["offset"], r["key_hex"], r["value_hex"]) for r in seen] == [
+            (record.offset, hex_of(record.key), hex_of(record.value)) for record in records
+        ]
+
+
+def hex_of(data: bytes | None) -> str | None:
+    return None if data is None else data.hex()
 
 
 def test_the_releases_together_read_nearly_every_pair(oracle: Path) -> None:
