@@ -49,7 +49,7 @@ class Layer:
         """
         layer = cls({})
         for path in _spec_files(folder):
-            spec = read_spec(path.read_text("utf-8"), str(path))
+            spec = read_spec(_text(path), str(path))
             if spec.name in layer.files:
                 raise SpecError(f"{spec.name} is in {layer.files[spec.name]} too", file=str(path), line=1)
             layer.files[spec.name], layer._specs[spec.name] = path, spec
@@ -62,7 +62,7 @@ class Layer:
         """Return the spec of one of `files`."""
         if name not in self._specs:
             path = self.files[name]
-            self._specs[name] = read_spec(path.read_text("utf-8"), str(path), self.profile, self.release)
+            self._specs[name] = read_spec(_text(path), str(path), self.profile, self.release)
         return self._specs[name]
 
     def find(self, api_key: int, type_name: str, version: int | None, release: str | None) -> MessageSpec | None:
@@ -103,9 +103,16 @@ class Layer:
         """Read type and key off the head of a file of ours: to read all specs takes ten times as long."""
         if name in self._specs:
             return self._specs[name].type, self._specs[name].api_key
-        text = self.files[name].read_text("utf-8")
+        text = _text(self.files[name])
         key, type_name = _API_KEY.search(text), _TYPE.search(text)
         return (type_name[1] if type_name else ""), (int(key[1]) if key else None)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"not UTF-8: {error.reason}", file=str(path), line=1) from None
 
 
 def _spec_files(folder: Path) -> Iterable[Path]:

@@ -84,3 +84,13 @@ def test_no_folder_and_no_specs_are_errors(tmp_path: Path) -> None:
     for folder, text in ((tmp_path / "none", "there is no such folder"), (tmp_path, "there are no specs in it")):
         with pytest.raises(kwire.SpecError, match=text):
             Catalog.from_directory(folder)
+
+
+def test_a_file_that_is_no_text_is_an_error_of_its_spec(tmp_path: Path) -> None:
+    (tmp_path / "Thing.json").write_bytes(b"// \xe9\n{}")
+    with pytest.raises(kwire.SpecError, match=r"Thing\.json:1: \$: not UTF-8: invalid continuation byte"):
+        Catalog.from_directory(tmp_path)
+    with pytest.raises(kwire.SpecError, match="not UTF-8"):
+        Layer.of_folder(tmp_path).spec("Thing")
+    with pytest.raises(kwire.SpecError, match="not UTF-8"):
+        assert Layer.of_folder(tmp_path).heads
