@@ -1,0 +1,191 @@
+"""Message classes: plain values, one class for all versions, defaults as Kafka has them, pickled by name."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import msgspec
+import pytest
+
+import kwire
+from kwire.catalog import catalog_for
+from kwire.messages import default_for, message_class
+from kwire.spec import MessageSpec
+from tests.small_specs import field, spec_of, struct
+
+
+def made(spec: MessageSpec) -> Any:
+    return message_class(spec)
+
+
+@pytest.mark.parametrize(
+    ("name", "defaults"),
+    [
+        ("ControlledShutdownRequest", {"broker_id": 0, "broker_epoch": -1}),
+        (
+            "MetadataRequest",
+            {
+                "topics": (),
+                "allow_auto_topic_creation": True,
+                "include_cluster_authorized_operations": False,
+                "include_topic_authorized_operations": False,
+            },
+        ),
+        ("RequestHeader", {"request_api_key": 0, "request_api_version": 0, "correlation_id": 0, "client_id": ""}),
+        (
+            "ConsumerProtocolSubscription",
+            {"topics": (), "user_data": None, "owned_partitions": (), "generation_id": -1, "rack_id": None},
+        ),
+    ],
+)
+def test_a_message_holds_kafkas_defaults(name: str, defaults: dict[str, Any]) -> None:
+    message = getattr(kwire.messages, name)()
+    assert msgspec.structs.asdict(message) == defaults | {"unknown_tags": None}
+    for attribute, default in defaults.items():
+        assert type(getattr(message, attribute)) is type(default)
+
+
+def test_every_type_has_its_default() -> None:
+    types = ("int8", "bool", "float64", "string", "bytes", "records", "uuid", "[]int32")
+    inner = field("Inner", "Inner", fields=[field("Y", default="7")])
+    many = field("Many", "[]Inner2", fields=[field("Z")])
+    null = field("Null", "Inner3", nullableVersions="0+", default="null", fields=[field("Z")])
+    thing = made(spec_of(*(field(f"F{n}", name) for n, name in enumerate(types)), inner, many, null))
+    inner_class = thing.Inner
+    assert msgspec.structs.astuple(thing()) == (
+        *(0, False, 0.0, "", b"", None, bytes(16), ()),
+        *(inner_class(y=7), (), None, None),
+    )
+
+
+def test_a_field_says_its_default() -> None:
+    inner, number = spec_of(field("Inner", "Inner", fields=[field("Y")]), field("N", default="-1")).struct.fields
+    classes = made(spec_of(field("Inner", "Inner", fields=[field("Y")])))
+    assert (default_for(inner, classes), default_for(number, classes)) == (classes.Inner(y=0), -1)
+
+
+def test_attributes_come_in_the_order_of_the_spec_and_by_position_or_name() -> None:
+    cls = kwire.messages.LeaderAndIsrRequest.LeaderAndIsrPartitionState
+    names = "topic_name partition_index controller_epoch leader leader_epoch isr partition_epoch replicas"
+    names += " adding_replicas removing_replicas is_new_replica leader_recovery_state unknown_tags"
+    assert cls.__struct_fields__ == tuple(names.split())
+    assert cls("orders", 3) == cls(partition_index=3, topic_name="orders")
+
+
+def test_a_message_cannot_be_changed_but_replaced() -> None:
+    message = kwire.messages.ControlledShutdownRequest(broker_id=3)
+    with pytest.raises(AttributeError):
+        message.broker_id = 4
+    with pytest.raises(AttributeError):
+        message.anything = 4
+    changed = msgspec.structs.replace(message, broker_epoch=9)
+    assert (message.broker_epoch, changed.broker_id, changed.broker_epoch) == (-1, 3, 9)
+
+
+def test_messages_compare_by_value() -> None:
+    topic = kwire.messages.MetadataRequest.MetadataRequestTopic
+    one, same = (kwire.messages.MetadataRequest(topics=(topic(name="a"),)) for _ in range(2))
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != kwire.messages.MetadataRequest(topics=(topic(name="b"),))
+    assert one != kwire.messages.MetadataRequest(topics=(topic(name="a"),), unknown_tags=b"\x05\x00")
+    assert kwire.messages.UpdateMetadataResponse(error_code=3) != kwire.messages.LeaderAndIsrResponse(error_code=3)
+    assert repr(topic(name="a")) == f"MetadataRequestTopic(topic_id={bytes(16)!r}, name='a', unknown_tags=None)"
+
+
+def test_a_message_has_no_methods_of_its_own() -> None:
+    plain = msgspec.defstruct("Plain", ["x"], frozen=True, gc=False)
+    cls = kwire.messages.ControlledShutdownRequest
+    assert {name for name in dir(cls) if not name.startswith("__")} == {"broker_id", "broker_epoch", "unknown_tags"}
+    assert set(dir(cls)) - {"broker_id", "broker_epoch", "unknown_tags"} == set(dir(plain)) - {"x"}
+
+
+def test_a_message_has_one_class_for_all_versions_and_every_way_to_it() -> None:
+    classes = {kwire.codec("MetadataRequest", version).message_class for version in range(14)}
+    classes |= {kwire.messages.MetadataRequest, message_class(catalog_for().spec("MetadataRequest"))}
+    classes |= {kwire.codec("MetadataRequest", 4, profile="KIP-112").message_class}
+    classes |= {kwire.codec("MetadataRequest", 4, release="3.9").message_class}
+    assert len(classes) == 1
+    assert issubclass(classes.pop(), msgspec.Struct)
+
+
+INNER = kwire.messages.UpdateMetadataRequest.UpdateMetadataBroker
+DRAFT = getattr(kwire.messages, "KIP-112").MetadataResponse
+EARLY = kwire.messages.kafka_3_6.ConsumerGroupHeartbeatRequest
+PICKLED = [
+    (kwire.messages.MetadataRequest(topics=None), "MetadataRequest"),
+    (INNER(id=3, rack="dc1"), "UpdateMetadataRequest.UpdateMetadataBroker"),
+    (INNER(id=4, unknown_tags=b"\x05\x00"), "UpdateMetadataRequest.UpdateMetadataBroker"),
+    (kwire.messages.UpdateMetadataRequest(live_brokers=(INNER(id=3),)), "UpdateMetadataRequest"),
+    (
+        kwire.messages.UpdateMetadataRequest.UpdateMetadataEndpoint(port=9092),
+        "UpdateMetadataRequest.UpdateMetadataEndpoint",
+    ),
+    (DRAFT(controller_id=7), "KIP-112.MetadataResponse"),
+    (DRAFT.MetadataResponseTopic(name="a"), "KIP-112.MetadataResponse.MetadataResponseTopic"),
+    (getattr(kwire.messages, "KIP-112").ApiVersionsRequest(), "ApiVersionsRequest"),
+]
+
+
+@pytest.mark.parametrize(("message", "name"), PICKLED, ids=[name for _, name in PICKLED])
+def test_a_message_is_pickled_and_copied_by_its_name(message: Any, name: str) -> None:
+    assert (type(message).__module__, type(message).__qualname__) == ("kwire.messages", name)
+    for protocol in (4, 5):
+        again = pickle.loads(pickle.dumps(message, protocol))
+        assert (again, type(again)) == (message, type(message))
+    assert pickle.loads(pickle.dumps(type(message))) is type(message)
+    assert copy.deepcopy(message) == message
+
+
+def test_layouts_of_early_access_have_classes_of_their_own() -> None:
+    assert EARLY.__qualname__ == "kafka_3_6.ConsumerGroupHeartbeatRequest"
+    assert EARLY is kwire.codec("ConsumerGroupHeartbeatRequest", 0, release="3.6").message_class
+    assert EARLY is not kwire.messages.ConsumerGroupHeartbeatRequest
+    message = EARLY(group_id="g")
+    assert pickle.loads(pickle.dumps(message)) == message
+
+
+def test_inner_classes_are_attributes_of_the_message_only() -> None:
+    assert INNER.__name__ == "UpdateMetadataBroker"
+    assert not hasattr(INNER, "UpdateMetadataEndpoint")
+    assert not hasattr(kwire.messages, "UpdateMetadataBroker")
+
+
+def test_annotations_say_what_an_attribute_may_hold() -> None:
+    inner = field("Many", "[]Inner", nullableVersions="1+", fields=[field("Y")])
+    one = field("One", "Both")
+    texts = [field("A", "string"), field("B", "string", nullableVersions="2+"), field("C", "records")]
+    rest = [field("D", "uuid"), field("E", "float64"), field("F", "[]bool"), field("G", "int64")]
+    thing = made(spec_of(inner, one, *texts, *rest, commonStructs=[struct("Both", field("Y"))]))
+    array: Any = tuple.__class_getitem__((thing.Inner, ...))
+    assert [info.type for info in msgspec.structs.fields(thing)] == [
+        *(array | None, thing.Both, str, str | None, bytes | None),
+        *(bytes, float, tuple[bool, ...], int, bytes | None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Nonsense", "message 'Nonsense'"),
+        ("MetadataRespons", "message 'MetadataRespons'"),
+        ("__path__", "message '__path__'"),
+        ("kafka_99_9", "release '99.9'"),
+        ("KIP-37", "message 'KIP-37'"),
+    ],
+)
+def test_what_is_no_message_is_no_attribute(name: str, kind: str) -> None:
+    assert not hasattr(kwire.messages, name)
+    with pytest.raises(AttributeError, match=f"there is no {kind}"):
+        getattr(kwire.messages, name)
+
+
+def test_what_is_no_message_of_a_profile_is_no_attribute() -> None:
+    drafts = getattr(kwire.messages, "KIP-36")
+    assert drafts.Broker().id == 0
+    with pytest.raises(AttributeError, match=r"there is no message 'Brokerr'; did you mean Broker\?"):
+        _ = drafts.Brokerr
+    assert not hasattr(drafts, "_private")
+    assert not hasattr(drafts, "__wrapped__")
