@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from . import wire
-from .errors import SpecError
 from .messages import default_for, message_class
 from .spec import FieldSpec, MessageSpec, StructSpec
 
@@ -35,9 +34,6 @@ def grow(spec: MessageSpec, version: int) -> wire.Struct:
 
     Returns:
         A construct: `grow(spec, version).parse(data)` gives a message, `.build(message)` gives bytes.
-
-    Raises:
-        SpecError: an array's element would take no bytes at all, so that a count says nothing of its size.
     """
     return _Growth(spec, version).struct(spec.struct)
 
@@ -80,15 +76,8 @@ class _Growth:
         nullable = self.version in field.nullable_versions
         if not field.is_array:
             return self.element(field, nullable)
-        element = self.element(field, False)
-        if element.least == 0:
-            raise SpecError(
-                f"an element of {field.owner}.{field.name} takes no bytes at version {self.version}",
-                file=self.spec.file,
-                hint="give the struct a field",
-            )
         length = wire.COMPACT_LENGTH if self.compact(field) else wire.INT32_LENGTH
-        return wire.Array(element, length, nullable=nullable)
+        return wire.Array(self.element(field, False), length, nullable=nullable)
 
     def element(self, field: FieldSpec, nullable: bool) -> wire.Node:
         compact = self.compact(field)
