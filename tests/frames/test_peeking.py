@@ -1,0 +1,67 @@
+"""Headers alone tell the same as whole frames."""
+
+from __future__ import annotations
+
+import kwire
+from kwire import messages
+from kwire.frames.peeking import NEITHER, HeaderReader
+from tests.conftest import ROOT
+from tests.frames.test_decoding import request, response
+
+
+def seen(*frames: bytes) -> list[tuple[bool | None, int, int, str | None]]:
+    reader = HeaderReader()
+    peeks = [reader.read(kwire.Frame(data)) for data in frames]
+    return [(peek.is_request, peek.api_key, peek.correlation_id, peek.client_id) for peek in peeks]
+
+
+def test_it_agrees_with_decoding() -> None:
+    frames = list(kwire.read_dump(ROOT / "fixtures/dumps/kafka-3.9-zk.bin"))
+    reader = HeaderReader()
+    for frame, result in zip(frames, kwire.decode_frames(frames), strict=True):
+        assert not isinstance(result, kwire.Undecodable)
+        peek = reader.read(frame)
+        assert peek.is_request == isinstance(result, kwire.Request)
+        assert (peek.api_key, peek.version, peek.correlation_id) == (
+            result.api_key,
+            result.api_version,
+            result.correlation_id,
+        )
+
+
+def test_answers_have_the_client_and_the_time_of_their_requests() -> None:
+    reader = HeaderReader()
+    reader.read(kwire.Frame(request(70000), kwire.Source(time=5.0)))
+    peek = reader.read(kwire.Frame(response(70000), kwire.Source(time=6.0)))
+    assert (peek.is_request, peek.client_id, peek.asked_at) == (False, "me", 5.0)
+
+
+def test_an_answer_that_could_be_a_request_is_decoded() -> None:
+    # Correlation id 1 reads as Produce v1, and what follows as a client id.
+    assert [one[0] for one in seen(request(1), response(1))] == [True, False]
+    # The same bytes in front of which nobody asked are a request.
+    produce = kwire.encode_request(messages.ProduceRequest(acks=1), 1, correlation_id=1)
+    assert seen(request(1), produce)[1][:2] == (True, 0)
+
+
+def test_a_request_without_an_answer_is_overtaken() -> None:
+    produce = kwire.encode_request(messages.ProduceRequest(acks=0), 3, correlation_id=70000)
+    assert seen(produce, request(70001), response(70001))[2] == (False, 3, 70001, "me")
+
+
+def test_the_first_brokers_ask_without_a_client_id() -> None:
+    assert seen(bytes.fromhex("0000000c 0007 0000 00000005 00000003")) == [(True, 7, 5, None)]
+
+
+def test_connections_do_not_mix() -> None:
+    reader = HeaderReader()
+    one, other = kwire.Source(client="a:1"), kwire.Source(client="b:1")
+    reader.read(kwire.Frame(request(70000), one))
+    assert reader.read(kwire.Frame(response(70000), other)) is NEITHER
+    assert reader.read(kwire.Frame(response(70000), one)).is_request is False
+
+
+def test_noise_is_neither() -> None:
+    short = bytes.fromhex("0000000a 0003 0001 00000005")
+    for data in (b"", b"\0\0\0\4", short, b"\0\0\0\x0a\x27\x0f" + bytes(8), b"\0\0\0\x0a\0\3\0\1\0\0\0\5\x7f\xff"):
+        assert HeaderReader().read(kwire.Frame(data)) is NEITHER
