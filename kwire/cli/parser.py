@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from .. import __version__
+from . import questions
 from .grammar import Parser, colour, command, inputs, profile
 
 DESCRIPTION = """\
@@ -19,13 +20,27 @@ Examples:
   kwire report dump.bin -o report.html    what is in it, as one page
   kwire encode frames.jsonl -o dump.bin   JSON back to bytes
   kwire check dump.bin                    is it as a right writer writes it?
+  kwire stats dump.bin                    who asks for what, how often
   kwire schema Fetch:17                   its fields, and what they mean
   kwire diff Metadata:9 Metadata:12       what changed between two versions
   kwire apis --release 2.8                which versions a release speaks
   kwire spec check MyRequest.json         is this message spec valid?
   kwire demo                              a dump of a real broker, explained
 """
-COMMANDS = ("decode", "explain", "report", "encode", "check", "schema", "diff", "apis", "errors", "spec", "demo")
+COMMANDS = (
+    "decode",
+    "explain",
+    "report",
+    "encode",
+    "check",
+    "stats",
+    "schema",
+    "diff",
+    "apis",
+    "errors",
+    "spec",
+    "demo",
+)
 
 
 def parser_for() -> argparse.ArgumentParser:
@@ -43,6 +58,7 @@ def parser_for() -> argparse.ArgumentParser:
     _report(commands)
     _encode(commands)
     _check(commands)
+    questions.stats(commands)
     _schema(commands)
     _diff(commands)
     _apis(commands)

@@ -31,6 +31,7 @@ def test_help_begins_with_examples_and_fits_a_terminal(capsys: pytest.CaptureFix
         ["explain", "-h"],
         ["report", "-h"],
         ["encode", "-h"],
+        ["stats", "-h"],
         ["spec", "check", "-h"],
         ["schema", "-h"],
         ["diff", "-h"],

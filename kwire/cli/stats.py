@@ -1,0 +1,137 @@
+"""`kwire stats`: frames counted by client, api and so on; who breaks after an upgrade."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+
+from ..releases import release
+from ..render.style import escape
+from ..render.table import table
+from ..render.values import count_text
+from ..traffic import COLUMNS, NOTHING, Count, Row, Traffic, Unspoken, unspoken
+from .inputs import UsageError, catalog_of, frames_by_file
+from .progress import with_progress
+from .terminal import remark, style_for
+
+
+def stats(options: argparse.Namespace) -> int:
+    """Print the table, or who breaks. Returns 1 if anybody does."""
+    columns = _columns(options.by)
+    new = release(options.removed_in).name if options.removed_in else None
+    traffic = Traffic(columns, errors=options.errors, catalog=catalog_of(options))
+    frames = (frame for frames in frames_by_file(options) for frame in frames)
+    try:
+        for frame in with_progress(frames):
+            traffic.add(frame)
+    except KeyboardInterrupt:
+        _show(traffic, options, new)
+        raise
+    broken = _show(traffic, options, new)
+    return 1 if broken else 0
+
+
+def _columns(text: str) -> list[str]:
+    columns = [word.strip() for word in text.split(",") if word.strip()]
+    unknown = [word for word in columns if word not in COLUMNS]
+    if unknown or not columns:
+        raise UsageError(f"--by {text}: write some of {', '.join(COLUMNS)}, with commas between")
+    return columns
+
+
+def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> bool:
+    """Print what was counted; return whether somebody breaks."""
+    found = unspoken(traffic, new) if new else []
+    breaks = any(one.breaks for one in found)
+    if options.json:
+        print(escape(json.dumps(_json(traffic, found, new), indent=2, ensure_ascii=False)))
+        return breaks
+    style = style_for(sys.stdout, options.color)
+    lines = _verdict(found, new) if new else _table(traffic, options, traffic.rows())
+    for index, line in enumerate(lines):
+        print(style.paint("bold", line) if index == 0 else line)
+    neither = f", {traffic.neither} neither request nor answer" if traffic.neither else ""
+    remark(f"{count_text(traffic.frames, 'frame')}, {count_text(traffic.bytes, 'byte')}{neither}")
+    return breaks
+
+
+def _table(traffic: Traffic, options: argparse.Namespace, rows: list[Row]) -> Iterator[str]:
+    timed = any(row.count.answered for row in rows)
+    head = [*traffic.by, "requests", "responses", "bytes out", "bytes in"]
+    head += ["mean ms", "max ms"] if timed else []
+    values = [[*row.key, *_numbers(row.count, timed)] for row in rows]
+    if options.errors:
+        head, values = (
+            [*head, "errors"],
+            [[*value, str(row.count.errors.total())] for value, row in zip(values, rows, strict=True)],
+        )
+    yield from table(head, values, right=len(head) - len(traffic.by))
+    if options.errors:
+        total = sum((row.count.errors for row in rows), start=Count().errors)
+        yield from (f"  {count} x {name}" for name, count in total.most_common())
+
+
+def _numbers(count: Count, timed: bool) -> list[str]:
+    numbers = [count.requests, count.responses, count.request_bytes, count.response_bytes]
+    mean = count.mean
+    times = [NOTHING] * 2 if mean is None else [f"{mean * 1000:.1f}", f"{count.longest * 1000:.1f}"]
+    return [*map(str, numbers), *(times if timed else ())]
+
+
+def _verdict(found: list[Unspoken], new: str | None) -> Iterator[str]:
+    """Say in words who breaks, and who falls back."""
+    broken = [one for one in found if one.breaks]
+    clients = {(one.client, one.software, one.ip) for one in broken}
+    if not broken:
+        yield f"nobody breaks with Kafka {new}: all versions in use are spoken"
+    else:
+        verb = "breaks" if len(clients) == 1 else "break"
+        yield f"{count_text(len(clients), 'client')} {verb} with Kafka {new}:"
+    last = None
+    for one in broken:
+        who = _who(one)
+        if who != last:
+            yield escape(f"  {who}")
+        last = who
+        yield f"    uses {one.api} v{one.version} ({count_text(one.requests, 'request')}); {one.why}"
+    for one in found:
+        if not one.breaks:
+            yield escape(f"  {_who(one)} falls back from {one.api} v{one.version}, if it asks for versions; {one.why}")
+
+
+def _who(one: Unspoken) -> str:
+    name = "clients without an id" if one.client == NOTHING else f"client {json.dumps(one.client, ensure_ascii=False)}"
+    return " ".join(
+        [
+            name,
+            *([f"({one.software})"] if one.software != NOTHING else []),
+            *([f"from {one.ip}"] if one.ip != NOTHING else []),
+        ]
+    )
+
+
+def _json(traffic: Traffic, found: list[Unspoken], new: str | None) -> dict[str, object]:
+    members: dict[str, object] = {
+        "kwire": 1,
+        "frames": traffic.frames,
+        "bytes": traffic.bytes,
+        "neither": traffic.neither,
+        "rows": [{**dict(zip(traffic.by, row.key, strict=True)), **_count_json(row.count)} for row in traffic.rows()],
+    }
+    if new:
+        members["removedIn"] = {"release": new, "clients": [one._asdict() for one in found]}
+    return members
+
+
+def _count_json(count: Count) -> dict[str, object]:
+    members: dict[str, object] = {
+        "requests": count.requests,
+        "responses": count.responses,
+        "requestBytes": count.request_bytes,
+        "responseBytes": count.response_bytes,
+    }
+    if count.answered:
+        members |= {"meanSeconds": count.mean, "longestSeconds": count.longest}
+    return members | ({"errors": dict(count.errors)} if count.errors else {})
