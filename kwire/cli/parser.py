@@ -21,6 +21,7 @@ Examples:
   kwire encode frames.jsonl -o dump.bin   JSON back to bytes
   kwire check dump.bin                    is it as a right writer writes it?
   kwire stats dump.bin                    who asks for what, how often
+  kwire cluster dump.bin                  brokers by rack, partitions, replicas
   kwire schema Fetch:17                   its fields, and what they mean
   kwire diff Metadata:9 Metadata:12       what changed between two versions
   kwire apis --release 2.8                which versions a release speaks
@@ -34,6 +35,7 @@ COMMANDS = (
     "encode",
     "check",
     "stats",
+    "cluster",
     "schema",
     "diff",
     "apis",
@@ -59,6 +61,7 @@ def parser_for() -> argparse.ArgumentParser:
     _encode(commands)
     _check(commands)
     questions.stats(commands)
+    questions.cluster(commands)
     _schema(commands)
     _diff(commands)
     _apis(commands)

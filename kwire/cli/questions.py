@@ -1,10 +1,10 @@
-"""The grammars of the commands that ask something of whole dumps: stats."""
+"""The grammars of the commands that ask something of whole dumps: stats, cluster."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .grammar import colour, command, files, profile
+from .grammar import colour, command, files, inputs, profile
 
 
 def stats(commands: Any) -> None:
@@ -34,4 +34,22 @@ def stats(commands: Any) -> None:
     parser.add_argument("--errors", action="store_true", help="count error codes too, which takes longer")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     profile(parser)
+    colour(parser)
+
+
+def cluster(commands: Any) -> None:
+    """Add `kwire cluster`."""
+    parser = command(
+        commands,
+        "cluster",
+        "show brokers by rack and partitions as a dump tells of them",
+        "  kwire cluster dump.bin                what is known at its end\n"
+        "  kwire cluster dump.bin --at 120       what was known after frame 120\n"
+        "  kwire cluster reply.bin --as Metadata:12 --topic orders --json\n",
+        "cluster:cluster",
+    )
+    inputs(parser)
+    parser.add_argument("--topic", metavar="T", help="this topic alone")
+    parser.add_argument("--at", type=int, metavar="FRAME", help="after this frame of the dump, not at its end")
+    parser.add_argument("--json", action="store_true", help="as one JSON object")
     colour(parser)

@@ -1,0 +1,99 @@
+"""The state of a cluster as text and as JSON: nothing is left out, whatever its size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..cluster import Broker, ClusterState, Partition
+from .style import PLAIN, Style, escape
+from .table import table
+from .values import count_text
+
+
+def cluster_lines(state: ClusterState, topic: str | None = None, style: Style = PLAIN) -> Iterator[str]:
+    """Yield the lines: the cluster, its brokers by rack, its partitions, and what is wrong with them.
+
+    Args:
+        state: what is known.
+        topic: show this topic alone.
+        style: colours.
+    """
+    partitions = state.partitions(topic)
+    known = "" if state.brokers is None else f"{count_text(len(state.brokers), 'broker')}, "
+    topics = len({partition.topic for partition in partitions})
+    counts = f"{known}{count_text(topics, 'topic')}, {count_text(len(partitions), 'partition')}"
+    controller = f"controller {state.controller_id}, " if state.controller_id >= 0 else ""
+    yield style.paint("title", escape(f"cluster {state.cluster_id or '(no id)'}: {controller}{counts}"))
+    for rack, brokers in state.by_rack().items():
+        yield escape("no rack" if rack is None else f"rack {rack}")
+        for broker in brokers:
+            yield escape(f"  broker {broker.node_id}  {_address(broker)}{'  fenced' if broker.fenced else ''}")
+    if partitions:
+        yield ""
+        rows = [_row(state, partition) for partition in partitions]
+        yield from table(["topic", "partition", "leader", "replicas", "isr", "offline", "state"], rows, style)
+    yield ""
+    yield from _findings(state, partitions, style)
+
+
+def cluster_json(state: ClusterState, topic: str | None = None) -> dict[str, Any]:
+    """Return the state as plain values for JSON."""
+    return {
+        "kwire": 1,
+        "clusterId": state.cluster_id,
+        "controllerId": state.controller_id,
+        "brokers": [
+            {"nodeId": one.node_id, "host": one.host, "port": one.port, "rack": one.rack, "fenced": one.fenced}
+            for one in (state.brokers or {}).values()
+        ],
+        "partitions": [
+            {
+                "topic": one.topic,
+                "partition": one.index,
+                "leader": one.leader,
+                "leaderEpoch": one.leader_epoch,
+                "replicas": one.replicas,
+                "isr": one.isr,
+                "offlineReplicas": state.offline(one),
+                "underReplicated": one.is_under_replicated,
+            }
+            for one in state.partitions(topic)
+        ],
+    }
+
+
+def troubles(partition: Partition) -> list[str]:
+    """Say what is wrong with a partition, besides its offline replicas."""
+    found = [] if partition.has_leader else ["no leader"]
+    if partition.is_under_replicated:
+        found.append("under-replicated")
+    if partition.has_leader and partition.leader != partition.preferred:
+        found.append("leader not preferred")
+    return found
+
+
+def _row(state: ClusterState, partition: Partition) -> list[str]:
+    leader = str(partition.leader) if partition.has_leader else "none"
+    nodes = (partition.replicas, partition.isr, state.offline(partition))
+    lists = [",".join(map(str, one)) or "-" for one in nodes]
+    return [partition.topic, str(partition.index), leader, *lists, ", ".join(troubles(partition)) or "ok"]
+
+
+def _findings(state: ClusterState, partitions: list[Partition], style: Style) -> Iterator[str]:
+    kinds = (
+        ("without leader", [one for one in partitions if not one.has_leader]),
+        ("with offline replicas", [one for one in partitions if state.offline(one)]),
+        ("under-replicated", [one for one in partitions if one.is_under_replicated]),
+    )
+    for what, found in kinds:
+        names = ", ".join(f"{one.topic}-{one.index}" for one in found)
+        text = escape(f"{what}: {len(found)}" + (f": {names}" if found else ""))
+        yield style.paint("warning", text) if found else text
+    if partitions:
+        yield "Replicas are in the order of the wire: the first is the preferred leader."
+
+
+def _address(broker: Broker) -> str:
+    host = f"[{broker.host}]" if ":" in broker.host else broker.host
+    return f"{host}:{broker.port}"

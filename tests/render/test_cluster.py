@@ -1,0 +1,50 @@
+"""A cluster's state is shown whole."""
+
+from __future__ import annotations
+
+from kwire.cluster import Broker, ClusterState, Partition
+from kwire.render.cluster import cluster_json, cluster_lines
+
+STATE = ClusterState("id", 1, {1: Broker(1, "::1", 9092), 2: Broker(2, "h", 1, "r\x1b", True)})
+STATE.put(Partition("t", 0, 2, (1, 2), (2,), (1,)))
+STATE.put(Partition("u", 0, -1, (2,), (2,)))
+
+
+def test_lines() -> None:
+    assert list(cluster_lines(STATE)) == [
+        "cluster id: controller 1, 2 brokers, 2 topics, 2 partitions",
+        "rack r\\u001b",
+        "  broker 2  h:1  fenced",
+        "no rack",
+        "  broker 1  [::1]:9092",
+        "",
+        "topic  partition  leader  replicas  isr  offline  state",
+        "t      0          2       1,2       2    1        under-replicated, leader not preferred",
+        "u      0          none    2         2    -        no leader",
+        "",
+        "without leader: 1: u-0",
+        "with offline replicas: 1: t-0",
+        "under-replicated: 1: t-0",
+        "Replicas are in the order of the wire: the first is the preferred leader.",
+    ]
+
+
+def test_one_topic_alone() -> None:
+    assert "without leader: 0" in list(cluster_lines(STATE, "t"))
+
+
+def test_nothing_is_cut_off() -> None:
+    state = ClusterState()
+    for index in range(500):
+        state.put(Partition("t", index, -1, tuple(range(60)), ()))
+    lines = list(cluster_lines(state))
+    assert len(lines) == 508
+    assert lines[-4].count("t-") == 500
+    assert ",".join(map(str, range(60))) in lines[3]
+
+
+def test_json() -> None:
+    seen = cluster_json(STATE, "t")
+    assert seen["brokers"][1] == {"nodeId": 2, "host": "h", "port": 1, "rack": "r\x1b", "fenced": True}
+    (one,) = seen["partitions"]
+    assert (one["leader"], one["replicas"], one["offlineReplicas"], one["underReplicated"]) == (2, (1, 2), (1,), True)
