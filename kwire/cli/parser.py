@@ -22,6 +22,7 @@ Examples:
   kwire check dump.bin                    is it as a right writer writes it?
   kwire stats dump.bin                    who asks for what, how often
   kwire cluster dump.bin                  brokers by rack, partitions, replicas
+  kwire redact dump.bin -o out.bin        without payloads, secrets and names
   kwire schema Fetch:17                   its fields, and what they mean
   kwire diff Metadata:9 Metadata:12       what changed between two versions
   kwire apis --release 2.8                which versions a release speaks
@@ -36,6 +37,7 @@ COMMANDS = (
     "check",
     "stats",
     "cluster",
+    "redact",
     "schema",
     "diff",
     "apis",
@@ -62,6 +64,7 @@ def parser_for() -> argparse.ArgumentParser:
     _check(commands)
     questions.stats(commands)
     questions.cluster(commands)
+    questions.redact(commands)
     _schema(commands)
     _diff(commands)
     _apis(commands)

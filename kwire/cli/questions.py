@@ -1,4 +1,4 @@
-"""The grammars of the commands that ask something of whole dumps: stats, cluster."""
+"""The grammars of the commands that ask something of whole dumps: stats, cluster, redact."""
 
 from __future__ import annotations
 
@@ -53,3 +53,21 @@ def cluster(commands: Any) -> None:
     parser.add_argument("--at", type=int, metavar="FRAME", help="after this frame of the dump, not at its end")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     colour(parser)
+
+
+def redact(commands: Any) -> None:
+    """Add `kwire redact`."""
+    parser = command(
+        commands,
+        "redact",
+        "take payloads, secrets and names out of a dump, sizes kept",
+        "  kwire redact dump.bin -o shareable.bin\n"
+        "  kwire redact dump.bin -o shareable.bin --keep topic,client\n"
+        "  kwire redact --list                   what is taken out, and why\n",
+        "redact:redact",
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a dump; - is standard input")
+    parser.add_argument("-o", "--output", metavar="OUT", help="where to write the frames, raw")
+    parser.add_argument("--keep", default="", metavar="KINDS", help="what stays, with commas between; see --list")
+    parser.add_argument("--list", action="store_true", help="list the kinds of things that are taken out")
+    profile(parser)

@@ -1,0 +1,86 @@
+"""A redacted frame has the same size and the same shape, and no secret in it."""
+
+from __future__ import annotations
+
+import kwire
+from kwire import messages
+from kwire.redaction import Redactor
+from tests.conftest import ROOT
+from tests.frames.test_decoding import request
+
+
+def redacted(message: object, version: int, *keep: str, client: str = "app") -> bytes:
+    data = kwire.encode_request(message, version, client_id=client)
+    out = Redactor(keep).redact(kwire.Frame(data))
+    assert len(out) == len(data)
+    return out
+
+
+def test_names_get_stand_ins_of_the_same_length_everywhere() -> None:
+    frames = list(kwire.read_dump(ROOT / "fixtures/dumps/kafka-3.9-zk.bin"))
+    redactor = Redactor()
+    out = [redactor.redact(frame) for frame in frames]
+    assert [len(data) for data in out] == [116, 38, 359, 12, 55, 238]
+    results = list(kwire.decode_frames(map(kwire.Frame, out)))
+    before = list(kwire.decode_frames(frames))
+    reply, truth = results[5], before[5]
+    assert isinstance(reply, kwire.Response)
+    assert isinstance(truth, kwire.Response)
+    assert reply.message.topics[0].name == "xxxxx1"
+    assert {broker.host for broker in reply.message.brokers} == {"xxxxxxxx2"}
+    assert reply.message.topics[0].partitions == truth.message.topics[0].partitions
+    for data in out:
+        assert not any(word in data for word in (b"lonely", b"born-after", b"lab-producer", b"127.0.0.1"))
+
+
+def test_what_is_kept_stays() -> None:
+    wanted = messages.MetadataRequest(topics=(messages.MetadataRequest.MetadataRequestTopic(name="orders"),))
+    assert b"orders" in redacted(wanted, 9, "topic")
+    assert b"app" in redacted(wanted, 9, "client")
+    out = redacted(wanted, 9)
+    assert b"orders" not in out
+    assert b"app" not in out
+
+
+def test_topics_of_kafkas_own_stay() -> None:
+    wanted = messages.MetadataRequest(
+        topics=(messages.MetadataRequest.MetadataRequestTopic(name="__consumer_offsets"),)
+    )
+    assert b"__consumer_offsets" in redacted(wanted, 9)
+
+
+def test_secrets_go() -> None:
+    Alter, Scram = messages.IncrementalAlterConfigsRequest, messages.AlterUserScramCredentialsRequest  # noqa: N806
+    config = Alter.AlterableConfig(name="ssl.key.password", value="secret")
+    cases = (
+        (messages.SaslAuthenticateRequest(auth_bytes=b"\0user\0secret"), 2),
+        (messages.SaslAuthenticateRequest(auth_bytes=b"\0user\0secret"), 0),
+        (Alter(resources=(Alter.AlterConfigsResource(resource_name="1", configs=(config,)),)), 1),
+        (Scram(upsertions=(Scram.ScramCredentialUpsertion(name="u", salt=b"secret", salted_password=b"secret"),)), 0),
+        (messages.RenewDelegationTokenRequest(hmac=b"secret"), 2),
+        (messages.MetadataRequest(unknown_tags=b"\x63\x06secret"), 9),
+    )
+    for message, version in cases:
+        out = redacted(message, version)
+        assert b"secret" not in out
+        (result,) = kwire.decode_frames([kwire.Frame(out)])
+        assert isinstance(result, kwire.Request)
+        assert result.faults == ()
+    assert b"ssl.key.password" in redacted(cases[2][0], 1)
+
+
+def test_undecodable_frames_and_tails_go_whole() -> None:
+    redactor = Redactor()
+    assert redactor.redact(kwire.Frame(b"\0\0\0\x0a\0user\0pass")) == b"\0\0\0\x0a" + b"x" * 10
+    tail = bytearray(request(1) + b"secret")
+    tail[3] += 6
+    assert redactor.redact(kwire.Frame(bytes(tail)))[-6:] == b"xxxxxx"
+    assert redactor.counts["unknown"] == 2
+    assert redactor.redact(kwire.Frame(b"\0\0")) == b"\0\0"
+
+
+def test_short_names_do_not_grow() -> None:
+    redactor = Redactor()
+    for number in range(50):
+        data = kwire.encode_request(messages.MetadataRequest(topics=None), 1, client_id=chr(0x30 + number))
+        assert len(redactor.redact(kwire.Frame(data))) == len(data)

@@ -1,0 +1,32 @@
+"""Every field that holds bytes or a secret has a rule; every rule has a reason."""
+
+from __future__ import annotations
+
+from kwire.catalog import catalog_for
+from kwire.redaction.rules import _BYTES, _TEXTS, NAMES, REASONS, kind_for
+
+
+def test_no_field_of_bytes_stays_by_oversight() -> None:
+    catalog, seen = catalog_for(), 0
+    for name in catalog.names():
+        spec = catalog.spec(name)
+        for struct in spec.structs() if spec.type in ("request", "response") else ():
+            for field in struct.fields:
+                if field.element in ("bytes", "records"):
+                    assert kind_for(struct.name, field.attribute, False) in REASONS, (name, field.name)
+                    seen += 1
+    assert seen == 23
+
+
+def test_every_kind_has_a_reason() -> None:
+    assert {*_BYTES.values(), *_TEXTS.values(), "topic", "unknown"} == set(REASONS)
+    assert set(REASONS) > NAMES
+
+
+def test_what_may_stay_and_what_may_not() -> None:
+    assert kind_for("CreatableTopicConfig", "name", True) is None
+    assert kind_for("CreatableTopicConfig", "value", True) == "config"
+    assert kind_for("DescribeConfigsSynonym", "value", True) == "config"
+    assert kind_for("UserName", "name", True) == "user"
+    assert kind_for("JoinGroupRequestProtocol", "metadata", False) == "group"
+    assert kind_for("OffsetFetchResponsePartition", "metadata", True) == "offset"
