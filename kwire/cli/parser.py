@@ -8,6 +8,7 @@ from typing import Any
 from .. import __version__
 from . import questions
 from .grammar import Parser, colour, command, inputs, profile
+from .help import add_help
 
 DESCRIPTION = """\
 kwire: Kafka's wire protocol, both ways.
@@ -44,6 +45,7 @@ COMMANDS = (
     "errors",
     "spec",
     "demo",
+    "help",
 )
 
 
@@ -71,6 +73,7 @@ def parser_for() -> argparse.ArgumentParser:
     _errors(commands)
     _spec(commands)
     _demo(commands)
+    add_help(parser, commands)
     return parser
 
 

@@ -32,6 +32,7 @@ def test_help_begins_with_examples_and_fits_a_terminal(capsys: pytest.CaptureFix
         ["report", "-h"],
         ["encode", "-h"],
         ["stats", "-h"],
+        ["help", "-h"],
         ["redact", "-h"],
         ["cluster", "-h"],
         ["spec", "check", "-h"],
