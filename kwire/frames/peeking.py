@@ -66,6 +66,8 @@ class HeaderReader:
     def read(self, frame: Frame) -> Peek:
         """Return what a frame's header says."""
         data, source = frame.data, frame.source
+        if frame.message is not None and frame.version is not None:
+            return self._named(frame, frame.message, frame.version)
         if len(data) < 8 or _INT32.unpack_from(data)[0] != len(data) - 4:
             return NEITHER
         connection = source.client, source.broker
@@ -80,6 +82,25 @@ class HeaderReader:
             waiting.append(asked)
             return asked
         return self._later(waiting, correlation_id)
+
+    def _named(self, frame: Frame, message: str, version: int) -> Peek:
+        """Read the header of a frame whose container says what it is: a fixture, or a line of a log."""
+        spec = self.catalog.spec(message, version)
+        if spec.type not in ("request", "response") or spec.api_key is None:
+            return NEITHER
+        if spec.type == "request":
+            asked = None if frame.bare else self._request(frame.data, frame.source.time)
+            asked = asked or Peek(True, spec.api_key, version)
+            if not frame.bare:
+                connection = frame.source.client, frame.source.broker
+                self._waiting.setdefault(connection, deque(maxlen=MOST_WAITING)).append(asked)
+            return asked
+        waiting = self._waiting.get((frame.source.client, frame.source.broker))
+        if waiting and not frame.bare and len(frame.data) >= 8:
+            answered = self._later(waiting, _INT32.unpack_from(frame.data, 4)[0])
+            if answered is not NEITHER:
+                return answered
+        return Peek(False, spec.api_key, version)
 
     def _request(self, data: bytes, time: float | None) -> Peek | None:
         """Read a request header, if there is one."""

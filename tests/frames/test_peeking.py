@@ -61,6 +61,18 @@ def test_connections_do_not_mix() -> None:
     assert reader.read(kwire.Frame(response(70000), one)).is_request is False
 
 
+def test_what_a_container_says_is_believed() -> None:
+    reader = HeaderReader()
+    body = kwire.Frame(b"\xff" * 4, message="MetadataRequest", version=1, bare=True)
+    assert reader.read(body)[:3] == (True, 3, 1)
+    alone = kwire.Frame(response(70000), message="MetadataResponse", version=1)
+    assert reader.read(alone)[:3] == (False, 3, 1)
+    reader.read(kwire.Frame(request(70000), message="MetadataRequest", version=1))
+    assert reader.read(alone).client_id == "me"
+    other = kwire.Frame(bytes(4), message="ConsumerProtocolAssignment", version=0, bare=True)
+    assert reader.read(other) is NEITHER
+
+
 def test_noise_is_neither() -> None:
     short = bytes.fromhex("0000000a 0003 0001 00000005")
     for data in (b"", b"\0\0\0\4", short, b"\0\0\0\x0a\x27\x0f" + bytes(8), b"\0\0\0\x0a\0\3\0\1\0\0\0\5\x7f\xff"):
