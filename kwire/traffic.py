@@ -23,7 +23,10 @@ NOTHING = "-"
 
 @dataclass(slots=True)
 class Count:
-    """What was counted of some frames. Bytes are those of whole frames; `seconds` are between request and answer."""
+    """What was counted of some frames. A frame about several topics counts in the rows of all of them.
+
+    Bytes are those of whole frames; `seconds` are between request and answer.
+    """
 
     requests: int = 0
     responses: int = 0
@@ -93,6 +96,7 @@ class Traffic:
         self.by = tuple(by)
         self.catalog = catalog or catalog_for()
         self.frames = self.bytes = self.neither = 0
+        self.errors: Counter[str] = Counter()  # of all frames, each counted once
         self.used: dict[_User, int] = {}  # -> requests
         self._topics = "topic" in self.by
         self._deep = errors or self._topics
@@ -112,6 +116,7 @@ class Traffic:
         if peek.is_request is None:
             self.neither += 1
             return
+        self.errors.update(errors)
         user = _User(
             peek.api_key,
             peek.version,

@@ -69,6 +69,14 @@ def test_errors_are_counted_if_wanted() -> None:
     assert row.count.errors == {}
 
 
+def test_an_error_about_two_topics_is_one_error() -> None:
+    topics = tuple(messages.MetadataResponse.MetadataResponseTopic(name=name, error_code=3) for name in "xy")
+    reply = kwire.encode_response(messages.MetadataResponse(topics=topics), 1, correlation_id=70000)
+    traffic = counted(["topic"], frames(request(70000), reply), errors=True)
+    assert traffic.errors == {"UNKNOWN_TOPIC_OR_PARTITION": 2}
+    assert [row.count.errors.total() for row in traffic.rows() if row.key != ("-",)] == [2, 2]
+
+
 def test_what_is_neither_is_counted_apart() -> None:
     traffic = counted(["api"], frames(b"\0\0\0\x04noise", request(1)))
     assert (traffic.frames, traffic.neither, len(traffic.rows())) == (2, 1, 1)

@@ -13,7 +13,7 @@ from ..frames import Undecodable
 from ..frames.decoding import Result
 from ..render.cluster import cluster_json, cluster_lines
 from ..render.style import escape
-from .inputs import UsageError, results
+from .inputs import UsageError, results, title_of
 from .progress import with_progress
 from .terminal import style_for
 
@@ -30,7 +30,7 @@ def cluster(options: argparse.Namespace) -> int:
     )
     if not told:
         hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeCluster or DescribeTopicPartitions messages"
-        raise DumpError("no message tells of a cluster", file=options.files[0], hint=hint)
+        raise DumpError("no message tells of a cluster", file=title_of(options), hint=hint)
     if options.topic is not None and options.topic not in state.topics:
         raise UnknownMessage("topic", options.topic, sorted(state.topics))
     if options.json:

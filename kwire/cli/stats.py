@@ -69,8 +69,7 @@ def _table(traffic: Traffic, options: argparse.Namespace, rows: list[Row]) -> It
         )
     yield from table(head, values, right=len(head) - len(traffic.by))
     if options.errors:
-        total = sum((row.count.errors for row in rows), start=Count().errors)
-        yield from (f"  {count} x {name}" for name, count in total.most_common())
+        yield from (f"  {count} x {name}" for name, count in traffic.errors.most_common())
 
 
 def _numbers(count: Count, timed: bool) -> list[str]:
