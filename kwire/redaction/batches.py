@@ -6,8 +6,9 @@ What is compressed is blanked whole, for nothing in it can be replaced without c
 from __future__ import annotations
 
 import zlib
-from functools import cache
 from struct import Struct
+
+from ..records.checksums import crc32c
 
 FILL = ord("x")
 HEADER, MAGIC_AT, CRC_AT, ATTRIBUTES_AT = 61, 16, 17, 21  # of batches of magic 2
@@ -118,25 +119,3 @@ def _varint(data: bytearray, position: int, end: int) -> tuple[int, int]:
 
 def _fill(out: bytearray, start: int, stop: int) -> None:
     out[start:stop] = bytes([FILL]) * max(stop - start, 0)
-
-
-@cache
-def _table() -> tuple[int, ...]:
-    table = []
-    for value in range(256):
-        for _ in range(8):
-            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
-        table.append(value)
-    return tuple(table)
-
-
-def crc32c(data: bytes) -> int:
-    """Return the checksum of batches (Castagnoli).
-
-    >>> hex(crc32c(b"123456789"))
-    '0xe3069283'
-    """
-    table, value = _table(), 0xFFFFFFFF
-    for byte in data:
-        value = table[(value ^ byte) & 0xFF] ^ value >> 8
-    return value ^ 0xFFFFFFFF
