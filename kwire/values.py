@@ -54,6 +54,10 @@ class Value(IntEnum):
     def _text(cls, value: int) -> str | None:
         return None
 
+    def __reduce_ex__(self, protocol: object) -> tuple[Any, ...]:
+        # by value: Python up to 3.11.3 pickles by name, which not every number has
+        return type(self), (self.value,)
+
     def __str__(self) -> str:
         return self.name or str(self.value)
 
