@@ -5,6 +5,8 @@ The spans of a message cover its bytes without gap or overlap. Shares nothing wi
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from construct import Construct
@@ -12,6 +14,8 @@ from construct import Construct
 from .errors import DecodeError, path_text
 from .faults import Tolerated
 from .wire import Reader
+
+_start = attrgetter("start")
 
 
 class Span(NamedTuple):
@@ -67,7 +71,12 @@ class TracingReader(Reader):
         """Note a fault, and keep it for the span it belongs to."""
         before = len(self.faults)
         super().note(kind, offset, **facts)
-        self.pending += self.faults[before:]
+        for fault in self.faults[before:]:
+            at = bisect_right(self.spans, offset, key=_start) - 1
+            if at >= 0 and offset < self.spans[at].stop:
+                self.spans[at] = self.spans[at]._replace(faults=(*self.spans[at].faults, fault))
+            else:  # its bytes are being read
+                self.pending.append(fault)
 
     def leave_rest(self, type_name: str, error: DecodeError) -> None:
         """Make one span of all bytes that are in no span yet."""
