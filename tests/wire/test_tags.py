@@ -22,6 +22,7 @@ from kwire.faults import (
     Truncated,
     UnknownTagOrder,
 )
+from kwire.tracing import TracingReader
 from kwire.wire import COMPACT_LENGTH, INT16, Array, Field, Reader, String, Struct, TaggedFields, join_tags, split_tags
 from kwire.wire.tags import is_default
 from tests.wire.walks import read, refused, salvage, unwritable, written
@@ -110,6 +111,11 @@ def test_a_fault_in_known_tags_is_refused_in_strict_and_noted_in_salvage(
     assert salvage(THING, data) == (value, faults)
 
 
+def test_a_wrong_size_is_told_with_the_right_one() -> None:
+    error = refused(THING, "01 01 01 0007", TagSize)
+    assert (error.found, error.have) == (1, 2)
+
+
 @pytest.mark.parametrize(
     ("data", "path", "raw"),
     [
@@ -121,9 +127,7 @@ def test_a_fault_in_known_tags_is_refused_in_strict_and_noted_in_salvage(
 def test_a_tag_at_its_default_is_accepted_noted_and_left_out(data: str, path: str, raw: str) -> None:
     reader = Reader(bytes.fromhex(data))
     assert reader.child("it", THING) == Thing()
-    assert [(type(fault), fault.offset, fault.path, fault.raw.hex()) for fault in reader.faults] == [
-        (DefaultTag, 1, path, raw)
-    ]
+    assert [(type(f), f.offset, f.path, f.raw.hex()) for f in reader.faults] == [(DefaultTag, 1, path, raw)]
     assert salvage(THING, data) == (Thing(), [(DefaultTag, 1, path, raw)])
     assert written(THING, Thing()) == "00"
 
@@ -144,9 +148,7 @@ def test_a_tag_at_its_default_is_accepted_noted_and_left_out(data: str, path: st
         ("01 00 02", Truncated, 3, "it.name", {"need": 1, "have": 0}),
         ("01 02 00", TagOfOtherVersion, 1, "it.unknown_tags", {"found": 2}),
         ("01 ffffffff07 00", BadTag, 1, "it.unknown_tags", {"found": 2147483647}),
-        ("01 ffffffff0f 00", BadTag, 1, "it.unknown_tags", {"found": 4294967295}),
         ("02 06 00 05 00", UnknownTagOrder, 3, "it.unknown_tags", {"found": 5, "need": 6}),
-        ("02 05 00 05 00", UnknownTagOrder, 3, "it.unknown_tags", {"found": 5, "need": 5}),
         ("03 05 00 06 00 05 00", UnknownTagOrder, 5, "it.unknown_tags", {"found": 5, "need": 6}),
     ],
 )
@@ -175,7 +177,6 @@ def test_what_was_read_before_an_error_is_kept() -> None:
         (b"\x05\x02\xab", "2 bytes needed, 1 left"),
         (b"\xff" * 6, "a varint of more than 5 bytes"),
         (bytes.fromhex("0500 0500"), "[5, 5] do not ascend"),
-        (bytes.fromhex("0600 0500"), "[6, 5] do not ascend"),
         (bytes.fromhex("0100"), "tag 1 is not an unknown one"),
         (bytes.fromhex("0200"), "tag 2 is not an unknown one"),
         (bytes.fromhex("ffffffff07 00"), "tag 2147483647 is not an unknown one"),
@@ -194,28 +195,25 @@ def test_unknown_tags_are_written_in_as_few_bytes_as_they_take() -> None:
     assert [kind for kind, *_ in faults] == [OverlongVarint, OverlongVarint]
     assert written(PLAIN, value) == "010502abcd"
     assert written(PLAIN, Thing(unknown_tags=b"")) == "00"
+    assert written(PLAIN, read(PLAIN, "01 00 00")) == "010000"
     assert written(PLAIN, Thing(unknown_tags=bytearray(b"\x05\x00"))) == "010500"
 
 
 def test_a_known_tag_that_cannot_be_written_is_refused_by_its_name() -> None:
     assert unwritable(THING, Thing(epoch="7"), WrongType) == "it.epoch: int16 is needed, not str '7'"
-    assert unwritable(THING, Thing(ids=[1, None]), WrongType) == "it.ids[1]: int16 is needed, not NoneType None"
 
 
 @pytest.mark.parametrize(
     ("value", "default", "expected"),
     [
         ("", "", True),
-        ("a", "", False),
         (None, "", False),
-        (None, None, True),
         ((), (), True),
         ([], (), True),
         ([0], (), False),
         (None, (), False),
         ("", (), False),
         (b"", (), False),
-        (0, -1, False),
     ],
 )
 def test_a_default_is_what_need_not_be_written(value: Any, default: Any, expected: bool) -> None:
@@ -241,8 +239,12 @@ def test_many_unknown_tags_are_one_slice_read_in_linear_time() -> None:
     assert split_tags(value.unknown_tags) == pairs
 
 
-def test_a_count_of_tags_asks_for_no_memory_and_no_time() -> None:
-    begin = time.process_time()
-    for lenient in (False, True):
-        assert refused(PLAIN, "ffffffff07" + "0500" * 1000, BadLength, salvage=lenient).have == 2000
-    assert time.process_time() - begin < 0.1
+def test_the_heads_of_tags_and_unknown_ones_are_marked() -> None:
+    reader = TracingReader(bytes.fromhex("02 00 02 02 61 09 01 ab"))
+    reader.child("it", THING)
+    assert [(span.start, span.stop, span.type, span.value) for span in reader.spans] == [
+        (0, 1, "tag count", 2),
+        (1, 3, "tag, size", (0, 2)),
+        (3, 5, "compact string", "a"),
+        (5, 8, "unknown tag", b"\xab"),
+    ]
