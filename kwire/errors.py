@@ -46,6 +46,11 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]}?" if close else ""
 
 
+def version_hint(first: int | None) -> str:
+    """Say which version of a message has a field, for one that has not."""
+    return "no version has it" if first is None else f"the first version that has it is {first}"
+
+
 def excerpt(value: Any, most: int = 80) -> str:
     """Write a value for the text of an error, however long or odd it is.
 
@@ -207,7 +212,7 @@ class NotInVersion(EncodeError):
 
     def __init__(self, *, first: int | None = None, **facts: Any) -> None:
         super().__init__(first=first, **facts)
-        self.hint = "no version has it" if first is None else f"the first version that has it is {first}"
+        self.hint = version_hint(first)
 
 
 class BadUnknownTags(EncodeError):

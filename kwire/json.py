@@ -13,8 +13,18 @@ from functools import singledispatch
 from typing import Any, NoReturn
 
 from . import wire
-from .errors import EncodeError, MissingField, NullNotWritable, UnknownField, WrongType, suggestion
+from .errors import (
+    EncodeError,
+    MissingField,
+    NullNotWritable,
+    UnknownField,
+    WrongType,
+    excerpt,
+    suggestion,
+    version_hint,
+)
 from .names import FORMER_NAMES
+from .wire.tags import is_default
 
 UNKNOWN_TAGS = "_unknownTags"
 _SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -57,7 +67,7 @@ def _(node: wire.NullableStruct, value: Any) -> Any:
 def _(node: wire.Struct, value: Any) -> Any:
     members = {f.json_name: to_json(f.subcon, getattr(value, f.name)) for f in node.fields}
     for field in node.tagged.fields.values() if node.tagged else ():
-        if getattr(value, field.name) != field.default:
+        if not is_default(getattr(value, field.name), field.default):
             members[field.json_name] = to_json(field.subcon, getattr(value, field.name))
     if value.unknown_tags:
         members[UNKNOWN_TAGS] = unknown_tags_json(value.unknown_tags)
@@ -82,7 +92,7 @@ class Place:
 
     def wrong(self, need: str, value: Any) -> NoReturn:
         """Raise the error for a value of the wrong kind."""
-        self.refuse(WrongType, need=need, found=f"{value!r}"[:80])
+        self.refuse(WrongType, need=need, found=excerpt(value))
 
     def child(self, segment: str | int, node: wire.Node, value: Any) -> Any:
         """Read one part, under its name or index."""
@@ -111,7 +121,10 @@ def _(node: wire.Float64, value: Any, place: Place) -> Any:
         return _SPECIAL_FLOATS[value]
     if not isinstance(value, int | float) or isinstance(value, bool):
         place.wrong("a number", value)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        place.wrong("a number that a float64 can hold", value)
 
 
 @from_json.register
@@ -196,7 +209,7 @@ def _check_names(node: wire.Struct, members: dict[str, Any], place: Place) -> No
         if name not in known:
             place.path.append(name)
             elsewhere = [absent.first for absent in node.absent if absent.json_name == name]
-            hint = f"the first version that has it is {elsewhere[0]}" if elsewhere else suggestion(name, known)
+            hint = version_hint(elsewhere[0]) if elsewhere else suggestion(name, known)
             place.refuse(UnknownField, hint=hint)
 
 
