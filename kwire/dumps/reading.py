@@ -19,6 +19,7 @@ from .packets import PacketReader, tcp_segment
 from .requestlog import Notes, log_frames, looks_like_log
 
 PORTION = 1 << 16
+PIECE = 1 << 22  # of bytes that are no frames
 LONGEST_TEXT = 1 << 28
 _BOM = b"\xef\xbb\xbf"
 _TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
@@ -218,6 +219,20 @@ def _cut(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
             for frame in reader.feed(portion):
                 yield replace(frame, source=replace(frame.source, file=file))
     except BadFrame:
-        reader.feed(b"".join(portions))
+        yield from _pieces(reader, portions, file)
+        return
     if reader.rest:
         yield Frame(reader.rest, Source(file, reader.count, reader.offset))
+
+
+def _pieces(reader: FrameReader, portions: Iterator[bytes], file: str) -> Iterator[Frame]:
+    """Give out what follows an impossible size as it is, in pieces, for the input may have no end."""
+    rest, offset, count = bytearray(reader.rest), reader.offset, reader.count
+    for portion in portions:
+        rest += portion
+        if len(rest) >= PIECE:
+            yield Frame(bytes(rest), Source(file, count, offset))
+            offset, count = offset + len(rest), count + 1
+            rest.clear()
+    if rest:
+        yield Frame(bytes(rest), Source(file, count, offset))

@@ -94,6 +94,20 @@ def test_a_bad_frame_is_a_line_and_exit_code_1() -> None:
     assert b"3 frames, 1 undecodable" in done.stderr
 
 
+def test_an_endless_input_is_read_in_pieces_and_little_memory() -> None:
+    program = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); import kwire.cli; "
+    program += "raise SystemExit(kwire.cli.main(['decode', '/dev/zero']))"
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(50)]
+        process.stdout.close()
+        assert process.wait(timeout=30) == 0
+    assert (
+        sum(b"a frame of 0 bytes" in line for line in lines) > 3 or sum(b"!undecodable" in line for line in lines) > 3
+    )
+
+
 def test_a_closed_pipe_is_quiet() -> None:
     done = subprocess.run(
         f"{shlex.join([*KWIRE, 'explain', DUMP])} | head -1",
