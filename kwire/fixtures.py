@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from .errors import DumpError
 from .hextext import parse_hex_text
 
-_FIRST = re.compile(r"# fixture: ([A-Za-z0-9]+) v(\d{1,5}) (frame|body)")
+_FIRST = re.compile(r"# fixture: ([A-Za-z0-9]+) v([0-9]{1,5}) (frame|body)")
 _LINE = re.compile(r"# (profile|writer): (\S.*)")
 
 
@@ -45,12 +45,13 @@ def parse_fixture(text: str, file: str = "") -> Fixture | None:
     first = _FIRST.fullmatch(head[0])
     if first is None:
         raise DumpError("the first line is not right", file=file, line=1, hint="# fixture: NAME vN body (or: frame)")
-    about = {match[1]: match[2] for match in map(_LINE.fullmatch, head) if match}
-    check_writer(about.get("writer", ""), file)
-    empty = len(head) == len(text.split("\n")) - text.endswith("\n")  # some messages have no bytes at all
-    data = b"" if empty else parse_hex_text(text, file)[0]
-    bare = first[3] == "body"
-    return Fixture(first[1], int(first[2]), bare, about.get("profile"), about["writer"], data, head)
+    about = [(match[1], match[2]) for match in map(_LINE.fullmatch, head) if match]
+    writers = [said for key, said in about if key == "writer"]
+    for writer in writers or [""]:
+        check_writer(writer, file)
+    has_bytes = any(line.strip() and not line.startswith("#") for line in text.splitlines())  # some have none at all
+    data = parse_hex_text(text, file)[0] if has_bytes else b""
+    return Fixture(first[1], int(first[2]), first[3] == "body", dict(about).get("profile"), writers[0], data, head)
 
 
 def check_writer(writer: str, file: str = "") -> None:
