@@ -149,6 +149,8 @@ def test_a_release_looks_into_the_overlays_from_its_own_on() -> None:
     assert overlays_for("3.5.2") == ["3.5", "3.6", "3.7", "3.9", "4.0"]
     assert overlays_for("3.8.1") == ["3.9", "4.0"]
     assert [layer.release for layer in catalog_for(release="3.8").layers] == ["3.9", "4.0", ""]
+    early = catalog_for(release="3.6").spec("ConsumerGroupHeartbeatRequest", 0)
+    assert (place(early), early.release) == (("3.6", "ConsumerGroupHeartbeatRequest"), "3.6")
 
 
 def test_the_first_layer_hides_what_is_behind_it_at_its_versions_only(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from kwire import wire
 from kwire.errors import EncodeError, MissingField, NullNotWritable, UnknownField, WrongType
-from kwire.json import Place, from_json, to_json, unknown_tags, unknown_tags_json, uuid_text
+from kwire.json import Place, from_json, to_json, unknown_tags, unknown_tags_json
 from kwire.schema import grow
 from tests.small_specs import field, spec_of
 
@@ -60,6 +60,7 @@ def refused(node: wire.Node, value: Any, kind: type[EncodeError]) -> str:
         (BYTES_NULL, b"", ""),
         (BYTES_NULL, b"\xff\xef\xfe", "/+/+"),
         (BYTES_NULL, b"\x01", "AQ=="),
+        (BYTES_NULL, b"\x01\x02", "AQI="),
         (BYTES_NULL, None, None),
         (RECORDS, b"\x00\x01\x02", "AAEC"),
         (wire.Array(INT8), (1, 2), [1, 2]),
@@ -86,7 +87,7 @@ def test_a_float_may_be_written_as_an_integer_and_a_list_as_a_tuple() -> None:
 
 
 def test_padding_of_base64_may_be_left_out_or_there() -> None:
-    assert read(BYTES_NULL, "AQ") == b"\x01"
+    assert [read(BYTES_NULL, text) for text in ("AQ", "AQI", "AQID")] == [b"\1", b"\1\2", b"\1\2\3"]
     assert read(wire.UUID, ZERO + "==") == bytes(16)
 
 
@@ -222,6 +223,13 @@ def test_unknown_tags_have_a_form_that_gives_them_back() -> None:
     assert unknown_tags_json(raw) == [{"tag": 5, "data": "q80="}, {"tag": 300, "data": ""}]
     assert unknown_tags(unknown_tags_json(raw)) == raw
     assert (unknown_tags_json(None), unknown_tags([])) == ([], None)
+    assert unknown_tags([{"tag": 0, "data": ""}]) == b"\0\0"
+
+
+def test_the_place_is_right_behind_unknown_tags() -> None:
+    forms = [FORM | {"_unknownTags": [{"tag": 9, "data": ""}]}, FORM | {"names": 7}]
+    error = refused(wire.Array(grow(THING, 2)), forms, WrongType)
+    assert error == "[1].names: an array is needed, not 7"
 
 
 def test_former_names_are_read_and_present_ones_written() -> None:
@@ -240,7 +248,3 @@ def test_a_node_without_a_form_is_a_mistake_of_ours() -> None:
     with pytest.raises(TypeError, match="no JSON form is written for Node"):
         read(wire.Node(), 1)
     assert to_json(wire.Node(), 1) == 1
-
-
-def test_a_uuid_is_written_as_kafka_writes_it() -> None:
-    assert uuid_text(bytes(15) + b"\x01") == "AAAAAAAAAAAAAAAAAAAAAQ"

@@ -157,12 +157,12 @@ def test_annotations_say_what_an_attribute_may_hold() -> None:
     inner = field("Many", "[]Inner", nullableVersions="1+", fields=[field("Y")])
     one = field("One", "Both")
     texts = [field("A", "string"), field("B", "string", nullableVersions="2+"), field("C", "records")]
-    rest = [field("D", "uuid"), field("E", "float64"), field("F", "[]bool"), field("G", "int64")]
+    rest = [field("D", "uuid"), field("E", "float64"), field("F", "[]bool"), field("G", "int64"), field("H", "bytes")]
     thing = made(spec_of(inner, one, *texts, *rest, commonStructs=[struct("Both", field("Y"))]))
     array: Any = tuple.__class_getitem__((thing.Inner, ...))
     assert [info.type for info in msgspec.structs.fields(thing)] == [
         *(array | None, thing.Both, str, str | None, bytes | None),
-        *(bytes, float, tuple[bool, ...], int, bytes | None),
+        *(bytes, float, tuple[bool, ...], int, bytes, bytes | None),
     ]
 
 

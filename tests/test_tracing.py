@@ -214,6 +214,11 @@ def test_a_reader_that_begins_later_covers_the_bytes_from_there_on() -> None:
     assert rows(reader) == [(2, 3, "id", "not understood", b"\x00")]
 
 
+def test_tracing_is_strict_unless_told() -> None:
+    with pytest.raises(BadBoolean):
+        TracingReader(b"\x05").child("flag", BOOLEAN)
+
+
 def test_a_mark_of_no_bytes_is_no_span() -> None:
     reader = TracingReader(b"\x05")
     reader.mark(0, "nothing", None)
