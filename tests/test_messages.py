@@ -12,6 +12,7 @@ import pytest
 import kwire
 from kwire.catalog import catalog_for
 from kwire.messages import default_for, message_class
+from kwire.schema import grow
 from kwire.spec import MessageSpec
 from tests.small_specs import field, spec_of, struct
 
@@ -145,6 +146,14 @@ def test_layouts_of_early_access_have_classes_of_their_own() -> None:
     assert EARLY is not kwire.messages.ConsumerGroupHeartbeatRequest
     message = EARLY(group_id="g")
     assert pickle.loads(pickle.dumps(message)) == message
+
+
+@pytest.mark.parametrize("word", ["self", "cls", "class", "mro", "None", "type", "init", "dict", "x" * 127])
+def test_words_of_python_are_only_attributes(word: str) -> None:
+    spec = spec_of(field(word, "int8", default="7"), field("It", word.capitalize(), fields=[field(word, "int8")]))
+    tree = grow(spec, 0)
+    assert tree.build(made(spec)()) == b"\x07\x00"
+    assert msgspec.structs.astuple(tree.parse(b"\x08\x09"))[0] == 8
 
 
 def test_inner_classes_are_attributes_of_the_message_only() -> None:
