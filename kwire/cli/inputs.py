@@ -94,10 +94,13 @@ def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, b
 
 
 def catalog_of(options: argparse.Namespace) -> Catalog:
-    """Return the specs that --schemas and --profile name."""
+    """Return the specs that --schemas and --profile name; a folder is read once a run, however often this is asked."""
     if options.schemas and options.profile:
         raise UsageError("--schemas and --profile do not go together")
-    return Catalog.from_directory(options.schemas) if options.schemas else catalog_for(options.profile)
+    if "catalog" not in options:
+        options.catalog = Catalog.from_directory(options.schemas) if options.schemas else catalog_for(options.profile)
+    catalog: Catalog = options.catalog
+    return catalog
 
 
 def named_codecs(text: str, catalog: Catalog) -> list[Codec]:
