@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ from ..errors import EncodeError
 from ..frames import Undecodable
 from ..frames.decoding import Result
 from ..frames.encoding import encode_result
-from ..render.style import escape
+from ..render.style import escape, json_text
 from ..render.tree import title
 from .inputs import catalog_of, results
 
@@ -28,7 +27,7 @@ def check(options: argparse.Namespace) -> int:
                 print(escape("\n".join(_lines(difference))), flush=True)
     if options.json:
         members = {"frames": frames, "exact": frames - len(found), "differences": found}
-        print(escape(json.dumps(members, indent=2, ensure_ascii=False)))
+        print(json_text(members))
     else:
         print(f"{frames} frames: {frames - len(found)} come back byte for byte, {len(found)} do not")
     return 1 if found else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from itertools import takewhile
 
@@ -12,7 +11,7 @@ from ..errors import DumpError, UnknownMessage
 from ..frames import Undecodable
 from ..frames.decoding import Result
 from ..render.cluster import cluster_json, cluster_lines
-from ..render.style import escape
+from ..render.style import json_text
 from .inputs import UsageError, results, title_of
 from .progress import with_progress
 from .terminal import style_for
@@ -34,7 +33,7 @@ def cluster(options: argparse.Namespace) -> int:
     if options.topic is not None and options.topic not in state.topics:
         raise UnknownMessage("topic", options.topic, sorted(state.topics))
     if options.json:
-        print(escape(json.dumps(cluster_json(state, options.topic), indent=2, ensure_ascii=False)))
+        print(json_text(cluster_json(state, options.topic)))
         return 0
     for line in cluster_lines(state, options.topic, style_for(sys.stdout, options.color)):
         print(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
@@ -13,7 +12,7 @@ from ..frames.decoding import Result
 from ..gist import Gist
 from ..render.envelope import envelope, json_line
 from ..render.line import frame_line
-from ..render.style import Style, escape
+from ..render.style import Style, json_text
 from ..render.tree import tree
 from .filters import filter_for
 from .inputs import catalog_of, results
@@ -84,7 +83,7 @@ def _summary(options: argparse.Namespace, counts: dict[str, int], *, always: boo
 def _array(decoded: Iterator[Result], write: Print) -> None:
     separator = "[\n"
     for result in decoded:
-        write(separator + escape(json.dumps(envelope(result), indent=2, ensure_ascii=False)))
+        write(separator + json_text(envelope(result)))
         separator = ",\n"
     write("\n]\n" if separator != "[\n" else "[]\n")
 

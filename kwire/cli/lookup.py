@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from ..errors import UnknownMessage
 from ..releases import Api, first_release, release, releases, removed_in
 from ..render.differences import NOTHING, difference_lines
 from ..render.layout import heading, layout_bnf, layout_json, layout_markdown, layout_table
-from ..render.style import Style, escape
+from ..render.style import Style, escape, json_text
 from ..values import Value, kind
 from .comparison import diff_dumps
 from .inputs import UsageError, catalog_of, named_codecs
@@ -28,7 +27,7 @@ def schema(options: argparse.Namespace) -> int:
     codecs = [codec for text in options.names for codec in named_codecs(text, catalog_of(options))]
     if options.form == "json":
         layouts = [layout_json(codec) for codec in codecs]
-        print(escape(json.dumps(layouts if len(layouts) > 1 else layouts[0], indent=2, ensure_ascii=False)))
+        print(json_text(layouts if len(layouts) > 1 else layouts[0]))
         return 0
     for index, codec in enumerate(codecs):
         print("\n" if index else "", end="")

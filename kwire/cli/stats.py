@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from ..releases import release
-from ..render.style import escape
+from ..render.style import escape, json_text
 from ..render.table import table
 from ..render.values import count_text
 from ..traffic import COLUMNS, NOTHING, Count, Row, Traffic, Unspoken, unspoken
@@ -46,7 +46,7 @@ def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> boo
     found = unspoken(traffic, new) if new else []
     breaks = any(one.breaks for one in found)
     if options.json:
-        print(escape(json.dumps(_json(traffic, found, new), indent=2, ensure_ascii=False)))
+        print(json_text(_json(traffic, found, new)))
         return breaks
     style = style_for(sys.stdout, options.color)
     lines = _verdict(found, new) if new else _table(traffic, options, traffic.rows())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 _CODES = {"dim": "2", "bold": "1", "error": "1;31", "warning": "33", "name": "36", "value": "", "title": "1;32"}
@@ -16,6 +17,15 @@ def escape(text: str) -> str:
     'a\\u001b[31mb\\u202ec'
     """
     return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def json_text(value: object) -> str:
+    r"""Return a JSON value as indented text that is safe to show.
+
+    >>> json_text({"client": "a\x1b"})
+    '{\n  "client": "a\\u001b"\n}'
+    """
+    return escape(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def _escaped(character: str) -> str:
