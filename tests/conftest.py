@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 SHARED = Path(os.environ.get("KWIRE_SHARED", ROOT.parent / "shared"))
+needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 
 _slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("dev", max_examples=10, deadline=None, suppress_health_check=_slow)

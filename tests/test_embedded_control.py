@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ import pytest
 from kwire.embedded import Embedded, decode_control_record, encode_control_record
 from kwire.faults import TrailingBytes, Truncated, UnknownVersion
 from kwire.values import kind
+from tests.conftest import SHARED, needs_shared
 
 DATA = Path(__file__).parent / "data"
-SHARED = Path(os.environ.get("KWIRE_SHARED", Path(__file__).parents[2] / "shared"))
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 # (key, value, type, message): one of each, by Kafka 3.9.2 (records/control.jsonl.gz)
 WRITTEN = [
     ("00000001", "000000000094", "COMMIT", "EndTxnMarker"),

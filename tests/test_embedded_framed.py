@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,9 @@ from kwire.embedded import (
 )
 from kwire.errors import EncodeError
 from kwire.faults import OverlongVarint, TrailingBytes, Truncated
+from tests.conftest import SHARED, needs_shared
 
 DATA = Path(__file__).parent / "data"
-SHARED = Path(os.environ.get("KWIRE_SHARED", Path(__file__).parents[2] / "shared"))
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 DECODERS = {"__cluster_metadata": decode_metadata_frame, "__remote_log_metadata": decode_remote_log_frame}
 
 

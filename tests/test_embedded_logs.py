@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,8 @@ from kwire.catalog import Catalog, catalog_for
 from kwire.embedded import RecordType, record_types
 from kwire.errors import SpecError
 from kwire.layers import Layer
+from tests.conftest import SHARED, needs_shared
 
-SHARED = Path(os.environ.get("KWIRE_SHARED", Path(__file__).parents[2] / "shared"))
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 # Kafka's enumeration -> its log
 ENUMERATIONS = {
     "metadataRecordType": "__cluster_metadata",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,10 +25,9 @@ from kwire.embedded import (
 )
 from kwire.errors import EncodeError
 from kwire.faults import TrailingBytes, Truncated
+from tests.conftest import SHARED, needs_shared
 
 DATA = Path(__file__).parent / "data"
-SHARED = Path(os.environ.get("KWIRE_SHARED", Path(__file__).parents[2] / "shared"))
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 
 DECODERS: dict[str, Callable[[bytes, bytes | None], CoordinatorRecord]] = {
     "__consumer_offsets": decode_group_record,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from kwire.embedded import (
 )
 from kwire.errors import DecodeError, EncodeError
 from kwire.faults import BadLength, Truncated
+from tests.conftest import SHARED, needs_shared
 
 DATA = Path(__file__).parent / "data"
-SHARED = Path(os.environ.get("KWIRE_SHARED", Path(__file__).parents[2] / "shared"))
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 # written by Kafka 3.9.2 and 4.4.0
 SAMPLE, ALL = DATA / "consumer_bytes.jsonl", SHARED / "vectors" / "consumer_bytes.jsonl"
 

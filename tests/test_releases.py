@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +12,9 @@ import kwire
 from kwire.catalog import catalog_for
 from kwire.releases import first_release, release, releases, removed_in
 from kwire.versions import Versions
+from tests.conftest import SHARED, needs_shared
 
-SHARED = Path(os.environ.get("KWIRE_SHARED", Path(__file__).parents[2] / "shared"))
 FACTS = SHARED / "kafka" / "facts"
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 
 # Read off captures: brokers of 0.8.2 speak them, though their clients' jar has no schemas for them.
 SPOKEN_BY_0_8_2 = {4, 5, 6, 7}

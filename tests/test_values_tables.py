@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from kwire.values import kind, words
+from tests.conftest import SHARED, needs_shared
 
-SHARED = Path(os.environ.get("KWIRE_SHARED", Path(__file__).parents[2] / "shared"))
 FACTS = SHARED / "kafka" / "facts"
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 
 # Kafka's enumeration -> our kind, where it is not the same with a capital
 KINDS_OF_FACTS = {

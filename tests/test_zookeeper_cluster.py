@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +26,9 @@ from kwire.zookeeper import (
     read_znode,
     write_znode,
 )
+from tests.conftest import SHARED, needs_shared
 
 DATA = Path(__file__).parent / "data"
-SHARED = Path(os.environ.get("KWIRE_SHARED", Path(__file__).parents[2] / "shared"))
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 SAMPLE = [json.loads(line) for line in (DATA / "znodes.jsonl").read_text("utf-8").splitlines()]
 EVENT = "/log_dir_event_notification/log_dir_event_0000000000"
 CHANGE = "/isr_change_notification/isr_change_0000000000"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -17,10 +16,9 @@ from hypothesis import strategies as st
 from kwire import zookeeper
 from kwire.errors import ZnodeError
 from kwire.zookeeper import Node, node_type, read_znode, write_znode
+from tests.conftest import SHARED, needs_shared
 
 DATA = Path(__file__).parent / "data"
-SHARED = Path(os.environ.get("KWIRE_SHARED", Path(__file__).parents[2] / "shared"))
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 SAMPLE = [json.loads(line) for line in (DATA / "znodes.jsonl").read_text("utf-8").splitlines()]
 
 # Nodes with data that is no JSON object, by their reason to be left out.
