@@ -115,15 +115,25 @@ class UnsupportedVersion(KwireError):
 
 
 class DumpError(KwireError):
-    """A dump that cannot be read as what it looks like: `file`, `line` (from 1, for text), `problem`, `hint`."""
+    """A dump that cannot be read as what it looks like: `file`, `problem`, `hint`, and where it is known `line`
+    (from 1, for text) or `offset` (in bytes from the start, for anything else)."""
 
-    def __init__(self, problem: str = "", *, file: str = "", line: int | None = None, hint: str = "") -> None:
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        file: str = "",
+        line: int | None = None,
+        offset: int | None = None,
+        hint: str = "",
+    ) -> None:
         super().__init__()
-        self.problem, self.file, self.line, self.hint = problem, file, line, hint
+        self.problem, self.file, self.line, self.offset, self.hint = problem, file, line, offset, hint
 
     def __str__(self) -> str:
         place = (self.file or "dump") + (f":{self.line}" if self.line else "")
-        return f"{place}: {self.problem}" + (f"; {self.hint}" if self.hint else "")
+        offset = "" if self.offset is None else f" (offset {self.offset})"
+        return f"{place}: {self.problem}{offset}" + (f"; {self.hint}" if self.hint else "")
 
 
 class ZnodeError(KwireError):

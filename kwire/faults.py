@@ -18,6 +18,7 @@ DecodeError
     +-- TagOrder, TagTwice, TagSize
     +-- BadChecksum, CutBatch, MixedMagic
     +-- DefaultTag          accepted in strict too: noted, and left out when encoding again
++-- NoFrame                 bytes that are in no frame; its kin stand in `kwire.frames.pieces`
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Knows sizes, headers and who answers whom; knows no files and no sockets.
 """
 
-from .cutting import LIMIT, Frame, FrameReader, Source, cut_frames
+from .cutting import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames
 from .decoding import FrameDecoder, decode_frames
 from .encoding import encode_request, encode_response
 from .pairing import InFlightRequests
@@ -11,6 +11,7 @@ from .results import Request, Response, Undecodable
 from .retracing import spans_for
 
 __all__ = [
+    "LEAST",
     "LIMIT",
     "Frame",
     "FrameDecoder",

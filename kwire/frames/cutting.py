@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ..faults import BadFrame
+from ..errors import DecodeError
+from ..faults import BadFrame, Truncated
 
 LIMIT = 100 * 1024 * 1024  # Kafka's socket.request.max.bytes
 LEAST = 4  # a correlation id; the smallest response
@@ -16,8 +17,10 @@ LEAST = 4  # a correlation id; the smallest response
 class Source:
     """Where a frame comes from; None for what the container does not know.
 
-    `frame` counts from 0, `offset` is in bytes from the start of the file, `time` in seconds since 1970,
-    `client` and `broker` are `ip:port`.
+    `frame` counts from 0, `offset` is in bytes from the start of the file, or where there is a `connection` from
+    the start of what that side of it has sent; `time` in seconds since 1970, of the packet that completed it;
+    `client` and `broker` are `ip:port`; `connection` counts from 0; `direction` is "request" (the client sent it)
+    or "response".
     """
 
     file: str | None = None
@@ -26,6 +29,8 @@ class Source:
     time: float | None = None
     client: str | None = None
     broker: str | None = None
+    connection: int | None = None
+    direction: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class Frame:
 
     `message` and `version` are there when the container or the user says what the frame holds; it then is
     that message with its header, or with `bare` its body alone. `profile` names the drafts it belongs to.
+    `fault` is there when the container knows that these bytes are no frame, and says what they are. `closed` are
+    the numbers of connections that have ended since the frame before this one.
     """
 
     data: bytes
@@ -42,6 +49,8 @@ class Frame:
     version: int | None = None
     bare: bool = False
     profile: str | None = None
+    fault: DecodeError | None = None
+    closed: tuple[int, ...] = ()
 
 
 class FrameReader:
@@ -49,6 +58,7 @@ class FrameReader:
 
     Args:
         limit: the largest size that is believed, in bytes.
+        least: the smallest one.
 
     >>> reader = FrameReader()
     >>> [frame.data.hex() for frame in reader.feed(bytes.fromhex("00000004 0000 0007 0000"))]
@@ -57,14 +67,14 @@ class FrameReader:
     ('0000', [8])
     """
 
-    def __init__(self, limit: int = LIMIT) -> None:
-        self.limit = limit
+    def __init__(self, limit: int = LIMIT, least: int = LEAST) -> None:
+        self.limit, self.least = limit, least
         self._buffer = bytearray()
         self._start = 0  # of the next frame, in the buffer
         self._passed = 0  # bytes of frames given out, and of the buffer that is gone
         self._count = 0
 
-    def feed(self, data: bytes) -> FrameReader:
+    def feed(self, data: bytes | bytearray) -> FrameReader:
         """Take more bytes. Iterate over the reader to get the frames that are whole by now."""
         del self._buffer[: self._start]
         self._passed += self._start
@@ -82,21 +92,47 @@ class FrameReader:
             StopIteration: more bytes are needed.
             BadFrame: the size is negative, less than a correlation id or above the limit; the bytes stay in `rest`.
         """
+        offset = self._passed + self._start
+        data = self.cut()
+        if data is None:
+            raise StopIteration
+        return Frame(data, Source(frame=self._count - 1, offset=offset))
+
+    def cut(self) -> bytes | None:
+        """Return the bytes of the next frame, None if more are needed; raises BadFrame as iterating does."""
         start = self._start
         if len(self._buffer) - start < 4:
-            raise StopIteration
+            return None
         size = int.from_bytes(self._buffer[start : start + 4], "big", signed=True)
-        if not LEAST <= size <= self.limit:
-            error = BadFrame(offset=self._passed + start, found=size, need=LEAST, have=self.limit)
+        if not self.least <= size <= self.limit:
+            error = BadFrame(offset=self._passed + start, found=size, need=self.least, have=self.limit)
             error.rest = self.rest
             raise error
         stop = start + 4 + size
         if stop > len(self._buffer):
-            raise StopIteration
-        frame = Frame(bytes(self._buffer[start:stop]), Source(frame=self._count, offset=self._passed + start))
+            return None
         self._start = stop
         self._count += 1
-        return frame
+        return bytes(self._buffer[start:stop])
+
+    def pass_whole(self, data: bytes) -> bool:
+        """Take note of bytes that are just the next frame, which is quicker; False if they are not."""
+        size = len(data) - 4
+        if int.from_bytes(data[:4], "big") != size or len(self) or not self.least <= size <= self.limit:
+            return False
+        self.restart(self._passed + self._start + len(data))
+        self._count += 1
+        return True
+
+    def restart(self, offset: int) -> bytes:
+        """Go on at another place of the stream, and return the bytes that are in no frame yet."""
+        rest = self.rest
+        self._buffer.clear()
+        self._start, self._passed = 0, offset
+        return rest
+
+    def __len__(self) -> int:
+        return len(self._buffer) - self._start
 
     @property
     def rest(self) -> bytes:
@@ -125,3 +161,23 @@ def cut_frames(data: bytes) -> Iterator[Frame]:
         yield from reader.feed(data)
     if reader.rest:
         yield Frame(reader.rest, Source(frame=reader.count, offset=reader.offset))
+
+
+def size_fault(data: bytes) -> DecodeError | None:
+    """Say what is wrong with the size of a frame, if nothing of it can be read for that."""
+    if len(data) < 8:
+        return Truncated(offset=0, need=8, have=len(data))
+    size = int32(data, 0)
+    if not LEAST <= size <= LIMIT or size < len(data) - 4:
+        return BadFrame(offset=0, found=size, need=LEAST, have=LIMIT)
+    return None
+
+
+def int16(data: bytes, offset: int) -> int:
+    """Read a number of a header."""
+    return int.from_bytes(data[offset : offset + 2], "big", signed=True)
+
+
+def int32(data: bytes, offset: int) -> int:
+    """Read a number of a header."""
+    return int.from_bytes(data[offset : offset + 4], "big", signed=True)

@@ -9,12 +9,13 @@ from typing import Any
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError
-from ..faults import BadFrame, Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
+from ..faults import BadFrame, UnexpectedResponse, UnknownApi, UnknownVersion
 from ..headers import header_version_for
 from ..tracing import TracingReader
 from ..wire import INT32, Reader
-from .cutting import LEAST, LIMIT, Frame
+from .cutting import Frame, int16, int32, size_fault
 from .pairing import InFlightRequests, expects_response
+from .pieces import NoFrame
 from .results import Request, Response, Undecodable
 
 Result = Request | Response | Undecodable
@@ -41,11 +42,14 @@ class FrameDecoder:
     ) -> None:
         self.catalog = catalog or catalog_for()
         self.salvage, self.trace, self.answers = salvage, trace, answers
-        self._in_flight: dict[tuple[str | None, str | None], InFlightRequests] = {}
+        self._in_flight: dict[object, InFlightRequests] = {}
 
     def decode(self, frame: Frame) -> Result:
         """Decode one frame. Never raises for what the bytes are; see `Undecodable`."""
-        connection = frame.source.client, frame.source.broker
+        for number in frame.closed:
+            self._in_flight.pop(number, None)
+        source = frame.source
+        connection = (source.client, source.broker) if source.connection is None else source.connection
         waiting = self._in_flight.setdefault(connection, InFlightRequests())
         return _Attempt(self, frame, waiting).decode()
 
@@ -59,19 +63,45 @@ class _Attempt:
 
     def decode(self) -> Result:
         frame = self.frame
+        if frame.fault is not None:
+            return self.undecodable(frame.fault)
         if frame.bare:
             return self.body()
-        bad = _bad_size(frame.data)
-        if bad is not None:
+        if (bad := size_fault(frame.data)) is not None:
             return self.undecodable(bad)
         if frame.message is not None and frame.version is not None:
             codec = codec_in(self.catalog, frame.message, frame.version)
             return self.request(codec) if codec.spec.type == "request" else self.named(codec)
-        return self.by_content()
+        if frame.source.direction is None:
+            return self.by_content()
+        return self.by_header() if frame.source.direction == "request" else self.by_request()
+
+    def by_header(self) -> Result:
+        """Decode what a client sent."""
+        codec = self.codec_of_request()
+        result = self.request(codec) if isinstance(codec, Codec) else self.unknown(codec)
+        if isinstance(result, Undecodable):
+            self.expect(result.header, None)
+        return result
+
+    def by_request(self) -> Result:
+        """Decode what a broker sent: an answer to a request in flight, in most cases the next one."""
+        asked = self.waiting.find_all(int32(self.frame.data, 4))
+        first: Undecodable | None = None
+        for request in asked:
+            if isinstance(result := self.answer(request), Response):
+                return result
+            first = first or result
+        if first is not None:
+            self.waiting.settle(asked[0])
+            return first
+        if self.decoder.answers is not None:
+            return self.response(self.decoder.answers)
+        return self.undecodable(self.unexpected())
 
     def by_content(self) -> Result:
         """Tell requests from responses: the answer awaited next, or said to be; a request; an answer awaited later."""
-        wanted = self.waiting.find(_int32(self.frame.data, 4))
+        wanted = self.waiting.find(int32(self.frame.data, 4))
         is_next = wanted is not None and self.waiting.next_is(wanted.correlation_id)
         answered = self.answer(wanted) if is_next else None
         if not isinstance(answered, Response) and self.decoder.answers is not None:
@@ -92,8 +122,8 @@ class _Attempt:
         """Keep the requests in flight right, also behind a frame that does not decode."""
         if result.codec is not None and result.codec.spec.type == "request":
             self.expect(result.header, None)
-        elif result.codec is not None and self.waiting.next_is(_int32(self.frame.data, 4)):
-            self.waiting.complete(_int32(self.frame.data, 4))
+        elif result.codec is not None and self.waiting.next_is(int32(self.frame.data, 4)):
+            self.waiting.complete(int32(self.frame.data, 4))
         return result
 
     def unknown(self, codec: Codec | DecodeError) -> Undecodable:
@@ -103,15 +133,18 @@ class _Attempt:
         try:
             header = self.header(reader, "RequestHeader", 1)
         except DecodeError:
-            if len(self.waiting):  # no request begins like this, so it is an answer, to nobody
-                codec = UnexpectedResponse(offset=4, found=_int32(self.frame.data, 4), need=self.waiting.next_id)
+            if len(self.waiting) and self.frame.source.direction is None:
+                codec = self.unexpected()  # no request begins like this, so it is an answer, to nobody
             reader = self.reader()
         codec.rest = self.frame.data[codec.offset :]
         return self.undecodable(codec, reader, header)
 
+    def unexpected(self) -> UnexpectedResponse:
+        return UnexpectedResponse(offset=4, found=int32(self.frame.data, 4), need=self.waiting.next_id)
+
     def codec_of_request(self) -> Codec | DecodeError:
         """Return the codec that a request header of this frame asks for, or why there is none."""
-        api_key, version = _int16(self.frame.data, 4), _int16(self.frame.data, 6)
+        api_key, version = int16(self.frame.data, 4), int16(self.frame.data, 6)
         spec = self.catalog.find(api_key, "request", version)
         if spec is not None:
             return codec_in(self.catalog, spec.name, version)
@@ -129,18 +162,15 @@ class _Attempt:
         result = self.response(codec, request)
         if isinstance(result, Undecodable):
             return result
-        dropped = self.waiting.skip_to(request.correlation_id)
-        self.waiting.complete(request.correlation_id)
-        return replace(result, unanswered=tuple(dropped))
+        return replace(result, unanswered=tuple(self.waiting.settle(request)))
 
     def named(self, codec: Codec) -> Response | Undecodable:
         """Decode as a response that is said to be this one; a request in flight that asked for it waits no longer."""
-        asked = self.waiting.find(_int32(self.frame.data, 4))
+        asked = self.waiting.find(int32(self.frame.data, 4))
         if asked is None or asked.request_api_key != codec.spec.api_key:
             return self.response(codec)
         result = self.response(codec, asked)
-        dropped = self.waiting.skip_to(asked.correlation_id)
-        self.waiting.complete(asked.correlation_id)
+        dropped = self.waiting.settle(asked)
         return replace(result, unanswered=tuple(dropped)) if isinstance(result, Response) else result
 
     def request(self, codec: Codec) -> Request | Undecodable:
@@ -188,7 +218,7 @@ class _Attempt:
             codec=codec,
             message=message,
             header=header,
-            correlation_id=_int32(self.frame.data, 4),
+            correlation_id=int32(self.frame.data, 4),
             rest=rest,
             request=request,
             **self.notes(reader),
@@ -196,7 +226,7 @@ class _Attempt:
 
     def answered_in(self, codec: Codec) -> Codec:
         """KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, error 35."""
-        refused = codec.name == "ApiVersionsResponse" and _int16(self.frame.data, 8) == UNSUPPORTED_VERSION
+        refused = codec.name == "ApiVersionsResponse" and int16(self.frame.data, 8) == UNSUPPORTED_VERSION
         return codec_in(self.catalog, codec.name, 0) if refused else codec
 
     def body(self) -> Result:
@@ -241,8 +271,8 @@ class _Attempt:
     def undecodable(
         self, error: DecodeError, reader: Reader | None = None, header: Any = None, codec: Codec | None = None
     ) -> Undecodable:
-        size, follow = _int32(self.frame.data, 0), len(self.frame.data) - 4
-        if not self.frame.bare and size > follow >= 0 and not isinstance(error, BadFrame):
+        size, follow = int32(self.frame.data, 0), len(self.frame.data) - 4
+        if not self.frame.bare and size > follow >= 0 and not isinstance(error, BadFrame | NoFrame):
             error.hint = f"the size field says {size} bytes, {follow} follow: it is cut short"
         if self.decoder.trace and reader is None:
             reader = TracingReader(self.frame.data, salvage=True)
@@ -268,21 +298,3 @@ def decode_frames(
     decoder = FrameDecoder(catalog, salvage=salvage, trace=trace)
     for frame in frames:
         yield decoder.decode(frame)
-
-
-def _bad_size(data: bytes) -> DecodeError | None:
-    """Say what is wrong with a frame's size, if nothing of it can be read for that."""
-    if len(data) < 8:
-        return Truncated(offset=0, need=8, have=len(data))
-    size = _int32(data, 0)
-    if not LEAST <= size <= LIMIT or size < len(data) - 4:
-        return BadFrame(offset=0, found=size, need=LEAST, have=LIMIT)
-    return None
-
-
-def _int16(data: bytes, offset: int) -> int:
-    return int.from_bytes(data[offset : offset + 2], "big", signed=True)
-
-
-def _int32(data: bytes, offset: int) -> int:
-    return int.from_bytes(data[offset : offset + 4], "big", signed=True)

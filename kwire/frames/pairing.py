@@ -7,6 +7,7 @@ looked up: the fetchers of Kafka 0.8 and 0.9 give every request of a connection 
 from __future__ import annotations
 
 from collections import Counter, deque
+from itertools import islice
 from typing import Any
 
 from ..faults import UnexpectedResponse
@@ -71,6 +72,12 @@ class InFlightRequests:
         """Whether the request next in line has this correlation id."""
         return self.next_id == correlation_id
 
+    def find_all(self, correlation_id: int, limit: int = 8) -> list[Any]:
+        """Return the headers in flight with this correlation id, oldest first; nothing changes."""
+        if correlation_id not in self._ids:
+            return []
+        return list(islice((header for header in self._headers if header.correlation_id == correlation_id), limit))
+
     def complete(self, correlation_id: int) -> Any:
         """Return the header of the request that a response answers: the next in line.
 
@@ -92,6 +99,17 @@ class InFlightRequests:
         dropped = []
         while not self.next_is(correlation_id):
             dropped.append(self._pop())
+        return dropped
+
+    def settle(self, answered: Any) -> list[Any]:
+        """Take out a header in flight, and those in front of it: being overtaken, they stay unanswered.
+
+        Returns:
+            Those in front.
+        """
+        dropped = []
+        while (header := self._pop()) is not answered:
+            dropped.append(header)
         return dropped
 
     def _pop(self) -> Any:

@@ -59,7 +59,7 @@ class HeaderReader:
 
     def __init__(self, catalog: Catalog | None = None) -> None:
         self.catalog = catalog or catalog_for()
-        self._waiting: dict[tuple[str | None, str | None], deque[Peek]] = {}
+        self._waiting: dict[object, deque[Peek]] = {}
         self._header_versions: dict[tuple[int, int], int | None] = {}
         self._clients: dict[bytes, str | None] = {}
 
@@ -70,12 +70,17 @@ class HeaderReader:
             return self._named(frame, frame.message, frame.version)
         if len(data) < 8 or _INT32.unpack_from(data)[0] != len(data) - 4:
             return NEITHER
-        connection = source.client, source.broker
+        for number in frame.closed:
+            self._waiting.pop(number, None)
+        connection = (source.client, source.broker) if source.connection is None else source.connection
         waiting = self._waiting.get(connection)
         if waiting is None:
             waiting = self._waiting[connection] = deque(maxlen=MOST_WAITING)
-        asked = self._request(data, source.time)
+        asked = None if source.direction == "response" else self._request(data, source.time)
         correlation_id: int = _INT32.unpack_from(data, 4)[0]
+        if source.direction == "request":
+            waiting.extend([asked] if asked else [])
+            return asked or NEITHER
         if waiting and waiting[0].correlation_id == correlation_id and (asked is None or self._answers(frame, waiting)):
             return waiting.popleft()._replace(is_request=False)
         if asked is not None:

@@ -60,7 +60,7 @@ def _type(result: Result) -> str:
 
 def _source(result: Result) -> dict[str, Any]:
     source = result.frame.source
-    names = ("file", "frame", "offset", "time", "client", "broker")
+    names = ("file", "frame", "offset", "time", "client", "broker", "connection", "direction")
     return {name: getattr(source, name) for name in names if getattr(source, name) is not None}
 
 

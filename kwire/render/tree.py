@@ -52,6 +52,8 @@ def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
 
 
 def _what(result: Result) -> str:
+    if result.frame.fault is not None:
+        return "no frame"
     if isinstance(result, Undecodable):
         name = f", it looks like {result.codec.name} v{result.codec.version}" if result.codec else ""
         return f"undecodable frame{name}"
