@@ -1,0 +1,99 @@
+"""Packets out of pcap: both byte orders, micro- and nanoseconds, any snap length. Pcapng has a room of its own.
+
+https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html. Knows records; knows nothing of what is in a packet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+import msgspec
+
+from ..errors import DumpError
+from .portions import Cursor
+
+LONGEST = 1 << 24  # of a packet or of a block that holds one; no link has longer packets
+SECOND = 1_000_000_000
+
+# magic -> byte order, nanoseconds in one tick of a record's second number
+MAGICS = {
+    b"\xd4\xc3\xb2\xa1": ("<", 1000),
+    b"\xa1\xb2\xc3\xd4": (">", 1000),
+    b"\x4d\x3c\xb2\xa1": ("<", 1),
+    b"\xa1\xb2\x3c\x4d": (">", 1),
+}
+FILE_HEADER, RECORD_HEADER = 24, 16
+
+
+class Packet(msgspec.Struct, frozen=True, gc=False):
+    """A captured packet.
+
+    `nanoseconds` since 1970 are exact, None where the container has no time; `link` is the link type (1 is
+    Ethernet); `data` is what was captured of the `length` bytes that were on the wire.
+    """
+
+    nanoseconds: int | None
+    link: int
+    data: bytes
+    length: int
+
+    @property
+    def time(self) -> float | None:
+        """Seconds since 1970, to the nearest float."""
+        return None if self.nanoseconds is None else self.nanoseconds / SECOND
+
+
+def pcap_packets(portions: Iterator[bytes], file: str = "") -> Iterator[Packet]:
+    """Read the packets of a pcap file.
+
+    Args:
+        portions: the file, in portions of any size.
+        file: its name, for errors.
+
+    Yields:
+        Packets in the order of the file, each as soon as its last byte was read.
+
+    Raises:
+        DumpError: the file ends inside a packet, or a record cannot be one; after all packets before it.
+    """
+    cursor = Cursor(portions)
+    if not cursor.fill(FILE_HEADER):
+        raise cut(cursor, "the file header", FILE_HEADER, file)
+    header = cursor.take(FILE_HEADER)
+    order, tick = MAGICS[header[:4]]
+    # The upper half of this field has flags, and the length of the frame check sequence.
+    link = Struct(order + "I").unpack_from(header, 20)[0] & 0xFFFF
+    unpack = Struct(order + "IIII").unpack_from
+    while cursor.fill(RECORD_HEADER):
+        data, pos, size = cursor.data, cursor.pos, len(cursor.data)
+        while pos + RECORD_HEADER <= size:
+            seconds, ticks, captured, length = unpack(data, pos)
+            start = pos + RECORD_HEADER
+            stop = start + captured
+            if stop > size:
+                break
+            yield Packet(seconds * SECOND + ticks * tick, link, data[start:stop], length)
+            pos = stop
+        cursor.pos = pos
+        if cursor.left >= RECORD_HEADER:
+            check_length("a packet", captured, cursor, file)
+            if not cursor.fill(RECORD_HEADER + captured):
+                raise cut(cursor, "a packet's record", RECORD_HEADER + captured, file)
+    if cursor.left:
+        raise cut(cursor, "a packet's record", RECORD_HEADER, file)
+
+
+def cut(cursor: Cursor, what: str, need: int, file: str, start: int | None = None) -> DumpError:
+    """Make the error of a file that ends too early; `start` is where the record began, if the cursor has moved on."""
+    start = cursor.offset if start is None else start
+    have = cursor.offset + cursor.left - start
+    hint = "the capture was cut short; what comes before is read"
+    return DumpError(f"{what} has {have} of its {need} bytes", file=file, offset=start, hint=hint)
+
+
+def check_length(what: str, length: int, cursor: Cursor, file: str) -> None:
+    """Refuse a length that no packet has, before anything is read for it."""
+    if length > LONGEST:
+        problem, hint = f"{what} of {length} bytes", f"at most {LONGEST} are read: the capture is damaged here"
+        raise DumpError(problem, file=file, offset=cursor.offset, hint=hint)
