@@ -1,0 +1,200 @@
+"""From packets to TCP segments: link layers, VLAN tags, IPv4 and IPv6.
+
+Knows where addresses, ports and payload lie; knows no connections. A packet that holds no segment is told by a
+word that says why: what might have been part of a TCP stream can then be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import IPv6Address
+from struct import Struct
+
+import msgspec
+
+from .pcap import Packet
+
+FIN, SYN, RST, ACK = 1, 2, 4, 16
+TCP = 6
+IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
+VLAN_TAGS = frozenset([b"\x81\x00", b"\x88\xa8", b"\x91\x00"])  # 802.1Q, 802.1ad, and what came before 802.1ad
+
+# Why a packet is no segment. The last of them may have been part of a TCP stream.
+NOT_TCP = "not TCP"
+FRAGMENT = "a fragment of an IP packet"
+CUT = "cut before the end of its headers"
+DAMAGED = "not possible in its lengths"
+LOST = (FRAGMENT, CUT, DAMAGED)
+
+_IPV4 = Struct(">BxHxxHxB").unpack_from  # header length, total length, fragment, protocol
+_IPV6 = Struct(">HB").unpack_from  # payload length, next header
+_TCP = Struct(">IIH").unpack_from  # sequence, acknowledgement, header length and flags
+_IPV6_EXTENSIONS = frozenset([0, 43, 60, 135, 139, 140])  # all with their length in units of eight bytes
+_FRAGMENT_HEADER, _AUTHENTICATION = 44, 51
+LINK_NAMES = {9: "PPP", 105: "802.11", 127: "radiotap", 189: "USB", 220: "USB", 249: "USB", 252: "exported PDUs"}
+
+
+class Segment(msgspec.Struct, frozen=True, gc=False):
+    """A TCP segment.
+
+    `key` holds both addresses, then both ports, source first; `payload` is what was captured of the payload, and
+    `missing` how many more bytes it had on the wire.
+    """
+
+    key: bytes
+    sequence: int
+    acknowledgement: int
+    flags: int
+    payload: bytes
+    missing: int
+    nanoseconds: int | None
+
+    @property
+    def source(self) -> str:
+        """`10.0.0.1:9092` or `[::1]:9092`."""
+        return end_text(self.key, 0)
+
+    @property
+    def target(self) -> str:
+        """As `source`."""
+        return end_text(self.key, 1)
+
+
+def end_text(key: bytes, index: int) -> str:
+    """Write one end of a connection: 0 is the source, 1 the target.
+
+    >>> end_text(bytes([10, 0, 0, 1, 10, 0, 0, 2, 0, 80, 35, 132]), 1)
+    '10.0.0.2:9092'
+    """
+    size = (len(key) - 4) // 2
+    address = key[index * size : (index + 1) * size]
+    start = 2 * size + 2 * index
+    port = int.from_bytes(key[start : start + 2], "big")
+    return f"{'.'.join(map(str, address))}:{port}" if size == 4 else f"[{IPv6Address(address)}]:{port}"
+
+
+def turned(key: bytes) -> bytes:
+    """Return the key of the other direction."""
+    size = (len(key) - 4) // 2
+    return key[size : 2 * size] + key[:size] + key[-2:] + key[-4:-2]
+
+
+def segment_of(packet: Packet) -> Segment | str:
+    """Find the TCP segment in a packet; where there is none, a word that says why."""
+    reader = LINKS.get(packet.link)
+    return _unread(packet.link) if reader is None else reader(packet)
+
+
+def _unread(link: int) -> str:
+    return f"of link type {link}" + (f" ({LINK_NAMES[link]})" if link in LINK_NAMES else "")
+
+
+def _ethernet(packet: Packet) -> Segment | str:
+    return _typed(packet, packet.data[12:14], 14)
+
+
+def _sll(packet: Packet) -> Segment | str:
+    return _typed(packet, packet.data[14:16], 16)
+
+
+def _sll2(packet: Packet) -> Segment | str:
+    return _typed(packet, packet.data[:2], 20)
+
+
+def _typed(packet: Packet, kind: bytes, at: int) -> Segment | str:
+    while kind in VLAN_TAGS:
+        kind = packet.data[at + 2 : at + 4]
+        at += 4
+    if kind == IPV4:
+        return _ipv4(packet, at)
+    if kind == IPV6:
+        return _ipv6(packet, at)
+    return NOT_TCP if len(kind) == 2 else CUT
+
+
+def _loopback(packet: Packet) -> Segment | str:
+    """BSD loopback: an address family in the byte order of some machine; the IP version says the same."""
+    return _bare_ip(packet, 4)
+
+
+def _bare_ip(packet: Packet, at: int = 0) -> Segment | str:
+    version = packet.data[at] >> 4 if at < len(packet.data) else 0
+    if version == 4:
+        return _ipv4(packet, at)
+    return _ipv6(packet, at) if version == 6 else NOT_TCP
+
+
+def _ipv4(packet: Packet, at: int) -> Segment | str:
+    data = packet.data
+    if at + 20 > len(data):
+        return CUT
+    first, total, fragment, protocol = _IPV4(data, at)
+    if protocol != TCP:
+        return NOT_TCP
+    if fragment & 0x3FFF:  # more fragments, or not the first
+        return FRAGMENT
+    start = at + (first & 15) * 4
+    # Segmentation offload: a length that does not fit into its field is zero.
+    stop = at + total if total else packet.length
+    if start == at + 20:
+        return _tcp(packet, data[at + 12 : at + 24], start, stop)
+    if start < at + 20:
+        return DAMAGED
+    return _tcp(packet, data[at + 12 : at + 20] + data[start : start + 4], start, stop)
+
+
+def _ipv6(packet: Packet, at: int) -> Segment | str:
+    data = packet.data
+    start = at + 40
+    if start > len(data):
+        return CUT
+    length, kind = _IPV6(data, at + 4)
+    # A jumbogram, or segmentation offload.
+    stop = start + length if length else packet.length
+    if kind == TCP:
+        return _tcp(packet, data[at + 8 : at + 44], start, stop)
+    while kind in _IPV6_EXTENSIONS or kind in (_FRAGMENT_HEADER, _AUTHENTICATION):
+        if start + 8 > len(data):
+            return CUT
+        if kind == _FRAGMENT_HEADER and (data[start + 2] or data[start + 3] & 0xF9):
+            return FRAGMENT if data[start] == TCP else NOT_TCP
+        step = _extension_length(kind, data[start + 1])
+        kind = data[start]
+        start += step
+    if kind != TCP:
+        return NOT_TCP
+    return _tcp(packet, data[at + 8 : at + 40] + data[start : start + 4], start, stop)
+
+
+def _extension_length(kind: int, field: int) -> int:
+    if kind == _FRAGMENT_HEADER:
+        return 8
+    return (field + 2) * 4 if kind == _AUTHENTICATION else (field + 1) * 8
+
+
+def _tcp(packet: Packet, key: bytes, at: int, stop: int) -> Segment | str:
+    data = packet.data
+    if at + 14 > len(data):
+        return CUT
+    sequence, acknowledgement, flags = _TCP(data, at + 4)
+    start = at + (flags >> 12) * 4
+    if start < at + 20 or stop < start:
+        return DAMAGED
+    payload = data[start:stop]
+    return Segment(
+        key, sequence, acknowledgement, flags & 0xFF, payload, stop - start - len(payload), packet.nanoseconds
+    )
+
+
+LINKS: dict[int, Callable[[Packet], Segment | str]] = {
+    0: _loopback,  # BSD
+    108: _loopback,  # OpenBSD: in network byte order
+    1: _ethernet,
+    12: _bare_ip,  # what some systems write for 101
+    14: _bare_ip,
+    101: _bare_ip,
+    228: _bare_ip,  # IPv4 only
+    229: _bare_ip,  # IPv6 only
+    113: _sll,
+    276: _sll2,
+}
