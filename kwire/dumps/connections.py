@@ -1,0 +1,149 @@
+"""Many TCP connections at once: which segment belongs to which, and how much memory they may take together.
+
+A port pair that is used again is another connection. One that was closed is dropped soon after, and so is the one
+that was idle for longest when there are too many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .halves import WINDOW, Half, ahead
+from .link import ACK, FIN, RST, SYN, Segment, turned
+from .tcp import Connection, Ended, Event, Portion
+
+EVERY = 256  # packets between two looks at all that waits
+LINGER = 2_000_000_000  # nanoseconds; packets may be captured after the one that closes a connection
+LINGER_PACKETS = 16 * EVERY
+NOTHING: list[Event] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may be kept: bytes that wait for others in one connection and in all, and open connections."""
+
+    waiting: int = 8 << 20
+    all_waiting: int = 32 << 20
+    connections: int = 16384
+
+
+class Reassembler:
+    """Puts TCP streams together.
+
+    Args:
+        limits: what it may keep in memory.
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.count = 0  # connections so far
+        self._packets = 0
+        self._now: int | None = None
+        self._known: dict[bytes, tuple[Connection, Half]] = {}
+        self._open: dict[int, Connection] = {}
+        self._stuck: dict[int, Connection] = {}
+        self._closing: dict[int, tuple[Connection, int | None, int]] = {}  # when: nanoseconds, packets
+
+    def feed(self, segment: Segment) -> list[Event]:
+        """Take the next segment of the capture.
+
+        Returns:
+            What can be given out now, of any connection: of each direction without overlap, and complete but for
+            the gaps that are told.
+        """
+        self._packets += 1
+        found = self._known.get(segment.key)
+        if found is None or self._packets % EVERY == 0:
+            return self._carefully(found, segment)
+        connection, half = found
+        flags = segment.flags
+        if not connection.calm or flags & (SYN | FIN | RST | ACK) != ACK or segment.missing or half.late:
+            return self._carefully(found, segment)
+        # What nearly all segments are: next in order, and acknowledging nothing that was not seen.
+        payload = segment.payload
+        behind = (segment.acknowledgement - (half.peer.sequence or 0)) & 0xFFFFFFFF
+        if (payload and segment.sequence != half.sequence) or 0 < behind < 0x80000000:
+            return self._carefully(found, segment)
+        connection.last = segment.nanoseconds
+        if not payload:
+            return NOTHING
+        position = half.position
+        half.position = position + len(payload)
+        half.sequence = (segment.sequence + len(payload)) & 0xFFFFFFFF
+        return [Portion(connection, half.side, position, segment.nanoseconds, payload)]
+
+    def _carefully(self, found: tuple[Connection, Half] | None, segment: Segment) -> list[Event]:
+        events: list[Event] = []
+        self._now = segment.nanoseconds
+        if found is not None and _another(*found, segment):
+            self._end(found[0], events)
+            found = None
+        connection, half = found or self._begin(segment, events)
+        connection.last, connection.newest = segment.nanoseconds, self._packets
+        events += connection.feed(half, segment)
+        if connection.held > self.limits.waiting:
+            events += connection.force()
+        if connection.calm:
+            self._stuck.pop(connection.number, None)
+        else:
+            self._stuck[connection.number] = connection
+        if connection.closed and connection.number not in self._closing:
+            self._closing[connection.number] = connection, self._now, self._packets
+        if self._packets % EVERY == 0:
+            self._look_around(events)
+        return events
+
+    def finish(self) -> Iterator[Event]:
+        """End all connections, the oldest first."""
+        for connection in list(self._open.values()):
+            events: list[Event] = []
+            self._end(connection, events)
+            yield from events
+
+    def _begin(self, segment: Segment, events: list[Event]) -> tuple[Connection, Half]:
+        if len(self._open) >= self.limits.connections:
+            idle = sorted(self._open.values(), key=lambda connection: connection.last or 0)
+            for connection in idle[: 1 + self.limits.connections // 16]:
+                self._end(connection, events)
+        connection = Connection(self.count, segment.key)
+        self.count += 1
+        self._open[connection.number] = connection
+        for key, half in zip((turned(segment.key), segment.key), reversed(connection.halves), strict=True):
+            self._known[key] = connection, half
+        return connection, connection.halves[0]
+
+    def _end(self, connection: Connection, events: list[Event]) -> None:
+        events += [*connection.finish(), Ended(connection)]
+        for key in (connection.key, turned(connection.key)):
+            self._known.pop(key, None)
+        for place in (self._open, self._stuck, self._closing):
+            place.pop(connection.number, None)
+
+    def _look_around(self, events: list[Event]) -> None:
+        """Give up what waits for too long, end what was closed, and free memory if too much waits."""
+        for connection in list(self._stuck.values()):
+            if self._packets - connection.newest >= EVERY:
+                events += connection.settle(self._now, idle=True)
+        if sum(connection.held for connection in self._stuck.values()) > self.limits.all_waiting:
+            for connection in list(self._stuck.values()):
+                events += connection.force()
+        for connection, since, packets in list(self._closing.values()):
+            late = self._now is not None and since is not None and self._now - since > LINGER
+            if not late and self._packets - packets < LINGER_PACKETS:
+                break  # those that follow were closed later
+            self._end(connection, events)
+
+
+def _another(connection: Connection, half: Half, segment: Segment) -> bool:
+    """Whether a segment belongs to a later connection of the same port pair."""
+    if segment.flags & SYN:
+        first = (segment.sequence + 1) & 0xFFFFFFFF
+        if half.first is not None:
+            again = connection.closed and not segment.flags & ACK and half.position > 0
+            return half.first != first or again
+        # Numbers near those seen: its SYN was captured late.
+        return half.begun or (half.sequence is not None and abs(ahead(first, half.sequence)) > WINDOW >> 8)
+    if not segment.payload or half.sequence is None:
+        return False
+    return abs(ahead(segment.sequence, half.sequence)) > WINDOW

@@ -1,0 +1,197 @@
+"""TCP connections put together again: each direction a row of portions and gaps, out of segments as captured.
+
+A hole is given up as a gap when the other side has acknowledged it and patience is spent (packets may have been
+captured out of order), when waiting takes too much memory, and at the end. Bytes that acknowledge others not seen
+yet wait for those too, so that an answer never comes before its question. Where no SYN was seen, a stream begins
+with a gap of unknown size. Knows one connection; which segments are its own, `connections` knows.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from .halves import MASK, WINDOW, Half, Piece
+from .link import ACK, FIN, RST, SYN, Segment, end_text
+
+PATIENCE = 32  # packets of the connection
+PATIENCE_ONE_SIDED = 256  # where only one side was captured
+PATIENCE_TIME = 1_000_000_000  # nanoseconds
+
+
+class Portion(msgspec.Struct, frozen=True, gc=False):
+    """Bytes of one side's stream, the next in order; `offset` is their place in it."""
+
+    connection: Connection
+    side: int
+    offset: int
+    nanoseconds: int | None
+    data: bytes
+
+
+class Gap(msgspec.Struct, frozen=True, gc=False):
+    """Bytes of one side's stream that were not captured; `count` is None where nothing tells how many."""
+
+    connection: Connection
+    side: int
+    offset: int
+    nanoseconds: int | None
+    count: int | None
+
+
+class Ended(msgspec.Struct, frozen=True, gc=False):
+    """There will be nothing more of a connection."""
+
+    connection: Connection
+
+
+Event = Portion | Gap | Ended
+
+
+class Connection:
+    """A connection.
+
+    Attributes:
+        number: from 0, in the order of first packets.
+        ends: address and port of side 0 and of side 1, as text.
+        opener: the side that sent the SYN; None if that was not seen.
+        closed: whether both sides have finished, or one has reset it.
+        calm: whether nothing waits, and both streams have begun.
+        last: nanoseconds of its newest packet.
+        newest: the number, among all, of its newest packet that was not just the next in order.
+        packets: how many of those it had.
+    """
+
+    __slots__ = ("calm", "closed", "halves", "key", "last", "newest", "number", "opener", "packets")
+
+    def __init__(self, number: int, key: bytes) -> None:
+        self.number, self.key = number, key
+        one, other = Half(0), Half(1)
+        one.peer, other.peer = other, one
+        self.halves = (one, other)
+        self.opener: int | None = None
+        self.calm = self.closed = False
+        self.last: int | None = None
+        self.newest = self.packets = 0
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Both ends as `ip:port`, side 0 first."""
+        return end_text(self.key, 0), end_text(self.key, 1)
+
+    @property
+    def held(self) -> int:
+        """The memory that waiting bytes take."""
+        return self.halves[0].held + self.halves[1].held
+
+    def feed(self, half: Half, segment: Segment) -> list[Event]:
+        """Take a segment of one side; returns what can be given out now."""
+        self._note(half, segment)
+        self.packets += 1
+        now, count = segment.nanoseconds, len(segment.payload)
+        need = segment.acknowledgement if segment.flags & ACK else None
+        start = half.hear((segment.sequence + bool(segment.flags & SYN)) & MASK)
+        if count:
+            half.put(Piece(0, count, segment.payload, now, need, self.packets), start)
+        if segment.missing:
+            half.put(Piece(0, segment.missing, None, now, need, self.packets), start + count)
+        if not segment.flags & RST and start - half.position <= WINDOW:
+            half.sent = max(half.sent, start + count + segment.missing)
+        if segment.flags & FIN and half.end is None:
+            half.end = start + count + segment.missing
+            half.advance(0)
+        self.closed |= bool(segment.flags & RST) or (half.end is not None and half.peer.end is not None)
+        return self.settle(now)
+
+    def _note(self, half: Half, segment: Segment) -> None:
+        """Learn from a segment's flags and numbers where the streams begin, and what has arrived."""
+        if segment.flags & SYN and not half.begun:
+            half.begin((segment.sequence + 1) & MASK)
+            self.opener = 1 - half.side if segment.flags & ACK else half.side
+        if not segment.flags & ACK:
+            return
+        # A SYN's answer acknowledges the SYN alone; and before its own first byte nobody has received any.
+        if not half.peer.begun and (segment.flags & SYN or segment.sequence == half.first):
+            half.peer.begin(segment.acknowledgement)
+        half.peer.acknowledge(segment.acknowledgement)
+
+    def settle(self, now: int | None, *, idle: bool = False) -> list[Event]:
+        """Give out what is ready, and what has waited too long; `idle`: no packet has come for a while."""
+        events = self._released()
+        while overdue := [half for half in self.halves if self._is_overdue(half, now, idle)]:
+            for half in overdue:
+                self._excuse(half)
+            events += self._released()
+        self.calm = not any(half.pieces or not half.begun for half in self.halves)
+        return events
+
+    def _is_overdue(self, half: Half, now: int | None, idle: bool) -> bool:
+        """Whether patience is spent for what bytes of one side wait for."""
+        if not half.pieces:
+            return False
+        first = half.pieces[0]
+        passed = self.packets - first.packet
+        if half.begun and half.owed() < half.hole():
+            # What was not acknowledged may still come; but where nothing is acknowledged, that says nothing.
+            return half.acked is None and passed > PATIENCE_ONE_SIDED
+        late = now is not None and first.nanoseconds is not None and now - first.nanoseconds > PATIENCE_TIME
+        return passed > PATIENCE or (late and (idle or passed > PATIENCE // 2))
+
+    def _excuse(self, half: Half) -> None:
+        """Wait no longer for what the first waiting bytes of one side wait for."""
+        for one in (half, half.peer):
+            if not one.begun:
+                one.begin_late()
+        half.excuse((half.sequence or 0) + half.hole() & MASK)
+        half.peer.excuse(half.pieces[0].need)
+
+    def force(self) -> list[Event]:
+        """Give out what waits, whatever it waits for."""
+        events: list[Event] = []
+        while self.held:
+            for half in self.halves:
+                if not half.begun:
+                    half.begin_late()
+                hole = half.hole()
+                if hole:
+                    self._gap(half, hole, half.pieces[0].nanoseconds, events)
+                if half.pieces:
+                    half.pieces[0].need = None
+            events += self._released()
+        return events
+
+    def finish(self) -> list[Event]:
+        """Give out everything that is left, and what is known to be missing at the end."""
+        events = self.force()
+        for half in self.halves:
+            missing = half.missing()
+            if missing > 0:
+                self._gap(half, missing, self.last, events)
+        return events
+
+    def _released(self) -> list[Event]:
+        events: list[Event] = []
+        while True:
+            for half in self.halves:
+                hole = half.given_up()
+                if hole:
+                    self._gap(half, hole, half.pieces[0].nanoseconds, events)
+            ready = [half for half in self.halves if half.ready()]
+            if not ready:
+                return events
+            half = min(ready, key=lambda half: half.pieces[0].nanoseconds or 0)
+            if half.late:
+                self._gap(half, 0, half.pieces[0].nanoseconds, events)
+            piece = half.release()
+            if piece.data is None:
+                events.append(Gap(self, half.side, piece.start, piece.nanoseconds, piece.stop - piece.start))
+            else:
+                events.append(Portion(self, half.side, piece.start, piece.nanoseconds, piece.data))
+
+    def _gap(self, half: Half, count: int, now: int | None, events: list[Event]) -> None:
+        """Step over bytes that will not come; those before the first one seen come first, if there may be any."""
+        if half.late:
+            half.late = False
+            events.append(Gap(self, half.side, 0, now, None))
+        if count:
+            events.append(Gap(self, half.side, half.position, now, count))
+            half.advance(count)
