@@ -1,0 +1,97 @@
+"""The first bytes of one side of a connection, and how much they look like a client's.
+
+Beyond doubt, nearly, is a request with a client id. One without may be many things (ZooKeeper's first message reads as
+a Produce request, and so does many an answer), even if it decodes to its last byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from ..frames import LEAST, LIMIT
+from .recognition import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, WEAK, Recogniser, Verdict
+from .search import Search
+
+
+class Head:
+    """The first bytes of one side, or the first behind a gap.
+
+    Attributes:
+        data: the bytes so far.
+        whole: whether they are the stream's first.
+        refuted: whether it is known that they do not begin as a client's stream does.
+    """
+
+    def __init__(self, recogniser: Recogniser, *, whole: bool = True) -> None:
+        self.recogniser = recogniser
+        self.data = bytearray()
+        self.whole = whole
+        self.refuted = False
+        self._request = 0  # where the first request begins
+        self._search = Search(lambda: REQUESTS, self._judge)
+
+    def add(self, data: bytes) -> None:
+        """Take the next bytes."""
+        self._search.packet(len(self.data))
+        self.data += data
+
+    def asks(self, *, opener: bool, final: bool = False) -> bool:
+        """Whether there is a request with a client id; with `final`, what is cut short counts too."""
+        if not self.whole:
+            return self._found(self._search, final)
+        looks = self.recogniser.header(self.data)
+        if looks == FAIR and not opener:
+            return self._proven()
+        self.refuted |= looks == NO
+        return looks >= FAIR or (final and looks == SHORT and len(self.data) > LEAST + 4)
+
+    def may_ask(self) -> bool:
+        """Whether there is a request without a client id, which decodes."""
+        if not self.whole:
+            return self._found(Search(lambda: REQUESTS, self._judge_all), final=False)
+        return not self.refuted and self.recogniser.header(self.data) == WEAK and self._proven()
+
+    def _proven(self) -> bool:
+        stop = 4 + int.from_bytes(self.data[:4], "big")
+        if self.refuted or len(self.data) < stop:
+            return False
+        self.refuted = not self.recogniser.proves_request(bytes(self.data[:stop]))
+        return not self.refuted
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the request that was found stands in front of all else."""
+        return self._request == 0
+
+    @property
+    def request_head(self) -> bytes:
+        """Api key, version and correlation id of the first request; nothing if they are not there."""
+        head = bytes(self.data[self._request + 4 : self._request + 12])
+        return head if len(head) == 8 else b""
+
+    def is_chain(self) -> bool:
+        """Whether sizes, and correlation ids near each other, lead through these bytes from the first to the last."""
+        position, before = 0, None
+        while position + 8 <= len(self.data):
+            size = int.from_bytes(self.data[position : position + 4], "big")
+            number = int.from_bytes(self.data[position + 4 : position + 8], "big")
+            if not LEAST <= size <= LIMIT or (before is not None and abs(number - before) > FAR):
+                return False
+            position, before = position + 4 + size, number
+        return position > 0
+
+    def _found(self, search: Search, final: bool) -> bool:
+        found = search.look(self.data)
+        if found is None and final:
+            found = search.likely
+        self._request = found or 0
+        return found is not None
+
+    def _judge(self, data: bytearray, position: int, packets: Set[int]) -> Verdict:
+        looks = self.recogniser.header(data, position)
+        if looks == WEAK or (looks == FAIR and position not in packets):
+            return NEVER
+        return self._judge_all(data, position, packets)
+
+    def _judge_all(self, data: bytearray, position: int, packets: Set[int]) -> Verdict:
+        return self.recogniser.judge_request(data, position, packets, None)

@@ -1,0 +1,93 @@
+"""The begin of a connection: is it Kafka's, and which side is the broker?
+
+The client is who sends the first request, by content: ports say nothing, and a SYN only where content does not.
+What comes before that is known is kept, and handed on.
+"""
+
+from __future__ import annotations
+
+from ..frames import Frame
+from .conversation import Conversation
+from .heads import Head
+from .protocols import UNKNOWN, protocol_of
+from .recognition import Recogniser
+from .sources import Scribe
+from .stranger import Stranger
+from .tcp import Connection, Gap, Portion
+
+UNDECIDED = 1 << 20  # bytes after which a connection without a request is taken for another protocol's
+DOUBTFUL = 1 << 16  # bytes after which a request without a client id is enough
+EVENT_COST = 100  # bytes of memory
+SOME_CLIENT_ID = 15  # bytes of a frame
+
+
+class Opening:
+    """A connection of which it is not known yet what it speaks."""
+
+    def __init__(self, scribe: Scribe, recogniser: Recogniser, connection: Connection) -> None:
+        self.scribe, self.recogniser, self.connection = scribe, recogniser, connection
+        self.buffered = 0
+        self._doubted = DOUBTFUL
+        self._answers = [False, False]  # whether a side that does not ask seems to answer
+        self._heads = [Head(recogniser), Head(recogniser)]
+        self._log: list[Portion | Gap] = []
+
+    def feed(self, event: Portion | Gap) -> Conversation | Stranger | None:
+        """Take the next bytes of one side; returns what speaks here, once that is known."""
+        self._log.append(event)
+        self.buffered += EVENT_COST
+        head, opens = self._heads[event.side], event.side == self.connection.opener
+        if isinstance(event, Gap):
+            if len(head.data) >= SOME_CLIENT_ID and head.asks(opener=opens, final=True):
+                return self._conversation(event.side)
+            self._answers[event.side] |= head.is_chain()
+            self._heads[event.side] = Head(self.recogniser, whole=False)
+            return None
+        head.add(event.data)
+        self.buffered += len(event.data)
+        self.recogniser.allow(len(event.data))
+        if head.asks(opener=opens) or (opens and head.may_ask()):
+            return self._conversation(event.side)
+        name = protocol_of(head.data) if head.whole else protocol_of(event.data, middle=True)
+        if name is not None:
+            return Stranger(self.scribe, self.recogniser, self.connection, name)
+        return self._doubt()
+
+    def _doubt(self) -> Conversation | Stranger | None:
+        """Settle for less, after a while."""
+        if self.buffered > UNDECIDED or all(head.refuted for head in self._heads):
+            return self.decide()
+        if self.buffered > self._doubted:
+            self._doubted *= 2
+            decided = self.decide()
+            return decided if isinstance(decided, Conversation) else None
+        return None
+
+    def decide(self) -> Conversation | Stranger:
+        """Decide by what is there."""
+        opener = self.connection.opener
+        sides = (1, 0) if opener == 1 else (0, 1)
+        for side in sides:
+            if self._heads[side].asks(opener=side == opener, final=True):
+                return self._conversation(side)
+        doubtful = [side for side in sides if opener in (None, side) and self._heads[side].may_ask()]
+        if doubtful:
+            return self._conversation(min(doubtful, key=lambda side: not self._heads[side].at_once))
+        answers = [side for side in sides if side != opener and self._seems_to_answer(side)]
+        if len(answers) == 1 and not self._heads[1 - answers[0]].data:
+            return self._conversation(1 - answers[0])  # only the broker's side was captured
+        return Stranger(self.scribe, self.recogniser, self.connection, UNKNOWN)
+
+    def _seems_to_answer(self, side: int) -> bool:
+        return self._answers[side] or self._heads[side].is_chain()
+
+    def replay(self, state: Conversation | Stranger) -> list[Frame]:
+        """Hand on everything that was kept."""
+        frames: list[Frame] = []
+        for event in self._log:
+            frames += state.feed(event)
+        return frames
+
+    def _conversation(self, client: int) -> Conversation:
+        head = self._heads[client].request_head
+        return Conversation(self.scribe, self.recogniser, self.connection, client, head)
