@@ -1,6 +1,6 @@
-"""Files become frames: raw frames, hex text, golden fixtures. Told apart by content, never by name.
+"""Files become frames: raw frames, hex text, captures, logs, golden fixtures. Told apart by content, never by name.
 
-Knows containers; knows nothing of what is in a frame.
+Knows containers; of what is in a frame only as much as it takes to find one in a TCP stream (`recognition`).
 """
 
 from .reading import Dump, open_dump, open_hex, read_dump

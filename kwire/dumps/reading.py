@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,9 +14,14 @@ from ..errors import DumpError
 from ..faults import BadFrame
 from ..fixtures import parse_fixture
 from ..frames import LIMIT, Frame, FrameReader, Source
+from ..frames.pieces import BrokenDump
 from ..hextext import HexText, read_hex_text
+from .compression import Opened, unpacked
 from .packets import PacketReader, tcp_segment
+from .pcap import MAGICS, Packet, pcap_packets
+from .pcapng import MAGIC, pcapng_packets
 from .requestlog import Notes, log_frames, looks_like_log
+from .streams import Streams
 
 PORTION = 1 << 16
 PIECE = 1 << 22  # of bytes that are no frames
@@ -24,14 +29,20 @@ LONGEST_TEXT = 1 << 28
 _BOM = b"\xef\xbb\xbf"
 _TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
 
+# kind -> (the four bytes it begins with, which as a frame's size are above any limit; its reader)
+CAPTURES: dict[str, tuple[frozenset[bytes], Callable[[Iterator[bytes], str], Iterator[Packet]]]] = {
+    "pcap": (frozenset(MAGICS), pcap_packets),
+    "pcapng": (frozenset([MAGIC]), pcapng_packets),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Dump:
     """A dump: what it was taken for, and its frames, read as they are asked for.
 
     Bytes that are in no whole frame (a cut tail, what follows an impossible size) are a last frame whose
-    data does not fit its size field, so that nothing is lost. `remarks` grows as frames are read: what else
-    is to be known of the dump, such as what is not in it.
+    data does not fit its size field, so that nothing is lost; what is known to be no frame has a `fault`.
+    `remarks` grows as frames are read: what else is to be known of the dump, such as what is not in it.
     """
 
     kind: str
@@ -52,14 +63,23 @@ def open_dump(path: str | Path, *, bare: bool = False, catalog: Catalog | None =
         A `Dump`, to be used inside the `with` block.
 
     Raises:
-        DumpError: hex text with a line that cannot be read.
+        DumpError: hex text with a line that cannot be read, a capture of which nothing can be read.
         OSError: the file cannot be read.
     """
-    if str(path) == "-":
-        yield _dump(sys.stdin.buffer, "-", bare, catalog or catalog_for())
-    else:
-        with Path(path).open("rb") as stream:
-            yield _dump(stream, str(path), bare, catalog or catalog_for())
+    with _opened(path) as opened:
+        dump = _dump(opened, str(path), bare, catalog or catalog_for())
+        yield replace(dump, kind=opened.prefix + dump.kind)
+
+
+@contextmanager
+def packets_of(path: str | Path) -> Iterator[Iterator[Packet]]:
+    """Open a capture for its packets; raises DumpError if it is none, OSError as `open_dump`."""
+    with _opened(path) as opened:
+        for magics, reader in CAPTURES.values():
+            if opened.head[:4] in magics:
+                yield reader(opened.portions(), str(path))
+                return
+        raise DumpError(f"this is no capture: {', '.join(CAPTURES)} are read", file=str(path))
 
 
 def open_hex(text: str, file: str = "--hex", *, bare: bool = False) -> Dump:
@@ -83,7 +103,7 @@ def read_dump(path: str | Path) -> Iterator[Frame]:
     """Read the frames of a dump, one by one.
 
     Args:
-        path: a file of raw frames, hex text, a log of requests, or a fixture; `-` is standard input.
+        path: a file of raw frames, hex text, a capture, a log of requests, or a fixture; `-` is standard input.
 
     Yields:
         Frames, with `source.file`, `source.frame` (from 0) and `source.offset` (bytes from the start).
@@ -95,61 +115,65 @@ def read_dump(path: str | Path) -> Iterator[Frame]:
         yield from dump.frames
 
 
-def _dump(stream: BinaryIO, file: str, bare: bool, catalog: Catalog) -> Dump:
-    head = _first(stream)
+@contextmanager
+def _opened(path: str | Path) -> Iterator[Opened]:
+    if str(path) == "-":
+        yield unpacked(_portions(sys.stdin.buffer), "-")
+    else:
+        with Path(path).open("rb") as stream:
+            yield unpacked(_portions(stream), str(path))
+
+
+def _portions(stream: BinaryIO) -> Iterator[bytes]:
+    """Read what there is each time, so that the first message is there before the input ends."""
+    read1 = getattr(stream, "read1", stream.read)
+    while portion := read1(PORTION):
+        yield portion
+
+
+def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog) -> Dump:
+    head = opened.head
     if not head:
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
+    for kind, (magics, reader) in CAPTURES.items():
+        if head[:4] in magics:
+            return Dump(kind, Streams(file, catalog).frames(reader(opened.portions(), file)))
     # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
     if _TEXT.issuperset(head[:4]) or head.startswith(_BOM):
         if looks_like_log(head.decode("utf-8-sig", "replace")) and not bare:
-            return _log_dump(stream, head, file, catalog)
-        return _text_dump(head + _rest(stream, file), file, bare)
+            return _log_dump(opened, file, catalog)
+        return _text_dump(_whole(opened, file), file, bare)
     if bare:
-        return Dump("a bare body", iter([Frame(head + _rest(stream, file), Source(file, 0, 0), bare=True)]))
-    return Dump("raw frames", _raw(stream, head, file))
+        return Dump("a bare body", iter([Frame(_whole(opened, file), Source(file, 0, 0), bare=True)]))
+    return Dump("raw frames", _cut(opened.portions(), file))
 
 
-def _first(stream: BinaryIO) -> bytes:
-    """Read what there is, so that the first message is there before the input ends; at least four bytes."""
-    head = b""
-    while len(head) < 4:
-        portion = _portion(stream)
-        if not portion:
-            break
-        head += portion
-    return head
+def _whole(opened: Opened, file: str) -> bytes:
+    data = bytearray()
+    for portion in opened.portions():
+        data += portion
+        if len(data) > LONGEST_TEXT:
+            raise DumpError(f"more than {LONGEST_TEXT} bytes in one piece", file=file, hint="split it")
+    return bytes(data)
 
 
-def _portion(stream: BinaryIO) -> bytes:
-    read1 = getattr(stream, "read1", stream.read)
-    data: bytes = read1(PORTION)
-    return data
-
-
-def _rest(stream: BinaryIO, file: str) -> bytes:
-    data = stream.read(LONGEST_TEXT)
-    if len(data) == LONGEST_TEXT:
-        raise DumpError(f"more than {LONGEST_TEXT} bytes in one piece", file=file, hint="split it")
-    return data
-
-
-def _log_dump(stream: BinaryIO, head: bytes, file: str, catalog: Catalog) -> Dump:
+def _log_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
     notes, remarks = Notes(), list[str]()
 
     def frames() -> Iterator[Frame]:
         try:
-            yield from log_frames(_lines(stream, head, file), file, catalog, notes)
+            yield from log_frames(_lines(opened.portions(), file), file, catalog, notes)
         finally:
             remarks.extend(notes.texts())
 
     return Dump("a log of requests", frames(), remarks)
 
 
-def _lines(stream: BinaryIO, head: bytes, file: str) -> Iterator[bytes]:
+def _lines(portions: Iterator[bytes], file: str) -> Iterator[bytes]:
     """Yield the lines of a text as they come."""
     begun: list[bytes] = []
-    size, portion = 0, head
-    while portion:
+    size = 0
+    for portion in portions:
         first, *others = portion.split(b"\n")
         begun.append(first)
         size += len(first)
@@ -159,7 +183,6 @@ def _lines(stream: BinaryIO, head: bytes, file: str) -> Iterator[bytes]:
             yield b"".join(begun)
             yield from others[:-1]
             begun, size = [others[-1]], len(others[-1])
-        portion = _portion(stream)
     yield b"".join(begun)
 
 
@@ -202,16 +225,6 @@ def _of_packets(packets: tuple[bytes, ...], file: str, remarks: list[str]) -> It
         remarks.append(f"{reader.others} packets without TCP were left out")
 
 
-def _raw(stream: BinaryIO, head: bytes, file: str) -> Iterator[Frame]:
-    def portions() -> Iterator[bytes]:
-        portion = head
-        while portion:
-            yield portion
-            portion = _portion(stream)
-
-    yield from _cut(portions(), file)
-
-
 def _cut(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
     reader = FrameReader()
     try:
@@ -221,6 +234,14 @@ def _cut(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
     except BadFrame:
         yield from _pieces(reader, portions, file)
         return
+    except DumpError as error:
+        yield from _rest(reader, file)
+        yield Frame(b"", Source(file), fault=BrokenDump(found=str(error), offset=error.offset or 0))
+        return
+    yield from _rest(reader, file)
+
+
+def _rest(reader: FrameReader, file: str) -> Iterator[Frame]:
     if reader.rest:
         yield Frame(reader.rest, Source(file, reader.count, reader.offset))
 
