@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kwire.dumps import open_dump, open_hex, read_dump, reading
+from kwire.dumps import compression, open_dump, open_hex, read_dump, reading
 from kwire.errors import DumpError
 from kwire.frames import Frame
 from tests.dumps.test_packets import ASKED, TCPDUMP, packet
@@ -176,7 +176,7 @@ def test_what_is_missing_between_packets_and_what_is_no_packet_is_remarked_on() 
 def test_a_log_of_requests_gives_a_frame_for_each(portion: int, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "PORTION", portion)
     path = write(f"{LINE}\nno request\n{LINE}".encode())
-    monkeypatch.setattr(reading, "_first", lambda stream: stream.read(300))
+    monkeypatch.setattr(compression, "MAGIC", 300)
     with open_dump(path) as dump:
         assert (dump.kind, dump.remarks) == ("a log of requests", [])
         kinds = [frame.data[4:8].hex() for frame in dump.frames]
@@ -215,10 +215,10 @@ def test_what_is_read_in_one_piece_has_a_limit(
     data: bytes, bare: bool, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "PORTION", 10)
-    monkeypatch.setattr(reading, "LONGEST_TEXT", 71)
+    monkeypatch.setattr(reading, "LONGEST_TEXT", 80)
     assert b"".join(frame.data for frame in read_dump_of(write(data), bare)) in (bytes(40), bytes(80))
-    monkeypatch.setattr(reading, "LONGEST_TEXT", 70)
-    with pytest.raises(DumpError, match="more than 70 bytes in one piece; split it"):
+    monkeypatch.setattr(reading, "LONGEST_TEXT", 79)
+    with pytest.raises(DumpError, match="more than 79 bytes in one piece; split it"):
         read_dump_of(write(data), bare)
 
 
