@@ -25,6 +25,7 @@ from kwire.errors import (
     UnknownMessage,
     UnsupportedVersion,
     WrongType,
+    ZnodeError,
     excerpt,
     path_text,
     suggestion,
@@ -118,6 +119,14 @@ def test_a_suggestion_names_the_nearest_word_or_nothing(word: str, known: list[s
         (DumpError("no hex", file="a.bin"), "a.bin: no hex"),
         (DumpError("no hex", line=3), "dump:3: no hex"),
         (DumpError("no hex"), "dump: no hex"),
+        (UnknownMessage("profile", "xyz", ["KIP-36"]), "there is no profile 'xyz'; known: KIP-36"),
+        (ZnodeError("no number", znode="/brokers/ids/1", json_path="$.port"), "/brokers/ids/1: $.port: no number"),
+        (ZnodeError("no object"), "$: no object"),
+        (
+            MissingExtra("zstd", "cramjam", "compression"),
+            "zstd needs the library cramjam; pip install 'kwire[compression]'",
+        ),
+        (DecodeError(offset=7, inflated_offset=3), "the bytes do not decode (offset 7, inflated offset 3)"),
     ],
 )
 def test_the_text_of_an_error_without_a_place_in_a_message(error: KwireError, text: str) -> None:
