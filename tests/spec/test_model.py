@@ -62,10 +62,18 @@ def test_a_message_is_named_after_its_api(type_name: str, name: str, api_name: s
     assert MessageSpec(name, type_name, 3, ALL, NONE, StructSpec(name, ALL, ())).api_name == api_name
 
 
+@pytest.mark.parametrize(
+    ("profile", "release", "origin"), [("", "", ""), ("KIP-36", "", "KIP-36"), ("", "3.6", "Kafka 3.6")]
+)
+def test_a_layout_that_is_not_the_newest_says_where_it_is_from(profile: str, release: str, origin: str) -> None:
+    own = StructSpec("Thing", ALL, ())
+    assert MessageSpec("Thing", "data", None, ALL, NONE, own, profile=profile, release=release).origin == origin
+
+
 def test_a_message_says_no_more_than_it_must() -> None:
     spec = MessageSpec("Thing", "data", None, ALL, NONE, StructSpec("Thing", ALL, ()))
     assert (spec.listeners, spec.latest_version_unstable, spec.deprecated_versions) == ((), False, NONE)
-    assert (spec.file, spec.profile) == ("", "")
+    assert (spec.file, spec.profile, spec.release) == ("", "", "")
 
 
 def test_structs_come_once_each_and_inner_ones_first() -> None:

@@ -32,14 +32,9 @@ FETCH = """\
 
 
 def test_a_spec_gives_its_message() -> None:
-    spec = read_spec(FETCH, "FetchRequest.json", "mine")
-    assert (spec.name, spec.type, spec.api_key, spec.file, spec.profile) == (
-        "FetchRequest",
-        "request",
-        1,
-        "FetchRequest.json",
-        "mine",
-    )
+    spec = read_spec(FETCH, "f.json", "mine", "3.6")
+    assert (spec.name, spec.type, spec.api_key) == ("FetchRequest", "request", 1)
+    assert (spec.file, spec.profile, spec.release) == ("f.json", "mine", "3.6")
     assert (str(spec.versions), str(spec.flexible_versions), str(spec.deprecated_versions)) == ("4-18", "12+", "4-5")
     assert spec.listeners == ("zkBroker", "broker", "controller")
     assert spec.latest_version_unstable
