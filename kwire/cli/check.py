@@ -12,6 +12,7 @@ from ..frames.decoding import Result
 from ..frames.encoding import encode_result
 from ..render.style import escape, json_text
 from ..render.tree import title
+from ..render.values import count_text
 from .inputs import catalog_of, results
 
 
@@ -29,7 +30,7 @@ def check(options: argparse.Namespace) -> int:
         members = {"frames": frames, "exact": frames - len(found), "differences": found}
         print(json_text(members))
     else:
-        print(f"{frames} frames: {frames - len(found)} come back byte for byte, {len(found)} do not")
+        print(f"{count_text(frames, 'frame')}: {frames - len(found)} encoded to the same bytes, {len(found)} not")
     return 1 if found else 0
 
 

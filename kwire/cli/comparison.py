@@ -10,6 +10,7 @@ from ..frames import Undecodable
 from ..render.framediff import frame_differences
 from ..render.style import escape
 from ..render.tree import title
+from ..render.values import count_text
 from .inputs import results
 from .terminal import style_for
 
@@ -33,5 +34,5 @@ def diff_dumps(options: argparse.Namespace) -> int:
             differ += 1
             print(escape(f"{title(one)}\n{title(other)}" if title(one) != title(other) else title(one)))
             print("\n".join(lines), flush=True)
-    print(f"{frames} frames: {frames - differ} are the same, {differ} differ")
+    print(f"{count_text(frames, 'frame')}: {frames - differ} the same, {differ} not")
     return 1 if differ or undecodable else 0

@@ -14,6 +14,7 @@ from ..render.envelope import envelope, json_line
 from ..render.line import frame_line
 from ..render.style import Style, json_text
 from ..render.tree import tree
+from ..render.values import count_text
 from .filters import filter_for
 from .inputs import catalog_of, results
 from .pager import Paged, paged
@@ -77,7 +78,7 @@ def _summary(options: argparse.Namespace, counts: dict[str, int], *, always: boo
     if counts["undecodable"] or counts["faulty"] or hidden or always:
         faulty = f", {counts['faulty']} with faults" if counts["faulty"] else ""
         shown = f", {counts['shown']} shown" if hidden else ""
-        remark(f"{counts['frames']} frames, {counts['undecodable']} undecodable{faulty}{shown}")
+        remark(f"{count_text(counts['frames'], 'frame')}, {counts['undecodable']} undecodable{faulty}{shown}")
 
 
 def _array(decoded: Iterator[Result], write: Print) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from ..errors import DumpError
 from ..redaction import REASONS, Redactor
 from ..render.table import table
+from ..render.values import count_text
 from .inputs import UsageError, catalog_of, frames_by_file
 from .progress import with_progress
 from .terminal import remark
@@ -37,7 +38,7 @@ def redact(options: argparse.Namespace) -> int:
         for line in table(["kind", "values", "why"], rows):
             print(line)
     kept = f"; kept: {', '.join(sorted(keep))}" if keep else ""
-    remark(f"{count} frames, {redactor.counts.total()} values taken out{kept}")
+    remark(f"{count_text(count, 'frame')}, {count_text(redactor.counts.total(), 'value')} taken out{kept}")
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..errors import SpecError
 from ..render.style import escape
+from ..render.values import count_text
 from ..schema import grow
 from ..spec import read_spec
 from .terminal import style_for
@@ -26,7 +27,7 @@ def check(options: argparse.Namespace) -> int:
             print(f"{style.paint('error', 'error')} {escape(str(error))}")
         bad += bool(errors)
         good += not errors
-    print(f"{good + bad} specs: {good} valid, {bad} not")
+    print(f"{count_text(good + bad, 'spec')}: {good} valid, {bad} not")
     return 1 if bad else 0
 
 

@@ -17,7 +17,7 @@ TAIL = bytes.fromhex("00000011 0003 0001 00011170 0002 6d65 ffffffff ab")
 
 
 def test_a_real_dump_comes_back(capsys: pytest.CaptureFixture[str]) -> None:
-    assert out(capsys, "check", DUMP) == "6 frames: 6 come back byte for byte, 0 do not\n"
+    assert out(capsys, "check", DUMP) == "6 frames: 6 encoded to the same bytes, 0 not\n"
     assert json.loads(out(capsys, "check", "--json", DUMP)) == {"frames": 6, "exact": 6, "differences": []}
 
 
@@ -28,7 +28,7 @@ def test_the_first_byte_and_field_that_differ_are_named(tmp_path: Path, capsys: 
     assert "  byte 0x14 (20), field allow_auto_topic_creation\n  in the dump: 02; encoded again: 01\n" in text
     assert "  byte 0x14 (20), field behind the last\n  in the dump: ab; encoded again: nothing\n" in text
     assert "  byte 0x10 (16), field topics\n  MetadataRequest v1: topics: 4 bytes needed, 2 left" in text
-    assert text.endswith("4 frames: 1 come back byte for byte, 3 do not\n")
+    assert text.endswith("4 frames: 1 encoded to the same bytes, 3 not\n")
 
 
 def test_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,5 +56,5 @@ def test_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_bare_body(capsys: pytest.CaptureFixture[str]) -> None:
     body = ["--body", "--as", "MetadataRequest:4"]
-    assert out(capsys, "check", "--hex", "ffffffff 01", *body).startswith("1 frames: 1 come back")
+    assert out(capsys, "check", "--hex", "ffffffff 01", *body).startswith("1 frame: 1 encoded to the same bytes")
     assert "byte 0x4 (4), field allow_auto" in out(capsys, "check", "--hex", "ffffffff 02", *body, code=1)

@@ -133,7 +133,7 @@ def test_spec_check_names_every_error_with_its_place(tmp_path: Path, capsys: pyt
     text = out(capsys, "spec", "check", str(path), code=1)
     assert f"error {path}:2: $.fields[0].name: 'a b' is not a name; write a letter, then letters and digits\n" in text
     assert f"error {path}:3: $.fields[1].type: there is no type 'int33'; did you mean" in text
-    assert text.endswith("1 specs: 0 valid, 1 not\n")
+    assert text.endswith("1 spec: 0 valid, 1 not\n")
 
 
 def test_all_our_specs_are_valid(capsys: pytest.CaptureFixture[str]) -> None:

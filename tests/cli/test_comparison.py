@@ -13,7 +13,7 @@ from tests.frames.test_decoding import request
 
 
 def test_the_same_dump_does_not_differ(capsys: pytest.CaptureFixture[str]) -> None:
-    assert out(capsys, "diff", DUMP, DUMP) == "6 frames: 6 are the same, 0 differ\n"
+    assert out(capsys, "diff", DUMP, DUMP) == "6 frames: 6 the same, 0 not\n"
 
 
 def test_fields_and_bytes_that_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,7 +30,7 @@ def test_fields_and_bytes_that_differ(tmp_path: Path, capsys: pytest.CaptureFixt
         '  ~ header.client_id: "me" -> "you"',
         "  first byte that differs: 0x3 (3): 10 00 03 00 01 00 01 11 -> 11 00 03 00 01 00 01 11; 20 and 21 bytes",
         f'only in {two}: Metadata v1 request, correlation 70002, client "me", 20 bytes, frame 2 at 41',
-        "3 frames: 1 are the same, 2 differ",
+        "3 frames: 1 the same, 2 not",
     ]
 
 

@@ -88,4 +88,4 @@ def test_ctrl_c_prints_the_summary() -> None:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 130
-        assert process.stderr.read() == b"kwire: 1 frames, 0 undecodable\n"
+        assert process.stderr.read() == b"kwire: 1 frame, 0 undecodable\n"
