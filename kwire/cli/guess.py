@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterator
 from itertools import groupby
 
+from ..frames import Undecodable
+from ..frames.decoding import Result
 from ..frames.guessing import Guess, guesses
 from ..render.style import escape
 from ..render.tree import title
@@ -21,12 +23,20 @@ def guess(options: argparse.Namespace) -> int:
     failed = 0
     for result in results(options):
         found = guesses(result.frame, catalog_of(options))
-        print(escape(f"# {title(result)}"))
+        print(escape(f"# {_title(result)}"))
         print(f"{count_text(len(found), 'message')} that the frame could be" + (", best first" if found else ""))
         for line in _lines(found):
             print(escape(line), flush=True)
         failed |= not found
     return failed
+
+
+def _title(result: Result) -> str:
+    """Say which frame it is; what it looks like at first sight is one guess of many."""
+    source = result.frame.source
+    if not isinstance(result, Undecodable) or result.frame.fault is not None:
+        return title(result)
+    return f"frame {source.frame} at {source.offset}, {count_text(len(result.frame.data), 'byte')}"
 
 
 def _lines(found: list[Guess]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from ..codecs import Codec, codec_in
 from ..errors import UnknownMessage
 from ..releases import Api, first_release, release, releases, removed_in
 from ..render.differences import NOTHING, difference_lines
-from ..render.layout import heading, layout_bnf, layout_json, layout_markdown, layout_table
+from ..render.layout import layout_bnf, layout_json, layout_markdown, layout_table
 from ..render.style import Style, escape, json_text
 from ..values import Value, kind
 from .comparison import diff_dumps
@@ -39,7 +39,7 @@ def schema(options: argparse.Namespace) -> int:
 
 def diff(options: argparse.Namespace) -> int:
     """Print what differs between two versions of a message, two releases or two dumps. Returns 1 if anything does."""
-    if len(options.names) == 2 and not options.release and all(Path(name).is_file() for name in options.names):
+    if len(options.names) == 2 and not options.release and any(_is_input(name) for name in options.names):
         return diff_dumps(options)
     style = style_for(sys.stdout, options.color)
     if options.release:
@@ -54,6 +54,10 @@ def diff(options: argparse.Namespace) -> int:
     for line in lines:
         print(line)
     return 1 if any(line.startswith("  ") and line != NOTHING for line in lines) else 0
+
+
+def _is_input(name: str) -> bool:
+    return name == "-" or (Path(name).exists() and not Path(name).is_dir())  # also a pipe of the shell's
 
 
 def apis(options: argparse.Namespace) -> int:
@@ -92,7 +96,7 @@ def _message_lines(options: argparse.Namespace, style: Style) -> Iterator[str]:
     sides = [{codec.spec.type: codec for codec in named_codecs(text, catalog)} for text in options.names]
     for type_name in [*sides[0], *(name for name in sides[1] if name not in sides[0])]:
         one, other = sides[0].get(type_name), sides[1].get(type_name)
-        yield f"{heading(one) if one else 'nothing'} -> {heading(other) if other else 'nothing'}"
+        yield _versions(one, other)
         yield from difference_lines(one, other, style)
 
 
@@ -108,8 +112,15 @@ def _release_lines(old: str, new: str, names: list[str], style: Style) -> Iterat
             pair = _newest(before.name, api, suffix), _newest(after.name, api, suffix)
             lines = list(difference_lines(*pair, style)) if all(pair) else []
             if lines and lines != [NOTHING]:
-                yield f"{pair[0].name} v{pair[0].version} -> v{pair[1].version}"  # type: ignore[union-attr]
+                yield _versions(*pair)
                 yield from lines
+
+
+def _versions(one: Codec | None, other: Codec | None) -> str:
+    names = [f"{codec.name} v{codec.version}" if codec else "nothing" for codec in (one, other)]
+    if one and other and one.name == other.name:
+        names[1] = f"v{other.version}"
+    return " -> ".join(names)
 
 
 def _newest(name: str, api: Api, suffix: str) -> Codec | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from kwire.cli import main
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP
+from tests.conftest import ROOT
 from tests.frames.test_decoding import request
 
 
@@ -38,3 +41,20 @@ def test_versions_are_still_compared(capsys: pytest.CaptureFixture[str]) -> None
     assert "allow_auto_topic_creation: bool" in out(capsys, "diff", "Metadata:3", "Metadata:4", code=1)
     assert main(["diff", DUMP]) == 2
     assert "diff takes two of NAME:VERSION, two files, or --release A B" in capsys.readouterr().err
+
+
+def test_a_pipe_of_the_shell(tmp_path: Path) -> None:
+    kwire = f"{sys.executable} -m kwire"
+    one, two = request(7).hex(), request(8).hex()
+    command = f"{kwire} diff <(echo {one}) <(echo {two}); echo {one} | {kwire} diff - <(echo {one})"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True)
+    assert [line for line in done.stdout.splitlines() if "~" in line or "same" in line] == [
+        "  ~ header.correlation_id: 7 -> 8",
+        "1 frame: 0 the same, 1 not",
+        "1 frame: 1 the same, 0 not",
+    ]
+
+
+def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", DUMP, "nosuch.bin"]) == 2
+    assert capsys.readouterr().err == "kwire: error: nosuch.bin: No such file or directory\n"

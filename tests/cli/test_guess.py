@@ -17,7 +17,8 @@ DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
 def test_a_response_alone_is_guessed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "reply.bin"
     path.write_bytes(DUMP.read_bytes()[116:154])
-    assert out(capsys, "decode", "--guess", str(path)).splitlines()[1:] == [
+    assert out(capsys, "decode", "--guess", str(path)).splitlines() == [
+        "# frame 0 at 0, 38 bytes",
         "4 messages that the frame could be, best first",
         "  LeaderAndIsr:5-7                   response  nothing for or against",
         "  SyncGroup:4                        response  1 odd value",
