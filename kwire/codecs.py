@@ -121,10 +121,14 @@ class Codec:
         members: dict[str, Any] = json.to_json(self.schema, message)
         return members
 
-    def from_json(self, obj: Any) -> Any:
+    def from_json(self, obj: Any, *, defaults: bool = False) -> Any:
         """Turn Kafka's JSON form (plain values) into a message.
 
         Former names of fields are accepted; an unknown one, or one of another version, is an error.
+
+        Args:
+            obj: the JSON form.
+            defaults: a field that is missing has its default; else that is an error, as in Kafka.
 
         Raises:
             EncodeError: with the path in JSON names.
@@ -133,7 +137,7 @@ class Codec:
         >>> kwire.codec("ControlledShutdownRequest", 1).from_json({"brokerId": 3}).broker_id
         3
         """
-        return json.from_json(self.schema, obj, json.Place(self.name, self.version))
+        return json.from_json(self.schema, obj, json.Place(self.name, self.version, defaults=defaults))
 
     def read(self, reader: Reader) -> Any:
         """Read one body from where a reader stands, and leave the reader behind it."""

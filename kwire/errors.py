@@ -5,6 +5,7 @@
     +-- UnknownMessage         the caller: no message, profile or release of that name
     +-- UnsupportedVersion     the caller: the message has no such version
     +-- DumpError              the input: a container or text that cannot be read
+    +-- CallError              the other side: a broker that cannot be reached, or breaks off
     +-- ZnodeError             the input: data of a ZooKeeper node that is not what its path says
     +-- EncodeError            the caller: a value that cannot be written
     +-- MissingExtra           the installation: an optional library is not there
@@ -134,6 +135,17 @@ class DumpError(KwireError):
         place = (self.file or "dump") + (f":{self.line}" if self.line else "")
         offset = "" if self.offset is None else f" (offset {self.offset})"
         return f"{place}: {self.problem}{offset}" + (f"; {self.hint}" if self.hint else "")
+
+
+class CallError(KwireError):
+    """A broker that cannot be reached, or that breaks off: `address` as it was written, `problem`, `hint`."""
+
+    def __init__(self, address: str = "", problem: str = "", hint: str = "") -> None:
+        super().__init__()
+        self.address, self.problem, self.hint = address, problem, hint
+
+    def __str__(self) -> str:
+        return f"{self.address}: {self.problem}"
 
 
 class ZnodeError(KwireError):

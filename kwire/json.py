@@ -80,10 +80,10 @@ def unknown_tags_json(raw: bytes | None) -> list[dict[str, Any]]:
 
 
 class Place:
-    """Where in the JSON we are; makes the errors."""
+    """Where in the JSON we are; makes the errors. `defaults`: fields that are missing have their defaults."""
 
-    def __init__(self, message: str | None = None, version: int | None = None) -> None:
-        self.message, self.version = message, version
+    def __init__(self, message: str | None = None, version: int | None = None, *, defaults: bool = False) -> None:
+        self.message, self.version, self.defaults = message, version, defaults
         self.path: list[str | int] = []
 
     def refuse(self, kind: type[EncodeError], **facts: Any) -> NoReturn:
@@ -183,7 +183,7 @@ def _(node: wire.Struct, value: Any, place: Place) -> Any:
     for field in node.all_fields:
         if field.json_name in members:
             values[field.name] = place.child(field.json_name, field.subcon, members[field.json_name])
-        elif field not in tagged:
+        elif field not in tagged and not place.defaults:
             place.path.append(field.json_name)
             place.refuse(MissingField)
     if UNKNOWN_TAGS in members:

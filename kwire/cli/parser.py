@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from .. import __version__
-from . import questions
+from . import brokers, questions
 from .grammar import Parser, colour, command, inputs, profile
 from .help import add_help
 
@@ -24,6 +24,7 @@ Examples:
   kwire stats dump.bin                    who asks for what, how often
   kwire cluster dump.bin                  brokers by rack, partitions, replicas
   kwire redact dump.bin -o out.bin        without payloads, secrets and names
+  kwire call :9092 Metadata               ask a broker
   kwire schema Fetch:17                   its fields, and what they mean
   kwire diff Metadata:9 Metadata:12       what changed between two versions
   kwire apis --release 2.8                which versions a release speaks
@@ -39,6 +40,7 @@ COMMANDS = (
     "stats",
     "cluster",
     "redact",
+    "call",
     "schema",
     "diff",
     "apis",
@@ -67,6 +69,7 @@ def parser_for() -> argparse.ArgumentParser:
     questions.stats(commands)
     questions.cluster(commands)
     questions.redact(commands)
+    brokers.call(commands)
     _schema(commands)
     _diff(commands)
     _apis(commands)

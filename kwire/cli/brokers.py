@@ -1,0 +1,37 @@
+"""The grammars of the commands that talk to brokers: call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .grammar import colour, command, profile
+
+
+def call(commands: Any) -> None:
+    """Add `kwire call`."""
+    parser = command(
+        commands,
+        "call",
+        "send one request to a broker, and show its answer",
+        "  kwire call :9092 ApiVersions\n"
+        '  kwire call :9092 Metadata \'topics:=[{"name": "orders"}]\'\n'
+        "  kwire call b1:9092 FindCoordinator:3 key=my-group\n"
+        "  kwire call :9092 DeleteGroups:2 'groupsNames:=[\"old\"]' --yes\n"
+        "  kwire call :9092 Metadata:12 --offline         its bytes, and nothing sent\n"
+        "\nWithout a version: the newest that both sides know. Fields that are not given have\n"
+        "their defaults. Exit code 1 if the answer has an error code.\n",
+        "call:call",
+    )
+    parser.add_argument("address", metavar="HOST:PORT", help="a broker; :PORT is on this machine")
+    parser.add_argument("api", metavar="NAME[:VERSION]", help="the api")
+    parser.add_argument("members", nargs="*", metavar="FIELD=TEXT", help="a field; FIELD:=JSON for what is no text")
+    parser.add_argument("--body", metavar="FILE", help="JSON of the payload, into which fields are put; - is stdin")
+    parser.add_argument("--yes", action="store_true", help="also what may change something on the broker")
+    parser.add_argument("--offline", action="store_true", help="print the request's bytes as hex, and send nothing")
+    parser.add_argument("--client-id", default="kwire", metavar="TEXT", help="kwire unless given")
+    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="10 unless given")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the answer as JSON, indented")
+    form.add_argument("--jsonl", action="store_true", help="the answer as JSON on one line")
+    profile(parser)
+    colour(parser)

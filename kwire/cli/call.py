@@ -1,0 +1,99 @@
+"""`kwire call`: one request to a broker, and its answer."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..codecs import codec_in
+from ..errors import UnknownMessage
+from ..frames import Response, encode_request
+from ..gist import Gist
+from ..net.addresses import address
+from ..net.connection import BrokerConnection
+from ..net.safety import changes_state
+from ..render.envelope import envelope, json_line
+from ..render.style import json_text
+from ..render.tree import tree
+from .inputs import UsageError, catalog_of
+from .members import message_of
+from .terminal import remark, style_for
+
+
+def call(options: argparse.Namespace) -> int:
+    """Send a request and print its answer. Returns 1 if the answer has an error code."""
+    if options.offline:
+        return _offline(options)
+    name, version = _named(options)
+    where = address(options.address)
+    with BrokerConnection(where, timeout=options.timeout, client_id=options.client_id) as broker:
+        codec = codec_in(catalog_of(options), name, _newest(options, broker, name) if version is None else version)
+        message = message_of(codec, options.members, _body(options))
+        if changes_state(codec, message) and not options.yes:
+            raise UsageError(f"{codec.spec.api_name} may change something on {where}: add --yes if it shall")
+        answer = broker.ask(codec, message)
+    if answer is None:
+        remark("sent; acks=0 asks for no answer")
+        return 0
+    _print(answer, options)
+    return 1 if Gist().facts(answer.codec, answer.message).errors else 0
+
+
+def _offline(options: argparse.Namespace) -> int:
+    """Print the bytes of the request, and send nothing."""
+    name, version = _named(options)
+    catalog = catalog_of(options)
+    codec = codec_in(catalog, name, catalog.spec(name).versions.last if version is None else version)
+    message = message_of(codec, options.members, _body(options))
+    data = encode_request(message, codec.version, correlation_id=1, client_id=options.client_id, catalog=catalog)
+    print(data.hex(" "))
+    return 0
+
+
+def _named(options: argparse.Namespace) -> tuple[str, int | None]:
+    """Read Api, Api:12, ApiRequest or ApiRequest:12."""
+    catalog = catalog_of(options)
+    word, _, version = options.api.partition(":")
+    name = word if word.endswith("Request") else f"{word}Request"
+    if name not in catalog:
+        known = [name.removesuffix("Request") for name in catalog.names() if name.endswith("Request")]
+        raise UnknownMessage("api", word, known)
+    number = version.removeprefix("v")
+    if version and not number.isdecimal():
+        raise UsageError(f"{options.api}: write NAME or NAME:VERSION, such as Metadata:12")
+    return name, int(number) if version else None
+
+
+def _newest(options: argparse.Namespace, broker: BrokerConnection, name: str) -> int:
+    """Ask the broker which version is the newest that both sides know."""
+    spec = catalog_of(options).spec(name)
+    theirs = broker.versions().get(spec.api_key) if spec.api_key is not None else None
+    both = [version for version in theirs or () if version in spec.versions]
+    if not both:
+        raise UsageError(f"{broker.address} speaks no version of {spec.api_name} that is known here ({spec.versions})")
+    return max(both)
+
+
+def _body(options: argparse.Namespace) -> dict[str, Any] | None:
+    if options.body is None:
+        return None
+    text = sys.stdin.read() if options.body == "-" else Path(options.body).read_text("utf-8")
+    try:
+        body = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise UsageError(f"{options.body}: this is no JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise UsageError(f"{options.body}: a JSON object is needed, the request's payload")
+    return body
+
+
+def _print(answer: Response, options: argparse.Namespace) -> None:
+    if options.jsonl:
+        print(json_line(answer))
+    elif options.json:
+        print(json_text(envelope(answer)))
+    else:
+        print("\n".join(tree(answer, style_for(sys.stdout, options.color))))

@@ -1,0 +1,135 @@
+"""One connection to a broker: a request goes out, its answer comes back.
+
+Knows sockets and time; what the bytes mean is decoded below. One request at a time, in the order of calls.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+from .. import __version__
+from ..catalog import Catalog, catalog_for
+from ..codecs import Codec, codec_in
+from ..errors import CallError
+from ..faults import BadFrame
+from ..frames import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
+from ..frames.pairing import expects_response
+from ..versions import Versions
+from .addresses import Address
+
+PORTION = 1 << 16
+TLS_ALERT = b"\x15\x03"
+UNSUPPORTED_VERSION = 35
+
+
+class BrokerConnection:
+    """A connection to one broker.
+
+    Args:
+        address: where it listens.
+        timeout: seconds to wait for the connection, and for each portion of an answer.
+        client_id: what requests carry.
+        catalog: the specs to use; those of Kafka's releases unless told.
+
+    Raises:
+        CallError: nothing listens there, or it does not answer in time.
+    """
+
+    def __init__(
+        self, address: Address, *, timeout: float = 10.0, client_id: str = "kwire", catalog: Catalog | None = None
+    ) -> None:
+        self.address, self.client_id, self.catalog = address, client_id, catalog or catalog_for()
+        self._decoder = FrameDecoder(self.catalog, salvage=True)
+        self._reader = FrameReader()
+        self._asked = 0
+        try:
+            self._socket = socket.create_connection(address, timeout)
+        except OSError as error:
+            raise CallError(str(address), f"cannot connect: {why(error)}", "does a broker listen there?") from None
+
+    def __enter__(self) -> BrokerConnection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+    def ask(self, codec: Codec, message: Any) -> Response | None:
+        """Send a request and wait for its answer.
+
+        Args:
+            codec: of the request, at the version to send.
+            message: a message of this codec.
+
+        Returns:
+            The answer; None for a Produce that asks for none (acks=0).
+
+        Raises:
+            CallError: the connection broke, or no answer came in time.
+            DecodeError: the answer does not decode.
+            EncodeError: as `kwire.encode_request`.
+        """
+        self._asked += 1
+        data = encode_request(
+            message, codec.version, correlation_id=self._asked, client_id=self.client_id, catalog=self.catalog
+        )
+        self._decoder.decode(Frame(data, Source(direction="request")))
+        try:
+            self._socket.sendall(data)
+            return self._answer() if expects_response(message) else None
+        except OSError as error:
+            raise self._broken(why(error)) from None
+
+    def versions(self) -> dict[int, Versions]:
+        """Ask which versions of which api keys the broker speaks (KIP-35; KIP-511 if it does not know how we ask)."""
+        answer = self._versions(3, {"clientSoftwareName": "kwire", "clientSoftwareVersion": __version__})
+        if answer.error_code == UNSUPPORTED_VERSION:
+            answer = self._versions(0, {})
+        return {api.api_key: Versions(((api.min_version, api.max_version),)) for api in answer.api_keys}
+
+    def _versions(self, version: int, members: dict[str, str]) -> Any:
+        codec = codec_in(self.catalog, "ApiVersionsRequest", version)
+        answer = self.ask(codec, codec.from_json(members, defaults=True))
+        assert answer is not None
+        return answer.message
+
+    def _answer(self) -> Response:
+        result = self._decoder.decode(replace(self._frame(), source=Source(direction="response")))
+        if isinstance(result, Undecodable):
+            raise result.error
+        assert isinstance(result, Response)
+        return result
+
+    def _frame(self) -> Frame:
+        while True:
+            try:
+                for frame in self._reader:
+                    return frame
+            except BadFrame as error:
+                raise self._no_kafka(error) from None
+            portion = self._socket.recv(PORTION)
+            if not portion:
+                raise self._broken("it closed the connection without an answer")
+            self._reader.feed(portion)
+
+    def _broken(self, problem: str) -> CallError:
+        hint = "does it speak this version, and is this listener without TLS and SASL? its log may say more"
+        return CallError(str(self.address), problem, hint)
+
+    def _no_kafka(self, error: BadFrame) -> CallError:
+        if self._reader.rest.startswith(TLS_ALERT):
+            return CallError(str(self.address), "it answers in TLS", "use a listener without TLS")
+        return CallError(str(self.address), f"it does not answer as Kafka does: {error}", "which port is this?")
+
+
+def why(error: OSError) -> str:
+    """Say what is wrong with a socket, in words."""
+    return "no answer in time" if isinstance(error, TimeoutError) else error.strerror or str(error)
