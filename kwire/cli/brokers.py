@@ -1,4 +1,4 @@
-"""The grammars of the commands that talk to brokers: call."""
+"""The grammars of the commands that talk to brokers: call, proxy."""
 
 from __future__ import annotations
 
@@ -33,5 +33,28 @@ def call(commands: Any) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the answer as JSON, indented")
     form.add_argument("--jsonl", action="store_true", help="the answer as JSON on one line")
+    profile(parser)
+    colour(parser)
+
+
+def proxy(commands: Any) -> None:
+    """Add `kwire proxy`."""
+    parser = command(
+        commands,
+        "proxy",
+        "stand between clients and brokers, and show what they say",
+        "  kwire proxy :19092 broker:9092                 a line a message\n"
+        "  kwire proxy :19092 broker:9092 -w seen.pcap    record it; kwire and tshark read that\n"
+        "  kwire proxy :19092 broker:9092 --jsonl | jq .\n"
+        "\nClients connect to the first address. Each broker that an answer names gets a port of\n"
+        "its own here, and the answer names that; nothing else is changed. Needs no root.\n",
+        "proxy:proxy",
+    )
+    parser.add_argument("listen", metavar="LISTEN", help="HOST:PORT to listen on; :PORT is on this machine alone")
+    parser.add_argument("upstream", metavar="BROKER", help="HOST:PORT of a broker")
+    parser.add_argument("-w", "--write", metavar="FILE", help="record a capture, as the brokers said it")
+    parser.add_argument("--jsonl", action="store_true", help="one JSON object a message")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no messages")
+    parser.add_argument("--public", action="store_true", help="listen also where other machines can connect")
     profile(parser)
     colour(parser)

@@ -25,6 +25,7 @@ Examples:
   kwire cluster dump.bin                  brokers by rack, partitions, replicas
   kwire redact dump.bin -o out.bin        without payloads, secrets and names
   kwire call :9092 Metadata               ask a broker
+  kwire proxy :19092 broker:9092          watch clients of a broker
   kwire schema Fetch:17                   its fields, and what they mean
   kwire diff Metadata:9 Metadata:12       what changed between two versions
   kwire apis --release 2.8                which versions a release speaks
@@ -41,6 +42,7 @@ COMMANDS = (
     "cluster",
     "redact",
     "call",
+    "proxy",
     "schema",
     "diff",
     "apis",
@@ -70,6 +72,7 @@ def parser_for() -> argparse.ArgumentParser:
     questions.cluster(commands)
     questions.redact(commands)
     brokers.call(commands)
+    brokers.proxy(commands)
     _schema(commands)
     _diff(commands)
     _apis(commands)

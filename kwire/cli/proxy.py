@@ -1,0 +1,66 @@
+"""`kwire proxy`: what clients and brokers say to each other, seen from between them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+from ..frames.decoding import Result
+from ..gist import Gist
+from ..net.addresses import Address, address
+from ..net.proxy import Proxy, Show
+from ..net.recording import Recorder
+from ..render.envelope import json_line
+from ..render.line import frame_line
+from ..render.values import count_text
+from .inputs import UsageError, catalog_of
+from .terminal import remark, style_for
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def proxy(options: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    listen, upstream = address(options.listen), address(options.upstream)
+    if listen.host not in LOOPBACK and not options.public:
+        raise UsageError(f"{listen} can be reached from elsewhere: add --public if it shall")
+    listen = Address("127.0.0.1", listen.port) if listen.host == "localhost" else listen
+    with ExitStack() as stack:
+        stream = stack.enter_context(Path(options.write).open("wb")) if options.write else None
+        counts = {"messages": 0}
+        made = Proxy(
+            listen,
+            upstream,
+            show=_shower(options, counts),
+            recorder=Recorder(stream) if stream else None,
+            catalog=catalog_of(options),
+        )
+        try:
+            asyncio.run(_serve(made))
+        finally:
+            remark(f"{count_text(counts['messages'], 'message')} of {count_text(made.connections, 'connection')}")
+    return 0
+
+
+async def _serve(made: Proxy) -> None:
+    where = await made.start()
+    remark(f"listening on {where} for {made.upstream}; Ctrl-C ends")
+    try:
+        await made.run()
+    finally:
+        await made.stop()
+
+
+def _shower(options: argparse.Namespace, counts: dict[str, int]) -> Show:
+    gist, style = Gist(), style_for(sys.stdout, options.color)
+
+    def show(result: Result) -> None:
+        counts["messages"] += 1
+        if options.quiet:
+            return
+        print(json_line(result) if options.jsonl else frame_line(result, gist, style), flush=True)
+
+    return show

@@ -1,0 +1,158 @@
+"""A proxy between clients and brokers that shows what is said.
+
+Each broker that a response names gets a listener here, and the response names that instead: so clients stay with
+the proxy. Nothing else is changed. Knows asyncio and sockets; what responses say is `rewriting`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from ..catalog import Catalog, catalog_for
+from ..errors import CallError
+from ..faults import BadFrame
+from ..frames import Frame, FrameDecoder, FrameReader, Request, Response, Source, Undecodable
+from .addresses import Address
+from .connection import why
+from .recording import RecordedConnection, Recorder
+from .rewriting import addresses, rewritten
+
+PORTION = 1 << 16
+Show = Callable[[Request | Response | Undecodable], None]
+
+
+class Proxy:
+    """Listens before a broker, and before every broker that it names.
+
+    Args:
+        listen: where clients connect to; the next ports are for further brokers.
+        upstream: the broker that is asked first.
+        show: is given every message, in the order in which they pass.
+        recorder: writes what passes, as the client and the proxy say it to each other.
+        catalog: the specs to use; those of Kafka's releases unless told.
+    """
+
+    def __init__(
+        self,
+        listen: Address,
+        upstream: Address,
+        *,
+        show: Show,
+        recorder: Recorder | None = None,
+        catalog: Catalog | None = None,
+    ) -> None:
+        self.listen, self.upstream, self.show, self.recorder = listen, upstream, show, recorder
+        self.catalog = catalog or catalog_for()
+        self.listeners: dict[Address, asyncio.Server] = {}  # by the broker behind each
+        self.connections = 0
+
+    async def start(self) -> Address:
+        """Begin to listen; returns where. Raises CallError if that is taken."""
+        return await self.listener(self.upstream, self.listen.port)
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        await asyncio.Event().wait()
+
+    async def stop(self) -> None:
+        """Close all listeners."""
+        for server in self.listeners.values():
+            server.close()
+
+    async def listener(self, broker: Address, port: int = 0) -> Address:
+        """Return where the proxy stands for a broker; any free port is taken unless one is told."""
+        if broker not in self.listeners:
+            try:
+                self.listeners[broker] = await asyncio.start_server(
+                    lambda reader, writer: self._serve(broker, reader, writer), self.listen.host, port
+                )
+            except OSError as error:
+                where = Address(self.listen.host, port)
+                raise CallError(str(where), f"cannot listen: {why(error)}", "is the port taken?") from None
+        return Address(self.listen.host, self.listeners[broker].sockets[0].getsockname()[1])
+
+    async def _serve(self, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            upstream = await asyncio.open_connection(*broker)
+        except OSError:
+            writer.close()  # as the broker itself would look
+            return
+        with suppress(asyncio.CancelledError):  # the proxy stops; asyncio would complain of the task
+            await _Conversation(self, broker, (reader, writer), upstream, self.connections - 1).run()
+
+
+class _Conversation:
+    """One client's connection, and ours to the broker."""
+
+    def __init__(
+        self,
+        proxy: Proxy,
+        broker: Address,
+        client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        upstream: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        number: int,
+    ) -> None:
+        self.proxy, self.client, self.upstream = proxy, client, upstream
+        self.decoder = FrameDecoder(proxy.catalog)
+        ends = _peer(client[1]), _peer(upstream[1])
+        self.source = Source(client=str(ends[0]), broker=str(broker), connection=number)
+        self.recorded = RecordedConnection(proxy.recorder, *ends, time.time()) if proxy.recorder else None
+
+    async def run(self) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._pump(self.client[0], self.upstream[1], "request"))
+                group.create_task(self._pump(self.upstream[0], self.client[1], "response"))
+        except* OSError:
+            pass  # one side is gone; so is the other in a moment
+        finally:
+            for _, writer in (self.client, self.upstream):
+                writer.close()
+            if self.recorded is not None:
+                self.recorded.close(time.time())
+
+    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, direction: str) -> None:
+        frames = FrameReader()
+        cutting = True
+        while portion := await reader.read(PORTION):
+            if self.recorded is not None:
+                self.recorded.sent(time.time(), portion, by_client=direction == "request")
+            if cutting:
+                cutting = await self._pass(frames.feed(portion), writer, direction)
+            else:
+                writer.write(portion)
+            await writer.drain()
+        writer.write(frames.rest if cutting else b"")
+        if writer.can_write_eof():
+            writer.write_eof()
+
+    async def _pass(self, frames: FrameReader, writer: asyncio.StreamWriter, direction: str) -> bool:
+        """Hand on the frames that are whole. Returns False if these are no frames: the bytes then pass as they are."""
+        try:
+            for frame in frames:
+                source = replace(self.source, frame=frame.source.frame, offset=frame.source.offset)
+                frame = replace(frame, source=replace(source, time=time.time(), direction=direction))
+                writer.write(await self._seen(frame))
+        except BadFrame:
+            writer.write(frames.rest)
+            return False
+        return True
+
+    async def _seen(self, frame: Frame) -> bytes:
+        """Show a frame; return it as the other side shall see it."""
+        result = self.decoder.decode(frame)
+        self.proxy.show(result)
+        if not isinstance(result, Response):
+            return frame.data
+        brokers = {broker: await self.proxy.listener(broker) for broker in addresses(result.message)}
+        return rewritten(result, brokers.__getitem__, self.proxy.catalog) if brokers else frame.data
+
+
+def _peer(writer: asyncio.StreamWriter) -> Address:
+    host, port = writer.get_extra_info("peername")[:2]
+    return Address(host, port)

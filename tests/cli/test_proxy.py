@@ -1,0 +1,40 @@
+"""`kwire proxy` as a process."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kwire
+from kwire.cli import main
+from kwire.net.addresses import address
+from tests.conftest import ROOT
+from tests.net.serving import serving
+from tests.net.test_proxy import ask, naming
+
+
+def test_lines_a_capture_and_a_summary(tmp_path: Path) -> None:
+    capture = tmp_path / "seen.pcap"
+    with serving(naming("b1:9092")) as broker:
+        command = [sys.executable, "-m", "kwire", "proxy", ":0", broker, "-w", str(capture)]
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout and process.stderr
+            listening = re.search(r"listening on (\S+) for", process.stderr.readline())
+            assert listening
+            ask(address(listening[1]))
+            lines = [process.stdout.readline(), process.stdout.readline()]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10) == 130
+            assert process.stderr.read() == "kwire: 2 messages of 1 connection\n"
+    assert [line[13:28] for line in lines] == ["-> Metadata:1  ", "<- Metadata:1  "]
+    assert len(list(kwire.read_dump(capture))) == 2
+
+
+def test_other_machines_need_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["proxy", "0.0.0.0:19092", "b1:9092"]) == 2
+    assert "0.0.0.0:19092 can be reached from elsewhere: add --public if it shall" in capsys.readouterr().err

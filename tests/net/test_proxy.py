@@ -1,0 +1,135 @@
+"""The proxy between real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kwire
+from kwire.errors import CallError
+from kwire.frames import Frame
+from kwire.frames.cutting import int32
+from kwire.net.addresses import Address, address
+from kwire.net.connection import BrokerConnection
+from kwire.net.proxy import Proxy
+from kwire.net.recording import Recorder
+from tests.net.serving import serving
+
+M = kwire.messages
+METADATA = kwire.codec("MetadataRequest", 1)
+ALL = M.MetadataRequest(topics=None)
+
+
+def naming(*brokers: str) -> Callable[[Frame], bytes]:
+    """A broker that names others."""
+
+    def answer(frame: Frame) -> bytes:
+        found = [
+            M.MetadataResponse.MetadataResponseBroker(node_id=number, host=place.host, port=place.port)
+            for number, place in enumerate(map(address, brokers))
+        ]
+        return kwire.encode_response(M.MetadataResponse(brokers=found), 1, correlation_id=int32(frame.data, 8))
+
+    return answer
+
+
+def through(upstream: str, use: Callable[[Address], Any], recorder: Recorder | None = None) -> tuple[Any, list[Any]]:
+    """Start a proxy, use it from a thread, and return what that returned and what was shown."""
+    shown: list[Any] = []
+
+    async def run() -> Any:
+        proxy = Proxy(Address("127.0.0.1", 0), address(upstream), show=shown.append, recorder=recorder)
+        where = await proxy.start()
+        try:
+            return await asyncio.to_thread(use, where)
+        finally:
+            await proxy.stop()
+            await asyncio.sleep(0.05)  # for connections to end
+
+    return asyncio.run(run()), shown
+
+
+def ask(where: Address) -> Any:
+    with BrokerConnection(where, timeout=5) as broker:
+        answer = broker.ask(METADATA, ALL)
+        assert answer is not None
+        return answer.message
+
+
+def test_clients_stay_with_the_proxy() -> None:
+    with serving(naming()) as other, serving(naming(other)) as first:
+
+        def use(where: Address) -> Any:
+            (broker,) = ask(where).brokers
+            again = ask(where).brokers
+            assert list(again) == [broker]
+            return Address(broker.host, broker.port), ask(Address(broker.host, broker.port)).brokers
+
+        (place, brokers), shown = through(first, use)
+    assert place.host == "127.0.0.1"
+    assert str(place) not in (first, other)
+    assert brokers == ()
+    assert [type(result).__name__ for result in shown] == ["Request", "Response"] * 3
+    assert shown[1].message.brokers[0].port == address(other).port  # what is shown is what the broker said
+    assert shown[0].frame.source.broker == first
+
+
+def test_it_is_recorded(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    with serving(naming("b1:9092")) as first:
+        _, shown = through(first, ask, Recorder(stream))
+    path = tmp_path / "seen.pcap"
+    path.write_bytes(stream.getvalue())
+    assert [frame.data for frame in kwire.read_dump(path)] == [result.frame.data for result in shown]
+
+
+@pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\n\r\n", bytes.fromhex("16030100050100000102")])
+def test_what_is_not_kafka_passes(data: bytes) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+
+        def use(where: Address) -> Any:
+            with socket.create_connection(where) as client:
+                client.sendall(data)
+                upstream, _ = listener.accept()
+                with upstream:
+                    got = b""
+                    while len(got) < len(data):
+                        got += upstream.recv(100)
+                    upstream.sendall(b"\xff\xff\xff\xff no")
+                    client.shutdown(socket.SHUT_WR)
+                    assert upstream.recv(1) == b""
+                return got, client.recv(100)
+
+        (got, answer), _ = through(f"127.0.0.1:{listener.getsockname()[1]}", use)
+    assert (got, answer) == (data, b"\xff\xff\xff\xff no")
+
+
+def test_a_broker_that_is_gone() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+
+    def use(where: Address) -> Any:
+        with socket.create_connection(where) as client:
+            return client.recv(1)
+
+    assert through(f"127.0.0.1:{port}", use)[0] == b""
+
+
+def test_a_port_that_is_taken() -> None:
+    async def run(port: int) -> None:
+        await Proxy(Address("127.0.0.1", port), Address("b", 1), show=print).start()
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(CallError, match="cannot listen"):
+            asyncio.run(run(taken.getsockname()[1]))
