@@ -16,6 +16,8 @@ from .tcp import Connection, Ended, Event, Portion
 EVERY = 256  # packets between two looks at all that waits
 LINGER = 2_000_000_000  # nanoseconds; packets may be captured after the one that closes a connection
 LINGER_PACKETS = 16 * EVERY
+# Numbers that jump by more than this, in both directions or after the end, are another connection's: its SYN was lost.
+STRAY = 1 << 24
 NOTHING: list[Event] = []
 
 
@@ -144,6 +146,15 @@ def _another(connection: Connection, half: Half, segment: Segment) -> bool:
             return half.first != first or again
         # Numbers near those seen: its SYN was captured late.
         return half.begun or (half.sequence is not None and abs(ahead(first, half.sequence)) > WINDOW >> 8)
-    if not segment.payload or half.sequence is None:
+    if segment.flags & RST or half.sequence is None:
         return False
-    return abs(ahead(segment.sequence, half.sequence)) > WINDOW
+    distance = ahead(segment.sequence, half.sequence)
+    if connection.closed:
+        return distance > STRAY or (half.end is not None and half.position + distance > half.end + 1)
+    return distance < -STRAY or distance > WINDOW or (distance > STRAY and _acknowledges_far(half.peer, segment))
+
+
+def _acknowledges_far(peer: Half, segment: Segment) -> bool:
+    if not segment.flags & ACK or peer.sequence is None:
+        return False
+    return abs(ahead(segment.acknowledgement, peer.sequence)) > STRAY

@@ -111,8 +111,10 @@ class Conversation:
                     expected.popleft()
                 break
         else:
-            if expected and expected[0] == TOKEN and not self._is_of_now(correlation_id):
-                expected.popleft()
+            token = bool(expected) and expected[0] == TOKEN
+            if (token or self._tokens) and not self._is_of_now(correlation_id):
+                if token:
+                    expected.popleft()
                 return BareToken(len(data))
         self._answered = _counted(correlation_id, self._answered)
         return None

@@ -132,18 +132,22 @@ class Half:
             index += 1
 
     def ready(self) -> bool:
-        """Whether the next bytes are there, and wait for nothing."""
-        if not self.begun or not self.pieces or self.pieces[0].start != self.position:
+        """Whether the next bytes are there, and those that they answer were given out."""
+        return self._is_next() and (self.pieces[0].need is None or self.peer.has_passed(self.pieces[0].need))
+
+    def is_excused(self) -> bool:
+        """Whether the next bytes are there, and those that they answer are waited for no longer."""
+        if not self._is_next():
             return False
-        need = self.pieces[0].need
-        # Who answers bytes that were not seen yet comes after them.
-        return need is None or self.peer.has_passed(need)
+        need, excused = self.pieces[0].need, self.peer.excused
+        return need is None or (self.peer.begun and excused is not None and ahead(need, excused) <= 0)
+
+    def _is_next(self) -> bool:
+        return self.begun and bool(self.pieces) and self.pieces[0].start == self.position
 
     def has_passed(self, sequence: int) -> bool:
-        """Whether all before a sequence number was given out, or is waited for no longer."""
-        if not self.begun or self.sequence is None:
-            return False
-        return ahead(sequence, self.sequence) <= 0 or (self.excused is not None and ahead(sequence, self.excused) <= 0)
+        """Whether all before a sequence number was given out."""
+        return self.begun and self.sequence is not None and ahead(sequence, self.sequence) <= 0
 
     def excuse(self, sequence: int | None) -> None:
         """Wait no longer for what is before a sequence number."""

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Set
 
 from ..frames import LEAST, LIMIT
+from .protocols import ZOOKEEPER_ANSWER
 from .recognition import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, WEAK, Recogniser, Verdict
 from .search import Search
+
+STARTS = 64  # packets at whose begin a chain of frames is looked for
+ENOUGH = 3  # frames of a chain that does not begin at the first byte
 
 
 class Head:
@@ -27,12 +31,15 @@ class Head:
         self.data = bytearray()
         self.whole = whole
         self.refuted = False
+        self._packets: list[int] = []  # where the first of them begin
         self._request = 0  # where the first request begins
         self._search = Search(lambda: REQUESTS, self._judge)
 
     def add(self, data: bytes) -> None:
         """Take the next bytes."""
         self._search.packet(len(self.data))
+        if len(self._packets) < STARTS:
+            self._packets.append(len(self.data))
         self.data += data
 
     def asks(self, *, opener: bool, final: bool = False) -> bool:
@@ -70,15 +77,24 @@ class Head:
         return head if len(head) == 8 else b""
 
     def is_chain(self) -> bool:
-        """Whether sizes, and correlation ids near each other, lead through these bytes from the first to the last."""
-        position, before = 0, None
+        """Whether sizes, and correlation ids near each other, lead to the end of these bytes: from the first on, or if
+        they begin in the middle of a frame, three times from the begin of some packet on.
+
+        ZooKeeper's answers do so too, but each of them is known by its error.
+        """
+        return self._chain(0) > 0 or any(self._chain(start) >= ENOUGH for start in self._packets)
+
+    def _chain(self, position: int) -> int:
+        """Count the frames from a position to the end."""
+        before, count, others = None, 0, 0
         while position + 8 <= len(self.data):
             size = int.from_bytes(self.data[position : position + 4], "big")
             number = int.from_bytes(self.data[position + 4 : position + 8], "big")
             if not LEAST <= size <= LIMIT or (before is not None and abs(number - before) > FAR):
-                return False
-            position, before = position + 4 + size, number
-        return position > 0
+                return 0
+            others += ZOOKEEPER_ANSWER.match(self.data, position) is None
+            position, before, count = position + 4 + size, number, count + 1
+        return count if others else 0
 
     def _found(self, search: Search, final: bool) -> bool:
         found = search.look(self.data)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..catalog import Catalog, catalog_for
 from ..codecs import codec_in
-from ..frames import LIMIT, Frame, FrameDecoder, Request, Response, Source
+from ..frames import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source
 from ..headers import header_version_for
 
 # How much a header looks like a request's. SHORT: there are too few bytes to say. WEAK: it has no client id. FAIR: it
@@ -60,6 +60,13 @@ class Awaited(NamedTuple):
         # Clients count up, though one by one only nearly: a request may be sent before others that are older.
         least = self.newest if self.answered is None else self.answered
         return least - distance <= number <= self.newest + distance
+
+    def may_follow(self, data: bytearray, position: int) -> bool:
+        """Whether an answer may begin at a position, as far as its header is there."""
+        head = bytes(data[position : position + 8])
+        if len(head) >= 4 and not LEAST <= int.from_bytes(head[:4], "big") <= LIMIT:
+            return False
+        return len(head) < 8 or head[4:] in self.asked or self.may_be(int.from_bytes(head[4:], "big"), FAR)
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
@@ -155,8 +162,11 @@ class Recogniser:
             return Verdict(stop=len(data) + 1)
         if stop > len(data):
             return Verdict(stop=stop, likely=MOST_LIKELY if looks == STRONG and position in packets else 0)
-        if looks == STRONG and self.header(data, stop) == STRONG:
+        follows = self.header(data, stop)
+        if looks == STRONG and follows == STRONG:
             return SURE
+        if follows == NO and stop not in packets:
+            return NEVER
         return SURE if self.proves_request(bytes(data[position:stop])) else NEVER
 
     def judge_response(self, data: bytearray, position: int, packets: Set[int], awaited: Awaited) -> Verdict:
@@ -172,6 +182,8 @@ class Recogniser:
         if stop > len(data):
             likely = LIKELY * (in_front and awaited.may_be(number, NEAR))
             return Verdict(stop=stop, likely=MOST_LIKELY if apis and position in packets else likely)
+        if stop not in packets and not awaited.may_follow(data, stop):
+            return NEVER
         frame = bytes(data[position:stop])
         if not apis and (in_front or self.proofs > PROOFS_AT_FIRST // 2):
             apis = awaited.apis

@@ -13,9 +13,12 @@ import msgspec
 from .halves import MASK, WINDOW, Half, Piece
 from .link import ACK, FIN, RST, SYN, Segment, end_text
 
-PATIENCE = 32  # packets of the connection
-PATIENCE_ONE_SIDED = 256  # where only one side was captured
-PATIENCE_TIME = 1_000_000_000  # nanoseconds
+# How many packets of the connection, and nanoseconds: captures of several queues or interfaces are out of order by more
+# than the network is, while each message behind a hole comes as much later.
+PATIENCE = 1024  # for a hole
+PATIENCE_TO_BEGIN = 32  # for the first bytes, and for a side that may not have been captured
+PATIENCE_TIME = 10_000_000_000
+WITH_TIME = 1 / 16  # of the packets are enough when that time has passed
 
 
 class Portion(msgspec.Struct, frozen=True, gc=False):
@@ -107,7 +110,7 @@ class Connection:
         if segment.flags & SYN and not half.begun:
             half.begin((segment.sequence + 1) & MASK)
             self.opener = 1 - half.side if segment.flags & ACK else half.side
-        if not segment.flags & ACK:
+        if not segment.flags & ACK or segment.flags & RST:  # what a RST acknowledges, nobody needs to have received
             return
         # A SYN's answer acknowledges the SYN alone; and before its own first byte nobody has received any.
         if not half.peer.begun and (segment.flags & SYN or segment.sequence == half.first):
@@ -130,11 +133,12 @@ class Connection:
             return False
         first = half.pieces[0]
         passed = self.packets - first.packet
+        patience = PATIENCE if half.hole() or half.peer.hole() else PATIENCE_TO_BEGIN
         if half.begun and half.owed() < half.hole():
             # What was not acknowledged may still come; but where nothing is acknowledged, that says nothing.
-            return half.acked is None and passed > PATIENCE_ONE_SIDED
+            return half.acked is None and passed > patience
         late = now is not None and first.nanoseconds is not None and now - first.nanoseconds > PATIENCE_TIME
-        return passed > PATIENCE or (late and (idle or passed > PATIENCE // 2))
+        return passed > patience or (late and (idle or passed > patience * WITH_TIME))
 
     def _excuse(self, half: Half) -> None:
         """Wait no longer for what the first waiting bytes of one side wait for."""
@@ -147,16 +151,15 @@ class Connection:
     def force(self) -> list[Event]:
         """Give out what waits, whatever it waits for."""
         events: list[Event] = []
-        while self.held:
+        while held := self.held:
             for half in self.halves:
-                if not half.begun:
-                    half.begin_late()
-                hole = half.hole()
-                if hole:
-                    self._gap(half, hole, half.pieces[0].nanoseconds, events)
                 if half.pieces:
-                    half.pieces[0].need = None
+                    self._excuse(half)
             events += self._released()
+            for half in self.halves:
+                if self.held == held and half.pieces:  # numbers that fit nothing
+                    self._gap(half, half.hole(), half.pieces[0].nanoseconds, events)
+                    half.pieces[0].need = None
         return events
 
     def finish(self) -> list[Event]:
@@ -175,7 +178,9 @@ class Connection:
                 hole = half.given_up()
                 if hole:
                     self._gap(half, hole, half.pieces[0].nanoseconds, events)
-            ready = [half for half in self.halves if half.ready()]
+            ready = [half for half in self.halves if half.ready()] or [
+                half for half in self.halves if half.is_excused()
+            ]
             if not ready:
                 return events
             half = min(ready, key=lambda half: half.pieces[0].nanoseconds or 0)

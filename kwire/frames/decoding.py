@@ -87,14 +87,15 @@ class _Attempt:
     def by_request(self) -> Result:
         """Decode what a broker sent: an answer to a request in flight, in most cases the next one."""
         asked = self.waiting.find_all(int32(self.frame.data, 4))
-        first: Undecodable | None = None
+        tried: list[tuple[Any, Response | Undecodable]] = []
         for request in asked:
-            if isinstance(result := self.answer(request), Response):
-                return result
-            first = first or result
-        if first is not None:
-            self.waiting.settle(asked[0])
-            return first
+            tried.append((request, self.read_answer(request)))
+            if _is_clean(tried[-1][1]):
+                break
+        if tried:
+            # Behind a lost answer, several requests may wait with this id: one that needs no salvage is the better one.
+            request, result = min(tried, key=lambda one: (not _is_clean(one[1]), isinstance(one[1], Undecodable)))
+            return self.answered(request, result)
         if self.decoder.answers is not None:
             return self.response(self.decoder.answers)
         return self.undecodable(self.unexpected())
@@ -155,23 +156,26 @@ class _Attempt:
 
     def answer(self, request: Any) -> Response | Undecodable:
         """Decode as the answer to a request in flight; if that works, the request waits no longer."""
+        result = self.read_answer(request)
+        return self.answered(request, result) if isinstance(result, Response) else result
+
+    def read_answer(self, request: Any) -> Response | Undecodable:
         spec = self.catalog.find(request.request_api_key, "response", request.request_api_version)
         if spec is None:
             return self.undecodable(UnknownApi(offset=4, found=request.request_api_key))
-        codec = codec_in(self.catalog, spec.name, request.request_api_version)
-        result = self.response(codec, request)
-        if isinstance(result, Undecodable):
-            return result
-        return replace(result, unanswered=tuple(self.waiting.settle(request)))
+        return self.response(codec_in(self.catalog, spec.name, request.request_api_version), request)
+
+    def answered(self, request: Any, result: Response | Undecodable) -> Response | Undecodable:
+        """Take out a request that waits no longer, and those that it has overtaken."""
+        dropped = self.waiting.settle(request)
+        return replace(result, unanswered=tuple(dropped)) if isinstance(result, Response) else result
 
     def named(self, codec: Codec) -> Response | Undecodable:
         """Decode as a response that is said to be this one; a request in flight that asked for it waits no longer."""
         asked = self.waiting.find(int32(self.frame.data, 4))
         if asked is None or asked.request_api_key != codec.spec.api_key:
             return self.response(codec)
-        result = self.response(codec, asked)
-        dropped = self.waiting.settle(asked)
-        return replace(result, unanswered=tuple(dropped)) if isinstance(result, Response) else result
+        return self.answered(asked, self.response(codec, asked))
 
     def request(self, codec: Codec) -> Request | Undecodable:
         reader, header = self.reader(), None
@@ -281,6 +285,10 @@ class _Attempt:
             reader.leave_rest("not understood", error)
             spans = tuple(reader.spans)
         return Undecodable(frame=self.frame, error=error, header=header, codec=codec, spans=spans)
+
+
+def _is_clean(result: Result) -> bool:
+    return isinstance(result, Response) and not result.faults
 
 
 def decode_frames(

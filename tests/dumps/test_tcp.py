@@ -10,7 +10,7 @@ import pytest
 from kwire.dumps.connections import Limits, Reassembler
 from kwire.dumps.halves import ahead
 from kwire.dumps.link import Segment
-from kwire.dumps.tcp import Ended, Event, Gap, Portion
+from kwire.dumps.tcp import PATIENCE, Ended, Event, Gap, Portion
 from tests.dumps.building import ACK, FIN, RST, Talk, changed
 
 
@@ -127,12 +127,12 @@ def test_an_acknowledged_hole_is_given_up_after_a_while_and_not_at_once() -> Non
     said = Talk().open().say(0, b"lost").say(0, b"next").say(1)
     lost = said.segments[3]
     segments = [*said.segments[:3], *said.segments[4:]]
-    for _ in range(50):
+    for _ in range(2 * PATIENCE):
         said.say(1)
     reassembler, seen = Reassembler(), []
     for segment in [*segments, *said.segments[6:]]:
         seen.append(bool(reassembler.feed(segment)))
-    assert 10 < seen.index(True) < 50
+    assert PATIENCE / 16 < seen.index(True) < 2 * PATIENCE
     assert texts([*segments, lost]) == (b"lostnext", b"")
 
 
