@@ -14,8 +14,8 @@ from .link import ACK, FIN, RST, SYN, Segment, turned
 from .tcp import Connection, Ended, Event, Portion
 
 EVERY = 256  # packets between two looks at all that waits
-LINGER = 2_000_000_000  # nanoseconds; packets may be captured after the one that closes a connection
-LINGER_PACKETS = 16 * EVERY
+LINGER = 10_000_000_000  # nanoseconds; packets may be captured after the one that closes a connection
+LINGER_PACKETS = 8 * EVERY
 # Numbers that jump by more than this, in both directions or after the end, are another connection's: its SYN was lost.
 STRAY = 1 << 24
 NOTHING: list[Event] = []
@@ -146,8 +146,10 @@ def _another(connection: Connection, half: Half, segment: Segment) -> bool:
             return half.first != first or again
         # Numbers near those seen: its SYN was captured late.
         return half.begun or (half.sequence is not None and abs(ahead(first, half.sequence)) > WINDOW >> 8)
-    if segment.flags & RST or half.sequence is None:
+    if segment.flags & RST:
         return False
+    if half.sequence is None:
+        return connection.closed and half.peer.sequence is None
     distance = ahead(segment.sequence, half.sequence)
     if connection.closed:
         return distance > STRAY or (half.end is not None and half.position + distance > half.end + 1)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Set
 
 from ..frames import LEAST, LIMIT
-from .protocols import ZOOKEEPER_ANSWER
+from .protocols import zookeeper_may_answer
 from .recognition import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, WEAK, Recogniser, Verdict
 from .search import Search
 
 STARTS = 64  # packets at whose begin a chain of frames is looked for
+TELLING = 20  # bytes of a frame that tell a little
 ENOUGH = 3  # frames of a chain that does not begin at the first byte
 
 
@@ -58,6 +59,10 @@ class Head:
             return self._found(Search(lambda: REQUESTS, self._judge_all), final=False)
         return not self.refuted and self.recogniser.header(self.data) == WEAK and self._proven()
 
+    def hints(self) -> bool:
+        """Whether these bytes, which are all that was captured of a packet, begin as a request other than Produce."""
+        return 8 <= len(self.data) and self.recogniser.header(self.data) == SHORT and any(self.data[4:6])
+
     def _proven(self) -> bool:
         stop = 4 + int.from_bytes(self.data[:4], "big")
         if self.refuted or len(self.data) < stop:
@@ -92,7 +97,9 @@ class Head:
             number = int.from_bytes(self.data[position + 4 : position + 8], "big")
             if not LEAST <= size <= LIMIT or (before is not None and abs(number - before) > FAR):
                 return 0
-            others += ZOOKEEPER_ANSWER.match(self.data, position) is None
+            if position + min(4 + size, TELLING) > len(self.data):
+                break
+            others += not zookeeper_may_answer(self.data, position)
             position, before, count = position + 4 + size, number, count + 1
         return count if others else 0
 

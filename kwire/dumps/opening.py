@@ -18,7 +18,8 @@ from .tcp import Connection, Gap, Portion
 UNDECIDED = 1 << 20  # bytes after which a connection without a request is taken for another protocol's
 DOUBTFUL = 1 << 16  # bytes after which a request without a client id is enough
 EVENT_COST = 100  # bytes of memory
-SOME_CLIENT_ID = 15  # bytes of a frame
+CLIENT_ID = 14  # bytes of a request before it
+ENOUGH_HINTS = 3  # requests of which less was captured
 
 
 class Opening:
@@ -27,7 +28,9 @@ class Opening:
     def __init__(self, scribe: Scribe, recogniser: Recogniser, connection: Connection) -> None:
         self.scribe, self.recogniser, self.connection = scribe, recogniser, connection
         self.buffered = 0
+        self._counts = [0, 0]  # bytes of each side
         self._doubted = DOUBTFUL
+        self._hints = [0, 0]
         self._answers = [False, False]  # whether a side that does not ask seems to answer
         self._heads = [Head(recogniser), Head(recogniser)]
         self._log: list[Portion | Gap] = []
@@ -38,13 +41,17 @@ class Opening:
         self.buffered += EVENT_COST
         head, opens = self._heads[event.side], event.side == self.connection.opener
         if isinstance(event, Gap):
-            if len(head.data) >= SOME_CLIENT_ID and head.asks(opener=opens, final=True):
+            if len(head.data) >= CLIENT_ID and head.asks(opener=opens, final=True):
+                return self._conversation(event.side)
+            self._hints[event.side] += head.hints()
+            if self._hints[event.side] == ENOUGH_HINTS:
                 return self._conversation(event.side)
             self._answers[event.side] |= head.is_chain()
             self._heads[event.side] = Head(self.recogniser, whole=False)
             return None
         head.add(event.data)
         self.buffered += len(event.data)
+        self._counts[event.side] += len(event.data)
         self.recogniser.allow(len(event.data))
         if head.asks(opener=opens) or (opens and head.may_ask()):
             return self._conversation(event.side)
@@ -57,7 +64,7 @@ class Opening:
         """Settle for less, after a while."""
         if self.buffered > UNDECIDED or all(head.refuted for head in self._heads):
             return self.decide()
-        if self.buffered > self._doubted:
+        if sum(self._counts) > self._doubted:
             self._doubted *= 2
             decided = self.decide()
             return decided if isinstance(decided, Conversation) else None
@@ -74,7 +81,7 @@ class Opening:
         if doubtful:
             return self._conversation(min(doubtful, key=lambda side: not self._heads[side].at_once))
         answers = [side for side in sides if side != opener and self._seems_to_answer(side)]
-        if len(answers) == 1 and not self._heads[1 - answers[0]].data:
+        if len(answers) == 1 and not self._counts[1 - answers[0]]:
             return self._conversation(1 - answers[0])  # only the broker's side was captured
         return Stranger(self.scribe, self.recogniser, self.connection, UNKNOWN)
 

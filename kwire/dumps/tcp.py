@@ -91,6 +91,9 @@ class Connection:
         self._note(half, segment)
         self.packets += 1
         now, count = segment.nanoseconds, len(segment.payload)
+        if segment.flags & RST and not count and not segment.missing:  # its sequence number may be zero
+            self.closed = True
+            return self.settle(now)
         need = segment.acknowledgement if segment.flags & ACK else None
         start = half.hear((segment.sequence + bool(segment.flags & SYN)) & MASK)
         if count:
