@@ -61,7 +61,7 @@ class Head:
 
     def hints(self) -> bool:
         """Whether these bytes, which are all that was captured of a packet, begin as a request other than Produce."""
-        return 8 <= len(self.data) and self.recogniser.header(self.data) == SHORT and any(self.data[4:6])
+        return len(self.data) >= 8 and self.recogniser.header(self.data) == SHORT and any(self.data[4:6])
 
     def _proven(self) -> bool:
         stop = 4 + int.from_bytes(self.data[:4], "big")
