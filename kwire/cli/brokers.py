@@ -18,8 +18,8 @@ def call(commands: Any) -> None:
         "  kwire call b1:9092 FindCoordinator:3 key=my-group\n"
         "  kwire call :9092 DeleteGroups:2 'groupsNames:=[\"old\"]' --yes\n"
         "  kwire call :9092 Metadata:12 --offline         its bytes, and nothing sent\n"
-        "\nWithout a version: the newest that both sides know. Fields that are not given have\n"
-        "their defaults. Exit code 1 if the answer has an error code.\n",
+        "\nWithout a version: the newest that both sides know. Fields that are not given\n"
+        "have their defaults. Exit code 1 if the answer has an error code.\n",
         "call:call",
     )
     parser.add_argument("address", metavar="HOST:PORT", help="a broker; :PORT is on this machine")
@@ -42,12 +42,13 @@ def proxy(commands: Any) -> None:
     parser = command(
         commands,
         "proxy",
-        "stand between clients and brokers, and show what they say",
+        "stand between clients and brokers, and listen",
         "  kwire proxy :19092 broker:9092                 a line a message\n"
-        "  kwire proxy :19092 broker:9092 -w seen.pcap    record it; kwire and tshark read that\n"
+        "  kwire proxy :19092 broker:9092 -w seen.pcap    record a capture\n"
         "  kwire proxy :19092 broker:9092 --jsonl | jq .\n"
-        "\nClients connect to the first address. Each broker that an answer names gets a port of\n"
-        "its own here, and the answer names that; nothing else is changed. Needs no root.\n",
+        "\nClients connect to the first address. Each broker that an answer names gets a\n"
+        "port of its own here, and the answer names that; nothing else is changed.\n"
+        "Needs no root.\n",
         "proxy:proxy",
     )
     parser.add_argument("listen", metavar="LISTEN", help="HOST:PORT to listen on; :PORT is on this machine alone")

@@ -14,22 +14,16 @@ DESCRIPTION = """\
 kwire: Kafka's wire protocol, both ways.
 
 Examples:
-  kwire decode dump.bin                   messages of a dump, a line each
-  kwire decode dump.bin --jsonl           one JSON object a line
+  kwire decode dump.pcap                  messages, a line each
+  kwire decode dump.pcap --jsonl          one JSON object a line
   kwire decode reply.bin --as Metadata:12 a response without its request
   kwire explain dump.bin                  every byte, and the field it is
-  kwire report dump.bin -o report.html    what is in it, as one page
+  kwire report dump.pcap -o report.html   what is in it, as one page
+  kwire stats dump.pcap                   who asks for what, how often
+  kwire cluster dump.pcap                 brokers by rack, partitions, replicas
   kwire encode frames.jsonl -o dump.bin   JSON back to bytes
-  kwire check dump.bin                    is it as a right writer writes it?
-  kwire stats dump.bin                    who asks for what, how often
-  kwire cluster dump.bin                  brokers by rack, partitions, replicas
-  kwire redact dump.bin -o out.bin        without payloads, secrets and names
-  kwire call :9092 Metadata               ask a broker
-  kwire proxy :19092 broker:9092          watch clients of a broker
+  kwire call :9092 Metadata topics:=null  ask a broker
   kwire schema Fetch:17                   its fields, and what they mean
-  kwire diff Metadata:9 Metadata:12       what changed between two versions
-  kwire apis --release 2.8                which versions a release speaks
-  kwire spec check MyRequest.json         is this message spec valid?
   kwire demo                              a dump of a real broker, explained
 """
 COMMANDS = (
@@ -150,7 +144,7 @@ def _report(commands: Any) -> None:
     parser = command(
         commands,
         "report",
-        "write what is in dumps as one HTML file: timeline, versions, latency, errors",
+        "write what is in dumps as one HTML page",
         "  kwire report dump.bin -o report.html\n  kwire report - < dump.bin > report.html\n",
         "report:report",
     )

@@ -42,7 +42,7 @@ def cluster(commands: Any) -> None:
     parser = command(
         commands,
         "cluster",
-        "show brokers by rack and partitions as a dump tells of them",
+        "show brokers by rack, and partitions, as dumps tell",
         "  kwire cluster dump.bin                what is known at its end\n"
         "  kwire cluster dump.bin --at 120       what was known after frame 120\n"
         "  kwire cluster reply.bin --as Metadata:12 --topic orders --json\n",
@@ -60,7 +60,7 @@ def redact(commands: Any) -> None:
     parser = command(
         commands,
         "redact",
-        "take payloads, secrets and names out of a dump, sizes kept",
+        "take payloads, secrets and names out of dumps",
         "  kwire redact dump.bin -o shareable.bin\n"
         "  kwire redact dump.bin -o shareable.bin --keep topic,client\n"
         "  kwire redact --list                   what is taken out, and why\n",

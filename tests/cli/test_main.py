@@ -40,6 +40,8 @@ def test_help_begins_with_examples_and_fits_a_terminal(capsys: pytest.CaptureFix
         ["diff", "-h"],
         ["apis", "-h"],
         ["errors", "-h"],
+        ["call", "-h"],
+        ["proxy", "-h"],
     ):
         main(arguments)
         text = capsys.readouterr().out
