@@ -215,6 +215,13 @@ class WrongType(EncodeError):
     problem = "{need} is needed, not {found}"
 
 
+class HiddenValue(EncodeError):
+    """JSON in which a secret was left out."""
+
+    problem = "the value was hidden when this JSON was written"
+    hint = "write it with kwire decode --show-secrets, or put the value in"
+
+
 class NullNotWritable(EncodeError):
     """None in a field that has no null at this version."""
 

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from . import wire
 from .errors import (
     EncodeError,
+    HiddenValue,
     MissingField,
     NullNotWritable,
     UnknownField,
@@ -23,10 +24,13 @@ from .errors import (
     suggestion,
     version_hint,
 )
-from .names import FORMER_NAMES
+from .names import FORMER_NAMES, camel_case
+from .secrets import HIDDEN, SECRET_FIELDS, Hidden
 from .wire.tags import is_default
 
 UNKNOWN_TAGS = "_unknownTags"
+_SECRETS = {"".join(word.title() for word in name.split("_")) for name in SECRET_FIELDS}
+_SECRETS = {camel_case(name) for name in _SECRETS} | {"value"}  # JSON names of fields whose values no error repeats
 _SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -43,8 +47,15 @@ def _(node: wire.Float64, value: Any) -> Any:
     return next(name for name, special in _SPECIAL_FLOATS.items() if repr(special) == repr(value))
 
 
+@to_json.register
+def _(node: wire.String, value: Any) -> Any:
+    return {HIDDEN: value.size} if isinstance(value, Hidden) else value
+
+
 @to_json.register(wire.Bytes)
 def _(node: wire.Bytes, value: Any) -> Any:
+    if isinstance(value, Hidden):
+        return {HIDDEN: value.size}
     return None if value is None else base64.b64encode(value).decode()
 
 
@@ -92,11 +103,14 @@ class Place:
 
     def wrong(self, need: str, value: Any) -> NoReturn:
         """Raise the error for a value of the wrong kind."""
-        self.refuse(WrongType, need=need, found=excerpt(value))
+        is_secret = next((one for one in reversed(self.path) if isinstance(one, str)), "") in _SECRETS
+        self.refuse(WrongType, need=need, found="what stands here" if is_secret else excerpt(value))
 
     def child(self, segment: str | int, node: wire.Node, value: Any) -> Any:
         """Read one part, under its name or index."""
         self.path.append(segment)
+        if isinstance(value, dict) and HIDDEN in value:
+            self.refuse(HiddenValue)
         result = from_json(node, value, self)
         self.path.pop()
         return result

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .catalog import Catalog, catalog_for
-from .frames import Frame, FrameDecoder, Request, Undecodable
+from .frames import Frame, FrameDecoder, Request, Response
 from .frames.peeking import HeaderReader, Peek
 from .gist import Gist, software_of
 from .releases import release, releases
@@ -151,7 +151,7 @@ class Traffic:
     def _look(self, frame: Frame, peek: Peek) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Decode a body for its topics and errors."""
         result = self._decoder.decode(frame)
-        if isinstance(result, Undecodable):
+        if not isinstance(result, Request | Response):
             return (), () if peek.is_request is None else ("undecodable",)
         facts = self._gist.facts(result.codec, result.message)
         return facts.topics if self._topics else (), tuple(map(str, facts.errors))

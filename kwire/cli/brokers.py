@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .grammar import colour, command, profile
+from .grammar import colour, command, profile, secrets
 
 
 def call(commands: Any) -> None:
@@ -33,6 +33,7 @@ def call(commands: Any) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="the answer as JSON, indented")
     form.add_argument("--jsonl", action="store_true", help="the answer as JSON on one line")
+    secrets(parser)
     profile(parser)
     colour(parser)
 

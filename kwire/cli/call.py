@@ -18,7 +18,7 @@ from ..net.safety import changes_state
 from ..render.envelope import envelope, json_line
 from ..render.style import json_text
 from ..render.tree import tree
-from .inputs import UsageError, catalog_of
+from .inputs import UsageError, catalog_of, sealer
 from .members import message_of
 from .terminal import remark, style_for
 
@@ -38,7 +38,9 @@ def call(options: argparse.Namespace) -> int:
     if answer is None:
         remark("sent; acks=0 asks for no answer")
         return 0
-    _print(answer, options)
+    safe = sealer(options)(answer)
+    assert isinstance(safe, Response)
+    _print(safe, options)
     return 1 if Gist().facts(answer.codec, answer.message).errors else 0
 
 

@@ -7,19 +7,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import EncodeError
-from ..frames import Undecodable
-from ..frames.decoding import Result
+from ..frames import Request, Response, Result, Token, Undecodable
 from ..frames.encoding import encode_result
 from ..render.style import escape, json_text
 from ..render.tree import title
 from ..render.values import count_text
-from .inputs import catalog_of, results
+from ..secrets import Hidden
+from .inputs import catalog_of, results, sealer
 
 
 def check(options: argparse.Namespace) -> int:
     """Print each frame that does not come back as it was, then a count. Returns 1 if there is one."""
     frames, found = 0, []
-    for result in results(options, trace=True):
+    for result in results(options, trace=True, sealed=False):
+        if isinstance(result, Undecodable) and not result.is_failure:
+            continue
         frames += 1
         difference = _difference(result, options)
         if difference is not None:
@@ -36,10 +38,12 @@ def check(options: argparse.Namespace) -> int:
 
 def _difference(result: Result, options: argparse.Namespace) -> dict[str, Any] | None:
     """Say where a frame and what it is encoded to again differ first; None if they do not."""
-    source = result.frame.source
-    common = {"file": source.file, "frame": source.frame, "offset": source.offset, "what": title(result)}
-    if isinstance(result, Undecodable):
-        return {**common, "byte": result.error.offset, "field": result.error.path, "reason": str(result.error)}
+    source, safe = result.frame.source, sealer(options)(result)
+    common = {"file": source.file, "frame": source.frame, "offset": source.offset, "what": title(safe)}
+    if isinstance(safe, Undecodable):
+        return {**common, "byte": safe.error.offset, "field": safe.error.path, "reason": str(safe.error)}
+    if not isinstance(result, Request | Response) or isinstance(safe, Token):
+        return None  # a token is its own bytes
     data = result.frame.data
     try:
         again = encode_result(result, catalog_of(options))
@@ -51,13 +55,14 @@ def _difference(result: Result, options: argparse.Namespace) -> dict[str, Any] |
     start = 0 if result.frame.bare else 4  # that the size differs is no news where the rest does
     byte = next((at for at, (one, other) in pairs if at >= start and one != other), min(len(data), len(again)))
     span = next((span for span in result.spans if span.start <= byte < span.stop), None)
-    faults = "; ".join(str(fault) for fault in result.faults)
+    faults = "; ".join(str(fault) for fault in safe.faults)
+    words = [one[byte : byte + 8].hex(" ") if safe is result else str(Hidden(one[byte:])) for one in (data, again)]
     return {
         **common,
         "byte": byte,
         "field": span.path if span else "",
-        "was": data[byte : byte + 8].hex(" "),
-        "again": again[byte : byte + 8].hex(" "),
+        "was": words[0],
+        "again": words[1],
         "reason": faults or "another way to write the same",
     }
 

@@ -8,8 +8,7 @@ from itertools import takewhile
 
 from ..cluster import ClusterState, learn
 from ..errors import DumpError, UnknownMessage
-from ..frames import Undecodable
-from ..frames.decoding import Result
+from ..frames import Request, Response, Result
 from ..render.cluster import cluster_json, cluster_lines
 from ..render.style import json_text
 from .inputs import UsageError, results, title_of
@@ -25,7 +24,7 @@ def cluster(options: argparse.Namespace) -> int:
     told = sum(
         learn(state, result.message, result.codec.version)
         for result in takewhile(lambda result: _is_before(result, options.at), with_progress(results(options)))
-        if not isinstance(result, Undecodable)
+        if isinstance(result, Request | Response)
     )
     if not told:
         hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeCluster or DescribeTopicPartitions messages"

@@ -19,6 +19,7 @@ def diff_dumps(options: argparse.Namespace) -> int:
     """Print what differs between two dumps, then a count. Returns 1 if anything does, or a frame does not decode."""
     style = style_for(sys.stdout, options.color)
     more = {"named": None, "body": False, "hex": None, "profile": options.profile, "schemas": options.schemas}
+    more["show_secrets"] = options.show_secrets
     sides = [results(argparse.Namespace(files=[name], **more), trace=True) for name in options.names]
     frames = differ = undecodable = 0
     for one, other in zip_longest(*sides):

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 
-from ..frames import Undecodable
-from ..frames.decoding import Result
+from ..frames import Result, Token, Undecodable
 from ..gist import Gist
 from ..render.envelope import envelope, json_line
 from ..render.line import frame_line
 from ..render.style import Style, json_text
 from ..render.tree import tree
 from ..render.values import count_text
+from .explain import ours
 from .filters import filter_for
 from .inputs import catalog_of, results
 from .pager import Paged, paged
@@ -25,19 +25,25 @@ Print = Callable[[str], None]
 
 
 def decode(options: argparse.Namespace) -> int:
-    """Print all frames as they are read. Returns 1 if one did not decode."""
+    """Print all frames as they are read.
+
+    Returns:
+        1 if a frame of Kafka's did not decode, or bytes of one are missing: a gap, packets that cannot be read, a
+        frame cut short, a broken dump. Streams of other protocols (ZooKeeper's, TLS) are named in a remark and speak
+        against nothing, unless there is nothing else.
+    """
     if options.guess:
         from .guess import guess
 
         return guess(options)
-    counts = {"frames": 0, "undecodable": 0, "faulty": 0, "shown": 0}
+    counts = {"frames": 0, "undecodable": 0, "foreign": 0, "faulty": 0, "shown": 0}
     try:
         _show(options, counts)
     except KeyboardInterrupt:
         _summary(options, counts, always=True)
         raise
     _summary(options, counts)
-    return 1 if counts["undecodable"] else 0
+    return 1 if counts["undecodable"] or 0 < counts["foreign"] == counts["frames"] else 0
 
 
 def _show(options: argparse.Namespace, counts: dict[str, int]) -> None:
@@ -54,15 +60,15 @@ def _show(options: argparse.Namespace, counts: dict[str, int]) -> None:
             for result in shown:
                 write(json_line(result) + "\n")
         else:
-            _text(shown, options, gist, write)
+            _text(ours(shown), options, gist, write)
 
 
 def _counted(decoded: Iterator[Result], counts: dict[str, int]) -> Iterator[Result]:
     for result in decoded:
         counts["frames"] += 1
         if isinstance(result, Undecodable):
-            counts["undecodable"] += 1
-        elif result.faults:
+            counts["undecodable" if result.is_failure else "foreign"] += 1
+        elif not isinstance(result, Token) and result.faults:
             counts["faulty"] += 1
         yield result
 
@@ -74,7 +80,7 @@ def _counted_shown(shown: Iterator[Result], counts: dict[str, int]) -> Iterator[
 
 
 def _summary(options: argparse.Namespace, counts: dict[str, int], *, always: bool = False) -> None:
-    hidden = counts["frames"] - counts["shown"] if not always else 0
+    hidden = counts["frames"] > counts["shown"] and not always
     if counts["undecodable"] or counts["faulty"] or hidden or always:
         faulty = f", {counts['faulty']} with faults" if counts["faulty"] else ""
         shown = f", {counts['shown']} shown" if hidden else ""

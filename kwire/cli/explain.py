@@ -9,14 +9,13 @@ from pathlib import Path
 
 from ..errors import DumpError
 from ..fixtures import check_writer, parse_fixture
-from ..frames import Undecodable
-from ..frames.decoding import Result
+from ..frames import Result, Token, Undecodable
 from ..render.annotate import error_lines, frame_lines
 from ..render.fixture import fixture_text, rewrite_fixture
 from ..render.page import explain_page
 from ..render.style import Style, escape
 from ..render.tree import title
-from .inputs import UsageError, results, title_of
+from .inputs import UsageError, results, sealer, title_of
 from .terminal import output_text, remark, style_for
 
 MANY = 10_000  # frames on one page that a browser opens without waiting
@@ -34,12 +33,18 @@ def explain(options: argparse.Namespace) -> int:
         return _fixture(options)
     style = style_for(sys.stdout, options.color)
     failed = 0
-    for index, result in enumerate(results(options, trace=True)):
+    shown = ours(results(options, trace=True))
+    for index, result in enumerate(shown):
         if index:
             print()
         print_result(result, style, types=not options.no_types)
         failed |= isinstance(result, Undecodable)
     return failed
+
+
+def ours(decoded: Iterable[Result]) -> Iterator[Result]:
+    """Leave out the streams of other protocols; a remark names them."""
+    return (result for result in decoded if not isinstance(result, Undecodable) or result.is_failure)
 
 
 def print_result(result: Result, style: Style, *, types: bool = True) -> None:
@@ -59,7 +64,7 @@ def _html(options: argparse.Namespace) -> int:
         raise UsageError("--html and --fixture do not go together")
     failed: list[bool] = []
     with output_text(options.output) as write:
-        for piece in explain_page(title_of(options), noted(results(options, trace=True), failed)):
+        for piece in explain_page(title_of(options), noted(ours(results(options, trace=True)), failed)):
             write(piece)
     if len(failed) > MANY:
         remark(f"{len(failed)} frames are much for one page; a browser may take its time")
@@ -78,16 +83,18 @@ def _fixture(options: argparse.Namespace) -> int:
     if len(options.files) != 1:
         raise UsageError("--fixture takes one file")
     text = _text_of(options.files[0])
-    if text is not None:
-        print(rewrite_fixture(text, options.files[0]), end="")
-        return 0
-    check_writer(options.writer or "", options.files[0])
-    found = list(results(options, trace=True))
+    if text is None:
+        check_writer(options.writer or "", options.files[0])
+    found = list(results(options, trace=True, sealed=False))
     if len(found) != 1:
         raise UsageError(f"--fixture takes one frame, {options.files[0]} has {len(found)}")
-    if isinstance(found[0], Undecodable):
-        raise found[0].error
-    print(fixture_text(found[0], options.writer, options.profile), end="")
+    safe = sealer(options)(found[0])
+    if isinstance(safe, Undecodable):
+        raise safe.error
+    if safe is not found[0] or isinstance(safe, Token):
+        raise UsageError("a fixture shows every byte, and this frame holds a secret: add --show-secrets")
+    made = rewrite_fixture(text, options.files[0]) if text else fixture_text(safe, options.writer, options.profile)
+    print(made, end="")
     return 0
 
 

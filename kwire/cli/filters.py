@@ -8,8 +8,7 @@ from datetime import UTC, datetime, time
 from fnmatch import fnmatchcase
 
 from ..catalog import Catalog
-from ..frames import Frame, Undecodable
-from ..frames.decoding import Result
+from ..frames import Frame, Request, Response, Result, Undecodable
 from ..gist import Gist
 from ..render.line import client_of
 from .inputs import UsageError, named_codecs
@@ -40,7 +39,12 @@ def filter_for(options: argparse.Namespace, catalog: Catalog, gist: Gist) -> Tes
 
 def has_error(result: Result, gist: Gist) -> bool:
     """Whether a frame is undecodable or carries an error code other than 0."""
-    return isinstance(result, Undecodable) or bool(gist.facts(result.codec, result.message).errors)
+    if isinstance(result, Undecodable):
+        return result.is_failure
+    if not isinstance(result, Request | Response):
+        return False
+    inside = result.inside if isinstance(result.inside, Request | Response) else result
+    return any(gist.facts(one.codec, one.message).errors for one in (result, inside))
 
 
 def _any(tests: list[Test]) -> Test:

@@ -54,7 +54,13 @@ def inputs(parser: argparse.ArgumentParser) -> None:
         help="what a response answers that has no request before it, such as Metadata:12; with --body the message",
     )
     parser.add_argument("--body", action="store_true", help="the input is one body, without size and header")
+    secrets(parser)
     profile(parser)
+
+
+def secrets(parser: argparse.ArgumentParser) -> None:
+    """Add --show-secrets."""
+    parser.add_argument("--show-secrets", action="store_true", help="print passwords, proofs, keys and tokens too")
 
 
 def files(parser: argparse.ArgumentParser) -> None:

@@ -6,24 +6,26 @@ import argparse
 from collections.abc import Iterator
 from itertools import groupby
 
-from ..frames import Undecodable
-from ..frames.decoding import Result
+from ..frames import Result, Undecodable
 from ..frames.guessing import Guess, guesses
 from ..render.style import escape
 from ..render.tree import title
 from ..render.values import count_text
 from ..versions import Versions
-from .inputs import UsageError, catalog_of, results
+from .inputs import UsageError, catalog_of, results, sealer
 
 
 def guess(options: argparse.Namespace) -> int:
-    """Print what each frame could be. Returns 1 if one could be nothing."""
+    """Print what each frame could be, of captures those that nothing tells. Returns 1 if one could be nothing."""
     if options.body or options.named:
         raise UsageError("--guess looks for what --as would say; give one of them")
     failed = 0
-    for result in results(options):
-        found = guesses(result.frame, catalog_of(options))
-        print(escape(f"# {_title(result)}"))
+    for result in results(options, sealed=False):
+        frame = result.frame
+        if frame.fault is not None or (frame.source.direction and not isinstance(result, Undecodable)):
+            continue
+        found = guesses(frame, catalog_of(options))
+        print(escape(f"# {_title(sealer(options)(result))}"))
         print(f"{count_text(len(found), 'message')} that the frame could be" + (", best first" if found else ""))
         for line in _lines(found):
             print(escape(line), flush=True)

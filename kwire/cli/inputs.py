@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,10 @@ from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..dumps import Dump, open_dump, open_hex
 from ..errors import DumpError, KwireError, UnknownMessage
-from ..frames import Frame, FrameDecoder
-from ..frames.decoding import Result
+from ..frames import Frame, FrameDecoder, Result
+from ..frames.pieces import NotKafka
+from ..redaction import seal
+from ..render.values import count_text
 from .terminal import remark
 
 _NAMED = re.compile(r"([A-Za-z0-9]+)[:\s]v?(\d{1,5})")
@@ -25,9 +28,18 @@ class UsageError(KwireError):
 
 
 def results(
-    options: argparse.Namespace, *, trace: bool = False, salvage: bool = True, remarks: list[str] | None = None
+    options: argparse.Namespace,
+    *,
+    trace: bool = False,
+    salvage: bool = True,
+    sealed: bool = True,
+    remarks: list[str] | None = None,
 ) -> Iterator[Result]:
-    """Decode the frames of all files, file by file. What else is to be known goes to stderr, and into `remarks`."""
+    """Decode the frames of all files, file by file. What else is to be known goes to stderr, and into `remarks`.
+
+    All secrets are taken out, but for --show-secrets, or where not `sealed`: then whoever prints must do it.
+    """
+    safe = sealer(options) if sealed else _as_it_is
     catalog = catalog_of(options)
     named = named_codec(options.named, catalog, bare=options.body) if options.named else None
     if options.body and named is None:
@@ -36,7 +48,16 @@ def results(
     for frames in frames_by_file(options, remarks):
         decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=answers)
         for frame in frames:
-            yield decoder.decode(_named_frame(frame, named, options))
+            yield safe(decoder.decode(_named_frame(frame, named, options)))
+
+
+def sealer(options: argparse.Namespace) -> Callable[[Result], Result]:
+    """Return what takes the secrets out of a result; nothing with --show-secrets."""
+    return _as_it_is if getattr(options, "show_secrets", False) else seal
+
+
+def _as_it_is(result: Result) -> Result:
+    return result
 
 
 def title_of(options: argparse.Namespace) -> str:
@@ -55,8 +76,9 @@ def frames_by_file(options: argparse.Namespace, remarks: list[str] | None = None
             with opened as dump:
                 if dump.kind != "raw frames" and not bare:
                     remark(f"{file}: read as {dump.kind}")
-                yield dump.frames
-                for text in dump.remarks:
+                strangers = _Strangers()
+                yield strangers.watch(dump.frames)
+                for text in (*dump.remarks, *strangers.texts()):
                     remark(f"{file}: {text}")
                     if remarks is not None:
                         remarks.append(f"{file}: {text}")
@@ -64,6 +86,32 @@ def frames_by_file(options: argparse.Namespace, remarks: list[str] | None = None
             if not found or isinstance(error, BrokenPipeError):
                 raise
             remark(f"{file}: skipped: {getattr(error, 'problem', '') or getattr(error, 'strerror', '')}")
+
+
+class _Strangers:
+    """Counts the streams of other protocols; they are named once, however many there are."""
+
+    def __init__(self) -> None:
+        self.connections: dict[str, set[int | None]] = {}
+        self.bytes: Counter[str] = Counter()
+        self.hints: dict[str, str] = {}
+
+    def watch(self, frames: Iterator[Frame]) -> Iterator[Frame]:
+        """Pass frames on."""
+        for frame in frames:
+            fault = frame.fault
+            if isinstance(fault, NotKafka):
+                name = str(fault.found)
+                self.connections.setdefault(name, set()).add(frame.source.connection)
+                self.bytes[name] += fault.count or 0
+                self.hints[name] = fault.hint
+            yield frame
+
+    def texts(self) -> Iterator[str]:
+        """Yield what was there that is not Kafka's."""
+        for name, connections in self.connections.items():
+            what = f"{count_text(len(connections), 'connection')} of {name}, {count_text(self.bytes[name], 'byte')}"
+            yield f"{what}: not Kafka's protocol" + (f"; {self.hints[name]}" if self.hints[name] else "")
 
 
 def _inputs(options: argparse.Namespace, bare: bool) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import __version__
 from . import brokers, questions
-from .grammar import Parser, colour, command, inputs, profile
+from .grammar import Parser, colour, command, inputs, profile, secrets
 from .help import add_help
 
 DESCRIPTION = """\
@@ -213,6 +213,7 @@ def _diff(commands: Any) -> None:
         "names", nargs="*", metavar="NAME[:VERSION]", help="two messages or apis, or two files; with --release one api"
     )
     parser.add_argument("--release", nargs=2, metavar=("A", "B"), help="two Kafka releases")
+    secrets(parser)
     profile(parser)
     colour(parser)
 

@@ -9,10 +9,11 @@ from typing import Any
 
 from ..catalog import Catalog
 from ..codecs import codec_in
-from ..errors import MissingField, WrongType
+from ..errors import HiddenValue, MissingField, WrongType
 from ..frames import Frame, Source, encode_request, encode_response
 from ..json import UNKNOWN_TAGS
 from ..json import unknown_tags as tags_from_json
+from ..secrets import HIDDEN
 
 
 def open_envelope(members: Any, catalog: Catalog) -> bytes:
@@ -32,7 +33,7 @@ def envelope_frame(members: Any, catalog: Catalog) -> Frame:
     """Turn the JSON object of a frame into a frame that says what it holds; arguments, errors as `open_envelope`."""
     if not isinstance(members, dict):
         raise WrongType(need="an object with type, header and payload", found=f"{members!r}"[:60])
-    if members.get("type") == "undecodable":
+    if members.get("type") in ("undecodable", "token"):
         return Frame(_raw(members), source_of(members))
     header = need(members, "header", dict)
     api_key, version = need(header, "apiKey", int, "header"), need(header, "apiVersion", int, "header")
@@ -76,6 +77,8 @@ def need(members: dict[str, Any], name: str, kind: type[Any], inside: str = "") 
 
 
 def _raw(members: dict[str, Any]) -> bytes:
+    if isinstance(members.get("raw"), dict) and HIDDEN in members["raw"]:
+        raise HiddenValue(segments=["raw"])
     try:
         return bytes.fromhex(need(members, "raw", str))
     except ValueError:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import messages
 from ..errors import DecodeError
-from ..frames import Frame, FrameDecoder, Request, Response, Undecodable, encode_request, encode_response
+from ..frames import Frame, FrameDecoder, Request, Response, Token, Undecodable, encode_request, encode_response
 from .bodies import Embedded, read_newest, write_newest
 
 PRINCIPAL = "DefaultPrincipal"
@@ -117,7 +117,13 @@ def _open(data: bytes, **what: Any) -> Request | Response:
     result = FrameDecoder(salvage=False).decode(frame)
     if isinstance(result, Undecodable):
         raise result.error
+    assert not isinstance(result, Token)  # which follows a SaslHandshake
     return result
+
+
+def principal_of(envelope: Any) -> Embedded | None:
+    """Return who sent what is inside a decoded `EnvelopeRequest`, as `Enveloped.principal` says it."""
+    return _principal(envelope.request_principal)
 
 
 def _principal(data: bytes | None) -> Embedded | None:

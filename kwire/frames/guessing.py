@@ -14,8 +14,8 @@ from ..codecs import Codec, codec_in
 from ..values import Value, kind_of
 from ..wire import Array, NullableStruct, Struct
 from .cutting import Frame
-from .decoding import FrameDecoder, Result
-from .results import Request, Undecodable
+from .decoding import FrameDecoder
+from .results import Request, Response, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,14 @@ def guesses(frame: Frame, catalog: Catalog | None = None) -> list[Guess]:
     >>> guesses(kwire.Frame(data))[0].codec
     <kwire codec MetadataRequest v1>
     """
-    found = [guess for codec in _codecs(catalog or catalog_for()) if (guess := _try(frame, codec, catalog))]
+    kinds = ("request", "response") if frame.source.direction is None else (frame.source.direction,)
+    found = [guess for codec in _codecs(catalog or catalog_for(), kinds) if (guess := _try(frame, codec, catalog))]
     return sorted(found, key=lambda guess: (not guess.named, guess.doubts, -guess.evidence))
 
 
-def _codecs(catalog: Catalog) -> Iterator[Codec]:
+def _codecs(catalog: Catalog, kinds: tuple[str, ...]) -> Iterator[Codec]:
     for name, (type_name, _) in catalog.heads().items():
-        if type_name in ("request", "response"):
+        if type_name in kinds:
             spec = catalog.spec(name)
             for version in spec.versions:
                 if spec.versions.last - version < 200:  # a hostile spec may claim 32,767
@@ -68,7 +69,7 @@ def _codecs(catalog: Catalog) -> Iterator[Codec]:
 def _try(frame: Frame, codec: Codec, catalog: Catalog | None) -> Guess | None:
     decoder = FrameDecoder(catalog, salvage=False)
     result = decoder.decode(replace(frame, message=codec.name, version=codec.version))
-    if isinstance(result, Undecodable) or result.rest:
+    if not isinstance(result, Request | Response) or result.rest:
         return None
     named = isinstance(result, Request) and result.header.request_api_key == codec.spec.api_key
     if named and result.header.request_api_version != codec.version:

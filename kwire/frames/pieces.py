@@ -14,9 +14,11 @@ from ..errors import DecodeError
 
 
 class NoFrame(DecodeError):
-    """Bytes that belong to no frame. `count` is their number, None where nothing tells it."""
+    """Bytes that belong to no frame. `count` is their number, None where nothing tells it; `is_failure` says whether
+    something of Kafka's is lost by it."""
 
     count: int | None = None
+    is_failure = True
 
     def __init__(self, count: int | None = None, **facts: Any) -> None:
         super().__init__(count=count, **facts)
@@ -52,6 +54,7 @@ class NotKafka(NoFrame):
     """A stream of another protocol, or of one that is not known here; `found` names it, `missing` counts its gaps."""
 
     missing = 0
+    is_failure = False
 
     @property
     def problem(self) -> str:  # type: ignore[override]

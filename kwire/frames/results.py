@@ -1,15 +1,27 @@
-"""What a frame turns into: `Request`, `Response` or `Undecodable`. Values only."""
+"""What a frame turns into: `Request`, `Response`, `Token` or `Undecodable`. Values only."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..codecs import Codec
 from ..errors import DecodeError
 from ..tracing import Span
 from .cutting import Frame
+from .sasl import SaslMessage
+
+
+class Client(NamedTuple):
+    """Who is at the client's end of a connection, as its requests have told so far: client id, and its software
+    with its version (KIP-511), empty where ApiVersions did not tell."""
+
+    client_id: str | None = None
+    software: str = ""
+
+
+NOBODY = Client()
 
 
 class _Drawn:
@@ -30,7 +42,8 @@ class _Decoded(_Drawn):
 
     `header` is the message in front of the body (None for a bare body, or where there is none); `codec` the
     codec of the body; `faults` what salvage tolerated, with offsets in the frame; `rest` the bytes behind the
-    body; `spans` is filled when the decoder traces.
+    body; `spans` is filled when the decoder traces. `client` is who speaks on this connection. `inside` is what the
+    message carries: the forwarded request or response of an Envelope (KIP-590), the token of SaslAuthenticate.
     """
 
     frame: Frame
@@ -41,6 +54,8 @@ class _Decoded(_Drawn):
     faults: tuple[DecodeError, ...] = ()
     rest: bytes = b""
     spans: tuple[Span, ...] = ()
+    client: Client = NOBODY
+    inside: Request | Response | Undecodable | SaslMessage | None = None
 
     @property
     def api_key(self) -> int | None:
@@ -78,12 +93,43 @@ class Response(_Decoded):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Token(_Drawn):
+    """A SASL token without a header, as it follows SaslHandshake v0. `from_client` says who sent it."""
+
+    frame: Frame
+    content: SaslMessage
+    from_client: bool
+    spans: tuple[Span, ...] = ()
+    client: Client = NOBODY
+
+    @property
+    def codec(self) -> None:
+        """A token is no message of Kafka's."""
+
+    @property
+    def header(self) -> None:
+        """A token has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Undecodable(_Drawn):
     """A frame that could not be decoded, whole or in part. `error` has offset, path and the part that could;
-    `header` and `codec` are there as far as they were found out."""
+    `header` and `codec` are there as far as they were found out. `is_private` says that the client was
+    authenticating; `hidden` how many of its last bytes are not to be shown."""
 
     frame: Frame
     error: DecodeError
     header: Any = None
     codec: Codec | None = None
     spans: tuple[Span, ...] = ()
+    client: Client = NOBODY
+    is_private: bool = False
+    hidden: int = 0
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether this speaks against the dump: not where it says that a stream is another protocol's."""
+        return self.frame.fault is None or getattr(self.frame.fault, "is_failure", True)
+
+
+Result = Request | Response | Token | Undecodable

@@ -9,12 +9,13 @@ from ..headers import header_version_for
 from ..layers import WIRE_TYPES
 from ..tracing import Span, TracingReader
 from ..wire import INT32
-from .results import Request, Response, Undecodable
+from .cutting import int32
+from .results import Request, Response, Result, Token, Undecodable
 
 _HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
 
 
-def spans_for(result: Request | Response | Undecodable) -> tuple[Span, ...]:
+def spans_for(result: Result) -> tuple[Span, ...]:
     """Return the spans of a result, which cover its frame without gap or overlap.
 
     Args:
@@ -22,6 +23,8 @@ def spans_for(result: Request | Response | Undecodable) -> tuple[Span, ...]:
     """
     if result.spans:
         return result.spans
+    if isinstance(result, Token):
+        return token_spans(result.frame.data)
     reader = TracingReader(result.frame.data, salvage=True)
     try:
         _read(reader, result)
@@ -45,3 +48,9 @@ def _read(reader: TracingReader, result: Request | Response | Undecodable) -> No
             codec_in(catalog_for(), _HEADERS[codec.spec.type], version).read(reader)
             reader.path.pop()
     codec.read(reader)
+
+
+def token_spans(data: bytes) -> tuple[Span, ...]:
+    """Return the spans of a SASL token without a header: its size, and the token."""
+    parts = Span(0, 4, "size", "int32", int32(data, 0)), Span(4, len(data), "token", "token", data[4:])
+    return tuple(span for span in parts if span.stop > span.start)

@@ -2,5 +2,6 @@
 
 from .frames import Redactor
 from .rules import NAMES, REASONS
+from .sealing import seal
 
-__all__ = ["NAMES", "REASONS", "Redactor"]
+__all__ = ["NAMES", "REASONS", "Redactor", "seal"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..catalog import Catalog
 from ..codecs import Codec
-from ..frames import Frame, FrameDecoder, Undecodable
+from ..frames import Frame, FrameDecoder, Token, Undecodable
 from ..tracing import Span
 from ..wire import Array, NullableStruct, Struct
 from .batches import FILL, blank_records
@@ -47,11 +47,11 @@ class Redactor:
         """Return the bytes of a frame, as many as before, without what is not to be told."""
         result = self._decoder.decode(frame)
         out = bytearray(frame.data)
-        spans = result.spans
-        if isinstance(result, Undecodable):
-            self._blank(out, "unknown", SIZE, len(out))
+        if isinstance(result, Undecodable | Token):
+            kind = "sasl" if isinstance(result, Token) else "unknown"
+            self._blank(out, kind, SIZE if frame.fault is None or kind == "sasl" else 0, len(out))
             return bytes(out)
-        for span in spans:
+        for span in result.spans:
             self._span(out, span, result.codec)
         return bytes(out)
 

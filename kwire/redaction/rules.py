@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..gist import is_topic_field
+from ..secrets import SECRET_FIELDS
 
 # kind -> why it is taken out
 REASONS: dict[str, str] = {
@@ -28,10 +29,7 @@ NAMES = frozenset(("client", "topic", "groupid", "host", "user"))  # the same na
 _BYTES = {
     "records": "records",
     "unaligned_records": "records",
-    "auth_bytes": "sasl",
-    "salt": "scram",
-    "salted_password": "scram",
-    "hmac": "token",
+    **SECRET_FIELDS,
     "metadata": "group",
     "assignment": "group",
     "member_metadata": "group",

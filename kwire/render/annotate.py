@@ -12,14 +12,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import hexdump
-
 from ..codecs import Codec
 from ..errors import DecodeError
 from ..tracing import Span
 from .meaning import Meaning
 from .style import PLAIN, Style, escape
-from .values import count_text, shorten, value_text
+from .values import count_text, hex_text, hidden_from, shorten, value_text
 
 ROW = 8
 _MARGIN = 8 + 2 + 3 * ROW + 1
@@ -129,7 +127,7 @@ def span_text(span: Span, room: int) -> str:
 
 def _rows(data: bytes, span: Span, note: str, style: Style) -> Iterator[str]:
     for start in range(span.start, span.stop, ROW):
-        row = hexdump.dump(data[start : min(start + ROW, span.stop)], size=2, sep=" ").lower()
+        row = hex_text(data, start, min(start + ROW, span.stop), hidden_from(span))
         line = f"{style.paint('dim', f'{start:08x}')}  {row}"
         if start == span.start:
             line += " " * (3 * ROW + 1 - len(row)) + note

@@ -10,14 +10,13 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from ..codecs import Codec
-from ..frames import FrameDecoder, Undecodable, cut_frames, spans_for
-from ..frames.decoding import Result
+from ..frames import FrameDecoder, Result, Undecodable, cut_frames, spans_for
 from ..tracing import Span
 from .annotate import joined, span_text
 from .meaning import Meaning
 from .style import escape
 from .tree import title
-from .values import count_text, shorten
+from .values import count_text, hex_text, hidden_from, shorten
 
 WIDTH = 100  # of a value
 LISTED = 5  # fields that differ
@@ -109,8 +108,9 @@ def _held(result: Result, span: Span | None) -> str:
         return "(not there)"
     name = Meaning(result.codec).name(span.path, span.value)
     value = shorten(f"{span_text(span, WIDTH)} {name}".rstrip(), WIDTH)
-    raw = result.frame.data[span.start : span.stop]
-    return f"{escape(span.path)} = {value}    {raw[:BYTES].hex(' ')}{' ...' if len(raw) > BYTES else ''}"
+    size = span.stop - span.start
+    raw = hex_text(result.frame.data, span.start, span.start + min(size, BYTES), hidden_from(span))
+    return f"{escape(span.path)} = {value}    {raw}{' ...' if size > BYTES else ''}"
 
 
 def _title(result: Result) -> str:

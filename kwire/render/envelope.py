@@ -2,7 +2,9 @@
 
     {"kwire": 1, "type": "request", "source": {...}, "header": {...}, "payload": {...}}
 
-What a container cannot know is left out. An undecodable frame has `error` and `raw`; a salvaged one `faults`.
+What a container cannot know is left out. An undecodable frame has `error` and `raw`; a salvaged one `faults`. A SASL
+token has type `token`, with `token` and `raw`; a stream of another protocol `foreign`. Beside a payload stands what it
+carries: `token`, or `inside`, a forwarded frame. A hidden value is {"_hidden": its size in bytes}.
 """
 
 from __future__ import annotations
@@ -12,12 +14,12 @@ from typing import Any
 import msgspec
 
 from ..errors import DecodeError
-from ..frames import Request, Response, Undecodable
+from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..json import UNKNOWN_TAGS, to_json
 from ..json import unknown_tags_json as tags_to_json
+from ..secrets import HIDDEN, Hidden
+from .content import sender_of, token_json
 from .style import escape
-
-Result = Request | Response | Undecodable
 
 
 def envelope(result: Result) -> dict[str, Any]:
@@ -27,13 +29,34 @@ def envelope(result: Result) -> dict[str, Any]:
     if header:
         members["header"] = header
     if isinstance(result, Undecodable):
-        return {**members, "error": error_json(result.error), "raw": result.frame.data.hex()}
+        raw = {HIDDEN: result.hidden} if result.hidden else result.frame.data.hex()
+        return {**members, "error": error_json(result.error), "raw": raw}
+    if isinstance(result, Token):
+        return {**members, "token": token_json(result.content), "raw": _token_raw(result)}
     if isinstance(result, Response) and result.codec.version != result.api_version:
         members["payloadVersion"] = result.codec.version
     members["payload"] = to_json(result.codec.schema, result.message)
     if result.faults:
         members["faults"] = [{**error_json(fault), "raw": fault.raw.hex()} for fault in result.faults]
-    return members
+    return members | _inside(result)
+
+
+def _inside(result: Request | Response) -> dict[str, Any]:
+    """Return the members that say what a message carries."""
+    inside = result.inside
+    if isinstance(inside, SaslMessage):
+        return {"token": token_json(inside)}
+    if inside is None:
+        return {}
+    if not isinstance(result, Request):
+        return {"inside": envelope(inside)}
+    principal, host = sender_of(result.message)
+    return {"forwarded": {"principal": principal, "clientHost": host}, "inside": envelope(inside)}
+
+
+def _token_raw(result: Token) -> Any:
+    hidden = any(isinstance(value, Hidden) for value in result.content.fields.values())
+    return {HIDDEN: result.content.size} if hidden else result.frame.data.hex()
 
 
 def json_line(result: Result) -> str:
@@ -55,7 +78,9 @@ def error_json(error: DecodeError) -> dict[str, Any]:
 
 
 def _type(result: Result) -> str:
-    return "undecodable" if isinstance(result, Undecodable) else result.codec.spec.type
+    if isinstance(result, Undecodable):
+        return "undecodable" if result.is_failure else "foreign"
+    return "token" if isinstance(result, Token) else result.codec.spec.type
 
 
 def _source(result: Result) -> dict[str, Any]:
@@ -70,13 +95,14 @@ def _header(result: Result) -> dict[str, Any]:
     if codec is not None and codec.spec.api_key is not None:
         members["apiKey"] = codec.spec.api_key
         members["apiName"] = codec.spec.api_name
-        members["apiVersion"] = codec.version if isinstance(result, Undecodable) else result.api_version
-    elif hasattr(header, "request_api_key"):
+        members["apiVersion"] = result.api_version if isinstance(result, Request | Response) else codec.version
+    elif header is not None and hasattr(header, "request_api_key"):
         members["apiKey"], members["apiVersion"] = header.request_api_key, header.request_api_version
-    correlation = getattr(header, "correlation_id", None) if isinstance(result, Undecodable) else result.correlation_id
+    whole = result if isinstance(result, Request | Response) else header
+    correlation = getattr(whole, "correlation_id", None)
     if correlation is not None:
         members["correlationId"] = correlation
-    if hasattr(header, "client_id"):
+    if header is not None and hasattr(header, "client_id"):
         members["clientId"] = header.client_id
     if header is not None and header.unknown_tags:
         members[UNKNOWN_TAGS] = tags_to_json(header.unknown_tags)

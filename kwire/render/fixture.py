@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..catalog import catalog_for
 from ..errors import DumpError
 from ..fixtures import Fixture, check_writer, parse_fixture
-from ..frames import Frame, FrameDecoder, Request, Response, Undecodable
+from ..frames import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from .annotate import annotate
 
 
@@ -53,4 +53,5 @@ def decode_fixture(fixture: Fixture) -> Request | Response:
     result = FrameDecoder(catalog_for(fixture.profile), salvage=False, trace=True).decode(frame)
     if isinstance(result, Undecodable):
         raise result.error
+    assert not isinstance(result, Token)  # a fixture is one message
     return result

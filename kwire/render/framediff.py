@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..frames import Request, Response, Undecodable
+from ..frames import Result
 from ..tracing import Span
 from .style import PLAIN, Style, escape
-from .values import value_text
-
-Result = Request | Response | Undecodable
+from .values import hex_text, hidden_from, value_text
 
 
 def frame_differences(one: Result, other: Result, style: Style = PLAIN) -> Iterator[str]:
@@ -24,9 +22,9 @@ def frame_differences(one: Result, other: Result, style: Style = PLAIN) -> Itera
         the bytes, then one for the first byte that differs.
     """
     before, after = one.frame.data, other.frame.data
-    if before == after:
-        return
     old, new = _fields(one.spans), _fields(other.spans)
+    if before == after and all(old[path].value == new[path].value for path in old.keys() & new.keys()):
+        return
     for path in [*old, *(path for path in new if path not in old)]:
         if path not in new:
             yield _line("-", path, _text(old[path]), style)
@@ -36,8 +34,19 @@ def frame_differences(one: Result, other: Result, style: Style = PLAIN) -> Itera
             yield _line("~", path, f"{_text(old[path])} -> {_text(new[path])}", style)
     pairs = enumerate(zip(before, after, strict=False))
     at = next((at for at, (a, b) in pairs if a != b), min(len(before), len(after)))
-    runs = " -> ".join(data[at : at + 8].hex(" ") or "the end" for data in (before, after))
+    if before == after:
+        return  # what differs is hidden
+    runs = " -> ".join(_run(one, at) or "the end" for one in (one, other))
     yield f"  first byte that differs: {at:#x} ({at}): {runs}; {len(before)} and {len(after)} bytes"
+
+
+def _run(result: Result, start: int) -> str:
+    """Write eight bytes as hex, those of secrets as `**`."""
+    words = []
+    for at in range(start, min(start + 8, len(result.frame.data))):
+        span = next((span for span in result.spans if span.start <= at < span.stop), None)
+        words.append(hex_text(result.frame.data, at, at + 1, hidden_from(span) if span else None))
+    return " ".join(words)
 
 
 def _fields(spans: tuple[Span, ...]) -> dict[str, Span]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime
 
-from ..frames import Frame, Request, Response, Undecodable
+from ..frames import Frame, Request, Response, Result, SaslMessage, Token, Undecodable
 from ..gist import Facts, Gist
+from .content import token_text
 from .style import PLAIN, Style, escape
 from .values import count_text, shorten
 
-Result = Request | Response | Undecodable
 ARROWS = {"request": "->", "response": "<-"}  # towards the broker, and back
 
 
@@ -28,7 +28,7 @@ def frame_line(result: Result, gist: Gist, style: Style = PLAIN) -> str:
     >>> frame_line(next(kwire.decode_frames([frame])), Gist())
     '     - -> Metadata:1         #7       20 B  me'
     """
-    head, tail = _undecodable(result) if isinstance(result, Undecodable) else _decoded(result, gist)
+    head, tail = _parts(result, gist)
     rest = "  ".join(part for part in tail if part)
     text = f"{when(result.frame):>6} {head} {len(result.frame.data):>5} B  {rest}".rstrip()
     text = shorten(escape(text).replace("\n", " ").replace("\t", " "), style.width)
@@ -44,10 +44,13 @@ def when(frame: Frame) -> str:
 
 
 def client_of(result: Result) -> str | None:
-    """Return the client id of a request, or of the request that a response answers; None if it has none."""
+    """Return the client id of a request, or of the request that a response answers; where that is not known, the one
+    that the client of the connection gave last; None if there is none."""
     header = result.request if isinstance(result, Response) else result.header
-    client: str | None = getattr(header, "client_id", None)
-    return client
+    if isinstance(result, Request | Response) and header is not None:
+        client: str | None = getattr(header, "client_id", None)
+        return client
+    return result.client.client_id if result.frame.source.client else None
 
 
 def errors_text(facts: Facts) -> str:
@@ -62,6 +65,15 @@ def errors_text(facts: Facts) -> str:
     return f"!{', '.join(words)}" if words else ""
 
 
+def _parts(result: Result, gist: Gist) -> tuple[str, list[str]]:
+    if isinstance(result, Undecodable):
+        return _undecodable(result)
+    if isinstance(result, Token):
+        arrow = ARROWS["request" if result.from_client else "response"]
+        return f"{arrow} {'SASL token':<18} {'':<5}", [token_text(result.content, short=True)]
+    return _decoded(result, gist)
+
+
 def _decoded(result: Request | Response, gist: Gist) -> tuple[str, list[str]]:
     spec = result.codec.spec
     name = spec.api_name if spec.type in ARROWS else spec.name
@@ -70,9 +82,22 @@ def _decoded(result: Request | Response, gist: Gist) -> tuple[str, list[str]]:
     facts = gist.facts(result.codec, result.message)
     faults = f"!{count_text(len(result.faults), 'fault')}" if result.faults else ""
     client, topics = client_of(result) or "", ", ".join(facts.topics)
+    carried = _inside(result, gist)
     if isinstance(result, Request):
-        return head, [faults, client, topics]
-    return head, [faults, errors_text(facts), topics, client]  # what an answer says, before whom it is for
+        return head, [faults, carried, client, topics]
+    return head, [faults, errors_text(facts), carried, topics, client]  # what an answer says, before whom it is for
+
+
+def _inside(result: Request | Response, gist: Gist) -> str:
+    """Say what a message carries."""
+    inside = result.inside
+    if isinstance(inside, SaslMessage):
+        return token_text(inside, short=True)
+    if not isinstance(inside, Request | Response):
+        return ""
+    facts = gist.facts(inside.codec, inside.message)
+    words = [f"[{inside.api_name}:{inside.codec.version}", client_of(inside) or "", errors_text(facts), *facts.topics]
+    return "  ".join(word for word in words if word) + "]"
 
 
 def _undecodable(result: Undecodable) -> tuple[str, list[str]]:
@@ -81,4 +106,6 @@ def _undecodable(result: Undecodable) -> tuple[str, list[str]]:
 
 
 def _colour(result: Result) -> str:
-    return "error" if isinstance(result, Undecodable) else "warning" if result.faults else "value"
+    if isinstance(result, Undecodable):
+        return "error" if result.is_failure else "dim"
+    return "warning" if not isinstance(result, Token) and result.faults else "value"

@@ -9,8 +9,7 @@ from typing import Any
 from ..catalog import catalog_for
 from ..codecs import codec
 from ..errors import KwireError
-from ..frames import Request, Response, Undecodable, cut_frames, decode_frames
-from ..frames.decoding import Result
+from ..frames import Request, Response, Result, Undecodable, cut_frames, decode_frames
 from .page import explain_html, explain_page, result_html
 from .tree import title
 from .values import count_text

@@ -56,6 +56,7 @@
   class View {
     constructor(frame, data) {
       this.bytes = Uint8Array.from(atob(data.bytes), (character) => character.charCodeAt(0));
+      this.hidden = data.hidden;
       this.id = `view${ids++}`;
       this.read(data.nodes);
       this.kept = this.hot = -1;
@@ -140,11 +141,12 @@
       line.append(make("span", "offset", hex(start, 6)));
       for (let at = start; at < start + this.wide; at++) {
         const inside = at < this.bytes.length, byte = this.bytes[at];
+        const veiled = this.hidden.some(([from, to]) => at >= from && at < to);
         const odd = inside && this.owners.length && this.ownerPlace(at) % 2 ? " odd" : "";
-        const cell = make("span", `byte${odd}${at % 8 === 7 ? " gap" : ""}`, inside ? hex(byte, 2) : "  ");
+        const cell = make("span", `byte${odd}${at % 8 === 7 ? " gap" : ""}`, !inside ? "  " : veiled ? "**" : hex(byte, 2));
         digits.append(cell);
         if (!inside) continue;
-        const letter = make("span", "letter", byte > 32 && byte < 127 ? String.fromCharCode(byte) : "\u00b7");
+        const letter = make("span", "letter", veiled ? "*" : byte > 32 && byte < 127 ? String.fromCharCode(byte) : "\u00b7");
         cell.dataset.at = letter.dataset.at = at;
         letters.append(letter);
       }

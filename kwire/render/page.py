@@ -12,16 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..codecs import Codec
-from ..frames import Request, Response, Undecodable, spans_for
+from ..frames import Request, Result, Undecodable, spans_for
 from ..tracing import Span
 from .annotate import error_lines
 from .document import asset, document, embedded, text
 from .layout import heading
 from .nodes import nodes
 from .tree import title
-from .values import count_text
+from .values import count_text, hidden_from
 
-Result = Request | Response | Undecodable
 MOST = 1 << 22  # bytes of one frame that are on the page
 
 _TOP = """<header><h1>{heading}</h1>
@@ -99,8 +98,9 @@ def _block(name: str, kind: str, members: dict[str, Any], *, is_open: bool) -> s
     )
 
 
-def _members(data: bytes, spans: Iterable[Span], codec: Codec | None) -> dict[str, Any]:
+def _members(data: bytes, spans: Sequence[Span], codec: Codec | None) -> dict[str, Any]:
     members: dict[str, Any] = {"bytes": base64.b64encode(data[:MOST]).decode()}
     members["nodes"] = [node for node in nodes(spans, codec) if node.start < MOST]
+    members["hidden"] = [[start, span.stop] for span in spans if (start := hidden_from(span)) is not None]
     members["errors"] = [f"the first {MOST} of {len(data)} bytes are shown"] if len(data) > MOST else []
     return members

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 import hexdump
 
 from ..errors import DecodeError
-from ..frames import Request, Response, Undecodable
+from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..values import Value, kind_of
 from ..wire import Array, Field, Integer, Node, Struct, split_tags
 from .annotate import error_lines
+from .content import sender_of, token_text
 from .meaning import inner_struct, name_of
 from .style import PLAIN, Style, escape
 from .values import count_text, value_text
 
-Result = Request | Response | Undecodable
 ROW = 16
 SHOWN = 4 * ROW  # bytes of an undecodable frame
 
@@ -25,7 +25,7 @@ SHOWN = 4 * ROW  # bytes of an undecodable frame
 def title(result: Result) -> str:
     """Say in one line what a frame is: `Metadata v12 request, correlation 3, client "me", 49 bytes, frame 0 at 0`."""
     parts = [_what(result)]
-    if isinstance(result, Undecodable):
+    if not isinstance(result, Request | Response):
         correlation = getattr(result.header, "correlation_id", None)
     else:
         correlation = result.correlation_id
@@ -34,7 +34,9 @@ def title(result: Result) -> str:
     if isinstance(result, Request) and result.header is not None:
         client = getattr(result.header, "client_id", None)
         parts.append("no client id" if client is None else f"client {value_text(client)}")
-    parts.append(count_text(len(result.frame.data), "byte"))
+    fault = result.frame.fault
+    size = getattr(fault, "count", None) if isinstance(result, Undecodable) and fault is not None else None
+    parts.append(count_text(len(result.frame.data) if size is None else size, "byte"))
     source = result.frame.source
     if source.offset is not None:
         parts.append(f"frame {source.frame} at {source.offset}")
@@ -47,12 +49,32 @@ def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
     if isinstance(result, Undecodable):
         yield from _undecodable(result, style)
         return
+    if isinstance(result, Token):
+        yield f"  {escape(token_text(result.content))}"
+        return
     yield from _struct(result.codec.schema, result.message, 1, _Look(result.codec.name, style))
     yield from _faults(result.faults, style)
+    yield from _inside(result, style)
+
+
+def _inside(result: Request | Response, style: Style) -> Iterator[str]:
+    """Yield what a message carries, under it."""
+    inside = result.inside
+    if isinstance(inside, SaslMessage):
+        yield f"  {escape(token_text(inside))}"
+    elif inside is not None:
+        if isinstance(result, Request):
+            principal, host = sender_of(result.message)
+            yield escape(f"  forwarded for {principal or 'an unknown principal'} from {host}:")
+        else:
+            yield "  forwarded answer:"
+        yield from (f"    {line}" for line in tree(inside, style))
 
 
 def _what(result: Result) -> str:
-    if result.frame.fault is not None:
+    if isinstance(result, Token):
+        return f"SASL token from the {'client' if result.from_client else 'broker'}"
+    if isinstance(result, Undecodable) and result.frame.fault is not None:
         return "no frame"
     if isinstance(result, Undecodable):
         name = f", it looks like {result.codec.name} v{result.codec.version}" if result.codec else ""
@@ -121,7 +143,10 @@ def _undecodable(result: Undecodable, style: Style) -> Iterator[str]:
         yield from textwrap.wrap(
             text, style.width - 4, initial_indent="  ", subsequent_indent="    ", max_lines=12, break_on_hyphens=False
         )
-    yield from _window(result.frame.data, result.error.offset, style)
+    if result.hidden and result.is_failure:
+        yield f"  [hidden] ({count_text(result.hidden, 'byte')}); --show-secrets shows them"
+    elif result.is_failure:
+        yield from _window(result.frame.data, result.error.offset, style)
 
 
 def _window(raw: bytes, offset: int, style: Style) -> Iterator[str]:

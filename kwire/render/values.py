@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import hexdump
+
 from ..json import uuid_text
+from ..secrets import Hidden
+from ..tracing import Span
 from .style import escape
 
 
@@ -15,6 +19,8 @@ def value_text(value: Any, type_name: str = "", width: int = 60) -> str:
     >>> value_text("orders"), value_text(None), value_text(bytes(16), "uuid"), value_text(b"abc", "bytes")
     ('"orders"', 'null', 'AAAAAAAAAAAAAAAAAAAAAA', '616263 (3 bytes)')
     """
+    if isinstance(value, Hidden):
+        return repr(value)
     if isinstance(value, str):
         return shorten(escape(json.dumps(value, ensure_ascii=False)), width)
     if isinstance(value, bytes):
@@ -42,3 +48,20 @@ def _bytes_text(value: bytes, width: int) -> str:
     size = f"({count_text(len(value), 'byte')})"
     room = max(width - len(size) - 1, 8) // 2 * 2
     return f"{shorten(value.hex(), room)} {size}" if value else size
+
+
+def hex_text(data: bytes, start: int, stop: int, hidden: int | None = None) -> str:
+    """Write some bytes of a frame as hex; those from `hidden` on as `**`.
+
+    >>> hex_text(bytes(4), 1, 4, hidden=3)
+    '00 00 **'
+    """
+    stop = min(stop, len(data))
+    last = stop if hidden is None else max(start, min(stop, hidden))
+    shown, count = hexdump.dump(data[start:last], size=2, sep=" ").lower(), stop - last
+    return " ".join(filter(None, [shown, *["**"] * count]))
+
+
+def hidden_from(span: Span) -> int | None:
+    """Return where the hidden bytes of a span begin, which are its last ones; None if it shows all."""
+    return span.stop - span.value.size if isinstance(span.value, Hidden) else None

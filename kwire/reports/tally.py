@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, deque
 from typing import NamedTuple
 
-from ..frames import Request, Response, Undecodable
+from ..frames import Request, Response, Result, Token, Undecodable
 from ..frames.pairing import expects_response
 from ..render.values import count_text
 from .codes import ErrorCodes
 from .measures import BoundedCounter, Durations, Timeline
 
-Result = Request | Response | Undecodable
 KEYS = 10_000  # different (api, client, version); as many errors
 WAITING = 65_536  # requests whose time is remembered until their response comes
 SAMPLES = 100  # of frames that did not decode
@@ -83,7 +82,10 @@ class Tally:
             self.timed += 1
             self.timeline.add(source.time, kind)
         if isinstance(result, Undecodable):
-            self._undecodable(result)
+            if result.is_failure:
+                self._undecodable(result)
+            return
+        if isinstance(result, Token):
             return
         self.faults.update(type(fault).__name__ for fault in result.faults)
         api = self.apis.setdefault(result.api_name, Api())
@@ -154,7 +156,9 @@ def place(result: Result) -> str:
 
 def _kind(result: Result) -> str:
     if isinstance(result, Undecodable):
-        return "undecodable"
+        return "undecodable" if result.is_failure else "other"
+    if isinstance(result, Token):
+        return "other"
     return result.codec.spec.type if result.codec.spec.type in ("request", "response") else "other"
 
 

@@ -1,0 +1,131 @@
+"""One frame read as what it is said to be: the header that goes with a message, the body, the bytes left over.
+
+Knows no connection, and so not whom a response answers; never raises for what the bytes are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..catalog import Catalog
+from ..codecs import Codec, codec_in
+from ..errors import DecodeError
+from ..faults import BadFrame
+from ..headers import header_version_for
+from ..tracing import Span, TracingReader
+from ..wire import INT32, Reader
+from .cutting import Frame, int16, int32
+from .pieces import NoFrame
+from .results import Request, Response, Undecodable
+
+UNSUPPORTED_VERSION = 35
+
+_Kind = TypeVar("_Kind", Request, Response)
+
+
+class FrameReading:
+    """Reads one frame.
+
+    Args:
+        frame: the frame.
+        catalog: the specs.
+        salvage, trace: as for `FrameDecoder`.
+    """
+
+    def __init__(self, frame: Frame, catalog: Catalog, *, salvage: bool, trace: bool) -> None:
+        self.frame, self.catalog, self.salvage, self.trace = frame, catalog, salvage, trace
+
+    def request(self, codec: Codec) -> Request | Undecodable:
+        """Read a request."""
+        return self._read(codec, Request, "RequestHeader", lambda header: int(header.correlation_id))
+
+    def response(self, codec: Codec, request: Any = None) -> Response | Undecodable:
+        """Read a response, in the version asked for or in the one that was answered in.
+
+        Args:
+            codec: of the version asked for.
+            request: the header of the request that it answers.
+        """
+        first = self._response_in(self._answered_in(codec), request)
+        if first.codec is codec or (isinstance(first, Response) and not first.faults):
+            return first
+        second = self._response_in(codec, request)
+        return second if isinstance(second, Response) else first
+
+    def _response_in(self, codec: Codec, request: Any) -> Response | Undecodable:
+        return self._read(codec, Response, "ResponseHeader", lambda _: int32(self.frame.data, 4), request=request)
+
+    def _answered_in(self, codec: Codec) -> Codec:
+        """KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, error 35."""
+        refused = codec.name == "ApiVersionsResponse" and int16(self.frame.data, 8) == UNSUPPORTED_VERSION
+        return codec_in(self.catalog, codec.name, 0) if refused else codec
+
+    def body(self, codec: Codec) -> Request | Response | Undecodable:
+        """Read a bare body."""
+        if codec.spec.type == "request":
+            return self._read(codec, Request, "", lambda _: None)
+        return self._read(codec, Response, "", lambda _: None)
+
+    def _read(
+        self, codec: Codec, kind: type[_Kind], header_name: str, number: Callable[[Any], int | None], **more: Any
+    ) -> _Kind | Undecodable:
+        reader, header = self.reader(bare=not header_name), None
+        try:
+            if header_name:
+                header = self.header(reader, header_name, header_version_for(codec.spec, codec.version))
+            message = codec.read(reader)
+            rest = reader.finish()
+        except DecodeError as error:
+            return self.undecodable(error, reader, header, codec)
+        return kind(
+            frame=self.frame,
+            codec=codec,
+            message=message,
+            header=header,
+            correlation_id=number(header),
+            rest=rest,
+            **_notes(reader),
+            **more,
+        )
+
+    def reader(self, *, bare: bool = False) -> Reader:
+        """Return a reader that stands behind the size, if there is one."""
+        reader = (TracingReader if self.trace else Reader)(self.frame.data, salvage=self.salvage)
+        if not bare:
+            reader.child("size", INT32)
+        return reader
+
+    def header(self, reader: Reader, name: str, version: int | None) -> Any:
+        """Read a header; None where the message has none."""
+        if version is None:
+            return None
+        reader.path.append("header")
+        header = codec_in(self.catalog, name, version).read(reader)
+        reader.path.pop()
+        return header
+
+    def undecodable(
+        self, error: DecodeError, reader: Reader | None = None, header: Any = None, codec: Codec | None = None
+    ) -> Undecodable:
+        """Say why the frame could not be read, and how far it could."""
+        size, follow = int32(self.frame.data, 0), len(self.frame.data) - 4
+        if not self.frame.bare and size > follow >= 0 and not isinstance(error, BadFrame | NoFrame):
+            error.hint = f"the size field says {size} bytes, {follow} follow: it is cut short"
+        if self.trace and reader is None:
+            reader = TracingReader(self.frame.data, salvage=True)
+        spans: tuple[Span, ...] = ()
+        if isinstance(reader, TracingReader):
+            reader.leave_rest("not understood", error)
+            spans = tuple(reader.spans)
+        return Undecodable(frame=self.frame, error=error, header=header, codec=codec, spans=spans)
+
+
+def _notes(reader: Reader) -> dict[str, Any]:
+    """Collect the faults and spans of a frame that was read."""
+    spans: tuple[Span, ...] = ()
+    if isinstance(reader, TracingReader):
+        if reader.pending:
+            reader.leave_rest("left over", reader.pending.pop())
+        spans = tuple(reader.spans)
+    return {"faults": tuple(reader.faults), "spans": spans}

@@ -1,0 +1,228 @@
+"""A decoded frame without its secrets: for whoever looks at it, where `Redactor` is for whoever passes it on.
+
+Everything stays in place, so that all that is drawn from a sealed result is safe: fields, spans, bytes, faults. What
+cannot be decoded and may hold a secret is hidden whole.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from msgspec.structs import replace as replaced
+
+from ..codecs import Codec
+from ..errors import DecodeError, path_text
+from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable, spans_for
+from ..frames.pieces import NotKafka
+from ..secrets import SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive
+from ..tracing import Span
+from ..wire import Array, NullableStruct, Struct
+from .suspicion import may_hold_secret
+
+_ENVELOPED = ("request_data", "response_data")
+_SAYS_NOTHING = "its words are hidden, for they may tell of a secret (--show-secrets shows them)"
+_UNCLEAR = ("unknown tag", "left over", "not understood")
+
+
+def seal(result: Result) -> Result:
+    """Return a result without secrets; the same one if it holds none.
+
+    Args:
+        result: of a `FrameDecoder`.
+
+    Returns:
+        Secrets are `Hidden` values, and zeros in the bytes of the frame; of an `Undecodable` that may hold one,
+        `hidden` counts the bytes that are not to be shown, and the error keeps its class and its place only.
+
+    >>> import kwire
+    >>> message = kwire.messages.SaslAuthenticateRequest(auth_bytes=b"\\\\0alice\\\\0wonder")
+    >>> frame = kwire.Frame(kwire.encode_request(message, 1))
+    >>> seal(next(kwire.decode_frames([frame]))).message.auth_bytes
+    [hidden] (15 bytes)
+    """
+    if isinstance(result, Undecodable):
+        return _undecodable(result)
+    if isinstance(result, Token):
+        return _token(result)
+    if not _may_carry(result.codec):
+        return result
+    return _decoded(result)
+
+
+def _decoded(result: Request | Response) -> Request | Response:
+    sealing = _Sealing(result)
+    message = sealing.struct(result.codec.schema, result.message, [])
+    inside = sealing.inside
+    if not sealing.found and inside is result.inside and not (result.faults or result.rest):
+        return result
+    unclear = _always_carries(result.codec) or bool(sealing.found)
+    if unclear and message.unknown_tags:
+        message = replaced(message, unknown_tags=None)
+    spans = tuple(_span(span, sealing.found, unclear) for span in spans_for(result))
+    faults = tuple(map(_error, result.faults)) if unclear else result.faults
+    odd = bool(result.faults or result.rest) or not str(getattr(result.header, "client_id", "")).isprintable()
+    return replace(
+        result,
+        frame=replace(result.frame, data=_masked(result.frame.data, spans)),
+        header=_anonymous(result.header) if unclear and odd and result.header is not None else result.header,
+        message=message,
+        inside=inside,
+        faults=faults,
+        rest=b"" if unclear else result.rest,
+        spans=spans,
+    )
+
+
+class _Sealing:
+    """One message being walked through; `found` are the secrets by their paths."""
+
+    def __init__(self, result: Request | Response) -> None:
+        self.found: dict[str, Hidden] = {}
+        self.inside = seal_inside(result.inside)
+        # What an envelope carries is shown opened; its bytes only if there is no secret in them.
+        self.hides_inside = result.inside is None or self.inside is not result.inside
+
+    def struct(self, node: Struct, value: Any, path: list[str | int]) -> Any:
+        """Return a struct without its secrets."""
+        changes: dict[str, Any] = {}
+        for field in node.all_fields:
+            name = str(field.name)
+            held = getattr(value, name)
+            if not held:
+                continue
+            path.append(name)
+            kept = self._field(field.subcon, name, held, value, path)
+            path.pop()
+            if kept is not held:
+                changes[name] = kept
+        return replaced(value, **changes) if changes else value
+
+    def _field(self, node: Any, name: str, held: Any, owner: Any, path: list[str | int]) -> Any:
+        if isinstance(held, bytes | str):
+            return self._hide(held, path) if self._is_secret(name, held, owner) else held
+        node = node.subcon if isinstance(node, NullableStruct) else node
+        if isinstance(node, Struct):
+            return self.struct(node, held, path)
+        element = node.element if isinstance(node, Array) else None
+        element = element.subcon if isinstance(element, NullableStruct) else element
+        if not isinstance(element, Struct):
+            return held
+        items = [self._item(element, item, index, path) for index, item in enumerate(held)]
+        return tuple(items) if any(one is not other for one, other in zip(items, held, strict=True)) else held
+
+    def _item(self, node: Struct, item: Any, index: int, path: list[str | int]) -> Any:
+        path.append(index)
+        kept = None if item is None else self.struct(node, item, path)
+        path.pop()
+        return kept
+
+    def _hide(self, held: bytes | str, path: list[str | int]) -> Hidden:
+        hidden = self.found[path_text(path)] = Hidden(held)
+        return hidden
+
+    def _is_secret(self, name: str, held: bytes | str, owner: Any) -> bool:
+        if name in SECRET_FIELDS:
+            return True
+        if name == "value":
+            return bool(getattr(owner, "is_sensitive", False)) or is_sensitive(str(getattr(owner, "name", "")))
+        return name in _ENVELOPED and self.hides_inside
+
+
+def seal_inside(inside: Any) -> Any:
+    """Seal what a message carries."""
+    if isinstance(inside, SaslMessage):
+        return _content(inside)
+    return None if inside is None else seal(inside)
+
+
+def _content(content: SaslMessage) -> SaslMessage:
+    fields = {
+        name: Hidden(value) if name in SECRET_PARTS and isinstance(value, str | bytes) else value
+        for name, value in content.fields.items()
+    }
+    return replace(content, fields=fields)
+
+
+def _token(token: Token) -> Token:
+    if not SECRET_PARTS & token.content.fields.keys():
+        return token
+    spans = tuple(
+        span._replace(value=Hidden(span.value)) if isinstance(span.value, bytes) else span for span in token.spans
+    )
+    data = token.frame.data[:4] + bytes(len(token.frame.data) - 4)
+    return replace(token, frame=replace(token.frame, data=data), content=_content(token.content), spans=spans)
+
+
+def _undecodable(result: Undecodable) -> Undecodable:
+    frame, size = result.frame, len(result.frame.data)
+    if isinstance(frame.fault, NotKafka):
+        return replace(result, frame=replace(frame, data=b""), spans=(), hidden=size)
+    known = result.codec is not None and _may_carry(result.codec)
+    if not size or not (known or result.is_private or may_hold_secret(frame.data)):
+        return result
+    # The client id, too, may be read out of the secret, if it is the header that is broken.
+    return replace(
+        result,
+        frame=replace(frame, data=bytes(size)),
+        error=result.error if result.error is frame.fault else _error(result.error),
+        header=None if result.header is None else _anonymous(result.header),
+        spans=(Span(0, size, "", "not understood", Hidden(frame.data)),) if result.spans else (),
+        hidden=size,
+    )
+
+
+def _anonymous(header: Any) -> Any:
+    fields = {"client_id": None} if hasattr(header, "client_id") else {}
+    return replaced(header, unknown_tags=None, **fields)
+
+
+def _error(error: DecodeError) -> DecodeError:
+    """Return an error that says where and of which class, and no more."""
+    sealed = copy.copy(error)
+    sealed.problem = f"{type(error).__name__}: {_SAYS_NOTHING}"
+    sealed.raw = sealed.rest = b""
+    sealed.partial, sealed.faults, sealed.need, sealed.have = None, (), None, None
+    vars(sealed).pop("found", None)
+    return sealed
+
+
+def _span(span: Span, found: dict[str, Hidden], unclear: bool) -> Span:
+    faults = tuple(map(_error, span.faults)) if unclear else span.faults
+    hidden = found.get(span.path) if isinstance(span.value, bytes | str) else None
+    if hidden is None and unclear and span.type in _UNCLEAR and isinstance(span.value, bytes):
+        hidden = Hidden(span.value)
+    return span._replace(faults=faults) if hidden is None else span._replace(value=hidden, faults=faults)
+
+
+def _masked(data: bytes, spans: tuple[Span, ...]) -> bytes:
+    out = bytearray(data)
+    for span in spans:
+        if isinstance(span.value, Hidden):
+            out[span.stop - span.value.size : span.stop] = bytes(span.value.size)
+    return bytes(out)
+
+
+@cache
+def _may_carry(codec: Codec) -> bool:
+    """Whether a message has a field that may hold a secret."""
+    names = _names(codec.schema)
+    return bool(names & (SECRET_FIELDS.keys() | set(_ENVELOPED))) or {"name", "value"} <= names
+
+
+@cache
+def _always_carries(codec: Codec) -> bool:
+    """Whether a message has a field that always holds a secret."""
+    return bool(_names(codec.schema) & SECRET_FIELDS.keys())
+
+
+def _names(struct: Struct) -> set[str]:
+    names: set[str] = set()
+    for field in struct.all_fields:
+        node: Any = field.subcon
+        node = node.element if isinstance(node, Array) else node
+        node = node.subcon if isinstance(node, NullableStruct) else node
+        names |= _names(node) if isinstance(node, Struct) else {str(field.name)}
+    return names

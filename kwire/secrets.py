@@ -1,0 +1,59 @@
+"""Which fields hold secrets, in one list, and what stands for a secret that is not shown. Knows names, no messages."""
+
+from __future__ import annotations
+
+import re
+
+# attribute of a message -> kind, of `kwire.redaction.REASONS`
+SECRET_FIELDS: dict[str, str] = {
+    "auth_bytes": "sasl",
+    "salt": "scram",
+    "salted_password": "scram",
+    "stored_key": "scram",
+    "server_key": "scram",
+    "hmac": "token",
+}
+# What a SASL token holds: attribute of `kwire.frames.sasl.SaslMessage.fields`.
+SECRET_PARTS = frozenset(("password", "salt", "proof", "signature", "token", "extra"))
+# Configurations that Kafka declares as PASSWORD, with the prefixes of listeners and the names that vendors give theirs.
+_SENSITIVE = re.compile(
+    r"password|passwd|passphrase|secret|jaas|credential|(?:^|\.)(?:access|api|private)[._]?key|(?:store|master)\.key$"
+    r"|keystore\.certificate|truststore\.certificates|assertion\.private",
+    re.IGNORECASE,
+)
+HIDDEN = "_hidden"  # the member of a JSON object that stands for a secret
+
+
+class Hidden:
+    """Stands for a secret of `size` bytes. Two are equal if their secrets are; the secret itself is not kept.
+
+    >>> Hidden(b"wonder"), Hidden(b"wonder") == Hidden(b"wander")
+    ([hidden] (6 bytes), False)
+    """
+
+    __slots__ = ("_mark", "size")
+
+    def __init__(self, value: bytes | str) -> None:
+        self.size = len(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else len(value)
+        self._mark = hash(value)  # salted anew by every process
+
+    def __repr__(self) -> str:
+        return f"[hidden] ({self.size} byte{'s' * (self.size != 1)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hidden) and (self.size, self._mark) == (other.size, other._mark)
+
+    def __hash__(self) -> int:
+        return hash((self.size, self._mark))
+
+    def __len__(self) -> int:
+        return self.size
+
+
+def is_sensitive(config: str) -> bool:
+    """Whether the value of a configuration is a secret, by the name of the configuration.
+
+    >>> is_sensitive("ssl.keystore.password"), is_sensitive("retention.ms"), is_sensitive("cleanup.key.policy")
+    (True, False, False)
+    """
+    return _SENSITIVE.search(config) is not None
