@@ -15,7 +15,7 @@ from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..errors import CallError
 from ..faults import BadFrame
-from ..frames import Frame, FrameDecoder, FrameReader, Response, Source, Token, Undecodable, encode_request
+from ..frames import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
 from ..frames.pairing import expects_response
 from ..versions import Versions
 from .addresses import Address
@@ -103,7 +103,6 @@ class BrokerConnection:
 
     def _answer(self) -> Response:
         result = self._decoder.decode(replace(self._frame(), source=Source(direction="response")))
-        assert not isinstance(result, Token)
         if isinstance(result, Undecodable):
             raise result.error
         assert isinstance(result, Response)

@@ -58,7 +58,7 @@ def _decoded(result: Request | Response) -> Request | Response:
     inside = sealing.inside
     if not sealing.found and inside is result.inside and not (result.faults or result.rest):
         return result
-    unclear = _always_carries(result.codec) or bool(sealing.found)
+    unclear = _always_carries(result.codec) or bool(sealing.found or result.faults or result.rest)
     if unclear and message.unknown_tags:
         message = replaced(message, unknown_tags=None)
     spans = tuple(_span(span, sealing.found, unclear) for span in spans_for(result))
@@ -135,6 +135,8 @@ def seal_inside(inside: Any) -> Any:
     """Seal what a message carries."""
     if isinstance(inside, SaslMessage):
         return _content(inside)
+    if isinstance(inside, Undecodable):
+        return _veiled(inside)
     return None if inside is None else seal(inside)
 
 
@@ -163,6 +165,12 @@ def _undecodable(result: Undecodable) -> Undecodable:
     known = result.codec is not None and _may_carry(result.codec)
     if not size or not (known or result.is_private or may_hold_secret(frame.data)):
         return result
+    return _veiled(result)
+
+
+def _veiled(result: Undecodable) -> Undecodable:
+    """Hide all of a frame."""
+    frame, size = result.frame, len(result.frame.data)
     # The client id, too, may be read out of the secret, if it is the header that is broken.
     return replace(
         result,

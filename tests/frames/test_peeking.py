@@ -19,7 +19,7 @@ def test_it_agrees_with_decoding() -> None:
     frames = list(kwire.read_dump(ROOT / "fixtures/dumps/kafka-3.9-zk.bin"))
     reader = HeaderReader()
     for frame, result in zip(frames, kwire.decode_frames(frames), strict=True):
-        assert not isinstance(result, kwire.Undecodable)
+        assert isinstance(result, kwire.Request | kwire.Response)
         peek = reader.read(frame)
         assert peek.is_request == isinstance(result, kwire.Request)
         assert (peek.api_key, peek.version, peek.correlation_id) == (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire import Frame, FrameDecoder
-from kwire.frames.decoding import Result
+from kwire.frames import Result
 from kwire.render.framediff import frame_differences
 from tests.frames.test_decoding import request
 
