@@ -20,6 +20,7 @@ from ..frames.pieces import NotKafka
 from ..secrets import SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive
 from ..tracing import Span
 from ..wire import Array, NullableStruct, Struct
+from .metadata import MESSAGES, RECORDS, holds_secrets, is_of_metadata_log
 from .suspicion import may_hold_secret
 
 _ENVELOPED = ("request_data", "response_data")
@@ -47,7 +48,7 @@ def seal(result: Result) -> Result:
         return _undecodable(result)
     if isinstance(result, Token):
         return _token(result)
-    if not _may_carry(result.codec):
+    if not _may_carry(result.codec) and not (result.codec.name in MESSAGES and is_of_metadata_log(result.message)):
         return result
     return _decoded(result)
 
@@ -128,6 +129,8 @@ class _Sealing:
             return True
         if name == "value":
             return bool(getattr(owner, "is_sensitive", False)) or is_sensitive(str(getattr(owner, "name", "")))
+        if name in RECORDS:
+            return isinstance(held, bytes) and holds_secrets(held)
         return name in _ENVELOPED and self.hides_inside
 
 
