@@ -56,6 +56,10 @@ def _of_api(text: str, catalog: Catalog) -> Test:
     version = int(text.partition(":")[2].removeprefix("v")) if ":" in text else None
 
     def test(result: Result) -> bool:
+        inside = getattr(result, "inside", None)
+        return is_it(result) or (isinstance(inside, Request | Response) and is_it(inside))
+
+    def is_it(result: Result) -> bool:
         codec = result.codec
         if codec is None or codec.spec.name not in names:
             return False

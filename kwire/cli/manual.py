@@ -24,9 +24,31 @@ TOPICS: dict[str, tuple[str, str]] = {
     "exit": (
         "exit codes",
         "0    all is well\n"
-        "1    something did not decode, differs, or would break\n"
+        "1    something did not decode, differs, or would break: a frame that cannot be\n"
+        "     read or is cut short, bytes that were not captured, a broken dump; also\n"
+        "     if nothing in the input is Kafka's. What other protocols say beside\n"
+        "     Kafka's (ZooKeeper's, TLS) is named in a remark and changes nothing.\n"
         "2    usage, or input that cannot be read\n"
         "130  interrupted with Ctrl-C; the summary is printed all the same",
+    ),
+    "secrets": (
+        "what is not printed",
+        "Passwords, SASL tokens, salts, salted passwords, keys, delegation tokens and\n"
+        "values of configurations that are passwords are printed as [hidden] with their\n"
+        'size, as ** in dumps, as {"_hidden": size} in JSON, which kwire encode refuses.\n'
+        "--show-secrets prints them. Of a frame that does not decode, all is hidden if\n"
+        "its client was logging in, or it looks as if it held one of these. What\n"
+        "records hold is not looked at: kwire redact takes that out of a dump.",
+    ),
+    "tls": (
+        "captures of encrypted connections",
+        "kwire does not decrypt: capture on a PLAINTEXT listener, or have tshark decrypt\n"
+        "with the keys of the sessions. librdkafka, Python and Go clients can write them\n"
+        "(SSLKEYLOGFILE, or KeyLogWriter in Go); Java takes an agent such as\n"
+        "extract-tls-secrets or jSSLKeyLog. Then, for the first connection:\n"
+        "  tshark -r FILE -o tls.keylog_file:KEYS -q -z follow,tls,raw,0 |\n"
+        "    grep -E '^[[:space:]]*[0-9a-f]+$' | kwire decode -\n"
+        "The capture must hold the beginning of the connection.",
     ),
     "filters": (
         "which frames are shown",

@@ -68,7 +68,7 @@ class HeaderReader:
         data, source = frame.data, frame.source
         if frame.message is not None and frame.version is not None:
             return self._named(frame, frame.message, frame.version)
-        if len(data) < 8 or _INT32.unpack_from(data)[0] != len(data) - 4:
+        if frame.fault is not None or len(data) < 8 or _INT32.unpack_from(data)[0] != len(data) - 4:
             return NEITHER
         for number in frame.closed:
             self._waiting.pop(number, None)

@@ -66,8 +66,8 @@ class Encrypted(NotKafka):
     """A TLS stream."""
 
     hint = (
-        "kwire does not decrypt: capture on a PLAINTEXT listener, or let Wireshark decrypt it with the keys of the "
-        "session (SSLKEYLOGFILE)"
+        "kwire does not decrypt: capture on a PLAINTEXT listener, or decrypt it with the keys of the session "
+        "(SSLKEYLOGFILE); kwire help tls says how"
     )
 
 

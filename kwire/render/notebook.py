@@ -9,7 +9,8 @@ from typing import Any
 from ..catalog import catalog_for
 from ..codecs import codec
 from ..errors import KwireError
-from ..frames import Request, Response, Result, Undecodable, cut_frames, decode_frames
+from ..frames import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames
+from ..redaction import seal
 from .page import explain_html, explain_page, result_html
 from .tree import title
 from .values import count_text
@@ -36,12 +37,13 @@ class Shown:
         )
 
 
-def show(thing: Any, version: int | None = None) -> Shown:
+def show(thing: Any, version: int | None = None, *, secrets: bool = False) -> Shown:
     """Show bytes and their fields beside each other, in a notebook.
 
     Args:
         thing: bytes of whole frames; a `Request`, `Response` or `Undecodable`, or several of them; or a message.
         version: for a message, the version to encode it in.
+        secrets: show passwords, proofs and keys of frames too.
 
     Returns:
         A value that a notebook draws; its `html` is a page that can be written to a file.
@@ -57,13 +59,13 @@ def show(thing: Any, version: int | None = None) -> Shown:
     <kwire shows Metadata v4 request, correlation 1, no client id, 19 bytes, frame 0 at 0>
     """
     if isinstance(thing, bytes | bytearray | memoryview):
-        return _results(list(decode_frames(cut_frames(bytes(thing)), trace=True)))
-    if isinstance(thing, Request | Response | Undecodable):
-        return _results([thing])
+        return _results(list(decode_frames(cut_frames(bytes(thing)), trace=True)), secrets)
+    if isinstance(thing, Request | Response | Token | Undecodable):
+        return _results([thing], secrets)
     if hasattr(thing, "__struct_fields__"):
         return _message(thing, version)
     if isinstance(thing, Iterable) and not isinstance(thing, str | dict):
-        return _results(list(thing))
+        return _results(list(thing), secrets)
     raise TypeError(f"show takes bytes of frames, decoded frames or a message, not {type(thing).__name__}")
 
 
@@ -86,10 +88,11 @@ def _newest(name: str) -> str:
         return "version"
 
 
-def _results(results: list[Result]) -> Shown:
+def _results(results: list[Result], secrets: bool) -> Shown:
     for result in results:
-        if not isinstance(result, Request | Response | Undecodable):
+        if not isinstance(result, Request | Response | Token | Undecodable):
             raise TypeError(f"show takes decoded frames, not {type(result).__name__}")
+    results = results if secrets else [seal(result) for result in results]
     if len(results) != 1:
         words = count_text(len(results), "frame")
         return Shown(words, "".join(explain_page(words, results)))
