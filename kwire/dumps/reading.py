@@ -17,6 +17,7 @@ from ..frames import LIMIT, Frame, FrameReader, Source
 from ..frames.pieces import BrokenDump
 from ..hextext import HexText, read_hex_text
 from .compression import Opened, unpacked
+from .conversation import SASL_HANDSHAKE_0
 from .packets import PacketReader, tcp_segment
 from .pcap import MAGICS, Packet, pcap_packets
 from .pcapng import MAGIC, pcapng_packets
@@ -230,6 +231,8 @@ def _cut(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
     try:
         for portion in portions:
             for frame in reader.feed(portion):
+                if frame.data.startswith(SASL_HANDSHAKE_0, 4):
+                    reader.least = 0  # the answer to a bare token may be empty
                 yield replace(frame, source=replace(frame.source, file=file))
     except BadFrame:
         yield from _pieces(reader, portions, file)

@@ -136,6 +136,9 @@ def _text(members: dict[str, Any], catalog: Catalog, notes: Notes) -> Iterator[F
 
 
 def _own(members: dict[str, Any], catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+    if members.get("type") == "foreign":
+        notes.remarks["streams of other protocols were left out"] += 1
+        return
     yield envelope_frame(members, catalog)
 
 

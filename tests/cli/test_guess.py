@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+import kwire
 from kwire.cli import main
+from kwire.frames.guessing import guesses
 from tests.cli.test_commands import out
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SHARED
 from tests.frames.test_decoding import response
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
@@ -41,3 +44,29 @@ def test_nothing_fits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_guessing_and_knowing_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["decode", "--guess", "--as", "Metadata:1", str(DUMP)]) == 2
     assert "--guess looks for what --as would say" in capsys.readouterr().err
+
+
+MIDDLE = sorted((SHARED / "captures").glob("*begun-in-the-middle*"))
+
+
+@pytest.mark.parametrize("path", MIDDLE, ids=[path.name for path in MIDDLE])
+def test_answers_at_the_beginning_of_a_capture_are_guessed_and_named(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = [
+        result
+        for result in kwire.decode_frames(kwire.read_dump(path))
+        if isinstance(result, kwire.Undecodable) and result.frame.fault is None
+    ]
+    assert main(["decode", "--guess", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert text.count("that the frame could be") == len(lost)
+    for result in lost:
+        found = guesses(result.frame)
+        assert found
+        assert {guess.codec.spec.type for guess in found} == {"response"}
+        codec = found[0].codec
+        main(["decode", str(path), "--as", f"{codec.spec.api_name}:{codec.version}", "--jsonl"])
+        rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        row = next(row for row in rows if row["source"]["frame"] == result.frame.source.frame)
+        assert (row["type"], row["header"]["apiName"]) == ("response", codec.spec.api_name)

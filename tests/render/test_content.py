@@ -1,0 +1,77 @@
+"""What messages carry, in words and in JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import kwire
+from kwire.frames.sasl import read_token
+from kwire.gist import Gist
+from kwire.redaction import seal
+from kwire.render.content import sender_of, token_json, token_text
+from kwire.render.envelope import envelope, json_line
+from kwire.render.line import frame_line
+from kwire.render.style import Style
+from kwire.render.tree import tree
+from tests.conftest import ROOT
+from tests.frames.test_decoding import decoded, request, response
+from tests.frames.test_inside import answer, enveloped
+from tests.frames.test_talk import HANDSHAKE, PLAIN, asked, sized
+
+M: Any = kwire.messages
+WIDE = Style(width=200)
+
+
+def test_a_token_in_words_and_in_json() -> None:
+    content = read_token(PLAIN, "PLAIN")
+    assert (
+        token_text(content)
+        == 'SASL PLAIN credentials, 13 bytes, authzid "", user "alice", password 776f6e646572 (6 bytes)'
+    )
+    assert token_text(content, short=True) == "PLAIN credentials alice"
+    assert token_text(read_token(b"?"), short=True) == "an unknown mechanism token"
+    parts = {"authzid": "", "user": "alice", "password": "776f6e646572"}
+    assert token_json(content) == {"mechanism": "PLAIN", "phase": "credentials", "size": 13, "parts": parts}
+
+
+def test_bare_tokens_are_lines_trees_and_json() -> None:
+    *_, token, outcome = map(seal, decoded(*HANDSHAKE, sized(PLAIN), sized(b"")))
+    assert frame_line(token, Gist(), WIDE) == "     - -> SASL token                  17 B  PLAIN credentials alice"
+    assert frame_line(outcome, Gist(), WIDE) == "     - <- SASL token                   4 B  PLAIN outcome"
+    words = 'SASL PLAIN credentials, 13 bytes, authzid "", user "alice", password [hidden] (6 bytes)'
+    assert [*tree(token)] == ["SASL token from the client, 17 bytes", f"  {words}"]
+    members = envelope(token)
+    assert (members["type"], members["raw"]) == ("token", {"_hidden": 13})
+    assert members["token"]["parts"]["password"] == {"_hidden": 6}
+    assert envelope(outcome)["raw"] == "00000000"
+    assert json.loads(json_line(token)) == members
+
+
+def test_authenticate_shows_what_its_token_says() -> None:
+    (result,) = map(seal, decoded(asked(M.SaslAuthenticateRequest(auth_bytes=PLAIN), 1)))
+    assert frame_line(result, Gist(), WIDE).endswith("PLAIN credentials alice  me")
+    assert envelope(result)["payload"] == {"authBytes": {"_hidden": 13}}
+    assert envelope(result)["token"]["mechanism"] == "PLAIN"
+
+
+def test_a_forwarded_request_stands_under_its_envelope() -> None:
+    first, last = decoded(enveloped(request(5, client_id="app")), answer(response(5)))
+    assert frame_line(first, Gist(), WIDE).endswith("[Metadata:1  app]  broker-1")
+    lines = [*tree(first, WIDE)]
+    assert "  forwarded for an unknown principal from 127.0.0.1:" in lines
+    assert any(line.startswith('    Metadata v1 request, correlation 5, client "app"') for line in lines)
+    assert "  forwarded answer:" in [*tree(last, WIDE)]
+    members = envelope(first)
+    assert members["forwarded"] == {"principal": None, "clientHost": "127.0.0.1"}
+    assert members["inside"]["header"]["apiName"] == "Metadata"
+    assert envelope(last)["inside"]["payload"]["controllerId"] == 3
+
+
+def test_who_sent_it_is_told_of_real_envelopes() -> None:
+    lines = (ROOT / "tests/data/envelopes.jsonl").read_text("utf-8").splitlines()
+    assert len(lines) > 0
+    message = M.EnvelopeRequest(request_principal=bytes.fromhex("000005557365720a414e4f4e594d4f55530000"))
+    assert sender_of(message) == ("User:ANONYMOUS", "")
+    message = M.EnvelopeRequest(request_principal=b"own", client_host_address=bytes(15) + b"\x01")
+    assert sender_of(message) == (None, "::1")
