@@ -58,5 +58,6 @@ def proxy(commands: Any) -> None:
     parser.add_argument("--jsonl", action="store_true", help="one JSON object a message")
     parser.add_argument("-q", "--quiet", action="store_true", help="print no messages")
     parser.add_argument("--public", action="store_true", help="listen also where other machines can connect")
+    secrets(parser)
     profile(parser)
     colour(parser)

@@ -8,7 +8,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..frames.decoding import Result
+from ..frames import Result
 from ..gist import Gist
 from ..net.addresses import Address, address
 from ..net.proxy import Proxy, Show
@@ -16,7 +16,7 @@ from ..net.recording import Recorder
 from ..render.envelope import json_line
 from ..render.line import frame_line
 from ..render.values import count_text
-from .inputs import UsageError, catalog_of
+from .inputs import UsageError, catalog_of, sealer
 from .terminal import remark, style_for
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -55,12 +55,13 @@ async def _serve(made: Proxy) -> None:
 
 
 def _shower(options: argparse.Namespace, counts: dict[str, int]) -> Show:
-    gist, style = Gist(), style_for(sys.stdout, options.color)
+    gist, style, safe = Gist(), style_for(sys.stdout, options.color), sealer(options)
 
     def show(result: Result) -> None:
         counts["messages"] += 1
         if options.quiet:
             return
-        print(json_line(result) if options.jsonl else frame_line(result, gist, style), flush=True)
+        shown = safe(result)
+        print(json_line(shown) if options.jsonl else frame_line(shown, gist, style), flush=True)
 
     return show

@@ -79,7 +79,8 @@ def _recognised(data: bytes, from_client: bool) -> str | None:
     if data[:1] == bytes([_GSSAPI]):
         return "GSSAPI"
     parts = data.split(b"\0")
-    return "PLAIN" if from_client and len(parts) == 3 and parts[1] and parts[2] else None
+    plain = from_client and len(parts) == 3 and all(parts[1:]) and min(parts[1] + parts[2]) >= 0x20
+    return "PLAIN" if plain else None
 
 
 def _plain(data: bytes, mechanism: str, from_client: bool) -> SaslMessage:

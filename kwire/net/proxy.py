@@ -15,14 +15,14 @@ from dataclasses import replace
 from ..catalog import Catalog, catalog_for
 from ..errors import CallError
 from ..faults import BadFrame
-from ..frames import Frame, FrameDecoder, FrameReader, Request, Response, Source, Undecodable
+from ..frames import Frame, FrameDecoder, FrameReader, Response, Result, Source
 from .addresses import Address
 from .connection import why
 from .recording import RecordedConnection, Recorder
 from .rewriting import addresses, rewritten
 
 PORTION = 1 << 16
-Show = Callable[[Request | Response | Undecodable], None]
+Show = Callable[[Result], None]
 
 
 class Proxy:
