@@ -15,13 +15,14 @@ from msgspec.structs import replace as replaced
 
 from ..codecs import Codec
 from ..errors import DecodeError, path_text
+from ..faults import UnexpectedResponse
 from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable, spans_for
 from ..frames.pieces import NotKafka
 from ..secrets import SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive
 from ..tracing import Span
 from ..wire import Array, NullableStruct, Struct
 from .metadata import MESSAGES, RECORDS, holds_secrets, is_of_metadata_log
-from .suspicion import may_hold_secret
+from .suspicion import may_answer_with_secret, may_hold_secret
 
 _ENVELOPED = ("request_data", "response_data")
 _SAYS_NOTHING = "its words are hidden, for they may tell of a secret (--show-secrets shows them)"
@@ -166,6 +167,7 @@ def _undecodable(result: Undecodable) -> Undecodable:
     if isinstance(frame.fault, NotKafka):
         return replace(result, frame=replace(frame, data=b""), spans=(), hidden=size)
     known = result.codec is not None and _may_carry(result.codec)
+    known |= isinstance(result.error, UnexpectedResponse) and may_answer_with_secret(frame.data)
     if not size or not (known or result.is_private or may_hold_secret(frame.data)):
         return result
     return _veiled(result)

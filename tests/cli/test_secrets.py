@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,12 @@ import pytest
 
 import kwire
 from kwire.cli import main
+from kwire.dumps.reading import packets_of
+from kwire.dumps.streams import Streams
 from kwire.frames import SaslMessage
+from kwire.redaction import seal
+from kwire.render.envelope import json_line
+from kwire.render.tree import tree
 from tests.conftest import SHARED
 
 M: Any = kwire.messages
@@ -101,6 +107,21 @@ def encoded(data: bytes) -> str:
 
 def message(name: str, version: int, members: dict[str, Any]) -> Any:
     return kwire.codec(name, version).from_json(members)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("run", RUNS)
+def test_damaged_captures_do_not_give_away_what_they_held(run: str, seed: int) -> None:
+    chance = random.Random(seed)
+    file = CAPTURES / f"{run}.clients.pcap"
+    secrets = {
+        one for result in kwire.decode_frames(kwire.read_dump(file)) for one in secrets_of(result) if len(one) > 5
+    }
+    with packets_of(file) as whole:
+        packets = [packet for packet in whole if chance.random() > 0.1][chance.randrange(100) :]
+    for result in kwire.decode_frames(Streams().frames(packets)):
+        safe = seal(result)
+        assert leaks(json_line(safe) + "\n".join(tree(safe)), secrets) == []
 
 
 def dump() -> list[bytes]:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.redaction.suspicion import may_hold_secret
+from kwire.redaction.suspicion import may_answer_with_secret, may_hold_secret
 from tests.conftest import ROOT
+from tests.frames.test_decoding import response
 from tests.frames.test_sasl import BEARER, CHALLENGE, FINAL, FIRST, VERIFIED
-from tests.frames.test_talk import asked
+from tests.frames.test_talk import answered, asked
 
 M: Any = kwire.messages
 
@@ -32,3 +33,10 @@ def test_what_is_none_of_these_stays() -> None:
     assert len(frames) > 100
     suspected = sum(may_hold_secret(data[:-1]) for data in frames)
     assert suspected < len(frames) / 10
+
+
+def test_answers_with_secrets_are_found_without_their_requests() -> None:
+    token = M.CreateDelegationTokenResponse(token_id="id", hmac=b"a key")
+    assert all(may_answer_with_secret(answered(token, version)) for version in range(4))
+    assert may_answer_with_secret(answered(M.EnvelopeResponse(response_data=b"?"), 0))
+    assert not may_answer_with_secret(response(1))

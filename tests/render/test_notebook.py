@@ -74,3 +74,10 @@ def test_hostile_text_stays_inside_and_the_script_runs(tmp_path: Path) -> None:
         dom = loaded(f"<!DOCTYPE html><title>notebook</title>{drawn}", tmp_path)
         assert "<title>notebook</title>" in dom
         assert "owned</title>" not in dom
+
+
+def test_secrets_are_shown_only_if_asked_for() -> None:
+    frame = kwire.encode_request(kwire.messages.SaslAuthenticateRequest(auth_bytes=b"\0alice\0wonder"), 1)
+    assert "[hidden]" in kwire.show(frame).html
+    assert "616c69636500776f6e646572" in kwire.show(frame, secrets=True).html
+    assert "616c69636500776f6e646572" not in kwire.show(frame).html
