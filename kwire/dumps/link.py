@@ -1,4 +1,4 @@
-"""From packets to TCP segments: link layers, VLAN tags, IPv4 and IPv6.
+"""From packets to TCP segments: link layers, VLAN tags, IPv4 and IPv6, and tunnels of them (VXLAN, GRE, IP in IP).
 
 Knows where addresses, ports and payload lie; knows no connections. A packet that holds no segment is told by a
 word that says why: what might have been part of a TCP stream can then be named.
@@ -15,8 +15,12 @@ import msgspec
 from .pcap import Packet
 
 FIN, SYN, RST, ACK = 1, 2, 4, 16
-TCP = 6
+TCP, UDP, GRE = 6, 17, 47
+IP_IN_IP = (4, 41)
+VXLAN_PORT, BRIDGED = b"\x12\xb5", b"\x65\x58"  # UDP port 4789 (RFC 7348); Ethernet in GRE
+DEEPEST = 512  # bytes of headers in front of a tunnel
 IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
+MPLS, PPPOE = b"\x88\x47", b"\x88\x64"
 VLAN_TAGS = frozenset([b"\x81\x00", b"\x88\xa8", b"\x91\x00"])  # 802.1Q, 802.1ad, and what came before 802.1ad
 
 # Why a packet is no segment. The last of them may have been part of a TCP stream.
@@ -109,7 +113,15 @@ def _typed(packet: Packet, kind: bytes, at: int) -> Segment | str:
         return _ipv4(packet, at)
     if kind == IPV6:
         return _ipv6(packet, at)
+    if kind in (MPLS, PPPOE):
+        return _bare_ip(packet, at + 8 if kind == PPPOE else _behind_labels(packet.data, at))
     return NOT_TCP if len(kind) == 2 else CUT
+
+
+def _behind_labels(data: bytes, at: int) -> int:
+    while at + 4 <= len(data) and not data[at + 2] & 1:  # not the bottom of the stack
+        at += 4
+    return at + 4
 
 
 def _loopback(packet: Packet) -> Segment | str:
@@ -130,7 +142,7 @@ def _ipv4(packet: Packet, at: int) -> Segment | str:
         return CUT
     first, total, fragment, protocol = _IPV4(data, at)
     if protocol != TCP:
-        return NOT_TCP
+        return NOT_TCP if fragment & 0x1FFF else _tunnelled(packet, protocol, at + (first & 15) * 4)
     if fragment & 0x3FFF:  # more fragments, or not the first
         return FRAGMENT
     start = at + (first & 15) * 4
@@ -162,8 +174,24 @@ def _ipv6(packet: Packet, at: int) -> Segment | str:
         kind = data[start]
         start += step
     if kind != TCP:
-        return NOT_TCP
+        return _tunnelled(packet, kind, start)
     return _tcp(packet, data[at + 8 : at + 40] + data[start : start + 4], start, stop)
+
+
+def _tunnelled(packet: Packet, protocol: int, at: int) -> Segment | str:
+    """Look into a tunnel: mirrors of cloud networks send VXLAN."""
+    data = packet.data
+    if at > DEEPEST:
+        return NOT_TCP
+    if protocol in IP_IN_IP:
+        return _bare_ip(packet, at)
+    if protocol == UDP and data[at + 2 : at + 4] == VXLAN_PORT and at + 16 < len(data):
+        return _typed(packet, data[at + 28 : at + 30], at + 30)
+    if protocol != GRE or at + 4 > len(data):
+        return NOT_TCP
+    start = at + 4 + sum(4 for bit in (0x80, 0x20, 0x10) if data[at] & bit)  # checksum, key, sequence number
+    kind = data[at + 2 : at + 4]
+    return _typed(packet, data[start + 12 : start + 14], start + 14) if kind == BRIDGED else _typed(packet, kind, start)
 
 
 def _extension_length(kind: int, field: int) -> int:

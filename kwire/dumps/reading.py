@@ -18,6 +18,7 @@ from ..frames.pieces import BrokenDump
 from ..hextext import HexText, read_hex_text
 from .compression import Opened, unpacked
 from .conversation import SASL_HANDSHAKE_0
+from .foreign import refuse_foreign
 from .packets import PacketReader, tcp_segment
 from .pcap import MAGICS, Packet, pcap_packets
 from .pcapng import MAGIC, pcapng_packets
@@ -80,6 +81,7 @@ def packets_of(path: str | Path) -> Iterator[Iterator[Packet]]:
             if opened.head[:4] in magics:
                 yield reader(opened.portions(), str(path))
                 return
+        refuse_foreign(opened.head, str(path))
         raise DumpError(f"this is no capture: {', '.join(CAPTURES)} are read", file=str(path))
 
 
@@ -139,6 +141,7 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog) -> Dump:
     for kind, (magics, reader) in CAPTURES.items():
         if head[:4] in magics:
             return Dump(kind, Streams(file, catalog).frames(reader(opened.portions(), file)))
+    refuse_foreign(head, file)
     # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
     if _TEXT.issuperset(head[:4]) or head.startswith(_BOM):
         if looks_like_log(head.decode("utf-8-sig", "replace")) and not bare:

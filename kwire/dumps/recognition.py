@@ -21,7 +21,9 @@ REQUESTS = re.compile(_SIZE + rb"\x00[\x00-\x7f]\x00[\x00-\x3f])")
 NEAR, FAR = 16, 4096  # how far correlation ids of about one time lie apart: as a rule, and at most
 RESERVED_IDS = 0x7FFFFFF8  # from here on: Kafka's own clients, while they authenticate
 LONGEST_UNLIKELY = 1 << 20  # of a frame that is waited for on little evidence
-PROOFS_AT_FIRST, _BYTES_PER_PROOF = 256, 64  # hostile bytes shall cost no more time than others
+# Hostile bytes shall not cost much more time than others: so many places are looked at, and so many frames decoded.
+PROOFS_AT_FIRST, _BYTES_PER_PROOF = 256, 128
+LOOKS_AT_FIRST, _BYTES_PER_LOOK = 4096, 64
 _KNOWN_AT_MOST = 8192  # (api key, version) pairs remembered
 
 
@@ -92,10 +94,12 @@ class Recogniser:
         self.catalog = catalog or catalog_for()
         self._headers: dict[bytes, int | None] = {}  # api key and version -> header version; None if unknown
         self.proofs = PROOFS_AT_FIRST  # frames that may still be decoded for proof
+        self.looks = LOOKS_AT_FIRST  # places inside packets that may still be looked at
 
     def allow(self, count: int) -> None:
         """Let so many more bytes be searched: some of what looks like a frame in them may be decoded for proof."""
         self.proofs += count // _BYTES_PER_PROOF + 1
+        self.looks = max(self.looks, 0) + count // _BYTES_PER_LOOK + 1
 
     def header(self, data: bytes | bytearray, start: int = 0) -> int:
         """Say how much the bytes from `start` on look like a request: NO, SHORT, WEAK, FAIR or STRONG."""
@@ -150,6 +154,8 @@ class Recogniser:
             packets: where packets began.
             client: the client id of the connection, with its length in front, if it is known.
         """
+        if not self._may_look(position, packets):
+            return NEVER
         looks = self.header(data, position)
         stop = position + 4 + int.from_bytes(data[position : position + 4], "big")
         if looks == NO:
@@ -171,6 +177,8 @@ class Recogniser:
 
     def judge_response(self, data: bytearray, position: int, packets: Set[int], awaited: Awaited) -> Verdict:
         """Judge whether a response begins at a position; arguments as `judge_request`."""
+        if not self._may_look(position, packets):
+            return NEVER
         size, number = (int.from_bytes(data[start : start + 4], "big") for start in (position, position + 4))
         stop = position + 4 + size
         apis: Collection[bytes] = awaited.asked.get(bytes(data[position + 4 : position + 8]), ())
@@ -190,6 +198,12 @@ class Recogniser:
         if any(self.proves_response(frame, api) for api in apis):
             return SURE
         return SURE if lost and in_front and (stop == len(data) or stop in packets) else NEVER
+
+    def _may_look(self, position: int, packets: Set[int]) -> bool:
+        if position in packets:
+            return True
+        self.looks -= 1
+        return self.looks >= 0
 
     def _may_prove(self) -> bool:
         self.proofs -= 1

@@ -45,6 +45,7 @@ class Streams:
         self.reassembler = Reassembler(limits)
         self._states: dict[int, State] = {}
         self._lost: Counter[str] = Counter()
+        self._others = 0  # packets that carry no TCP
         self._read = self._trimmed = 0  # bytes
 
     def frames(self, packets: Iterable[Packet]) -> Iterator[Frame]:
@@ -129,6 +130,7 @@ class Streams:
 
     def _lose(self, reason: str) -> None:
         if reason == NOT_TCP:
+            self._others += 1
             return
         self._lost[reason] += 1
         if not self._read and reason not in LOST and self._lost[reason] == UNREAD_AT_MOST:
@@ -139,6 +141,8 @@ class Streams:
         unread = next((reason for reason in self._lost if reason not in LOST), None)
         if not self.reassembler.count and broken is None and unread:
             broken = DumpError(f"its packets are {unread}, which is not read", file=self.file)
+        if not self.reassembler.count and broken is None and self._others:
+            broken = DumpError(f"none of its packets carries TCP: {self._others} were looked at", file=self.file)
         if not self.reassembler.count and broken is not None:
             raise broken
         for reason, count in sorted(self._lost.items()):
