@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -98,7 +99,12 @@ class _Gzip:
         out = b""
         # A full portion may have left more inside, also when all input is taken.
         while (data or len(out) == STEP) and not self.inflater.eof:
-            out = self.inflater.decompress(data, STEP)
+            before = self.inflater.copy()
+            try:
+                out = self.inflater.decompress(data, STEP)
+            except zlib.error:
+                yield from _up_to_the_damage(before, data)
+                raise
             data = self.inflater.unconsumed_tail
             if out:
                 yield out
@@ -110,6 +116,15 @@ class _Gzip:
     @property
     def unused(self) -> bytes:
         return self.inflater.unused_data
+
+
+def _up_to_the_damage(inflater: Any, data: bytes) -> Iterator[bytes]:
+    """Inflate byte by byte: what comes with the damage in one portion is not given out."""
+    with suppress(zlib.error):
+        for index in range(len(data)):
+            out = inflater.decompress(data[index : index + 1])
+            if out:
+                yield out
 
 
 class _Zstd:

@@ -142,7 +142,7 @@ def _another(connection: Connection, half: Half, segment: Segment) -> bool:
     if segment.flags & SYN:
         first = (segment.sequence + 1) & 0xFFFFFFFF
         if half.first is not None:
-            again = connection.closed and not segment.flags & ACK and half.position > 0
+            again = connection.closed and not segment.flags & ACK and half.position > 0 and half.opened
             return half.first != first or again
         # Numbers near those seen: its SYN was captured late.
         return half.begun or (half.sequence is not None and abs(ahead(first, half.sequence)) > WINDOW >> 8)

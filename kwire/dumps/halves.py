@@ -48,7 +48,7 @@ class Half:
         side: 0 or 1; `peer` is the other one.
         begun: whether it is known where the stream begins. Until then, offsets count from the first sequence
             number heard of, and may be negative.
-        first: the sequence number of the first byte, if a SYN told it.
+        first: the sequence number of the first byte, if a SYN told it; `opened`: whether it was this side's own.
         sequence: the sequence number of the next byte awaited, and `position` its offset in the stream.
         pieces: what waits, in order, without overlap; `held` is the memory it takes.
         acked: up to which sequence number the peer has it; `excused`: up to which nobody waits for it any more.
@@ -57,14 +57,14 @@ class Half:
     """
 
     __slots__ = (
-        "acked", "begun", "end", "excused", "finished", "first", "held", "late", "peer", "pieces", "position",
+        "acked", "begun", "end", "excused", "finished", "first", "held", "late", "opened", "peer", "pieces", "position",
         "sent", "sequence", "side",
     )  # fmt: skip
     peer: Half
 
     def __init__(self, side: int) -> None:
         self.side = side
-        self.begun = self.late = self.finished = False
+        self.begun = self.late = self.finished = self.opened = False
         self.first: int | None = None
         self.sequence: int | None = None
         self.position = self.held = self.sent = 0

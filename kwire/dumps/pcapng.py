@@ -86,10 +86,11 @@ def _block(cursor: Cursor, order: str, size: int, file: str) -> bytes:
 def _interface(block: bytes, order: str, interfaces: list[_Interface]) -> None:
     link, _, snap_length = _fields(block, order + "HHI")
     options = dict(_options(block[8:], order))
-    resolution = options.get(TIME_RESOLUTION, MICROSECONDS)[0]
+    resolution = (options.get(TIME_RESOLUTION) or MICROSECONDS)[0]
     ticks = 1 << (resolution & 0x7F) if resolution & 0x80 else 10**resolution
-    offset = options.get(TIME_OFFSET, bytes(8))
-    interfaces.append(_Interface(link, snap_length, ticks, _fields(offset, order + "q")[0]))
+    offset = options.get(TIME_OFFSET, b"")
+    seconds = _fields(offset, order + "q")[0] if len(offset) >= 8 else 0
+    interfaces.append(_Interface(link, snap_length, ticks, seconds))
 
 
 def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:

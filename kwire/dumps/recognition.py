@@ -154,9 +154,7 @@ class Recogniser:
             packets: where packets began.
             client: the client id of the connection, with its length in front, if it is known.
         """
-        if not self._may_look(position, packets):
-            return NEVER
-        looks = self.header(data, position)
+        looks = self.header(data, position) if self._may_look(position, packets) else NO
         stop = position + 4 + int.from_bytes(data[position : position + 4], "big")
         if looks == NO:
             return NEVER

@@ -110,6 +110,7 @@ class Connection:
 
     def _note(self, half: Half, segment: Segment) -> None:
         """Learn from a segment's flags and numbers where the streams begin, and what has arrived."""
+        half.opened |= bool(segment.flags & SYN)
         if segment.flags & SYN and not half.begun:
             half.begin((segment.sequence + 1) & MASK)
             self.opener = 1 - half.side if segment.flags & ACK else half.side

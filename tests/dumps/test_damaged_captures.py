@@ -1,0 +1,293 @@
+"""T14: captures of real brokers, damaged in many ways. What no lost byte touches is found, nothing is made up, and
+every gap is named. KWIRE_DAMAGE says how many times each capture is damaged in each way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import pytest
+
+import kwire
+from kwire.dumps.link import FIN, RST, SYN, Segment, end_text, segment_of, turned
+from kwire.dumps.reading import packets_of
+from kwire.frames.pieces import BareToken, Gap, NoFrame, NotKafka
+from tests.conftest import ROOT, SHARED
+from tests.dumps.building import changed, frames_of, unaccounted
+
+TIMES = int(os.environ.get("KWIRE_DAMAGE", "2"))
+NAMES = ["3.9-ibp-2.2.clients", "3.9-ibp-0.8.2.controller", "3.9-ibp-1.0.replication", "0.8.2.clients"]
+CAPTURES = [ROOT / "fixtures" / "dumps" / "kafka-3.9-zk.pcap"]
+CAPTURES += [path for name in NAMES for path in [SHARED / "captures" / f"kafka-{name}.pcap"] if path.exists()]
+
+Damage = Callable[[list[Segment], Random], list[Segment]]
+Found = tuple[str, str, bytes]  # sender, receiver, frame
+
+
+class Whole(NamedTuple):
+    """A capture to which nothing has happened: its segments, what each side sent from which sequence number on, and
+    its frames, by size fields alone."""
+
+    segments: list[Segment]
+    streams: dict[bytes, tuple[int, bytes]]
+    frames: list[tuple[bytes, int, Found]]
+
+
+def whole(path: Path) -> Whole:
+    with packets_of(path) as packets:
+        segments = [segment for packet in packets if isinstance(segment := segment_of(packet), Segment)]
+    begins = Counter(segment.key for segment in segments if segment.flags & SYN)
+    once = {key for key in begins if begins[key] == 1 == begins[turned(key)]}
+    segments = [segment for segment in segments if segment.key in once]
+    streams: dict[bytes, tuple[int, bytes]] = {}
+    for segment in segments:
+        first, sent = streams.get(segment.key, (segment.sequence + 1, b""))
+        start = (segment.sequence - first) % 2**32
+        streams[segment.key] = (
+            first,
+            sent if segment.flags & SYN else sent[:start] + segment.payload + sent[start + len(segment.payload) :],
+        )
+    return Whole(segments, streams, [frame for key in streams for frame in _cut(key, streams[key][1])])
+
+
+def _cut(key: bytes, sent: bytes) -> list[tuple[bytes, int, Found]]:
+    frames, start = [], 0
+    while start + 4 <= len(sent) and (stop := start + 4 + int.from_bytes(sent[start : start + 4], "big")) <= len(sent):
+        frames.append((key, start, (end_text(key, 0), end_text(key, 1), sent[start:stop])))
+        start = stop
+    return frames
+
+
+def drop(segments: list[Segment], chance: Random) -> list[Segment]:
+    rate = chance.choice([0.002, 0.02, 0.2])
+    return [segment for segment in segments if chance.random() > rate]
+
+
+def drop_rows(segments: list[Segment], chance: Random) -> list[Segment]:
+    for _ in range(3):
+        start = chance.randrange(len(segments))
+        segments = segments[:start] + segments[start + chance.choice([2, 10, 50]) :]
+    return segments
+
+
+def swap(segments: list[Segment], chance: Random) -> list[Segment]:
+    out, far = list(segments), chance.choice([1, 2, 8, 20])
+    for index in range(0, len(out) - far, far + chance.choice([1, 3])):
+        out[index], out[index + far] = out[index + far], out[index]
+    return out
+
+
+def duplicate(segments: list[Segment], chance: Random) -> list[Segment]:
+    out = list(segments)
+    for index in sorted(chance.sample(range(len(out)), len(out) // 5), reverse=True):
+        if not out[index].flags & SYN:
+            out.insert(index + chance.randrange(1, 12), out[index])
+    return out
+
+
+def twice(segments: list[Segment], chance: Random) -> list[Segment]:
+    return [each for segment in segments for each in (segment, segment)]
+
+
+def overlap(segments: list[Segment], chance: Random) -> list[Segment]:
+    return [
+        each
+        for segment in segments
+        for each in (segment, changed(segment, payload=chance.randbytes(len(segment.payload))))
+        if each is segment or segment.payload
+    ]
+
+
+def cut(segments: list[Segment], chance: Random) -> list[Segment]:
+    most = chance.choice([14, 42, 100, 1000])
+    return [changed(each, payload=each.payload[:most], missing=len(each.payload[most:])) for each in segments]
+
+
+def begin_late(segments: list[Segment], chance: Random) -> list[Segment]:
+    return segments[int(len(segments) * chance.random() * 0.7) :]
+
+
+def end_early(segments: list[Segment], chance: Random) -> list[Segment]:
+    return segments[: int(len(segments) * (0.3 + chance.random() * 0.7))]
+
+
+def small(segments: list[Segment], chance: Random) -> list[Segment]:
+    size = chance.choice([1, 2, 3, 100])
+    return [
+        changed(
+            each,
+            payload=each.payload[start : start + size],
+            sequence=(each.sequence + start) % 2**32,
+            flags=each.flags if start + size >= len(each.payload) else each.flags & ~FIN,
+        )
+        for each in segments
+        for start in range(0, len(each.payload) or 1, size)
+    ]
+
+
+def wrap(segments: list[Segment], chance: Random) -> list[Segment]:
+    key_of = {segment.key: 2**32 - segment.sequence - chance.randrange(2, 300) for segment in reversed(segments)}
+    return [
+        changed(
+            each,
+            sequence=(each.sequence + key_of[each.key]) % 2**32,
+            acknowledgement=(each.acknowledgement + key_of.get(turned(each.key), 0)) % 2**32,
+        )
+        for each in segments
+    ]
+
+
+def no_acknowledgements(segments: list[Segment], chance: Random) -> list[Segment]:
+    return [segment for segment in segments if segment.payload or segment.flags & (SYN | FIN | RST)]
+
+
+def no_ends(segments: list[Segment], chance: Random) -> list[Segment]:
+    lost = chance.choice([SYN, FIN | RST, SYN | FIN | RST])
+    return [segment for segment in segments if segment.payload or not segment.flags & lost]
+
+
+HARMLESS: list[tuple[Damage, ...]] = [
+    (swap,),
+    (duplicate,),
+    (twice,),
+    (overlap,),
+    (small,),
+    (wrap,),
+    (wrap, swap),
+    (no_acknowledgements,),
+    (twice, swap),
+]
+LOSSES: list[tuple[Damage, ...]] = [
+    (drop,),
+    (drop_rows,),
+    (cut,),
+    (end_early,),
+    (wrap, drop),
+    (twice, drop),
+    (drop, overlap),
+    (no_acknowledgements, drop),
+]
+LATE: list[tuple[Damage, ...]] = [
+    (begin_late,),
+    (begin_late, drop),
+    (begin_late, swap),
+    (begin_late, no_acknowledgements),
+    (no_ends,),
+    (begin_late, drop_rows),
+]
+
+
+def names(cases: Sequence[tuple[Damage, ...]]) -> list[str]:
+    return ["+".join(one.__name__ for one in case) for case in cases]
+
+
+def seen(segments: Sequence[Segment], told: Whole, moved: dict[bytes, int]) -> dict[bytes, bytearray]:
+    """Which bytes of each stream are in some segment."""
+    bytes_of = {key: bytearray(len(sent)) for key, (_, sent) in told.streams.items()}
+    for segment in segments:
+        start = (
+            segment.sequence + bool(segment.flags & SYN) - told.streams[segment.key][0] - moved.get(segment.key, 0)
+        ) % 2**32
+        bytes_of[segment.key][start : start + len(segment.payload)] = b"\1" * len(segment.payload)
+    return bytes_of
+
+
+def damaged(told: Whole, case: tuple[Damage, ...], seed: str) -> tuple[list[Segment], dict[bytes, bytearray]]:
+    chance, segments, moved = Random(seed), told.segments, dict[bytes, int]()
+    for one in case:
+        before, segments = segments, one(segments, chance)
+        if one is wrap:
+            moved = {old.key: new.sequence - old.sequence for old, new in zip(before, segments, strict=True)}
+    return segments, seen(segments, told, moved)
+
+
+def check(frames: Sequence[kwire.Frame], told: Whole, bytes_of: dict[bytes, bytearray]) -> list[Found]:
+    """Check what must hold whatever was lost; returns the frames that should have been found and were not."""
+    assert unaccounted(frames) == []
+    given = [frame for frame in frames if frame.fault is None or isinstance(frame.fault, BareToken)]
+    found = Counter(map(_found, given))
+    true = {one for _, _, one in told.frames}
+    for one in found:
+        whole_frame = len(one[2]) == 4 + int.from_bytes(one[2][:4], "big")
+        assert one in true or (not whole_frame and _is_head(one, told)), f"made up: {one}"
+    captured = sum(side.count(1) for side in bytes_of.values())
+    faults = [frame.fault for frame in frames if frame.fault is not None and frame not in given]
+    others = sum(fault.count or 0 for fault in faults if isinstance(fault, NoFrame) and not isinstance(fault, Gap))
+    assert sum(len(frame.data) for frame in given) + others == captured
+    untouched = Counter(one for key, start, one in told.frames if 0 not in bytes_of[key][start : start + len(one[2])])
+    return list((untouched - found).elements())
+
+
+def _found(frame: kwire.Frame) -> Found:
+    ends = str(frame.source.client), str(frame.source.broker)
+    sender, receiver = ends if frame.source.direction == "request" else ends[::-1]
+    return sender, receiver, frame.data
+
+
+def _is_head(one: Found, told: Whole) -> bool:
+    """Whether these bytes are the head of what one side sent from some place on."""
+    return any(
+        (end_text(key, 0), end_text(key, 1)) == one[:2] and one[2] in sent for key, (_, sent) in told.streams.items()
+    )
+
+
+def gaps(frames: Sequence[kwire.Frame]) -> int:
+    """All bytes that were said to be missing."""
+    faults = [frame.fault for frame in frames]
+    return sum(fault.count or 0 for fault in faults if isinstance(fault, Gap)) + sum(
+        fault.missing for fault in faults if isinstance(fault, NotKafka)
+    )
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", HARMLESS, ids=names(HARMLESS))
+def test_where_nothing_is_lost_every_message_is_found(case: tuple[Damage, ...], path: Path) -> None:
+    told = whole(path)
+    for time in range(TIMES):
+        segments, bytes_of = damaged(told, case, f"{path.stem} {time}")
+        frames = frames_of(segments)
+        assert check(frames, told, bytes_of) == []
+        assert gaps(frames) == 0
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", LOSSES, ids=names(LOSSES))
+def test_losses_touch_their_own_frames_alone_and_each_is_told(case: tuple[Damage, ...], path: Path) -> None:
+    told = whole(path)
+    for time in range(TIMES):
+        segments, bytes_of = damaged(told, case, f"{path.stem} {time}")
+        frames = frames_of(segments)
+        assert check(frames, told, bytes_of) == []
+        lost = sum(side.count(0) for side in bytes_of.values())
+        inside = sum(side[: side.rfind(1) + 1].count(0) for side in bytes_of.values())
+        begun = not any(isinstance(frame.fault, Gap) and frame.fault.count is None for frame in frames)
+        # Behind the last byte that was captured, a FIN or nothing may tell of more.
+        assert (inside if begun else 0) <= gaps(frames) <= lost + len(bytes_of)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", LATE, ids=names(LATE))
+def test_where_begins_are_lost_the_rest_is_found(case: tuple[Damage, ...], path: Path) -> None:
+    told = whole(path)
+    for time in range(TIMES):
+        segments, bytes_of = damaged(told, case, f"{path.stem} {time}")
+        assert check(frames_of(segments), told, bytes_of) == []
+
+
+def test_every_message_says_what_it_said_before_or_whom_it_lacks() -> None:
+    """An answer whose request was lost is named as such, and never read as something else."""
+    for path in CAPTURES:
+        told = whole(path)
+        before = {_found(one.frame): one for one in kwire.decode_frames(frames_of(told.segments))}
+        segments, _ = damaged(told, (drop,), f"{path.stem} of one request in fifty")
+        for after in kwire.decode_frames(frames_of(segments)):
+            same = before.get(_found(after.frame))
+            if isinstance(after, kwire.Undecodable):
+                continue
+            assert isinstance(same, type(after))
+            assert (after.codec, after.message) == (same.codec, same.message)
