@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .codecs import codec as codec
     from .dumps import open_dump as open_dump
     from .dumps import read_dump as read_dump
+    from .dumps import read_log as read_log
     from .errors import DecodeError as DecodeError
     from .errors import EncodeError as EncodeError
     from .errors import KwireError as KwireError
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
     from .render.envelope import envelope as envelope
     from .render.notebook import show as show
     from .render.page import explain_html as explain_html
+    from .segments import LogBatch as LogBatch
+    from .segments import LogBytes as LogBytes
+    from .segments import LogRecord as LogRecord
     from .tracing import Span as Span
 
 _ROOMS = {
@@ -63,6 +67,9 @@ _ROOMS = {
     "FrameReader": "frames",
     "InFlightRequests": "frames",
     "KwireError": "errors",
+    "LogBatch": "segments",
+    "LogBytes": "segments",
+    "LogRecord": "segments",
     "MissingExtra": "errors",
     "Record": "records",
     "RecordBatch": "records",
@@ -90,6 +97,7 @@ _ROOMS = {
     "open_dump": "dumps",
     "parse_records": "records",
     "read_dump": "dumps",
+    "read_log": "dumps",
     "release": "releases",
     "show": "render.notebook",
 }

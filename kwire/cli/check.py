@@ -1,4 +1,4 @@
-"""`kwire check`: is every frame as a right writer writes it? Decode, encode, compare."""
+"""`kwire check`: is every frame, every batch of a log, as a right writer writes it? Decode, encode, compare."""
 
 from __future__ import annotations
 
@@ -13,24 +13,33 @@ from ..render.style import escape, json_text
 from ..render.tree import title
 from ..render.values import count_text
 from ..secrets import Hidden
-from .inputs import catalog_of, results, sealer
+from ..segments import LogBatch, LogBytes
+from .inputs import catalog_of, items, sealer
+from .logs import log_difference
 
 
 def check(options: argparse.Namespace) -> int:
     """Print each frame that does not come back as it was, then a count. Returns 1 if there is one."""
-    frames, found = 0, []
-    for result in results(options, trace=True, sealed=False):
+    frames, batches, found = 0, 0, []
+    for result in items(options, trace=True, sealed=False):
         if isinstance(result, Undecodable) and not result.is_failure:
             continue
-        frames += 1
-        difference = _difference(result, options)
+        if isinstance(result, LogBatch | LogBytes):
+            batches += isinstance(result, LogBatch)
+            difference = log_difference(result)
+        else:
+            frames += 1
+            difference = _difference(result, options)
         if difference is not None:
             found.append(difference)
             if not options.json:
                 print(escape("\n".join(_lines(difference))), flush=True)
     if options.json:
-        members = {"frames": frames, "exact": frames - len(found), "differences": found}
-        print(json_text(members))
+        counts = {"frames": frames} | ({"batches": batches} if batches else {})
+        print(json_text(counts | {"exact": max(0, frames + batches - len(found)), "differences": found}))
+    elif batches:
+        what = count_text(batches, "batch" if batches == 1 else "batche") + (f", {frames} frames" if frames else "")
+        print(f"{what}: {len(found)} differences" if found else f"{what}: all come back byte for byte")
     else:
         print(f"{count_text(frames, 'frame')}: {frames - len(found)} encoded to the same bytes, {len(found)} not")
     return 1 if found else 0

@@ -1,17 +1,22 @@
-"""`kwire cluster`: brokers, racks and partitions as the messages of a dump tell of them at the end."""
+"""`kwire cluster`: brokers, racks and partitions as messages, or a metadata log, tell of them at the end."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from itertools import takewhile
+from typing import Any
 
 from ..cluster import ClusterState, learn
+from ..embedded import ControlRecord, FramedRecord
 from ..errors import DumpError, UnknownMessage
 from ..frames import Request, Response, Result
 from ..render.cluster import cluster_json, cluster_lines
 from ..render.style import json_text
-from .inputs import UsageError, results, title_of
+from ..segments import LogBatch, LogBytes, LogRecord
+from .inputs import UsageError, items, title_of
+from .logs import Entry, entries
 from .progress import with_progress
 from .terminal import style_for
 
@@ -21,13 +26,15 @@ def cluster(options: argparse.Namespace) -> int:
     if options.at is not None and len(options.files) > 1:
         raise UsageError("--at takes one dump")
     state = ClusterState()
+    read: Iterator[Result | Entry] = entries(items(options))
     told = sum(
-        learn(state, result.message, result.codec.version)
-        for result in takewhile(lambda result: _is_before(result, options.at), with_progress(results(options)))
-        if isinstance(result, Request | Response)
+        learn(state, *said)
+        for item in takewhile(lambda item: _is_before(item, options.at), with_progress(read))
+        for said in _said(item)
     )
     if not told:
-        hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeCluster or DescribeTopicPartitions messages"
+        hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeCluster or DescribeTopicPartitions messages, "
+        hint += "or a log or snapshot of __cluster_metadata"
         raise DumpError("no message tells of a cluster", file=title_of(options), hint=hint)
     if options.topic is not None and options.topic not in state.topics:
         raise UnknownMessage("topic", options.topic, sorted(state.topics))
@@ -39,6 +46,21 @@ def cluster(options: argparse.Namespace) -> int:
     return 0
 
 
-def _is_before(result: Result, last: int | None) -> bool:
-    frame = result.frame.source.frame
+def _said(item: Result | Entry) -> Iterator[tuple[Any, int]]:
+    """Yield the message that may tell of the cluster, with its version."""
+    if isinstance(item, Request | Response):
+        yield item.message, item.codec.version
+    elif isinstance(item, LogRecord) and isinstance(item.message, FramedRecord | ControlRecord):
+        value = item.message.value
+        if value is not None and value.message is not None:
+            yield value.message, value.version or 0
+
+
+def _is_before(item: Result | Entry, last: int | None) -> bool:
+    """Whether a frame, or an offset of a log, comes before a number, or is it."""
+    if isinstance(item, LogRecord):
+        return last is None or item.record.offset <= last
+    if isinstance(item, LogBytes | LogBatch):
+        return True
+    frame = item.frame.source.frame
     return last is None or frame is None or frame <= last

@@ -1,4 +1,4 @@
-"""`kwire decode`: frames as lines or trees, as a JSON array, or as JSON lines; or what a frame could be."""
+"""`kwire decode`: frames and records as lines or trees, as a JSON array, or as JSON lines; or what a frame could be."""
 
 from __future__ import annotations
 
@@ -11,17 +11,24 @@ from ..frames import Result, Token, Undecodable
 from ..gist import Gist
 from ..render.envelope import envelope, json_line
 from ..render.line import frame_line
+from ..render.record_json import record_envelope, record_json_line
+from ..render.record_line import RecordLines
+from ..render.record_tree import RecordTree
 from ..render.style import Style, json_text
 from ..render.tree import tree
 from ..render.values import count_text
+from ..segments import LogBatch, LogBytes, LogRecord
 from .explain import ours
 from .filters import filter_for
-from .inputs import catalog_of, results
+from .inputs import catalog_of, items
+from .logs import Entry, LogFilter, entries, is_bad, is_faulty
 from .pager import Paged, paged
 from .progress import with_progress
 from .terminal import remark, style_for
 
 Print = Callable[[str], None]
+Item = Result | Entry
+ENTRY = (LogRecord, LogBytes, LogBatch)
 
 
 def decode(options: argparse.Namespace) -> int:
@@ -36,7 +43,7 @@ def decode(options: argparse.Namespace) -> int:
         from .guess import guess
 
         return guess(options)
-    counts = {"frames": 0, "undecodable": 0, "foreign": 0, "faulty": 0, "shown": 0}
+    counts = {"frames": 0, "records": 0, "undecodable": 0, "foreign": 0, "faulty": 0, "hidden": 0}
     try:
         _show(options, counts)
     except KeyboardInterrupt:
@@ -48,54 +55,66 @@ def decode(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace, counts: dict[str, int]) -> None:
     gist = Gist()
-    wanted = filter_for(options, catalog_of(options), gist)
-    decoded = _counted(results(options, salvage=not options.strict), counts)
+    wanted, of_log = filter_for(options, catalog_of(options), gist), LogFilter(options)
+    salvage = not options.strict
+    decoded = _counted(
+        entries(items(options, salvage=salvage), salvage=salvage, sealed=not options.show_secrets), counts
+    )
     decoded = with_progress(decoded, wanted=not sys.stdout.isatty())
-    shown = _counted_shown((result for result in decoded if wanted(result)), counts)
+    shown = _shown(decoded, lambda item: of_log(item) if isinstance(item, ENTRY) else wanted(item), counts)
     with paged(not options.no_pager and "-" not in options.files) as pager:
         write = _printer(pager)
         if options.json:
             _array(shown, write)
         elif options.jsonl:
-            for result in shown:
-                write(json_line(result) + "\n")
+            for item in shown:
+                write((record_json_line(item) if isinstance(item, ENTRY) else json_line(item)) + "\n")
         else:
             _text(ours(shown), options, gist, write)
 
 
-def _counted(decoded: Iterator[Result], counts: dict[str, int]) -> Iterator[Result]:
-    for result in decoded:
-        counts["frames"] += 1
-        if isinstance(result, Undecodable):
-            counts["undecodable" if result.is_failure else "foreign"] += 1
-        elif not isinstance(result, Token) and result.faults:
-            counts["faulty"] += 1
-        yield result
+def _counted(decoded: Iterator[Item], counts: dict[str, int]) -> Iterator[Item]:
+    for item in decoded:
+        if isinstance(item, ENTRY):
+            counts["records"] += isinstance(item, LogRecord)
+            counts["undecodable"] += is_bad(item)
+            counts["faulty"] += is_faulty(item)
+        else:
+            counts["frames"] += 1
+            if isinstance(item, Undecodable):
+                counts["undecodable" if item.is_failure else "foreign"] += 1
+            elif not isinstance(item, Token) and item.faults:
+                counts["faulty"] += 1
+        yield item
 
 
-def _counted_shown(shown: Iterator[Result], counts: dict[str, int]) -> Iterator[Result]:
-    for result in shown:
-        counts["shown"] += 1
-        yield result
+def _shown(decoded: Iterator[Item], wanted: Callable[[Item], bool], counts: dict[str, int]) -> Iterator[Item]:
+    for item in decoded:
+        if wanted(item):
+            yield item
+        else:
+            counts["hidden"] += isinstance(item, LogRecord) or not isinstance(item, ENTRY)
 
 
 def _summary(options: argparse.Namespace, counts: dict[str, int], *, always: bool = False) -> None:
-    hidden = counts["frames"] > counts["shown"] and not always
+    hidden = counts["hidden"] if not always else 0
     if counts["undecodable"] or counts["faulty"] or hidden or always:
+        records = [count_text(counts["records"], "record")] if counts["records"] else []
+        frames = [count_text(counts["frames"], "frame")] if counts["frames"] or not records else []
         faulty = f", {counts['faulty']} with faults" if counts["faulty"] else ""
-        shown = f", {counts['shown']} shown" if hidden else ""
-        remark(f"{count_text(counts['frames'], 'frame')}, {counts['undecodable']} undecodable{faulty}{shown}")
+        shown = f", {counts['frames'] + counts['records'] - hidden} shown" if hidden else ""
+        remark(f"{', '.join(frames + records)}, {counts['undecodable']} undecodable{faulty}{shown}")
 
 
-def _array(decoded: Iterator[Result], write: Print) -> None:
+def _array(decoded: Iterator[Item], write: Print) -> None:
     separator = "[\n"
-    for result in decoded:
-        write(separator + json_text(envelope(result)))
+    for item in decoded:
+        write(separator + json_text(record_envelope(item) if isinstance(item, ENTRY) else envelope(item)))
         separator = ",\n"
     write("\n]\n" if separator != "[\n" else "[]\n")
 
 
-def _text(decoded: Iterator[Result], options: argparse.Namespace, gist: Gist, write: Print) -> None:
+def _text(decoded: Iterator[Item], options: argparse.Namespace, gist: Gist, write: Print) -> None:
     """Write trees if they are asked for, or if there is but one frame; else lines.
 
     Standard input is written line by line as it comes; if it was one frame, its fields follow.
@@ -106,20 +125,24 @@ def _text(decoded: Iterator[Result], options: argparse.Namespace, gist: Gist, wr
         return
     live = "-" in options.files
     first = list(islice(decoded, 1 if live else 2))
-    if len(first) == 1 and not live:
+    if len(first) == 1 and not live and not isinstance(first[0], ENTRY):
         _trees(iter(first), style, write)
         return
-    count = 0
-    for result in chain(first, decoded):
-        write(frame_line(result, gist, style) + "\n")
+    count, records = 0, RecordLines(style)
+    for item in chain(first, decoded):
+        lines = records.lines(item) if isinstance(item, ENTRY) else [frame_line(item, gist, style)]
+        write("".join(f"{line}\n" for line in lines))
         count += 1
-    if count == 1:
+    if count == 1 and not isinstance(first[0], ENTRY):
         write("\n".join([*tree(first[0], style)][1:]) + "\n")
 
 
-def _trees(decoded: Iterator[Result], style: Style, write: Print) -> None:
-    for index, result in enumerate(decoded):
-        write("\n" * bool(index) + "\n".join(tree(result, style)) + "\n")
+def _trees(decoded: Iterator[Item], style: Style, write: Print) -> None:
+    records = RecordTree(style)
+    for index, item in enumerate(decoded):
+        lines = list(records.lines(item) if isinstance(item, ENTRY) else tree(item, style))
+        gap = "\n" * (index > 0 and not lines[0].startswith("  "))
+        write(gap + "\n".join(lines) + "\n")
 
 
 def _printer(pager: Paged | None) -> Print:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from ..errors import DumpError
 from ..fixtures import check_writer, parse_fixture
@@ -13,11 +14,19 @@ from ..frames import Result, Token, Undecodable
 from ..render.annotate import error_lines, frame_lines
 from ..render.fixture import fixture_text, rewrite_fixture
 from ..render.page import explain_page
+from ..render.record_line import RecordLines, batch_text
 from ..render.style import Style, escape
 from ..render.tree import title
-from .inputs import UsageError, results, sealer, title_of
+from ..render.values import count_text
+from ..secrets import Hidden
+from ..segments import LogBatch, LogBytes
+from ..segments.sealing import seal_explained
+from ..segments.spans import Explained, explain_batch
+from ..tracing import Span
+from .inputs import UsageError, items, results, sealer, title_of
 from .terminal import output_text, remark, style_for
 
+T = TypeVar("T")
 MANY = 10_000  # frames on one page that a browser opens without waiting
 
 
@@ -33,18 +42,45 @@ def explain(options: argparse.Namespace) -> int:
         return _fixture(options)
     style = style_for(sys.stdout, options.color)
     failed = 0
-    shown = ours(results(options, trace=True))
-    for index, result in enumerate(shown):
+    for index, result in enumerate(ours(items(options, trace=True))):
         if index:
             print()
+        if isinstance(result, LogBatch | LogBytes):
+            failed |= _print_batch(result, style, types=not options.no_types, sealed=not options.show_secrets)
+            continue
         print_result(result, style, types=not options.no_types)
         failed |= isinstance(result, Undecodable)
     return failed
 
 
-def ours(decoded: Iterable[Result]) -> Iterator[Result]:
+def _print_batch(item: LogBatch | LogBytes, style: Style, *, types: bool, sealed: bool) -> bool:
+    """Print one batch of a log, and its records decompressed; or bytes that are in none. Returns whether these are."""
+    if isinstance(item, LogBytes):
+        for line in RecordLines(style).lines(item):
+            print(line)
+        parts = [_not_understood(item)] if item.error is not None else []
+    else:
+        print(style.paint("title", escape(batch_text(item.header))))
+        found = filter(None, explain_batch(item))
+        parts = [seal_explained(part, item) if sealed else part for part in found]
+    for index, part in enumerate(parts):
+        if index:
+            print(style.paint("title", f"# the {count_text(len(part.data), 'byte')} that its records decompress to"))
+        for line in frame_lines(part.data, part.spans, style, types=types):
+            print(line)
+    sys.stdout.flush()
+    return isinstance(item, LogBytes) and item.error is not None
+
+
+def _not_understood(item: LogBytes) -> Explained:
+    data = bytes(item.count) if isinstance(item.data, Hidden) else item.data
+    faults = () if item.error is None else (item.error,)
+    return Explained(data, (Span(0, item.count, "", "not understood", item.data, faults),))
+
+
+def ours(decoded: Iterable[T]) -> Iterator[T]:
     """Leave out the streams of other protocols; a remark names them."""
-    return (result for result in decoded if not isinstance(result, Undecodable) or result.is_failure)
+    return (item for item in decoded if not isinstance(item, Undecodable) or item.is_failure)
 
 
 def print_result(result: Result, style: Style, *, types: bool = True) -> None:

@@ -25,7 +25,7 @@ def filter_for(options: argparse.Namespace, catalog: Catalog, gist: Gist) -> Tes
     """
     tests: list[Test] = []
     if options.since is not None or options.until is not None:
-        tests.append(_Span(options.since, options.until))  # in front: it has to see the first frame
+        tests.append(Span(options.since, options.until))  # in front: it has to see the first frame
     if options.api:
         tests.append(_any([_of_api(text, catalog) for text in options.api]))
     if options.client is not None:
@@ -74,7 +74,7 @@ def _is_on(frame: Frame, wanted: str) -> bool:
     return any(wanted in (end, end.rpartition(":")[0], end.rpartition(":")[0].strip("[]")) for end in ends)
 
 
-class _Span:
+class Span:
     """Frames from one point to another, both included: times, or frame numbers where there are no times."""
 
     def __init__(self, since: str | None, until: str | None) -> None:
@@ -84,14 +84,18 @@ class _Span:
             self._point(option, text, 0.0)  # so that a wrong one is told at once
 
     def __call__(self, result: Result) -> bool:
-        source = result.frame.source
-        if source.time is None:
+        """Whether a frame is in the span."""
+        return self.covers(result.frame.source.time, result.frame.source.frame or 0)
+
+    def covers(self, time: float | None, number: int) -> bool:
+        """Whether a time (seconds since 1970) is in the span; a number where there is no time."""
+        if time is None:
             low, high = (_number(option, text) for option, text in self.texts.items())
-            at: float = source.frame or 0
+            at: float = number
         else:
-            self.first = source.time if self.first is None else self.first
+            self.first = time if self.first is None else self.first
             low, high = (self._point(option, text, self.first) for option, text in self.texts.items())
-            at = source.time
+            at = time
         return (low is None or at >= low) and (high is None or at <= high)
 
     def _point(self, option: str, text: str | None, first: float) -> float | None:
@@ -124,4 +128,4 @@ def _number(option: str, text: str | None) -> float | None:
     try:
         return None if text is None else float(text)
     except ValueError:
-        raise UsageError(f"{option} {text}: this dump tells no times; give a frame number") from None
+        raise UsageError(f"{option} {text}: this dump tells no times; give a frame number, or an offset") from None

@@ -51,8 +51,9 @@ def inputs(parser: argparse.ArgumentParser) -> None:
         "--as",
         dest="named",
         metavar="API:VERSION",
-        help="what a response answers that has no request before it, such as Metadata:12; with --body the message",
+        help="what a lone response answers, such as Metadata:12; with --body the message",
     )
+    parser.add_argument("--log-of", metavar="TOPIC", help="the topic a log is of: __consumer_offsets, ...")
     parser.add_argument("--body", action="store_true", help="the input is one body, without size and header")
     secrets(parser)
     profile(parser)
@@ -65,7 +66,12 @@ def secrets(parser: argparse.ArgumentParser) -> None:
 
 def files(parser: argparse.ArgumentParser) -> None:
     """Add the dumps that a command reads."""
-    parser.add_argument("files", nargs="*", metavar="FILE", help="frames, hex text, a log of requests; - is stdin")
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="frames, hex text, captures, logs; - is stdin",
+    )
     parser.add_argument("--hex", metavar="TEXT", help="hex text, in any form that files have")
     parser.add_argument("-r", "--recursive", action="store_true", help="read all files of folders too")
 
@@ -73,7 +79,7 @@ def files(parser: argparse.ArgumentParser) -> None:
 def profile(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose specs."""
     parser.add_argument("--profile", help="read as this KIP proposed: KIP-36, KIP-112 or KIP-879")
-    parser.add_argument("--schemas", metavar="DIR", help="specs of your own, or a Kafka checkout, in front of ours")
+    parser.add_argument("--schemas", metavar="DIR", help="specs of your own, or a Kafka checkout, before ours")
 
 
 def colour(parser: argparse.ArgumentParser) -> None:

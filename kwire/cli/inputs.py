@@ -18,6 +18,8 @@ from ..frames import Frame, FrameDecoder, Result
 from ..frames.pieces import NotKafka
 from ..redaction import seal
 from ..render.values import count_text
+from ..segments import LogBatch, LogBytes
+from ..segments.sealing import seal_bytes
 from .terminal import remark
 
 _NAMED = re.compile(r"([A-Za-z0-9]+)[:\s]v?(\d{1,5})")
@@ -35,25 +37,55 @@ def results(
     sealed: bool = True,
     remarks: list[str] | None = None,
 ) -> Iterator[Result]:
-    """Decode the frames of all files, file by file. What else is to be known goes to stderr, and into `remarks`.
+    """Decode the frames of all files, file by file; a log is refused. What else is to be known goes to stderr, and
+    into `remarks`.
 
     All secrets are taken out, but for --show-secrets, or where not `sealed`: then whoever prints must do it.
     """
+    for item in items(options, trace=trace, salvage=salvage, sealed=sealed, remarks=remarks, logs=False):
+        assert not isinstance(item, LogBatch | LogBytes)
+        yield item
+
+
+def items(
+    options: argparse.Namespace,
+    *,
+    trace: bool = False,
+    salvage: bool = True,
+    sealed: bool = True,
+    remarks: list[str] | None = None,
+    logs: bool = True,
+) -> Iterator[Result | LogBatch | LogBytes]:
+    """As `results`, with the batches of logs."""
     safe = sealer(options) if sealed else _as_it_is
     catalog = catalog_of(options)
     named = named_codec(options.named, catalog, bare=options.body) if options.named else None
     if options.body and named is None:
         raise UsageError("--body needs to know the message: add --as NAME:VERSION, such as --as MetadataRequest:12")
     answers = named if named and named.spec.type == "response" else None
-    for frames in frames_by_file(options, remarks):
+    for dump in _dumps(options, remarks, logs):
+        if dump.batches is not None:
+            if named is not None:
+                raise UsageError("--as names what a frame holds; --log-of says which topic a log is of")
+            yield from _sealed(dump.batches) if sealed and not options.show_secrets else dump.batches
+            continue
         decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=answers)
-        for frame in frames:
+        for frame in dump.frames:
             yield safe(decoder.decode(_named_frame(frame, named, options)))
 
 
 def sealer(options: argparse.Namespace) -> Callable[[Result], Result]:
     """Return what takes the secrets out of a result; nothing with --show-secrets."""
     return _as_it_is if getattr(options, "show_secrets", False) else seal
+
+
+def _sealed(batches: Iterator[LogBatch | LogBytes]) -> Iterator[LogBatch | LogBytes]:
+    """Hide bytes between the batches of Kafka's own logs where they may be secret; batches are sealed when opened."""
+    topic = None
+    for item in batches:
+        if isinstance(item, LogBatch):
+            topic = item.topic
+        yield seal_bytes(item, topic) if isinstance(item, LogBytes) else item
 
 
 def _as_it_is(result: Result) -> Result:
@@ -70,14 +102,21 @@ def frames_by_file(options: argparse.Namespace, remarks: list[str] | None = None
 
     What is said of an input is added to `remarks` too.
     """
+    for dump in _dumps(options, remarks, logs=False):
+        yield dump.frames
+
+
+def _dumps(options: argparse.Namespace, remarks: list[str] | None, logs: bool) -> Iterator[Dump]:
     bare = getattr(options, "body", False)
     for file, opened, found in _inputs(options, bare):
         try:
             with opened as dump:
                 if dump.kind != "raw frames" and not bare:
                     remark(f"{file}: read as {dump.kind}")
+                if dump.batches is not None and not logs:
+                    next(dump.frames)  # says that there are none, and what to use
                 strangers = _Strangers()
-                yield strangers.watch(dump.frames)
+                yield replace(dump, frames=strangers.watch(dump.frames))
                 for text in (*dump.remarks, *strangers.texts()):
                     remark(f"{file}: {text}")
                     if remarks is not None:
@@ -116,14 +155,14 @@ class _Strangers:
 
 def _inputs(options: argparse.Namespace, bare: bool) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
     """Yield all inputs with their names, and whether a folder had them: the text of --hex, then the files."""
-    text = getattr(options, "hex", None)
+    text, topic = getattr(options, "hex", None), getattr(options, "log_of", None)
     catalog = catalog_of(options) if hasattr(options, "schemas") else None
     if not options.files and text is None:
         raise UsageError("the following arguments are required: FILE, or --hex TEXT")
     if text is not None:
-        yield "--hex", nullcontext(open_hex(text, bare=bare)), False
+        yield "--hex", nullcontext(open_hex(text, bare=bare, topic=topic)), False
     for file, found in files_of(options.files, getattr(options, "recursive", False)):
-        yield file, open_dump(file, bare=bare, catalog=catalog), found
+        yield file, open_dump(file, bare=bare, catalog=catalog, topic=topic), found
 
 
 def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, bool]]:

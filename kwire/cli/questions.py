@@ -45,12 +45,13 @@ def cluster(commands: Any) -> None:
         "show brokers by rack, and partitions, as dumps tell",
         "  kwire cluster dump.bin                what is known at its end\n"
         "  kwire cluster dump.bin --at 120       what was known after frame 120\n"
+        "  kwire cluster __cluster_metadata-0/00000000000000000000.log\n"
         "  kwire cluster reply.bin --as Metadata:12 --topic orders --json\n",
         "cluster:cluster",
     )
     inputs(parser)
     parser.add_argument("--topic", metavar="T", help="this topic alone")
-    parser.add_argument("--at", type=int, metavar="FRAME", help="after this frame of the dump, not at its end")
+    parser.add_argument("--at", type=int, metavar="FRAME", help="after this frame, or offset of a log, not at the end")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     colour(parser)
 

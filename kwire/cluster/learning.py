@@ -1,4 +1,5 @@
-"""What the messages of brokers say of a cluster, written into its state. Knows messages by their attributes.
+"""What the messages of brokers say of a cluster, written into its state; records of the metadata log too, of which
+`metadata` tells. Knows messages by their attributes.
 
 The last word goes: a message that lists all live brokers replaces them, a partition is as its newest message has it.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from . import metadata
 from .state import Broker, ClusterState, Partition
 
 UNKNOWN_TOPIC = 3
@@ -98,12 +100,20 @@ def _describe_cluster(state: ClusterState, message: Any, version: int) -> None:
     state.cluster_id, state.controller_id = message.cluster_id, message.controller_id
 
 
+def _recorded(
+    lesson: Callable[[ClusterState, Any], None],
+) -> Callable[[ClusterState, Any, int], None]:
+    """Return a lesson of the metadata log, whose records say the same in every version."""
+    return lambda state, record, version: lesson(state, record)
+
+
 LESSONS: dict[str, Callable[[ClusterState, Any, int], None]] = {
     "MetadataResponse": _metadata,
     "UpdateMetadataRequest": _update_metadata,
     "LeaderAndIsrRequest": _leader_and_isr,
     "DescribeClusterResponse": _describe_cluster,
     "DescribeTopicPartitionsResponse": _topics,
+    **{name: _recorded(lesson) for name, lesson in metadata.LESSONS.items()},
 }
 
 

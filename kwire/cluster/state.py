@@ -5,24 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 NO_LEADER = -1
+# Ids that name no directory: not known yet, lost, on its way from ZooKeeper.
+UNASSIGNED, LOST, MIGRATING = (bytes(15) + bytes([last]) for last in range(3))
 
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A broker. `rack` is None where nobody said one; `fenced` is true for one that may not serve."""
+    """A broker. `rack` is None where nobody said one; `fenced` is true for one that may not serve; `log_dirs` are the
+    ids of its log directories that are online, none where nobody said them."""
 
     node_id: int
     host: str = ""
     port: int = -1
     rack: str | None = None
     fenced: bool = False
+    log_dirs: tuple[bytes, ...] = ()
+
+    def has_online(self, directory: bytes) -> bool:
+        """Whether a log directory is online, as far as it is known (KIP-858)."""
+        if directory == LOST:
+            return False
+        return directory in (UNASSIGNED, MIGRATING) or not self.log_dirs or directory in self.log_dirs
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
     """A partition. Replicas stand in the order of the wire: the first is the preferred leader.
 
-    `offline` is None where the message could not say it.
+    `offline` is None where the message could not say it. `directories` are the ids of the log directories of the
+    replicas, in their order, as the metadata log has them; None where nobody said them.
     """
 
     topic: str
@@ -32,6 +43,7 @@ class Partition:
     isr: tuple[int, ...] = ()
     offline: tuple[int, ...] | None = None
     leader_epoch: int = -1
+    directories: tuple[bytes, ...] | None = None
 
     @property
     def preferred(self) -> int:
@@ -67,6 +79,7 @@ class ClusterState:
     controller_id: int = -1
     brokers: dict[int, Broker] | None = None
     topics: dict[str, dict[int, Partition]] = field(default_factory=dict)
+    topic_names: dict[bytes, str] = field(default_factory=dict)  # by id, of the metadata log
 
     def put(self, partition: Partition) -> None:
         """Remember a partition as it is now."""
@@ -92,13 +105,23 @@ class ClusterState:
     def offline(self, partition: Partition) -> tuple[int, ...]:
         """Return the replicas that are offline, in the order of the wire.
 
-        Where no message said it: those whose broker is not among the live ones, if these are known.
+        Where no message said it: those whose broker is not among the live ones, if these are known; by the metadata
+        log also those whose broker is fenced or whose directory is not online.
         """
         if partition.offline is not None:
             return partition.offline
+        if partition.directories is not None:
+            return tuple(node for place, node in enumerate(partition.replicas) if self._is_down(partition, place, node))
         if self.brokers is None:
             return ()
         return tuple(node for node in partition.replicas if node not in self.brokers)
+
+    def _is_down(self, partition: Partition, place: int, node: int) -> bool:
+        broker = (self.brokers or {}).get(node)
+        if broker is None or broker.fenced:
+            return True
+        directories = partition.directories or ()
+        return place < len(directories) and not broker.has_online(directories[place])
 
     def by_rack(self) -> dict[str | None, list[Broker]]:
         """Return the brokers of each rack, both in their order; those without a rack come last, under None."""

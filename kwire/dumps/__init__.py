@@ -3,6 +3,6 @@
 Knows containers; of what is in a frame only as much as it takes to find one in a TCP stream (`recognition`).
 """
 
-from .reading import Dump, open_dump, open_hex, read_dump
+from .reading import Dump, open_dump, open_hex, read_dump, read_log
 
-__all__ = ["Dump", "open_dump", "open_hex", "read_dump"]
+__all__ = ["Dump", "open_dump", "open_hex", "read_dump", "read_log"]

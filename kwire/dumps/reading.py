@@ -11,22 +11,22 @@ from typing import BinaryIO
 
 from ..catalog import Catalog, catalog_for
 from ..errors import DumpError
-from ..faults import BadFrame
 from ..fixtures import parse_fixture
-from ..frames import LIMIT, Frame, FrameReader, Source
-from ..frames.pieces import BrokenDump
+from ..frames import LIMIT, Frame, Source
 from ..hextext import HexText, read_hex_text
+from ..segments import looks_like_log
 from .compression import Opened, unpacked
-from .conversation import SASL_HANDSHAKE_0
 from .foreign import refuse_foreign
+from .logs import Item, log_kind, logged, looked
 from .packets import PacketReader, tcp_segment
 from .pcap import MAGICS, Packet, pcap_packets
 from .pcapng import MAGIC, pcapng_packets
-from .requestlog import Notes, log_frames, looks_like_log
+from .raw import raw_frames
+from .requestlog import Notes, log_frames
+from .requestlog import looks_like_log as looks_like_request_log
 from .streams import Streams
 
 PORTION = 1 << 16
-PIECE = 1 << 22  # of bytes that are no frames
 LONGEST_TEXT = 1 << 28
 _BOM = b"\xef\xbb\xbf"
 _TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
@@ -45,21 +45,27 @@ class Dump:
     Bytes that are in no whole frame (a cut tail, what follows an impossible size) are a last frame whose
     data does not fit its size field, so that nothing is lost; what is known to be no frame has a `fault`.
     `remarks` grows as frames are read: what else is to be known of the dump, such as what is not in it.
+    A log segment or snapshot has `batches` (`LogBatch`, and `LogBytes` for what is in none) and no frames: to read
+    these is a DumpError. Of all else `batches` is None.
     """
 
     kind: str
     frames: Iterator[Frame]
     remarks: list[str] = field(default_factory=list)
+    batches: Iterator[Item] | None = None
 
 
 @contextmanager
-def open_dump(path: str | Path, *, bare: bool = False, catalog: Catalog | None = None) -> Iterator[Dump]:
+def open_dump(
+    path: str | Path, *, bare: bool = False, catalog: Catalog | None = None, topic: str | None = None
+) -> Iterator[Dump]:
     """Open a dump.
 
     Args:
         path: a file; `-` is standard input.
         bare: the bytes are one body, without size and header.
         catalog: the specs that JSON is written by; those of Kafka's releases unless told.
+        topic: what a log is of, such as `__consumer_offsets`; its folder's name or its records tell it unless told.
 
     Yields:
         A `Dump`, to be used inside the `with` block.
@@ -69,7 +75,7 @@ def open_dump(path: str | Path, *, bare: bool = False, catalog: Catalog | None =
         OSError: the file cannot be read.
     """
     with _opened(path) as opened:
-        dump = _dump(opened, str(path), bare, catalog or catalog_for())
+        dump = _dump(looked(opened), str(path), bare, catalog or catalog_for(), topic)
         yield replace(dump, kind=opened.prefix + dump.kind)
 
 
@@ -85,13 +91,14 @@ def packets_of(path: str | Path) -> Iterator[Iterator[Packet]]:
         raise DumpError(f"this is no capture: {', '.join(CAPTURES)} are read", file=str(path))
 
 
-def open_hex(text: str, file: str = "--hex", *, bare: bool = False) -> Dump:
+def open_hex(text: str, file: str = "--hex", *, bare: bool = False, topic: str | None = None) -> Dump:
     """Open hex text that is at hand.
 
     Args:
         text: in any dialect of `kwire.hextext`.
         file: what to call it.
         bare: the bytes are one body, without size and header.
+        topic: as of `open_dump`.
 
     Raises:
         DumpError: with the line that cannot be read.
@@ -99,7 +106,32 @@ def open_hex(text: str, file: str = "--hex", *, bare: bool = False) -> Dump:
     >>> [frame.data.hex() for frame in open_hex("00 00 00 04 00 00 00 07").frames]
     ['0000000400000007']
     """
-    return _hex_dump(read_hex_text(text, file), file, bare)
+    return _hex_dump(read_hex_text(text, file), file, bare, topic)
+
+
+def read_log(path: str | Path, *, topic: str | None = None) -> Iterator[Item]:
+    """Read the batches of a log segment, of a metadata log or of a snapshot, one by one.
+
+    Args:
+        path: a file, compressed with gzip or zstd or not; `-` is standard input.
+        topic: the topic it is of, such as `__consumer_offsets`, whose records are then read as Kafka's own; its
+            folder's name or its records tell it unless told. Of other topics, records are keys and values in bytes.
+
+    Yields:
+        `LogBatch`, whose `entries` are `LogRecord`s; and `LogBytes`, with why, for bytes that are in no batch.
+
+    Raises:
+        DumpError: it is no log, or as `open_dump`.
+        OSError: the file cannot be read.
+
+    >>> batch = next(read_log("fixtures/logs/__consumer_offsets-1/00000000000000000000.log"))
+    >>> [(entry.record.offset, entry.message.key.message.group_id) for entry in batch.entries()][:2]
+    [(0, 'modern'), (1, 'modern')]
+    """
+    with open_dump(path, topic=topic) as dump:
+        if dump.batches is None:
+            raise DumpError(f"this is no log: it was taken for {dump.kind}", file=str(path), hint="try kwire.read_dump")
+        yield from dump.batches
 
 
 def read_dump(path: str | Path) -> Iterator[Frame]:
@@ -134,7 +166,7 @@ def _portions(stream: BinaryIO) -> Iterator[bytes]:
         yield portion
 
 
-def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog) -> Dump:
+def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
     head = opened.head
     if not head:
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
@@ -144,12 +176,25 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog) -> Dump:
     refuse_foreign(head, file)
     # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
     if _TEXT.issuperset(head[:4]) or head.startswith(_BOM):
-        if looks_like_log(head.decode("utf-8-sig", "replace")) and not bare:
+        if looks_like_request_log(head.decode("utf-8-sig", "replace")) and not bare:
             return _log_dump(opened, file, catalog)
-        return _text_dump(_whole(opened, file), file, bare)
+        return _text_dump(_whole(opened, file), file, bare, topic)
     if bare:
         return Dump("a bare body", iter([Frame(_whole(opened, file), Source(file, 0, 0), bare=True)]))
-    return Dump("raw frames", _cut(opened.portions(), file))
+    if looks_like_log(head):
+        return _segment_dump(opened, file, topic)
+    return Dump("raw frames", raw_frames(opened.portions(), file))
+
+
+def _segment_dump(opened: Opened, file: str, topic: str | None) -> Dump:
+    kind, topic, remarks = *log_kind(opened.head, file, topic), list[str]()
+    return Dump(kind, _no_frames(file), remarks, logged(opened.portions(), file, topic, remarks))
+
+
+def _no_frames(file: str) -> Iterator[Frame]:
+    hint = "kwire decode, explain (as text), check and cluster read logs; in Python, kwire.read_log"
+    raise DumpError("this is a log: it has record batches, and no requests and responses", file=file, hint=hint)
+    yield
 
 
 def _whole(opened: Opened, file: str) -> bytes:
@@ -190,7 +235,7 @@ def _lines(portions: Iterator[bytes], file: str) -> Iterator[bytes]:
     yield b"".join(begun)
 
 
-def _text_dump(data: bytes, file: str, bare: bool) -> Dump:
+def _text_dump(data: bytes, file: str, bare: bool, topic: str | None) -> Dump:
     text = data.decode("utf-8-sig", "replace")
     fixture = parse_fixture(text, file)
     if fixture is not None:
@@ -203,17 +248,20 @@ def _text_dump(data: bytes, file: str, bare: bool) -> Dump:
             profile=fixture.profile,
         )
         return Dump("a fixture", iter([frame]))
-    return open_hex(text, file, bare=bare)
+    return open_hex(text, file, bare=bare, topic=topic)
 
 
-def _hex_dump(text: HexText, file: str, bare: bool) -> Dump:
+def _hex_dump(text: HexText, file: str, bare: bool, topic: str | None) -> Dump:
     kind = f"hex text ({text.dialect})"
     found = next(filter(None, map(tcp_segment, text.pieces)), None) if text.packets and not bare else None
     if found is not None:
         remarks: list[str] = []
         return Dump(f"{kind}, packets: {found.link}", _of_packets(text.pieces, file, remarks), remarks)
     raw = b"".join(text.pieces)
-    frames = iter([Frame(raw, Source(file, 0, 0), bare=True)]) if bare else _cut(iter([raw]), file)
+    if looks_like_log(raw) and not bare:
+        dump = _segment_dump(Opened(raw, iter(())), file, topic)
+        return replace(dump, kind=f"{kind}, {dump.kind}")
+    frames = iter([Frame(raw, Source(file, 0, 0), bare=True)]) if bare else raw_frames(iter([raw]), file)
     remarks = ["no packet with TCP was recognised: the bytes are taken as they are"] if text.packets else []
     return Dump(kind, frames, remarks)
 
@@ -227,39 +275,3 @@ def _of_packets(packets: tuple[bytes, ...], file: str, remarks: list[str]) -> It
         remarks.append(f"{reader.gaps} bytes are missing between the packets")
     if reader.others:
         remarks.append(f"{reader.others} packets without TCP were left out")
-
-
-def _cut(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
-    reader = FrameReader()
-    try:
-        for portion in portions:
-            for frame in reader.feed(portion):
-                if frame.data.startswith(SASL_HANDSHAKE_0, 4):
-                    reader.least = 0  # the answer to a bare token may be empty
-                yield replace(frame, source=replace(frame.source, file=file))
-    except BadFrame:
-        yield from _pieces(reader, portions, file)
-        return
-    except DumpError as error:
-        yield from _rest(reader, file)
-        yield Frame(b"", Source(file), fault=BrokenDump(found=str(error), offset=error.offset or 0))
-        return
-    yield from _rest(reader, file)
-
-
-def _rest(reader: FrameReader, file: str) -> Iterator[Frame]:
-    if reader.rest:
-        yield Frame(reader.rest, Source(file, reader.count, reader.offset))
-
-
-def _pieces(reader: FrameReader, portions: Iterator[bytes], file: str) -> Iterator[Frame]:
-    """Give out what follows an impossible size as it is, in pieces, for the input may have no end."""
-    rest, offset, count = bytearray(reader.rest), reader.offset, reader.count
-    for portion in portions:
-        rest += portion
-        if len(rest) >= PIECE:
-            yield Frame(bytes(rest), Source(file, count, offset))
-            offset, count = offset + len(rest), count + 1
-            rest.clear()
-    if rest:
-        yield Frame(bytes(rest), Source(file, count, offset))

@@ -34,6 +34,13 @@ def codec_for(name: str, version: int) -> Codec:
     return codec_in(catalog_for(), name, version)
 
 
+def codec_of(embedded: Embedded) -> Codec | None:
+    """Return the codec that a message was read with; None where there is no message."""
+    if embedded.message is None or embedded.name is None or embedded.version is None:
+        return None
+    return codec_for(embedded.name, min(embedded.version, versions_of(embedded.name).last))
+
+
 def versions_of(name: str) -> Versions:
     """Return the versions of a released message."""
     return catalog_for().spec(name).versions

@@ -95,25 +95,10 @@ class Batches(Generic[Item]):
     def _batch(self, start: int, stop: int) -> RecordBatch:
         """Read the header of a batch, and check the checksum."""
         data = self._data[start:stop]
-        magic = data[16]
-        if len(data) < LOG_OVERHEAD + LEAST_LENGTH[magic]:
-            facts = {"found": len(data) - LOG_OVERHEAD, "need": LEAST_LENGTH[magic]}
+        if len(data) < LOG_OVERHEAD + LEAST_LENGTH[data[16]]:
+            facts = {"found": len(data) - LOG_OVERHEAD, "need": LEAST_LENGTH[data[16]]}
             self._refuse(start, "length", BadBatchLength, 8, **facts)
-        batch = (read_header if magic == 2 else read_message_header)(data, start, self._index)
-        checked = data[CHECKED_FROM[magic] :]
-        right = (crc32c if magic == 2 else crc32)(checked) if self._check_crcs else batch.crc
-        return batch if right == batch.crc else self._with_fault(batch, right)
-
-    def _with_fault(self, batch: RecordBatch, right: int) -> RecordBatch:
-        """Raise that the checksum is wrong; in salvage return the batch with that fault."""
-        reader = self._reader(batch.data, batch.position, salvage=self._salvage)
-        try:
-            at = 17 if batch.magic == 2 else 12
-            reader.fault_field("crc", BadChecksum, at, found=(hex32(batch.crc), hex32(right)))
-        except DecodeError as error:
-            error.partial = batch
-            raise
-        return msgspec.structs.replace(batch, faults=tuple(reader.faults))
+        return read_whole(data, start, self._index, salvage=self._salvage, check_crc=self._check_crcs)
 
     def _reader(self, data: bytes, base: int, *, salvage: bool) -> PlacedReader:
         return PlacedReader(data, base, ("batches", self._index), salvage=salvage)
@@ -121,6 +106,35 @@ class Batches(Generic[Item]):
     def _refuse(self, start: int, field: str, kind: type[DecodeError], offset: int, **facts: Any) -> NoReturn:
         reader = self._reader(self._data[start : self._at], start, salvage=self._salvage)
         reader.refuse_field(field, kind, offset, **facts)
+
+
+def read_whole(
+    data: bytes, position: int = 0, index: int = 0, *, salvage: bool = False, check_crc: bool = True
+) -> RecordBatch:
+    """Read the header of one batch that is there to its end, and check its checksum.
+
+    Args:
+        data: its bytes, as many as its length field says and its magic needs.
+        position, index: as in `RecordBatch`.
+        salvage: return a batch with a wrong checksum too, with that fault.
+        check_crc: whether to look at the checksum.
+
+    Raises:
+        BadChecksum: in strict mode; `partial` is the batch.
+    """
+    magic = data[16]
+    batch = (read_header if magic == 2 else read_message_header)(data, position, index)
+    checked = data[CHECKED_FROM[magic] :]
+    right = (crc32c if magic == 2 else crc32)(checked) if check_crc else batch.crc
+    if right == batch.crc:
+        return batch
+    reader = PlacedReader(data, position, ("batches", index), salvage=salvage)
+    try:
+        reader.fault_field("crc", BadChecksum, 17 if magic == 2 else 12, found=(hex32(batch.crc), hex32(right)))
+    except DecodeError as error:
+        error.partial = batch
+        raise
+    return msgspec.structs.replace(batch, faults=tuple(reader.faults))
 
 
 @overload

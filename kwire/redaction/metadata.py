@@ -41,19 +41,28 @@ def holds_secrets(records: bytes) -> bool:
         for batch in parse_records(records):
             if not isinstance(batch, RecordBatch):
                 return True
-            if not batch.is_control and any(_is_secret(record.value or b"") for record in batch.records()):
+            if not batch.is_control and any(is_secret_record(record.value or b"") for record in batch.records()):
                 return True
     except KwireError:
         return True
     return False
 
 
-def _is_secret(data: bytes) -> bool:
-    reader = Reader(bytes(data))
-    _, kind, version = (reader.child(name, UNSIGNED_VARINT) for name in ("frame_version", "type", "version"))
+def is_secret_record(value: bytes) -> bool:
+    """Whether a record of the metadata log holds a secret, or cannot be read as far as that needs.
+
+    Args:
+        value: the record's value: a frame of KIP-631.
+
+    >>> is_secret_record(bytes.fromhex("01 09 00" + 16 * "ab" + "00")), is_secret_record(b"\\xff")
+    (False, True)
+    """
     spec = catalog_for().spec
-    if kind == spec(_CREDENTIALS).api_key:
+    reader = Reader(bytes(value))
+    try:
+        _, kind, version = (reader.child(name, UNSIGNED_VARINT) for name in ("frame_version", "type", "version"))
+        if kind != spec(_CONFIG).api_key:
+            return bool(kind == spec(_CREDENTIALS).api_key)
+        return is_sensitive(str(codec_in(catalog_for(), _CONFIG, version).read(reader).name))
+    except KwireError:
         return True
-    if kind != spec(_CONFIG).api_key:
-        return False
-    return is_sensitive(str(codec_in(catalog_for(), _CONFIG, version).read(reader).name))

@@ -55,7 +55,7 @@ def seal(result: Result) -> Result:
 
 
 def _decoded(result: Request | Response) -> Request | Response:
-    sealing = _Sealing(result)
+    sealing = _Sealing(result.inside)
     message = sealing.struct(result.codec.schema, result.message, [])
     inside = sealing.inside
     if not sealing.found and inside is result.inside and not (result.faults or result.rest):
@@ -64,11 +64,11 @@ def _decoded(result: Request | Response) -> Request | Response:
     if unclear and message.unknown_tags:
         message = replaced(message, unknown_tags=None)
     spans = tuple(_span(span, sealing.found, unclear) for span in spans_for(result))
-    faults = tuple(map(_error, result.faults)) if unclear else result.faults
+    faults = tuple(map(anonymous_error, result.faults)) if unclear else result.faults
     odd = bool(result.faults or result.rest) or not str(getattr(result.header, "client_id", "")).isprintable()
     return replace(
         result,
-        frame=replace(result.frame, data=_masked(result.frame.data, spans)),
+        frame=replace(result.frame, data=masked(result.frame.data, spans)),
         header=_anonymous(result.header) if unclear and odd and result.header is not None else result.header,
         message=message,
         inside=inside,
@@ -81,11 +81,11 @@ def _decoded(result: Request | Response) -> Request | Response:
 class _Sealing:
     """One message being walked through; `found` are the secrets by their paths."""
 
-    def __init__(self, result: Request | Response) -> None:
+    def __init__(self, inside: Any = None) -> None:
         self.found: dict[str, Hidden] = {}
-        self.inside = seal_inside(result.inside)
+        self.inside = seal_inside(inside)
         # What an envelope carries is shown opened; its bytes only if there is no secret in them.
-        self.hides_inside = result.inside is None or self.inside is not result.inside
+        self.hides_inside = inside is None or self.inside is not inside
 
     def struct(self, node: Struct, value: Any, path: list[str | int]) -> Any:
         """Return a struct without its secrets."""
@@ -135,6 +135,12 @@ class _Sealing:
         return name in _ENVELOPED and self.hides_inside
 
 
+def seal_struct(node: Struct, value: Any) -> Any:
+    """Return a message without its secrets, and without unknown tags, which may be some."""
+    sealed = _Sealing().struct(node, value, [])
+    return replaced(sealed, unknown_tags=None) if sealed.unknown_tags else sealed
+
+
 def seal_inside(inside: Any) -> Any:
     """Seal what a message carries."""
     if isinstance(inside, SaslMessage):
@@ -180,7 +186,7 @@ def _veiled(result: Undecodable) -> Undecodable:
     return replace(
         result,
         frame=replace(frame, data=bytes(size)),
-        error=result.error if result.error is frame.fault else _error(result.error),
+        error=result.error if result.error is frame.fault else anonymous_error(result.error),
         header=None if result.header is None else _anonymous(result.header),
         spans=(Span(0, size, "", "not understood", Hidden(frame.data)),) if result.spans else (),
         hidden=size,
@@ -192,7 +198,7 @@ def _anonymous(header: Any) -> Any:
     return replaced(header, unknown_tags=None, **fields)
 
 
-def _error(error: DecodeError) -> DecodeError:
+def anonymous_error(error: DecodeError) -> DecodeError:
     """Return an error that says where and of which class, and no more."""
     sealed = copy.copy(error)
     sealed.problem = f"{type(error).__name__}: {_SAYS_NOTHING}"
@@ -203,14 +209,15 @@ def _error(error: DecodeError) -> DecodeError:
 
 
 def _span(span: Span, found: dict[str, Hidden], unclear: bool) -> Span:
-    faults = tuple(map(_error, span.faults)) if unclear else span.faults
+    faults = tuple(map(anonymous_error, span.faults)) if unclear else span.faults
     hidden = found.get(span.path) if isinstance(span.value, bytes | str) else None
     if hidden is None and unclear and span.type in _UNCLEAR and isinstance(span.value, bytes):
         hidden = Hidden(span.value)
     return span._replace(faults=faults) if hidden is None else span._replace(value=hidden, faults=faults)
 
 
-def _masked(data: bytes, spans: tuple[Span, ...]) -> bytes:
+def masked(data: bytes, spans: tuple[Span, ...]) -> bytes:
+    """Return bytes with zeros where spans hide something."""
     out = bytearray(data)
     for span in spans:
         if isinstance(span.value, Hidden):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..cluster import Broker, ClusterState, Partition
+from ..json import uuid_text
 from .style import PLAIN, Style, escape
 from .table import table
 from .values import count_text
@@ -44,7 +45,14 @@ def cluster_json(state: ClusterState, topic: str | None = None) -> dict[str, Any
         "clusterId": state.cluster_id,
         "controllerId": state.controller_id,
         "brokers": [
-            {"nodeId": one.node_id, "host": one.host, "port": one.port, "rack": one.rack, "fenced": one.fenced}
+            {
+                "nodeId": one.node_id,
+                "host": one.host,
+                "port": one.port,
+                "rack": one.rack,
+                "fenced": one.fenced,
+                **({"logDirs": [uuid_text(dir_id) for dir_id in one.log_dirs]} if one.log_dirs else {}),
+            }
             for one in (state.brokers or {}).values()
         ],
         "partitions": [
@@ -56,6 +64,11 @@ def cluster_json(state: ClusterState, topic: str | None = None) -> dict[str, Any
                 "replicas": one.replicas,
                 "isr": one.isr,
                 "offlineReplicas": state.offline(one),
+                **(
+                    {}
+                    if one.directories is None
+                    else {"directories": [uuid_text(dir_id) for dir_id in one.directories]}
+                ),
                 "underReplicated": one.is_under_replicated,
             }
             for one in state.partitions(topic)

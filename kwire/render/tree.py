@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import hexdump
 
+from ..codecs import Codec
 from ..errors import DecodeError
 from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..values import Value, kind_of
@@ -69,6 +70,11 @@ def _inside(result: Request | Response, style: Style) -> Iterator[str]:
         else:
             yield "  forwarded answer:"
         yield from (f"    {line}" for line in tree(inside, style))
+
+
+def fields(codec: Codec, message: Any, depth: int, style: Style = PLAIN) -> Iterator[str]:
+    """Yield the lines of a message's fields, so deep in a tree."""
+    yield from _struct(codec.schema, message, depth, _Look(codec.name, style))
 
 
 def _what(result: Result) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kwire.dumps import compression, open_dump, open_hex, read_dump, reading
+from kwire.dumps import compression, open_dump, open_hex, raw, read_dump, reading
 from kwire.errors import DumpError
 from kwire.frames import Frame
 from tests.dumps.test_packets import ASKED, TCPDUMP, packet
@@ -113,7 +113,7 @@ def test_an_impossible_size_ends_the_dump_with_all_that_is_left(size: str, write
 
 def test_what_follows_an_impossible_size_comes_in_pieces(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "PORTION", 10)
-    monkeypatch.setattr(reading, "PIECE", 20)
+    monkeypatch.setattr(raw, "PIECE", 20)
     for size, sizes in ((45, [8, 22, 20, 3]), (42, [8, 22, 20])):
         frames = list(read_dump(write(FRAMES[0] + b"\xff" * size)))
         assert [len(frame.data) for frame in frames] == sizes

@@ -1,0 +1,156 @@
+"""Keys, values and control records of logs as one line of text, and as JSON.
+
+Bytes that nobody can read are text where they are printable, else hex (base64 in JSON).
+"""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+from typing import Any
+
+from ..embedded import ControlRecord, CoordinatorRecord, FramedRecord
+from ..embedded.bodies import Embedded, codec_of
+from ..json import to_json
+from ..segments.entries import Message
+from ..values import kind
+from ..wire import Array, NullableStruct, Struct
+from .style import escape
+from .values import count_text, shorten, value_text
+
+MOST = 200  # characters of one value
+_LAST_TIME = 253402300799999  # the year 9999
+
+
+def time_text(timestamp: int) -> str:
+    """Write a record's time (UTC); `-` where there is none, the number where it is no time of people.
+
+    >>> time_text(1700000000123), time_text(-1), time_text(2**60)
+    ('2023-11-14 22:13:20.123', '-', '1152921504606846976')
+    """
+    if timestamp == -1:
+        return "-"
+    if not 0 <= timestamp <= _LAST_TIME:
+        return str(timestamp)
+    seconds, milliseconds = divmod(timestamp, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}.{milliseconds:03}"
+
+
+def bytes_text(value: bytes | None, width: int = 60) -> str:
+    """Write a key or value: text in quotes where it is printable, else hex.
+
+    >>> bytes_text(b"k1"), bytes_text(b'{"n":1}'), bytes_text(b"\\0\\1"), bytes_text(None)
+    ('"k1"', '\\'{"n":1}\\'', '0001 (2 bytes)', 'null')
+    """
+    text = _text(value)
+    if text is not None and '"' in text and not set(text) & set("'\\\n\r\t"):
+        return shorten(f"'{text}'", width)
+    return value_text(value if text is None else text, width=width)
+
+
+def _text(value: bytes | None) -> str | None:
+    try:
+        text = (value or b"").decode()
+    except UnicodeDecodeError:
+        return None
+    return text if text and all(one.isprintable() or one in "\n\t\r" for one in text) else None
+
+
+def message_text(message: Message) -> str:
+    """Write what a record says: `OffsetCommit g t 0: offset=5 leader_epoch=0`."""
+    if isinstance(message, ControlRecord):
+        return f"{control_name(message)} {embedded_text(message.value)}".rstrip()
+    if isinstance(message, FramedRecord):
+        name = message.value.name or f"type {message.type}"
+        return f"{name.removesuffix('Record')} {embedded_text(message.value)}".rstrip()
+    name = (message.key.name or f"type {message.type}").removesuffix("Key")
+    value = "deleted" if message.value is None else embedded_text(message.value)
+    return f"{name} {_key_text(message.key)}: {value}"
+
+
+def _key_text(key: Embedded) -> str:
+    """Write the values in a key, without their names; text without quotes where it is one word."""
+    codec = codec_of(key)
+    if codec is None:
+        return embedded_text(key)
+    texts = []
+    for field in codec.schema.all_fields:
+        value = getattr(key.message, field.name)
+        is_word = isinstance(value, str) and value and not set(value) & set("\"'\\: ") and value.isprintable()
+        texts.append(value if is_word else _field_text(field.subcon, value))
+    return " ".join(texts)
+
+
+def control_name(message: ControlRecord) -> str:
+    """Return Kafka's name of a control record: `COMMIT`."""
+    return kind("ControlRecordType")(message.type).name or f"control record {message.type}"
+
+
+def embedded_text(embedded: Embedded | None) -> str:
+    """Write the fields of a message, those left out that are empty; of an unknown one its bytes."""
+    codec = None if embedded is None else codec_of(embedded)
+    if embedded is None:
+        return ""
+    if codec is None:
+        version = "" if embedded.version is None else f"v{embedded.version} "
+        return f"{version}{value_text(embedded.rest, width=MOST)}"
+    return _fields_text(codec.schema, embedded.message)
+
+
+def _fields_text(struct: Struct, value: Any) -> str:
+    tagged = struct.tagged.fields.values() if struct.tagged else ()
+    pairs = [(field, getattr(value, field.name)) for field in struct.all_fields]
+    shown = [
+        f"{field.name}={_field_text(field.subcon, held)}"
+        for field, held in pairs
+        if held not in (None, "", b"", ())
+        and field.name != "version"
+        and not (field in tagged and held == field.default)
+    ]
+    return " ".join(shown)
+
+
+def _field_text(node: Any, value: Any) -> str:
+    if isinstance(node, NullableStruct):
+        node = node.subcon
+    if isinstance(node, Struct):
+        return f"{{{_fields_text(node, value)}}}"
+    if isinstance(node, Array):
+        if isinstance(node.element, Struct):
+            return f"[{count_text(len(value))}]" if len(value) > 1 else f"[{_field_text(node.element, value[0])}]"
+        return "[" + ", ".join(value_text(item, node.element.type_name) for item in value) + "]"
+    return value_text(value, node.type_name)
+
+
+def bytes_json(value: bytes | None) -> dict[str, Any] | None:
+    """Return a key or value as JSON: `{"text": ...}` where it is printable UTF-8, else `{"base64": ...}`."""
+    if value is None:
+        return None
+    text = _text(value)
+    return {"base64": base64.b64encode(value).decode()} if text is None else {"text": text}
+
+
+def embedded_json(embedded: Embedded | None) -> dict[str, Any] | None:
+    """Return a message as JSON: name, version and payload; an unknown one has its bytes in `base64`."""
+    if embedded is None:
+        return None
+    codec = codec_of(embedded)
+    members: dict[str, Any] = {"name": embedded.name, "version": embedded.version}
+    if codec is not None:
+        members["payload"] = to_json(codec.schema, embedded.message)
+    if embedded.rest or codec is None:
+        members["base64"] = base64.b64encode(embedded.rest).decode()
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def parts_of(message: Message) -> tuple[Embedded | None, Embedded | None]:
+    """Return the messages in key and value."""
+    if isinstance(message, FramedRecord):
+        return None, message.value
+    assert isinstance(message, ControlRecord | CoordinatorRecord)
+    return message.key, message.value
+
+
+def safe(text: str) -> str:
+    """Write text on one line, whatever is in it."""
+    return escape(text).replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
