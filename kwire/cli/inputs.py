@@ -16,6 +16,7 @@ from ..dumps import Dump, open_dump, open_hex
 from ..errors import DumpError, KwireError, UnknownMessage
 from ..frames import Frame, FrameDecoder, Result
 from ..frames.pieces import NotKafka
+from ..frames.said import Batch
 from ..redaction import seal
 from ..render.values import count_text
 from ..segments import LogBatch, LogBytes
@@ -98,7 +99,12 @@ def title_of(options: argparse.Namespace) -> str:
 
 
 def frames_by_file(options: argparse.Namespace, remarks: list[str] | None = None) -> Iterator[Iterator[Frame]]:
-    """Open one input after the other, and give out its frames; what is no dump in a folder is skipped with a remark.
+    """Open one input after the other, and give out its frames; as `dumps_in`."""
+    return (dump.frames for dump in dumps_in(options, remarks))
+
+
+def dumps_in(options: argparse.Namespace, remarks: list[str] | None = None) -> Iterator[Dump]:
+    """Open one input after the other; what is no dump in a folder is skipped with a remark.
 
     What is said of an input is added to `remarks` too.
     """
@@ -116,7 +122,7 @@ def _dumps(options: argparse.Namespace, remarks: list[str] | None, logs: bool) -
                 if dump.batches is not None and not logs:
                     next(dump.frames)  # says that there are none, and what to use
                 strangers = _Strangers()
-                yield replace(dump, frames=strangers.watch(dump.frames))
+                yield strangers.watched(dump)
                 for text in (*dump.remarks, *strangers.texts()):
                     remark(f"{file}: {text}")
                     if remarks is not None:
@@ -135,16 +141,29 @@ class _Strangers:
         self.bytes: Counter[str] = Counter()
         self.hints: dict[str, str] = {}
 
-    def watch(self, frames: Iterator[Frame]) -> Iterator[Frame]:
-        """Pass frames on."""
+    def watched(self, dump: Dump) -> Dump:
+        """Return the same dump; what is read of it is looked at."""
+        said = None if dump.said is None else self._batches(dump.said)
+        return replace(dump, frames=self._frames(dump.frames), said=said)
+
+    def _frames(self, frames: Iterator[Frame]) -> Iterator[Frame]:
         for frame in frames:
-            fault = frame.fault
-            if isinstance(fault, NotKafka):
-                name = str(fault.found)
-                self.connections.setdefault(name, set()).add(frame.source.connection)
-                self.bytes[name] += fault.count or 0
-                self.hints[name] = fault.hint
+            if isinstance(frame.fault, NotKafka):
+                self._add(frame.fault, frame.source.connection)
             yield frame
+
+    def _batches(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            for said in batch:
+                if type(said) is tuple and said[5] is not None and isinstance(said[5], NotKafka):
+                    self._add(said[5], said[0].connection)
+            yield batch
+
+    def _add(self, fault: NotKafka, connection: int | None) -> None:
+        name = str(fault.found)
+        self.connections.setdefault(name, set()).add(connection)
+        self.bytes[name] += fault.count or 0
+        self.hints[name] = fault.hint
 
     def texts(self) -> Iterator[str]:
         """Yield what was there that is not Kafka's."""

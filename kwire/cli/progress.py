@@ -21,6 +21,7 @@ def with_progress(
     stream: TextIO | None = None,
     clock: Callable[[], float] = time.monotonic,
     wanted: bool = True,
+    weight: Callable[[T], int] = lambda item: 1,
 ) -> Iterator[T]:
     """Pass items on, and count them on the terminal; the line is cleared at the end.
 
@@ -30,6 +31,7 @@ def with_progress(
         stream: where to write; stderr unless given.
         clock: seconds; for tests.
         wanted: pass items on silently if not.
+        weight: how many one item is.
     """
     stream = stream or sys.stderr
     if not wanted or not stream.isatty():
@@ -37,10 +39,11 @@ def with_progress(
         return
     start = clock()
     due = start + AFTER
-    shown = False
+    shown, count = False, 0
     try:
-        for count, item in enumerate(items, 1):
+        for item in items:
             yield item
+            count += weight(item)
             now = clock()
             if now >= due:
                 stream.write(f"{_CLEAR}kwire: {count:,} {noun}, {count / (now - start):,.0f} a second")

@@ -12,7 +12,7 @@ from ..render.style import escape, json_text
 from ..render.table import table
 from ..render.values import count_text
 from ..traffic import COLUMNS, NOTHING, Count, Row, Traffic, Unspoken, unspoken
-from .inputs import UsageError, catalog_of, frames_by_file
+from .inputs import UsageError, catalog_of, dumps_in
 from .progress import with_progress
 from .terminal import remark, style_for
 
@@ -22,10 +22,14 @@ def stats(options: argparse.Namespace) -> int:
     columns = _columns(options.by)
     new = release(options.removed_in).name if options.removed_in else None
     traffic = Traffic(columns, errors=options.errors, catalog=catalog_of(options))
-    frames = (frame for frames in frames_by_file(options) for frame in frames)
     try:
-        for frame in with_progress(frames):
-            traffic.add(frame)
+        for dump in dumps_in(options):
+            if dump.said is not None and not traffic.deep:
+                for batch in with_progress(dump.said, weight=len):
+                    traffic.add_batch(batch)
+            else:
+                for frame in with_progress(dump.frames):
+                    traffic.add(frame)
     except KeyboardInterrupt:
         _show(traffic, options, new)
         raise

@@ -35,14 +35,16 @@ class Reassembler:
 
     Args:
         limits: what it may keep in memory.
+
+    The express lane does the same as `feed` for most segments, on the same connections.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.count = 0  # connections so far
-        self._packets = 0
+        self.packets = 0
+        self.known: dict[bytes, Half] = {}  # by the key of its segments
         self._now: int | None = None
-        self._known: dict[bytes, tuple[Connection, Half]] = {}
         self._open: dict[int, Connection] = {}
         self._stuck: dict[int, Connection] = {}
         self._closing: dict[int, tuple[Connection, int | None, int]] = {}  # when: nanoseconds, packets
@@ -54,35 +56,34 @@ class Reassembler:
             What can be given out now, of any connection: of each direction without overlap, and complete but for
             the gaps that are told.
         """
-        self._packets += 1
-        found = self._known.get(segment.key)
-        if found is None or self._packets % EVERY == 0:
-            return self._carefully(found, segment)
-        connection, half = found
-        flags = segment.flags
-        if not connection.calm or flags & (SYN | FIN | RST | ACK) != ACK or segment.missing or half.late:
-            return self._carefully(found, segment)
+        self.packets += 1
+        half = self.known.get(segment.key)
+        if half is None or self.packets % EVERY == 0:
+            return self._carefully(half, segment)
+        if not half.connection.calm or segment.flags & (SYN | FIN | RST | ACK) != ACK or segment.missing:
+            return self._carefully(half, segment)
         # What nearly all segments are: next in order, and acknowledging nothing that was not seen.
         payload = segment.payload
         behind = (segment.acknowledgement - (half.peer.sequence or 0)) & 0xFFFFFFFF
         if (payload and segment.sequence != half.sequence) or 0 < behind < 0x80000000:
-            return self._carefully(found, segment)
-        connection.last = segment.nanoseconds
+            return self._carefully(half, segment)
         if not payload:
             return NOTHING
+        half.connection.last = segment.nanoseconds
         position = half.position
         half.position = position + len(payload)
         half.sequence = (segment.sequence + len(payload)) & 0xFFFFFFFF
-        return [Portion(connection, half.side, position, segment.nanoseconds, payload)]
+        return [Portion(half.connection, half.side, position, segment.nanoseconds, payload)]
 
-    def _carefully(self, found: tuple[Connection, Half] | None, segment: Segment) -> list[Event]:
+    def _carefully(self, half: Half | None, segment: Segment) -> list[Event]:
         events: list[Event] = []
         self._now = segment.nanoseconds
-        if found is not None and _another(*found, segment):
-            self._end(found[0], events)
-            found = None
-        connection, half = found or self._begin(segment, events)
-        connection.last, connection.newest = segment.nanoseconds, self._packets
+        if half is not None and _another(half, segment):
+            self._end(half.connection, events)
+            half = None
+        half = half or self._begin(segment, events)
+        connection = half.connection
+        connection.last, connection.newest = segment.nanoseconds, self.packets
         events += connection.feed(half, segment)
         if connection.held > self.limits.waiting:
             events += connection.force()
@@ -91,8 +92,8 @@ class Reassembler:
         else:
             self._stuck[connection.number] = connection
         if connection.closed and connection.number not in self._closing:
-            self._closing[connection.number] = connection, self._now, self._packets
-        if self._packets % EVERY == 0:
+            self._closing[connection.number] = connection, self._now, self.packets
+        if self.packets % EVERY == 0:
             self._look_around(events)
         return events
 
@@ -103,7 +104,7 @@ class Reassembler:
             self._end(connection, events)
             yield from events
 
-    def _begin(self, segment: Segment, events: list[Event]) -> tuple[Connection, Half]:
+    def _begin(self, segment: Segment, events: list[Event]) -> Half:
         if len(self._open) >= self.limits.connections:
             idle = sorted(self._open.values(), key=lambda connection: connection.last or 0)
             for connection in idle[: 1 + self.limits.connections // 16]:
@@ -112,33 +113,34 @@ class Reassembler:
         self.count += 1
         self._open[connection.number] = connection
         for key, half in zip((turned(segment.key), segment.key), reversed(connection.halves), strict=True):
-            self._known[key] = connection, half
-        return connection, connection.halves[0]
+            self.known[key] = half
+        return connection.halves[0]
 
     def _end(self, connection: Connection, events: list[Event]) -> None:
         events += [*connection.finish(), Ended(connection)]
         for key in (connection.key, turned(connection.key)):
-            self._known.pop(key, None)
+            self.known.pop(key, None)
         for place in (self._open, self._stuck, self._closing):
             place.pop(connection.number, None)
 
     def _look_around(self, events: list[Event]) -> None:
         """Give up what waits for too long, end what was closed, and free memory if too much waits."""
         for connection in list(self._stuck.values()):
-            if self._packets - connection.newest >= EVERY:
+            if self.packets - connection.newest >= EVERY:
                 events += connection.settle(self._now, idle=True)
         if sum(connection.held for connection in self._stuck.values()) > self.limits.all_waiting:
             for connection in list(self._stuck.values()):
                 events += connection.force()
         for connection, since, packets in list(self._closing.values()):
             late = self._now is not None and since is not None and self._now - since > LINGER
-            if not late and self._packets - packets < LINGER_PACKETS:
+            if not late and self.packets - packets < LINGER_PACKETS:
                 break  # those that follow were closed later
             self._end(connection, events)
 
 
-def _another(connection: Connection, half: Half, segment: Segment) -> bool:
+def _another(half: Half, segment: Segment) -> bool:
     """Whether a segment belongs to a later connection of the same port pair."""
+    connection = half.connection
     if segment.flags & SYN:
         first = (segment.sequence + 1) & 0xFFFFFFFF
         if half.first is not None:

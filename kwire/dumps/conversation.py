@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Set
+from struct import Struct
 
-from ..frames import Frame
 from ..frames.pieces import BareToken, NoFrame
+from ..frames.said import Said, numbers_of
 from .direction import Cut, Direction
-from .recognition import FAR, NO, REQUESTS, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
+from .recognition import FAR, NO, REQUESTS, RESERVED, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
 from .search import Search
-from .sources import Scribe
+from .sources import ends_of
 from .tcp import Connection, Gap, Portion
 
 SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: what follows has no header
-TOKEN = b""
+TOKEN = (0, None)
 IN_FLIGHT = 1024  # requests that are remembered
 APIS = 32
+NOTHING = Awaited()
+_INTS = Struct(">ii").unpack_from
 LOOKED_AT = 64  # of which so many are looked at when an answer must be found
 
 
@@ -28,23 +31,22 @@ class Conversation:
     """A connection of which it is known that it is Kafka's, and which side is the broker.
 
     Args:
-        scribe: writes the frames.
         recogniser: what frames look like.
         client: the side that sends requests.
         head: api key, version and correlation id of the request that showed it.
     """
 
-    def __init__(
-        self, scribe: Scribe, recogniser: Recogniser, connection: Connection, client: int, head: bytes = b""
-    ) -> None:
-        self.scribe, self.recogniser, self.connection, self.client = scribe, recogniser, connection, client
-        self.source = scribe.source(connection, client)
+    def __init__(self, recogniser: Recogniser, connection: Connection, client: int, head: bytes = b"") -> None:
+        self.recogniser, self.connection, self.client = recogniser, connection, client
+        self.ends = ends_of(connection, client)
         self._client_id: bytes | None = None  # with its length in front
-        self._newest = _counted(head[4:], None) if head else None
+        # The newest ids, of the request and of the answer, of those that a client counts up: not of the reserved ones.
+        self._newest = int.from_bytes(head[4:], "big") if head and head[4:] < RESERVED else None
         self._answered: int | None = None
-        self._expected: deque[bytes] = deque(maxlen=IN_FLIGHT)  # api key, version and correlation id; or TOKEN
-        self._awaited = Awaited()
+        self._expected: deque[tuple[int, int | None]] = deque(maxlen=IN_FLIGHT)  # api, correlation id; or TOKEN
+        self._awaited = NOTHING
         self._apis: dict[bytes, None] = {head[:4]: None} if head else {}  # api keys and versions of requests
+        self._plain: set[int | None] = set()  # those of which nothing needs to be noted but that an answer is awaited
         self._tokens = False
         self.requests, self.responses = Direction(self._search_request), Direction(self._search_response)
 
@@ -58,7 +60,7 @@ class Conversation:
         """How many bytes wait for others."""
         return self.requests.buffered + self.responses.buffered
 
-    def feed(self, event: Portion | Gap) -> list[Frame]:
+    def feed(self, event: Portion | Gap) -> list[Said]:
         """Take the next bytes of one side, or a gap."""
         asked = event.side == self.client
         direction = self.requests if asked else self.responses
@@ -71,58 +73,82 @@ class Conversation:
             cuts = direction.gap(event.offset, event.count)
         return self._frames(cuts, asked, event.nanoseconds) if cuts else []
 
-    def stop(self, now: int | None) -> list[Frame]:
+    def stop(self, now: int | None) -> list[Said]:
         """Give out what waits for bytes that will not come."""
         self._prepare(self.buffered)
         return self._frames(self.requests.stop(), True, now) + self._frames(self.responses.stop(), False, now)
 
-    def _frames(self, cuts: list[Cut], asked: bool, now: int | None) -> list[Frame]:
-        note = self._request if asked else self._response
-        write, source = self.scribe.write, self.source
-        return [
-            write(source, asked, offset, now, data, note(data) if fault is None else fault)
-            for offset, data, fault in cuts
-        ]
+    def _frames(self, cuts: list[Cut], asked: bool, now: int | None) -> list[Said]:
+        said: list[Said] = []
+        for offset, data, fault in cuts:
+            first, second = numbers_of(data) if fault is None else (None, 0)
+            if fault is None:
+                fault = self.note_request(data, first, second) if asked else self.note_response(data, first, second)
+            said.append((self.ends, asked, offset, now, data, fault, first, second))
+        return said
 
-    def _request(self, data: bytes) -> NoFrame | None:
-        """Note that an answer is awaited."""
-        if self._tokens and self._is_token(data):
-            self._expected.append(TOKEN)
-            return BareToken(len(data))
-        head = data[4:12]
-        self._tokens = head.startswith(SASL_HANDSHAKE_0)
+    def note_request(self, data: bytes, first: int | None, correlation_id: int) -> NoFrame | None:
+        """Note that an answer is awaited; the numbers are those of `numbers_of`."""
+        api = first or 0
+        if first not in self._plain or self._tokens:
+            if self._tokens and self._is_token(data):
+                self._expected.append(TOKEN)
+                return BareToken(len(data))
+            if len(data) < 12:
+                self._tokens = False
+                return None
+            api, correlation_id = _INTS(data, 4)  # also of what is cut short
+            self._note_api(data, api)
+        self._expected.append((api, correlation_id))
+        if 0 <= correlation_id < RESERVED_IDS:
+            self._newest = correlation_id
+        return None
+
+    def _note_api(self, data: bytes, api: int) -> None:
+        """Note what matters of a request besides its correlation id."""
+        self._tokens = data[4:8] == SASL_HANDSHAKE_0
         if self._tokens:
             self.responses.reader.least = 0  # the answer to a token may be empty
         if self._client_id is None and len(data) > 14:
             self._client_id = data[12 : 14 + int.from_bytes(data[12:14], "big")]
-        if len(head) == 8:
-            self._expected.append(head)
-            self._newest = _counted(head[4:], self._newest)
-            if head[:4] not in self._apis and len(self._apis) < APIS:
-                self._apis[head[:4]] = None
+        if len(self._apis) < APIS:
+            self._apis[data[4:8]] = None
+        if data[4:8] in self._apis and self._client_id is not None and not self._tokens:
+            self._plain.add(api)
+
+    def note_response(self, data: bytes, correlation_id: int | None, _: int) -> NoFrame | None:
+        """Note that an answer is awaited no longer; those before it will not come."""
+        expected = self._expected
+        if correlation_id is None and len(data) >= 8:
+            correlation_id = int.from_bytes(data[4:8], "big", signed=True)
+        if expected and expected[0][1] == correlation_id is not None:
+            expected.popleft()
+        elif self._overtakes(correlation_id):
+            return BareToken(len(data))
+        if correlation_id is not None and 0 <= correlation_id < RESERVED_IDS:
+            self._answered = correlation_id
         return None
 
-    def _response(self, data: bytes) -> NoFrame | None:
-        """Note that an answer is awaited no longer; those before it will not come."""
-        correlation_id, expected = data[4:8], self._expected
-        for index, head in enumerate(expected):
-            if head and head[4:] == correlation_id:
+    def _overtakes(self, correlation_id: int | None) -> bool:
+        """Note an answer that is not the one awaited next; returns whether it is the answer to a token."""
+        expected = self._expected
+        for index, (_, awaited) in enumerate(expected):
+            if awaited == correlation_id is not None:
                 for _ in range(index + 1):
                     expected.popleft()
-                break
-        else:
-            token = bool(expected) and expected[0] == TOKEN
-            if (token or self._tokens) and not self._is_of_now(correlation_id):
-                if token:
-                    expected.popleft()
-                return BareToken(len(data))
-        self._answered = _counted(correlation_id, self._answered)
-        return None
+                return False
+        token = bool(expected) and expected[0] == TOKEN
+        if (token or self._tokens) and not self._is_of_now(correlation_id):
+            if token:
+                expected.popleft()
+            return True
+        return False
 
-    def _is_of_now(self, correlation_id: bytes) -> bool:
+    def _is_of_now(self, correlation_id: int | None) -> bool:
         """Whether a request that was lost may have had this id."""
-        number = int.from_bytes(correlation_id, "big") if len(correlation_id) == 4 else -FAR
-        return self._newest is not None and 0 < number - self._newest < FAR
+        if correlation_id is None or self._newest is None:
+            return False
+        return 0 < (correlation_id & 0xFFFFFFFF) - self._newest < FAR
 
     def _is_token(self, data: bytes) -> bool:
         """Whether these are no request behind SaslHandshake v0."""
@@ -134,9 +160,11 @@ class Conversation:
         """Get ready to search so many bytes."""
         self.recogniser.allow(count)
         asked: dict[bytes, list[bytes]] = {}
-        for head, _ in zip(self._expected, range(LOOKED_AT), strict=False):
-            if head:
-                asked.setdefault(head[4:], []).append(head[:4])
+        for (api, awaited), _ in zip(self._expected, range(LOOKED_AT), strict=False):
+            if awaited is not None:
+                asked.setdefault(awaited.to_bytes(4, "big", signed=True), []).append(
+                    api.to_bytes(4, "big", signed=True)
+                )
         self._awaited = Awaited(asked, self._apis, self._answered, self._newest)
 
     def _search_request(self) -> Search:
@@ -152,7 +180,5 @@ class Conversation:
         return self.recogniser.judge_response(data, position, packets, self._awaited)
 
 
-def _counted(correlation_id: bytes, before: int | None) -> int | None:
-    """Return the newest number of those that a client counts up, not of the reserved ones."""
-    number = int.from_bytes(correlation_id, "big")
-    return number if number < RESERVED_IDS else before
+def _bytes(number: int) -> bytes:
+    return number.to_bytes(4, "big", signed=True)

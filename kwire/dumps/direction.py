@@ -53,9 +53,10 @@ class Direction:
         if not self.synced:
             self._search.packet(len(self._lost))
             self._lost += data
-        elif self.reader.pass_whole(data):
-            return [Cut(self.reader.offset - len(data), data)]
         else:
+            frame = self.reader.quick(data)
+            if frame is not None:
+                return [Cut(self.reader.offset - len(frame), frame)] if frame else cuts
             self.reader.feed(data)
         self._go_on(cuts)
         return cuts
@@ -130,6 +131,7 @@ class Direction:
 
     def _lose(self, data: bytes, offset: int) -> None:
         self.synced = False
+        self.reader.hold()
         self._lost[:] = data
         self._lost_at, self._search = offset, self._begin_search()
 

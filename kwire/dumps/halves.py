@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from operator import attrgetter
+from typing import Any
 
 import msgspec
 
@@ -45,7 +46,8 @@ class Half:
     """One side of a connection, as far as it was seen.
 
     Attributes:
-        side: 0 or 1; `peer` is the other one.
+        side: 0 or 1; `peer` is the other one, of the same `connection`.
+        lane: for the `express` lane, once it is known what is spoken.
         begun: whether it is known where the stream begins. Until then, offsets count from the first sequence
             number heard of, and may be negative.
         first: the sequence number of the first byte, if a SYN told it; `opened`: whether it was this side's own.
@@ -57,13 +59,15 @@ class Half:
     """
 
     __slots__ = (
-        "acked", "begun", "end", "excused", "finished", "first", "held", "late", "opened", "peer", "pieces", "position",
-        "sent", "sequence", "side",
+        "acked", "begun", "connection", "end", "excused", "finished", "first", "held", "lane", "late", "opened", "peer",
+        "pieces", "position", "sent", "sequence", "side",
     )  # fmt: skip
     peer: Half
+    connection: Any
 
     def __init__(self, side: int) -> None:
         self.side = side
+        self.lane: Any = None
         self.begun = self.late = self.finished = self.opened = False
         self.first: int | None = None
         self.sequence: int | None = None

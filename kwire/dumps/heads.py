@@ -34,18 +34,19 @@ class Head:
         self.refuted = False
         self._packets: list[int] = []  # where the first of them begin
         self._request = 0  # where the first request begins
-        self._search = Search(lambda: REQUESTS, self._judge)
+        self._search = None if whole else Search(lambda: REQUESTS, self._judge)
 
     def add(self, data: bytes) -> None:
         """Take the next bytes."""
-        self._search.packet(len(self.data))
+        if self._search is not None:
+            self._search.packet(len(self.data))
         if len(self._packets) < STARTS:
             self._packets.append(len(self.data))
         self.data += data
 
     def asks(self, *, opener: bool, final: bool = False) -> bool:
         """Whether there is a request with a client id; with `final`, what is cut short counts too."""
-        if not self.whole:
+        if self._search is not None:
             return self._found(self._search, final)
         looks = self.recogniser.header(self.data)
         if looks == FAIR and not opener:

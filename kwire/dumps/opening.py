@@ -6,12 +6,11 @@ What comes before that is known is kept, and handed on.
 
 from __future__ import annotations
 
-from ..frames import Frame
+from ..frames.said import Said
 from .conversation import Conversation
 from .heads import Head
 from .protocols import UNKNOWN, protocol_of
-from .recognition import Recogniser
-from .sources import Scribe
+from .recognition import STRONG, Recogniser
 from .stranger import Stranger
 from .tcp import Connection, Gap, Portion
 
@@ -22,11 +21,19 @@ CLIENT_ID = 14  # bytes of a request before it
 ENOUGH_HINTS = 3  # requests of which less was captured
 
 
+def begun_at_once(recogniser: Recogniser, connection: Connection, event: Portion | Gap) -> Conversation | None:
+    """Return the conversation that a connection's very first bytes show, as most do; an `Opening` would, too."""
+    if not isinstance(event, Portion) or recogniser.header(event.data) != STRONG:
+        return None
+    recogniser.allow(len(event.data))
+    return Conversation(recogniser, connection, event.side, event.data[4:12])
+
+
 class Opening:
     """A connection of which it is not known yet what it speaks."""
 
-    def __init__(self, scribe: Scribe, recogniser: Recogniser, connection: Connection) -> None:
-        self.scribe, self.recogniser, self.connection = scribe, recogniser, connection
+    def __init__(self, recogniser: Recogniser, connection: Connection) -> None:
+        self.recogniser, self.connection = recogniser, connection
         self.buffered = 0
         self._counts = [0, 0]  # bytes of each side
         self._doubted = DOUBTFUL
@@ -57,7 +64,7 @@ class Opening:
             return self._conversation(event.side)
         name = protocol_of(head.data) if head.whole else protocol_of(event.data, middle=True)
         if name is not None:
-            return Stranger(self.scribe, self.recogniser, self.connection, name)
+            return Stranger(self.recogniser, self.connection, name)
         return self._doubt()
 
     def _doubt(self) -> Conversation | Stranger | None:
@@ -83,18 +90,15 @@ class Opening:
         answers = [side for side in sides if side != opener and self._seems_to_answer(side)]
         if len(answers) == 1 and not self._counts[1 - answers[0]]:
             return self._conversation(1 - answers[0])  # only the broker's side was captured
-        return Stranger(self.scribe, self.recogniser, self.connection, UNKNOWN)
+        return Stranger(self.recogniser, self.connection, UNKNOWN)
 
     def _seems_to_answer(self, side: int) -> bool:
         return self._answers[side] or self._heads[side].is_chain()
 
-    def replay(self, state: Conversation | Stranger) -> list[Frame]:
+    def replay(self, state: Conversation | Stranger) -> list[Said]:
         """Hand on everything that was kept."""
-        frames: list[Frame] = []
-        for event in self._log:
-            frames += state.feed(event)
-        return frames
+        return [said for event in self._log for said in state.feed(event)]
 
     def _conversation(self, client: int) -> Conversation:
         head = self._heads[client].request_head
-        return Conversation(self.scribe, self.recogniser, self.connection, client, head)
+        return Conversation(self.recogniser, self.connection, client, head)

@@ -44,44 +44,65 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         return None if self.nanoseconds is None else self.nanoseconds / SECOND
 
 
-def pcap_packets(portions: Iterator[bytes], file: str = "") -> Iterator[Packet]:
-    """Read the packets of a pcap file.
+class PcapReader:
+    """Reads the packets of a pcap file, in the order of the file, each as soon as its last byte was read.
 
     Args:
         portions: the file, in portions of any size.
         file: its name, for errors.
 
-    Yields:
-        Packets in the order of the file, each as soon as its last byte was read.
+    Attributes:
+        cursor: where it is in the file. Who knows packets better may read some there, and move on.
+        order: the byte order of the file's own numbers, as `struct` writes it.
+        tick: nanoseconds in one tick of a record's second number.
+        link: the link type. All three are known from the first packet on.
 
-    Raises:
-        DumpError: the file ends inside a packet, or a record cannot be one; after all packets before it.
+    Iterating raises DumpError where the file ends inside a packet, or a record cannot be one.
     """
-    cursor = Cursor(portions)
-    if not cursor.fill(FILE_HEADER):
-        raise cut(cursor, "the file header", FILE_HEADER, file)
-    header = cursor.take(FILE_HEADER)
-    order, tick = MAGICS[header[:4]]
-    # The upper half of this field has flags, and the length of the frame check sequence.
-    link = Struct(order + "I").unpack_from(header, 20)[0] & 0xFFFF
-    unpack = Struct(order + "IIII").unpack_from
-    while cursor.fill(RECORD_HEADER):
-        data, pos, size = cursor.data, cursor.pos, len(cursor.data)
-        while pos + RECORD_HEADER <= size:
-            seconds, ticks, captured, length = unpack(data, pos)
-            start = pos + RECORD_HEADER
-            stop = start + captured
-            if stop > size:
-                break
-            yield Packet(seconds * SECOND + ticks * tick, link, data[start:stop], length)
-            pos = stop
-        cursor.pos = pos
-        if cursor.left >= RECORD_HEADER:
-            check_length("a packet", captured, cursor, file)
+
+    order, tick, link = "", 0, -1
+
+    def __init__(self, portions: Iterator[bytes], file: str = "") -> None:
+        self.cursor = Cursor(portions)
+        self.file = file
+
+    def _begin(self) -> None:
+        if not self.cursor.fill(FILE_HEADER):
+            raise cut(self.cursor, "the file header", FILE_HEADER, self.file)
+        header = self.cursor.take(FILE_HEADER)
+        self.order, self.tick = MAGICS[header[:4]]
+        self._unpack = Struct(self.order + "IIII").unpack_from
+        # The upper half of this field has flags, and the length of the frame check sequence.
+        self.link = Struct(self.order + "I").unpack_from(header, 20)[0] & 0xFFFF
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the next packet was read already."""
+        cursor = self.cursor
+        if cursor.left < RECORD_HEADER:
+            return False
+        return bool(cursor.left >= RECORD_HEADER + self._unpack(cursor.data, cursor.pos)[2])
+
+    def __iter__(self) -> PcapReader:
+        return self
+
+    def __next__(self) -> Packet:
+        """Read the next packet."""
+        cursor = self.cursor
+        if not self.order:
+            self._begin()
+        if cursor.left < RECORD_HEADER and not cursor.fill(RECORD_HEADER):
+            if cursor.left:
+                raise cut(cursor, "a packet's record", RECORD_HEADER, self.file)
+            raise StopIteration
+        seconds, ticks, captured, length = self._unpack(cursor.data, cursor.pos)
+        if cursor.left < RECORD_HEADER + captured:
+            check_length("a packet", captured, cursor, self.file)
             if not cursor.fill(RECORD_HEADER + captured):
-                raise cut(cursor, "a packet's record", RECORD_HEADER + captured, file)
-    if cursor.left:
-        raise cut(cursor, "a packet's record", RECORD_HEADER, file)
+                raise cut(cursor, "a packet's record", RECORD_HEADER + captured, self.file)
+        start = cursor.pos + RECORD_HEADER
+        cursor.pos = start + captured
+        return Packet(seconds * SECOND + ticks * self.tick, self.link, cursor.data[start : cursor.pos], length)
 
 
 def cut(cursor: Cursor, what: str, need: int, file: str, start: int | None = None) -> DumpError:

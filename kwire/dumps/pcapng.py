@@ -33,7 +33,7 @@ class _Interface(NamedTuple):
 
 
 def pcapng_packets(portions: Iterator[bytes], file: str = "") -> Iterator[Packet]:
-    """Read the packets of a pcapng file; arguments, packets and errors as `pcap_packets`."""
+    """Read the packets of a pcapng file; arguments, packets and errors as `PcapReader`."""
     cursor = Cursor(portions)
     order, interfaces = "<", list[_Interface]()
     while cursor.fill(LEAST):

@@ -13,17 +13,19 @@ from ..catalog import Catalog, catalog_for
 from ..errors import DumpError
 from ..fixtures import parse_fixture
 from ..frames import LIMIT, Frame, Source
+from ..frames.said import Batch
 from ..hextext import HexText, read_hex_text
 from ..segments import looks_like_log
 from .compression import Opened, unpacked
 from .foreign import refuse_foreign
 from .logs import Item, log_kind, logged, looked
 from .packets import PacketReader, tcp_segment
-from .pcap import MAGICS, Packet, pcap_packets
+from .pcap import MAGICS, Packet, PcapReader
 from .pcapng import MAGIC, pcapng_packets
 from .raw import raw_frames
 from .requestlog import Notes, log_frames
 from .requestlog import looks_like_log as looks_like_request_log
+from .sources import written
 from .streams import Streams
 
 PORTION = 1 << 16
@@ -33,7 +35,7 @@ _TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
 
 # kind -> (the four bytes it begins with, which as a frame's size are above any limit; its reader)
 CAPTURES: dict[str, tuple[frozenset[bytes], Callable[[Iterator[bytes], str], Iterator[Packet]]]] = {
-    "pcap": (frozenset(MAGICS), pcap_packets),
+    "pcap": (frozenset(MAGICS), PcapReader),
     "pcapng": (frozenset([MAGIC]), pcapng_packets),
 }
 
@@ -47,12 +49,14 @@ class Dump:
     `remarks` grows as frames are read: what else is to be known of the dump, such as what is not in it.
     A log segment or snapshot has `batches` (`LogBatch`, and `LogBytes` for what is in none) and no frames: to read
     these is a DumpError. Of all else `batches` is None.
+    `said` is there for captures: the same as `frames`, of which either can be read, for who counts millions.
     """
 
     kind: str
     frames: Iterator[Frame]
     remarks: list[str] = field(default_factory=list)
     batches: Iterator[Item] | None = None
+    said: Iterator[Batch] | None = None
 
 
 @contextmanager
@@ -172,7 +176,8 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
     for kind, (magics, reader) in CAPTURES.items():
         if head[:4] in magics:
-            return Dump(kind, Streams(file, catalog).frames(reader(opened.portions(), file)))
+            said = Streams(file, catalog).batches(reader(opened.portions(), file))
+            return Dump(kind, written(said, file), said=said)
     refuse_foreign(head, file)
     # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
     if _TEXT.issuperset(head[:4]) or head.startswith(_BOM):

@@ -20,6 +20,7 @@ _SIZE = rb"(?=(?!\x00\x00\x00[\x00-\x03])[\x00-\x06][\x00-\xff]{3}"  # 4 to 117 
 REQUESTS = re.compile(_SIZE + rb"\x00[\x00-\x7f]\x00[\x00-\x3f])")
 NEAR, FAR = 16, 4096  # how far correlation ids of about one time lie apart: as a rule, and at most
 RESERVED_IDS = 0x7FFFFFF8  # from here on: Kafka's own clients, while they authenticate
+RESERVED = RESERVED_IDS.to_bytes(4, "big")
 LONGEST_UNLIKELY = 1 << 20  # of a frame that is waited for on little evidence
 # Hostile bytes shall not cost much more time than others: so many places are looked at, and so many frames decoded.
 PROOFS_AT_FIRST, _BYTES_PER_PROOF = 256, 128

@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 from ..frames import Frame, Source
 from ..frames.pieces import NoFrame
+from ..frames.said import NOBODY, Batch, Ends, Said
 from .pcap import SECOND
 from .tcp import Connection
 
 
-class Ends(NamedTuple):
-    """The ends of a connection, by what they are."""
-
-    client: str
-    broker: str
-    connection: int
+def ends_of(connection: Connection, client: int) -> Ends:
+    """Say which end of a connection is which."""
+    ends = connection.ends
+    return Ends(ends[client], ends[1 - client], connection.number)
 
 
-class Scribe:
-    """Writes the frames of one dump.
+def note(fault: NoFrame) -> Said:
+    """Make what is to be said of the dump as a whole."""
+    return NOBODY, False, 0, None, b"", fault, None, 0
+
+
+def written(batches: Iterable[Batch], file: str) -> Iterator[Frame]:
+    """Write as frames what the connections of a dump say.
 
     Args:
-        file: its name.
+        batches: what they say, in order.
+        file: the name of the dump.
     """
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.count = 0
-        self.closed: list[int] = []  # connections that ended since the last frame
-
-    def source(self, connection: Connection, client: int) -> Ends:
-        """Say which end is which."""
-        ends = connection.ends
-        return Ends(ends[client], ends[1 - client], connection.number)
-
-    def write(
-        self, ends: Ends, asked: bool, offset: int, nanoseconds: int | None, data: bytes, fault: NoFrame | None = None
-    ) -> Frame:
-        """Write a frame, or with a fault, bytes that are none."""
-        time = None if nanoseconds is None else nanoseconds / SECOND
-        client, broker, connection = ends
-        direction = "request" if asked else "response"
-        source = Source(self.file, self.count, offset, time, client, broker, connection, direction)
-        self.count += 1
-        closed: tuple[int, ...] = ()
-        if self.closed:
-            closed, self.closed = tuple(self.closed), []
-        return Frame(data, source, None, None, False, None, fault, closed)
-
-    def note(self, fault: NoFrame) -> Frame:
-        """Write what is to be said of the dump as a whole."""
-        self.count += 1
-        return Frame(b"", Source(self.file, self.count - 1), fault=fault)
+    count, closed = 0, list[int]()
+    for batch in batches:
+        for said in batch:
+            if type(said) is not tuple:
+                closed.append(said)  # type: ignore[arg-type]
+                continue
+            ends, asked, offset, nanoseconds, data, fault, _, _ = said
+            if ends is NOBODY:
+                yield Frame(data, Source(file, count), fault=fault)
+            else:
+                time = None if nanoseconds is None else nanoseconds / SECOND
+                direction = "request" if asked else "response"
+                source = Source(file, count, offset, time, ends.client, ends.broker, ends.connection, direction)
+                yield Frame(data, source, None, None, False, None, fault, tuple(closed))
+                closed.clear()
+            count += 1

@@ -5,13 +5,13 @@ A request may still come: behind the words of a proxy, or when a capture begins 
 
 from __future__ import annotations
 
-from ..frames import Frame
 from ..frames.pieces import Encrypted, NoFrame, NotKafka
 from ..frames.pieces import Gap as GapFault
+from ..frames.said import Said
 from .conversation import Conversation
 from .protocols import TLS, UNKNOWN
 from .recognition import STRONG, Recogniser
-from .sources import Scribe
+from .sources import ends_of
 from .tcp import Connection, Gap, Portion
 
 SHOWN = 64  # bytes of each side
@@ -46,12 +46,12 @@ class Stranger:
 
     buffered = 0
 
-    def __init__(self, scribe: Scribe, recogniser: Recogniser, connection: Connection, name: str) -> None:
-        self.scribe, self.recogniser, self.connection, self.name = scribe, recogniser, connection, name
+    def __init__(self, recogniser: Recogniser, connection: Connection, name: str) -> None:
+        self.recogniser, self.connection, self.name = recogniser, connection, name
         self.turned: Conversation | None = None
         self._sides = _Counted(), _Counted()
 
-    def feed(self, event: Portion | Gap) -> list[Frame]:
+    def feed(self, event: Portion | Gap) -> list[Said]:
         """Count the next bytes of one side."""
         if self.turned is not None:
             return self.turned.feed(event)
@@ -60,14 +60,14 @@ class Stranger:
         self._sides[event.side].add(event)
         return []
 
-    def stop(self, now: int | None) -> list[Frame]:
+    def stop(self, now: int | None) -> list[Said]:
         """Name the bytes of each side."""
         if self.turned is not None:
             return self.turned.stop(now)
         opener = self.connection.opener or 0
         return self._named(opener, opener) + self._named(1 - opener, opener)
 
-    def _named(self, side: int, client: int) -> list[Frame]:
+    def _named(self, side: int, client: int) -> list[Said]:
         counted = self._sides[side]
         if not counted.count and not counted.missing:
             return []
@@ -75,8 +75,7 @@ class Stranger:
         fault: NoFrame = kind(counted.count, found=self.name, missing=counted.missing)
         if not counted.count:
             fault = GapFault(counted.missing)
-        source = self.scribe.source(self.connection, client)
-        return [self.scribe.write(source, side == client, 0, counted.now, counted.first, fault)]
+        return [(ends_of(self.connection, client), side == client, 0, counted.now, counted.first, fault, None, 0)]
 
     def _asks(self, data: bytes) -> bool:
         """Whether a packet is a request, beyond doubt."""
@@ -86,9 +85,9 @@ class Stranger:
         self.recogniser.allow(len(data))
         return size <= len(data) and self.recogniser.proves_request(data[:size])
 
-    def _turn(self, event: Portion) -> list[Frame]:
+    def _turn(self, event: Portion) -> list[Said]:
         frames = self._named(event.side, event.side) + self._named(1 - event.side, event.side)
         head = event.data[4:12]
-        self.turned = Conversation(self.scribe, self.recogniser, self.connection, event.side, head)
+        self.turned = Conversation(self.recogniser, self.connection, event.side, head)
         self.turned.begin_late(event.offset, self._sides[1 - event.side].stop)
         return frames + self.turned.feed(event)

@@ -13,13 +13,15 @@ from ..catalog import Catalog
 from ..errors import DumpError
 from ..frames import Frame
 from ..frames.pieces import BrokenDump, LostPackets
-from .connections import Limits, Reassembler
+from ..frames.said import Batch
+from .connections import EVERY, Limits, Reassembler
 from .conversation import Conversation
+from .express import Express, give_lanes
 from .link import LOST, NOT_TCP, Segment, segment_of
-from .opening import Opening
-from .pcap import Packet
+from .opening import Opening, begun_at_once
+from .pcap import Packet, PcapReader
 from .recognition import Recogniser
-from .sources import Scribe
+from .sources import note, written
 from .stranger import Stranger
 from .tcp import Connection, Ended, Event
 
@@ -40,13 +42,13 @@ class Streams:
 
     def __init__(self, file: str = "", catalog: Catalog | None = None, limits: Limits | None = None) -> None:
         self.file = file
-        self.scribe = Scribe(file)
         self.recogniser = Recogniser(catalog)
         self.reassembler = Reassembler(limits)
         self._states: dict[int, State] = {}
         self._lost: Counter[str] = Counter()
         self._others = 0  # packets that carry no TCP
-        self._read = self._trimmed = 0  # bytes
+        self.read = 0  # bytes of streams
+        self.trim_at = BETWEEN_TRIMS
 
     def frames(self, packets: Iterable[Packet]) -> Iterator[Frame]:
         """Read all packets.
@@ -58,85 +60,106 @@ class Streams:
         Raises:
             DumpError: nothing of a capture can be read: its link type is unknown, or it is broken at once.
         """
+        return written(self.batches(packets), self.file)
+
+    def batches(self, packets: Iterable[Packet]) -> Iterator[Batch]:
+        """Read all packets, as `frames` does; give out what the connections say as soon as more input is needed."""
         broken: DumpError | None = None
-        feed, states, conversation = self.reassembler.feed, self._states, Conversation
+        express = Express(packets, self) if isinstance(packets, PcapReader) else None
+        out: Batch = []
         try:
             for packet in packets:
                 segment = segment_of(packet)
-                if not isinstance(segment, Segment):
+                if isinstance(segment, Segment):
+                    self.feed(segment, out)
+                else:
                     self._lose(segment)
-                    continue
-                self._read += len(segment.payload)
-                for event in feed(segment):
-                    state = states.get(event.connection.number)
-                    if type(state) is conversation and not isinstance(event, Ended):
-                        yield from state.feed(event)
-                    else:
-                        yield from self._take(event)
-                if self._read > self._trimmed + BETWEEN_TRIMS:
-                    yield from self._trim()
+                if express is not None:
+                    express.run(out)
+                if out and not (express is not None and express.reader.is_ahead):
+                    yield out
+                    out = []
         except DumpError as error:
             broken = error
         for event in self.reassembler.finish():
-            yield from self._take(event)
-        yield from self._last_words(broken)
+            self._take(event, out)
+        self._last_words(broken, out)
+        yield out
 
-    def _take(self, event: Event) -> Iterator[Frame]:
+    def feed(self, segment: Segment, out: Batch) -> None:
+        """Take a segment; what the connections have to say then is added to `out`."""
+        self.read += len(segment.payload)
+        for event in self.reassembler.feed(segment):
+            self._take(event, out)
+        if self.read > self.trim_at and self.reassembler.packets % EVERY == 0:
+            self._trim(out)
+
+    def _take(self, event: Event, out: Batch) -> None:
         connection = event.connection
         state = self._states.get(connection.number)
         if isinstance(event, Ended):
-            yield from self._end(connection)
+            self._end(connection, out)
             return
         if state is None:
-            state = self._states[connection.number] = Opening(self.scribe, self.recogniser, connection)
+            state = begun_at_once(self.recogniser, connection, event) or Opening(self.recogniser, connection)
+            self._states[connection.number] = state
+            if isinstance(state, Conversation):
+                give_lanes(state)
         if isinstance(state, Opening):
             decided = state.feed(event)
             if decided is not None:
-                yield from self._decided(state, decided)
+                self._decided(state, decided, out)
             return
-        yield from state.feed(event)
+        out += state.feed(event)
         if isinstance(state, Stranger) and state.turned is not None:
             self._states[connection.number] = state.turned
+            give_lanes(state.turned)
 
-    def _decided(self, opening: Opening, state: Conversation | Stranger) -> Iterator[Frame]:
+    def _decided(self, opening: Opening, state: Conversation | Stranger, out: Batch) -> None:
         self._states[opening.connection.number] = state
-        yield from opening.replay(state)
+        if isinstance(state, Conversation):
+            give_lanes(state)
+        out += opening.replay(state)
 
-    def _end(self, connection: Connection) -> Iterator[Frame]:
-        yield from self._stop(connection)
-        if self._states.pop(connection.number, None) is not None:
-            self.scribe.closed.append(connection.number)
+    def _end(self, connection: Connection, out: Batch) -> None:
+        state = self._states.get(connection.number)
+        if state is None:
+            return
+        if not isinstance(state, Conversation) or state.buffered:
+            self._stop(connection, out)
+        del self._states[connection.number]
+        out.append(connection.number)
 
-    def _stop(self, connection: Connection) -> Iterator[Frame]:
+    def _stop(self, connection: Connection, out: Batch) -> None:
         """Wait no longer for the rest of what a connection has begun to say."""
         state = self._states.get(connection.number)
         if isinstance(state, Opening):
             decided = state.decide()
-            yield from self._decided(state, decided)
-            yield from decided.stop(connection.last)
+            self._decided(state, decided, out)
+            out += decided.stop(connection.last)
         elif state is not None:
-            yield from state.stop(connection.last)
+            out += state.stop(connection.last)
 
-    def _trim(self) -> Iterator[Frame]:
+    def _trim(self, out: Batch) -> None:
         """Bound the memory of frames that are not whole; the largest may grow on."""
-        self._trimmed = self._read
+        self.trim_at = self.read + BETWEEN_TRIMS
         sizes = sorted((state.buffered, number) for number, state in self._states.items() if state.buffered)
         total = sum(size for size, _ in sizes[:-1])
         for size, number in reversed(sizes[:-1]):
             if total <= BUFFERED:
                 return
             total -= size
-            yield from self._stop(self._states[number].connection)
+            self._stop(self._states[number].connection, out)
 
     def _lose(self, reason: str) -> None:
         if reason == NOT_TCP:
             self._others += 1
             return
         self._lost[reason] += 1
-        if not self._read and reason not in LOST and self._lost[reason] == UNREAD_AT_MOST:
+        if not self.read and reason not in LOST and self._lost[reason] == UNREAD_AT_MOST:
             raise DumpError(f"its packets are {reason}, which is not read", file=self.file)
 
-    def _last_words(self, broken: DumpError | None) -> Iterator[Frame]:
+    def _last_words(self, broken: DumpError | None, out: Batch) -> None:
         """Say what could not be read. That nothing could is an error."""
         unread = next((reason for reason in self._lost if reason not in LOST), None)
         if not self.reassembler.count and broken is None and unread:
@@ -146,6 +169,6 @@ class Streams:
         if not self.reassembler.count and broken is not None:
             raise broken
         for reason, count in sorted(self._lost.items()):
-            yield self.scribe.note(LostPackets(count, found=reason))
+            out.append(note(LostPackets(count, found=reason)))
         if broken is not None:
-            yield self.scribe.note(BrokenDump(found=str(broken), offset=broken.offset or 0))
+            out.append(note(BrokenDump(found=str(broken), offset=broken.offset or 0)))

@@ -58,8 +58,8 @@ class Connection:
         ends: address and port of side 0 and of side 1, as text.
         opener: the side that sent the SYN; None if that was not seen.
         closed: whether both sides have finished, or one has reset it.
-        calm: whether nothing waits, and both streams have begun.
-        last: nanoseconds of its newest packet.
+        calm: whether nothing waits, both streams have begun, and no gap must be told.
+        last: nanoseconds of its newest packet, but for mere acknowledgements.
         newest: the number, among all, of its newest packet that was not just the next in order.
         packets: how many of those it had.
     """
@@ -70,6 +70,7 @@ class Connection:
         self.number, self.key = number, key
         one, other = Half(0), Half(1)
         one.peer, other.peer = other, one
+        one.connection = other.connection = self
         self.halves = (one, other)
         self.opener: int | None = None
         self.calm = self.closed = False
@@ -123,12 +124,16 @@ class Connection:
 
     def settle(self, now: int | None, *, idle: bool = False) -> list[Event]:
         """Give out what is ready, and what has waited too long; `idle`: no packet has come for a while."""
+        one, other = self.halves
+        if not one.pieces and not other.pieces and not one.late and not other.late:
+            self.calm = one.begun and other.begun
+            return []
         events = self._released()
         while overdue := [half for half in self.halves if self._is_overdue(half, now, idle)]:
             for half in overdue:
                 self._excuse(half)
             events += self._released()
-        self.calm = not any(half.pieces or not half.begun for half in self.halves)
+        self.calm = not any(half.pieces or not half.begun or half.late for half in self.halves)
         return events
 
     def _is_overdue(self, half: Half, now: int | None, idle: bool) -> bool:

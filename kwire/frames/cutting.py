@@ -60,6 +60,10 @@ class FrameReader:
         limit: the largest size that is believed, in bytes.
         least: the smallest one.
 
+    Attributes:
+        missing: how many bytes the frame that has begun still needs; 0 if none has, -1 if that is not known.
+        passed: bytes of frames given out, but for those that are still in the buffer.
+
     >>> reader = FrameReader()
     >>> [frame.data.hex() for frame in reader.feed(bytes.fromhex("00000004 0000 0007 0000"))]
     ['0000000400000007']
@@ -71,15 +75,15 @@ class FrameReader:
         self.limit, self.least = limit, least
         self._buffer = bytearray()
         self._start = 0  # of the next frame, in the buffer
-        self._passed = 0  # bytes of frames given out, and of the buffer that is gone
+        self.passed = 0
         self._count = 0
+        self.missing = 0
 
     def feed(self, data: bytes | bytearray) -> FrameReader:
         """Take more bytes. Iterate over the reader to get the frames that are whole by now."""
-        del self._buffer[: self._start]
-        self._passed += self._start
-        self._start = 0
+        self._drop()
         self._buffer += data
+        self.missing = -1
         return self
 
     def __iter__(self) -> FrameReader:
@@ -92,7 +96,7 @@ class FrameReader:
             StopIteration: more bytes are needed.
             BadFrame: the size is negative, less than a correlation id or above the limit; the bytes stay in `rest`.
         """
-        offset = self._passed + self._start
+        offset = self.passed + self._start
         data = self.cut()
         if data is None:
             raise StopIteration
@@ -102,33 +106,66 @@ class FrameReader:
         """Return the bytes of the next frame, None if more are needed; raises BadFrame as iterating does."""
         start = self._start
         if len(self._buffer) - start < 4:
+            self.missing = -1 if len(self) else 0
+            self._drop()
             return None
         size = int.from_bytes(self._buffer[start : start + 4], "big", signed=True)
         if not self.least <= size <= self.limit:
-            error = BadFrame(offset=self._passed + start, found=size, need=self.least, have=self.limit)
+            error = BadFrame(offset=self.passed + start, found=size, need=self.least, have=self.limit)
             error.rest = self.rest
             raise error
         stop = start + 4 + size
         if stop > len(self._buffer):
+            self.missing = stop - len(self._buffer)
+            self._drop()
             return None
         self._start = stop
         self._count += 1
         return bytes(self._buffer[start:stop])
 
-    def pass_whole(self, data: bytes) -> bool:
-        """Take note of bytes that are just the next frame, which is quicker; False if they are not."""
-        size = len(data) - 4
-        if int.from_bytes(data[:4], "big") != size or len(self) or not self.least <= size <= self.limit:
-            return False
-        self.restart(self._passed + self._start + len(data))
+    def quick(self, data: bytes) -> bytes | None:
+        """Take more bytes if they hold no end of a frame, or one at their own end; that is quicker than to `feed` them.
+
+        Returns:
+            The frame that ends with these bytes, nothing (`b""`) if none does. None: they were not taken.
+        """
+        missing, count = self.missing, len(data)
+        if not missing:
+            size = int.from_bytes(data[:4], "big")
+            if count < 4 or not self.least <= size <= self.limit:
+                return None
+            if size == count - 4:
+                self.passed += count
+                self._count += 1
+                return data
+            missing = size + 4
+        if count > missing:
+            return None
+        self._buffer += data
+        self.missing = missing - count
+        return b"" if count < missing else self._completed()
+
+    def _completed(self) -> bytes:
+        """Give out the whole buffer, which is a frame."""
         self._count += 1
-        return True
+        return self.restart(self.passed + len(self._buffer))
+
+    def hold(self) -> None:
+        """Let nothing be taken by `quick`, until `restart`."""
+        self.missing = -1
+
+    def _drop(self) -> None:
+        """Forget what was given out."""
+        if self._start:
+            del self._buffer[: self._start]
+            self.passed += self._start
+            self._start = 0
 
     def restart(self, offset: int) -> bytes:
         """Go on at another place of the stream, and return the bytes that are in no frame yet."""
         rest = self.rest
         self._buffer.clear()
-        self._start, self._passed = 0, offset
+        self._start, self.passed, self.missing = 0, offset, 0
         return rest
 
     def __len__(self) -> int:
@@ -142,7 +179,7 @@ class FrameReader:
     @property
     def offset(self) -> int:
         """Where `rest` begins, in bytes from the start of the stream."""
-        return self._passed + self._start
+        return self.passed + self._start
 
     @property
     def count(self) -> int:

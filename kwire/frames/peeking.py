@@ -76,7 +76,7 @@ class HeaderReader:
         waiting = self._waiting.get(connection)
         if waiting is None:
             waiting = self._waiting[connection] = deque(maxlen=MOST_WAITING)
-        asked = None if source.direction == "response" else self._request(data, source.time)
+        asked = None if source.direction == "response" else self.request(data, source.time)
         correlation_id: int = _INT32.unpack_from(data, 4)[0]
         if source.direction == "request":
             waiting.extend([asked] if asked else [])
@@ -94,7 +94,7 @@ class HeaderReader:
         if spec.type not in ("request", "response") or spec.api_key is None:
             return NEITHER
         if spec.type == "request":
-            asked = None if frame.bare else self._request(frame.data, frame.source.time)
+            asked = None if frame.bare else self.request(frame.data, frame.source.time)
             asked = asked or Peek(True, spec.api_key, version)
             if not frame.bare:
                 connection = frame.source.client, frame.source.broker
@@ -107,8 +107,8 @@ class HeaderReader:
                 return answered
         return Peek(False, spec.api_key, version)
 
-    def _request(self, data: bytes, time: float | None) -> Peek | None:
-        """Read a request header, if there is one."""
+    def request(self, data: bytes, time: float | None) -> Peek | None:
+        """Read a request header, if there is one; `time` is kept as the time of the request."""
         if len(data) < 12:
             return None
         _, api_key, version, correlation_id = _HEAD.unpack_from(data)

@@ -148,9 +148,9 @@ def capture(segments: Sequence[Segment]) -> bytes:
 
 def frames_of(segments: Sequence[Segment], **options: Any) -> list[kwire.Frame]:
     """The frames of a capture of these segments, read as packets."""
-    from kwire.dumps.pcap import pcap_packets
+    from kwire.dumps.pcap import PcapReader
 
-    return list(Streams("x", **options).frames(pcap_packets(iter([capture(segments)]))))
+    return list(Streams("x", **options).frames(PcapReader(iter([capture(segments)]))))
 
 
 def unaccounted(frames: Iterable[kwire.Frame]) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.dumps.pcap import LONGEST, Packet, pcap_packets
+from kwire.dumps.pcap import LONGEST, Packet, PcapReader
 from kwire.dumps.pcapng import pcapng_packets
 from kwire.errors import DumpError
 from tests.dumps.building import block, enhanced, interface, pcap, section
@@ -26,7 +26,7 @@ def portions(data: bytes, size: int) -> Iterator[bytes]:
 
 def read(data: bytes, size: int = 1 << 16) -> tuple[list[Packet], DumpError | None]:
     """The packets, and the error at their end."""
-    reader = pcapng_packets if data.startswith(b"\x0a\x0d\x0d\x0a") else pcap_packets
+    reader = pcapng_packets if data.startswith(b"\x0a\x0d\x0d\x0a") else PcapReader
     packets = []
     try:
         for packet in reader(portions(data, size), "x.pcap"):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.dumps.link import Segment
-from kwire.dumps.pcap import Packet, pcap_packets
+from kwire.dumps.pcap import Packet, PcapReader
 from kwire.dumps.streams import Streams
 from kwire.errors import DumpError
 from kwire.frames.pieces import BareToken, BrokenDump, Encrypted, Gap, LostPackets, NotKafka, PassedOver
@@ -72,7 +72,7 @@ def test_the_first_frame_comes_before_the_input_ends() -> None:
         yield data[:-500]
         raise AssertionError("not needed yet")
 
-    assert next(Streams("x").frames(pcap_packets(portions()))).data == request(1)
+    assert next(Streams("x").frames(PcapReader(portions()))).data == request(1)
 
 
 @pytest.mark.parametrize("ports", [(9092, 50000), (50000, 9092), (1, 1)])
@@ -170,7 +170,7 @@ def test_bare_tokens_of_sasl_are_named() -> None:
 
 def test_a_broken_capture_gives_what_comes_before_and_says_so_last() -> None:
     data = capture(talk(2).segments)
-    frames = list(Streams("x").frames(pcap_packets(iter([data[:-30]]))))
+    frames = list(Streams("x").frames(PcapReader(iter([data[:-30]]))))
     assert messages(frames) == said_by(2)
     (fault,) = faults(frames)
     assert isinstance(fault, BrokenDump)
@@ -183,7 +183,7 @@ def test_a_capture_of_which_nothing_can_be_read_is_an_error() -> None:
     with pytest.raises(DumpError, match="link type 105"):
         next(Streams("x").frames(Packet(1, 105, b"beacon", 6) for _ in iter(int, 1)))
     with pytest.raises(DumpError, match="24"):
-        list(Streams("x").frames(pcap_packets(iter([b"\xd4\xc3\xb2\xa1"]))))
+        list(Streams("x").frames(PcapReader(iter([b"\xd4\xc3\xb2\xa1"]))))
 
 
 def test_packets_that_cannot_be_read_are_counted_and_named() -> None:

@@ -1,0 +1,181 @@
+"""Measure how fast captures are read, beside tshark: wall time and peak memory of both, in turn.
+
+    python benchmarks/dumps.py CAPTURE ... --megabytes 100 --rounds 5 --bodies 10
+
+Each capture is grown in a temporary folder (`grow_pcap.py`). `kwire stats` runs against `tshark -q -z io,phs` and
+`-z io,stat`; then, on the first megabytes (`--bodies`), `kwire decode` against `-T fields`, and `--jsonl` against
+`-T json`. What both read is compared first: requests by api and version. Needs kwire installed (`pip install -e .`);
+without tshark, kwire alone is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from grow_pcap import grow
+
+KWIRE = [sys.executable, "-m", "kwire"]
+REQUESTS = ["-T", "fields", "-e", "kafka.request_key", "-e", "kafka.request.version"]
+FIELDS = [*REQUESTS, "-e", "kafka.response_key", "-e", "kafka.response.version", "-e", "kafka.correlation_id"]
+
+
+class Run(NamedTuple):
+    """One run of a command: seconds by the clock, and the most memory it had, in megabytes."""
+
+    seconds: float
+    megabytes: float
+
+
+class Task(NamedTuple):
+    """What is measured: what kwire is asked for, what tshark is asked for, and whether bodies are printed."""
+
+    name: str
+    kwire: list[str]
+    tshark: list[str]
+    bodies: bool
+
+
+TASKS = [
+    Task("stats | -q -z io,phs", ["stats"], ["-q", "-z", "io,phs"], False),
+    Task("stats | -q -z io,stat", ["stats"], ["-q", "-z", "io,stat,0,kafka"], False),
+    Task("decode | -T fields", ["decode", "--no-pager"], FIELDS, True),
+    Task("decode --jsonl | -T json", ["decode", "--no-pager", "--jsonl"], ["-T", "json"], True),
+]
+
+
+def measured(command: Sequence[str]) -> Run:
+    """Run a command and throw away what it prints."""
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.perf_counter() - start
+    if process.returncode not in (0, 1):  # 1: something in the capture does not decode
+        raise SystemExit(f"dumps: {' '.join(command)} ends with {process.returncode}")
+    kilobytes = usage.ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+    return Run(seconds, kilobytes / 1024)
+
+
+def requests_by_kwire(path: Path) -> Counter[tuple[int, int]]:
+    """Count requests by api key and version."""
+    from kwire.releases import releases
+
+    command = [*KWIRE, "stats", "--json", "--by", "api,version", str(path)]
+    answer = subprocess.run(command, capture_output=True, check=True)
+    keys = {name: key for key, name in ((key, releases().name_of(None, key)) for key in range(200)) if name}
+    counted: Counter[tuple[int, int]] = Counter()
+    for row in json.loads(answer.stdout)["rows"]:
+        if row["requests"]:
+            counted[keys[row["api"]], int(row["version"])] += row["requests"]
+    return counted
+
+
+def tshark_for(source: Path) -> list[str]:
+    """Return tshark's command for a capture, which must be told the ports of the brokers; none if it is not here."""
+    if shutil.which("tshark") is None:
+        return []
+    import kwire
+
+    ends = {frame.source.broker for frame in kwire.read_dump(source) if frame.fault is None}
+    ports = sorted({int(end.rpartition(":")[2]) for end in ends if end})
+    return ["tshark", *(word for port in ports for word in ("-d", f"tcp.port=={port},kafka"))]
+
+
+def requests_by_tshark(path: Path, tshark: list[str]) -> Counter[tuple[int, int]]:
+    """Count requests by api key and version; a packet may hold several."""
+    command = [*tshark, "-r", str(path), *REQUESTS, "-Y", "kafka.request_key"]
+    answer = subprocess.run(command, capture_output=True, check=True, text=True)
+    counted: Counter[tuple[int, int]] = Counter()
+    for line in answer.stdout.splitlines():
+        keys, versions = (cell.split(",") for cell in line.split("\t"))
+        counted.update((int(key), int(version)) for key, version in zip(keys, versions, strict=False))
+    return counted
+
+
+def missed(path: Path, tshark: list[str]) -> Counter[tuple[int, int]]:
+    """Return the requests that tshark did not read; that it reads some which kwire does not is an error."""
+    ours, theirs = requests_by_kwire(path), requests_by_tshark(path, tshark)
+    more = theirs - ours
+    if more:
+        raise SystemExit(f"dumps: tshark reads requests that kwire does not: {dict(more)}")
+    return ours - theirs
+
+
+def times(task: Task, path: Path, rounds: int, tshark: list[str]) -> tuple[list[Run], list[Run]]:
+    """Run both in turn, so that what else the machine does slows both."""
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours.append(measured([*KWIRE, *task.kwire, str(path)]))
+        if tshark:
+            theirs.append(measured([*tshark, "-r", str(path), *task.tshark]))
+    return ours, theirs
+
+
+def row(name: str, ours: list[Run], theirs: list[Run]) -> str:
+    """Write medians, the ratio of each round (least, median, most), and the peaks of memory."""
+    mean = statistics.median(run.seconds for run in ours)
+    cells = [f"{name:28}", f"{mean:8.2f} s", f"{max(run.megabytes for run in ours):6.0f} MB"]
+    if theirs:
+        ratios = sorted(other.seconds / run.seconds for run, other in zip(ours, theirs, strict=True))
+        cells += [f"{statistics.median(run.seconds for run in theirs):8.2f} s"]
+        cells += [f"{max(run.megabytes for run in theirs):6.0f} MB"]
+        cells += [f"{ratios[0]:6.2f} {statistics.median(ratios):6.2f} {ratios[-1]:6.2f}"]
+    return " ".join(cells)
+
+
+def head_of(path: Path, folder: Path, megabytes: float) -> Path:
+    """Copy the first packets of a capture."""
+    target = folder / f"head-{path.name}"
+    size = int(megabytes * 1_000_000)
+    with path.open("rb") as source, target.open("wb") as out:
+        out.write(source.read(24))
+        while out.tell() < size and len(header := source.read(16)) == 16:
+            out.write(header + source.read(int.from_bytes(header[8:12], "little")))
+    return target
+
+
+def report(source: Path, folder: Path, options: argparse.Namespace) -> None:
+    """Grow one capture and measure all tasks with it."""
+    large = folder / source.name
+    with large.open("wb") as out:
+        grow(source, out, int(options.megabytes * 1_000_000))
+    small = head_of(large, folder, min(options.bodies, options.megabytes))
+    tshark = tshark_for(source)
+    print(f"{source.name}: {large.stat().st_size:,} bytes, of which {small.stat().st_size:,} with bodies")
+    print(f"{'':28} {'kwire':>10} {'':9} {'tshark' if tshark else 'no tshark':>10} {'':9} tshark / kwire")
+    for task in TASKS:
+        print(row(task.name, *times(task, small if task.bodies else large, options.rounds, tshark)), flush=True)
+    if tshark:
+        for (key, version), count in sorted(missed(large, tshark).items()):
+            print(f"  tshark missed {count} requests with api key {key}, version {version}")
+    large.unlink()
+    small.unlink()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("captures", type=Path, nargs="+")
+    parser.add_argument("--megabytes", type=float, default=100, help="grow captures to so much (100)")
+    parser.add_argument("--bodies", type=float, default=10, help="megabytes of which bodies are decoded (10)")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for source in options.captures:
+            report(source, Path(folder), options)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

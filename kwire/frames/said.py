@@ -1,0 +1,46 @@
+"""What one side of a connection said, as captures give it: a frame as a bare tuple, for who counts millions of them.
+
+A `Frame` says the same in words; `Scribe` in `kwire.dumps.sources` writes one from the other.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from .pieces import NoFrame
+
+
+class Ends:
+    """The ends of a connection, by what they are; `client` and `broker` are `ip:port`, `connection` counts from 0."""
+
+    __slots__ = ("broker", "client", "connection")
+
+    def __init__(self, client: str, broker: str, connection: int) -> None:
+        self.client, self.broker, self.connection = client, broker, connection
+
+
+NOBODY = Ends("", "", -1)  # whose words are about the dump as a whole
+
+# Ends, whether the client said it, the offset in what that side said, nanoseconds since 1970, the bytes, the reason
+# if they are no frame; and of whole frames the two numbers behind the size, else None and 0: of a request api key and
+# version in one and the correlation id, of an answer the correlation id and what comes next, if anything does.
+Said = tuple[Ends, bool, int, int | None, bytes, NoFrame | None, int | None, int]
+# A number stands for the connection that has ended: it will say no more.
+Batch = list[Said | int]
+
+NUMBERS = Struct(">iii").unpack_from  # size, and the two behind it
+
+
+def numbers_of(data: bytes) -> tuple[int | None, int]:
+    """Return the two numbers behind the size of a frame, as `Said` has them.
+
+    >>> numbers_of(bytes.fromhex("00000008 00000007 00000001")), numbers_of(bytes.fromhex("00000009 00000007"))
+    ((7, 1), (None, 0))
+    """
+    count = len(data)
+    if count >= 12:
+        size, first, second = NUMBERS(data)
+        return (first, second) if size == count - 4 else (None, 0)
+    if count >= 8 and int.from_bytes(data[:4], "big") == count - 4:
+        return int.from_bytes(data[4:8], "big", signed=True), 0
+    return None, 0

@@ -1,0 +1,10 @@
+"""Frames counted by what they have in common, and who asks for what a release does not speak.
+
+Values in, values out: knows no files and no text. Bodies are decoded only where a column needs them.
+"""
+
+from .counting import Traffic
+from .counts import COLUMNS, NOTHING, Count, Row
+from .unspoken import Unspoken, unspoken
+
+__all__ = ["COLUMNS", "NOTHING", "Count", "Row", "Traffic", "Unspoken", "unspoken"]

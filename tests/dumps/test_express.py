@@ -1,0 +1,234 @@
+"""The express lane gives what the general way gives: on all captures, on damaged ones, on any conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kwire
+from kwire.dumps import express
+from kwire.dumps.express import Express, layouts_for
+from kwire.dumps.link import Segment
+from kwire.dumps.pcap import PcapReader
+from kwire.dumps.reading import packets_of
+from kwire.dumps.streams import Streams
+from kwire.frames.said import Batch
+from kwire.traffic import COLUMNS, Traffic
+from tests.conftest import SHARED
+from tests.dumps import building
+from tests.dumps.building import SYN, Talk, changed, packet_of, pcap
+
+CAPTURES = sorted((SHARED / "captures").glob("*.pcap"))
+
+
+def told(frames: Iterator[kwire.Frame]) -> list[object]:
+    """All that frames say, in a form that can be compared: errors are equal only to themselves."""
+    return [(frame.data, frame.source, type(frame.fault), str(frame.fault), frame.closed) for frame in frames]
+
+
+def portions(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[start : start + size] for start in range(0, len(data), size))
+
+
+def generally(data: bytes) -> list[object]:
+    """What the general way says: it is taken for packets that come from elsewhere."""
+    return told(Streams("x").frames(packet for packet in PcapReader(iter([data]))))
+
+
+def same(data: bytes, size: int = 1 << 16) -> list[object]:
+    found = told(Streams("x").frames(PcapReader(portions(data, size))))
+    assert found == generally(data)
+    return found
+
+
+def file_of(segments: list[Segment], **options: object) -> bytes:
+    return pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in segments], **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=[path.name for path in CAPTURES])
+def test_captures_read_the_same_either_way(path: Path) -> None:
+    with kwire.open_dump(path) as dump, packets_of(path) as packets:
+        expected = Streams(str(path)).frames(packet for packet in packets)
+        assert told(dump.frames) == told(expected)
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=[path.name for path in CAPTURES])
+def test_captures_are_counted_the_same_either_way(path: Path) -> None:
+    columns = [column for column in COLUMNS if column != "topic"]
+    quick, slow = Traffic(columns), Traffic(columns)
+    with kwire.open_dump(path) as dump:
+        assert dump.said is not None
+        for batch in dump.said:
+            quick.add_batch(batch)
+    for frame in kwire.read_dump(path):
+        slow.add(frame)
+    assert (quick.frames, quick.bytes, quick.neither, quick.used) == (slow.frames, slow.bytes, slow.neither, slow.used)
+    assert len(quick.rows()) == len(slow.rows())
+    for one, other in zip(quick.rows(), slow.rows(), strict=True):
+        assert one.key == other.key
+        assert (one.count.requests, one.count.request_bytes) == (other.count.requests, other.count.request_bytes)
+        assert (one.count.responses, one.count.response_bytes) == (other.count.responses, other.count.response_bytes)
+        assert one.count.answered == other.count.answered
+        # Frames have times as floats, which are exact to some hundred nanoseconds.
+        assert one.count.seconds == pytest.approx(other.count.seconds, abs=1e-6 * (1 + one.count.answered))
+        assert one.count.longest == pytest.approx(other.count.longest, abs=1e-6)
+
+
+def conversation(count: int, size: int) -> list[Segment]:
+    said = Talk().open()
+    for number in range(count):
+        said.ask(number, size)
+    return said.close().segments
+
+
+def test_most_packets_take_the_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed, feed = [], Streams.feed
+
+    def noted(streams: Streams, segment: Segment, out: Batch) -> None:
+        fed.append(segment)
+        feed(streams, segment, out)
+
+    monkeypatch.setattr(Streams, "feed", noted)
+    segments = conversation(1000, 1460)
+    list(Streams("x").frames(PcapReader(iter([file_of(segments)]))))
+    assert len(fed) < len(segments) // 50
+
+
+LINKS = {  # link type -> what stands in front of IPv4
+    1: bytes(12) + b"\x08\x00",
+    113: bytes(14) + b"\x08\x00",
+    276: b"\x08\x00" + bytes(18),
+    101: b"",
+    0: b"\x02\0\0\0",
+}
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("nanoseconds", [False, True])
+def test_all_link_types_and_byte_orders(link: int, order: str, nanoseconds: bool) -> None:
+    packets = [(s.nanoseconds or 0, LINKS[link] + packet_of(s)[14:]) for s in conversation(20, 30)]
+    found = same(pcap(packets, link=link, order=order, nanoseconds=nanoseconds))
+    assert len(found) == 40
+    assert layouts_for(link)
+
+
+def six(segment: Segment) -> bytes:
+    """The segment over IPv6."""
+    body = packet_of(segment)[34:]
+    ends = b"".join(bytes(12) + segment.key[start : start + 4] for start in (0, 4))
+    return building.ethernet(building.ipv6(body)[:8] + ends + body, b"\x86\xdd")
+
+
+def test_ipv6_and_both_versions_in_turn() -> None:
+    segments = conversation(300, 50)
+    assert len(same(pcap([(s.nanoseconds or 0, six(s)) for s in segments]))) == 600
+    assert len(same(pcap([(s.nanoseconds or 0, six(s)[14:]) for s in segments], link=101))) == 600
+    both = [(s.nanoseconds or 0, packet) for s in segments for packet in (packet_of(s), six(s))]
+    assert len(same(pcap(both))) == 1200
+
+
+def test_a_vlan_tag_and_unknown_links_go_the_general_way() -> None:
+    packets = [(s.nanoseconds or 0, b"\0" * 12 + b"\x81\0\0\x05" + packet_of(s)[12:]) for s in conversation(20, 40)]
+    assert len(same(pcap(packets))) == 40
+    assert layouts_for(105) == []
+
+
+@pytest.mark.parametrize("size", [1, 13, 100, 5000])
+def test_files_come_in_portions_of_any_size(size: int) -> None:
+    same(file_of(conversation(30, 70)), size)
+
+
+def test_what_is_said_is_given_out_before_more_is_read() -> None:
+    data = file_of(conversation(3, 1460))
+    read = []
+
+    def slowly() -> Iterator[bytes]:
+        for portion in portions(data, 300):
+            read.append(portion)
+            yield portion
+
+    batches = Streams("x").batches(PcapReader(slowly()))
+    next(batches)
+    assert len(b"".join(read)) < 900
+
+
+def test_bytes_behind_a_packet_are_not_its_own() -> None:
+    """Ethernet fills up short packets."""
+    packets = [(s.nanoseconds or 0, packet_of(s).ljust(60, b"\xee")) for s in conversation(20, 1460)]
+    assert same(pcap(packets)) == generally(file_of(conversation(20, 1460), nanoseconds=False))
+
+
+def test_many_lengths_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(express, "MOST_SIZES", 3)
+    segments = [part for size in range(1, 90) for part in conversation(1, size)]
+    lane = Express(PcapReader(iter([file_of(segments)])), Streams("x"))
+    packets = iter(lane.reader)
+    for _ in packets:
+        lane.run([])
+    assert 0 < len(lane._sizes) <= 3
+
+
+def shifted(value: int, number: int) -> int:
+    return (value + number - 128) & 0xFFFFFFFF
+
+
+def parts(segment: Segment, at: int) -> list[Segment]:
+    first, second = segment.payload[:at], segment.payload[at:]
+    later = (segment.sequence + len(first)) & 0xFFFFFFFF
+    return [changed(segment, payload=first), changed(segment, payload=second, sequence=later)]
+
+
+# What may happen to two segments in a row.
+DAMAGES: dict[str, Callable[[Segment, Segment, int], list[Segment]]] = {
+    "drop": lambda one, two, number: [two],
+    "again": lambda one, two, number: [one, two, one],
+    "swap": lambda one, two, number: [two, one],
+    "cut": lambda one, two, number: [
+        changed(one, payload=one.payload[:number], missing=len(one.payload[number:])),
+        two,
+    ],
+    "flags": lambda one, two, number: [changed(one, flags=number), two],
+    "content": lambda one, two, number: [changed(one, payload=bytes([number]) * len(one.payload)), two],
+    "sequence": lambda one, two, number: [changed(one, sequence=shifted(one.sequence, number)), two],
+    "acknowledge": lambda one, two, number: [
+        changed(one, acknowledgement=shifted(one.acknowledgement, number)),
+        two,
+    ],
+    "parts": lambda one, two, number: [*parts(one, number), two],
+    "together": lambda one, two, number: [changed(one, payload=one.payload + two.payload), two],
+}
+changes = st.sampled_from(sorted(DAMAGES))
+
+
+@given(
+    st.integers(1, 300),
+    st.lists(st.tuples(changes, st.integers(0, 400), st.integers(0, 255)), max_size=12),
+    st.integers(0, 12),
+)
+def test_damaged_conversations_read_the_same(size: int, damage: list[tuple[str, int, int]], start: int) -> None:
+    segments = interleaved(size)
+    for kind, place, number in damage:
+        index = place % (len(segments) - 1)
+        segments[index : index + 2] = DAMAGES[kind](segments[index], segments[index + 1], number)
+    same(file_of(segments[start:], nanoseconds=True), 1000)
+
+
+def interleaved(size: int) -> list[Segment]:
+    """Three conversations at once, one of them near the end of the sequence numbers, one that is not Kafka's."""
+    talks = [Talk(ports=(1, 9092), client_first=2**32 - 300), Talk(ports=(2, 9092)), Talk(ports=(3, 9092))]
+    for said in talks:
+        said.open()
+    for number in range(12):
+        talks[0].ask(number, size)
+        talks[1].ask(number, 1460)
+        talks[2].say(0, b"GET / HTTP/1.1\r\n\r\n").say(1, b"HTTP/1.1 200 OK\r\n\r\n")
+    for said in talks:
+        said.close()
+    segments = [segment for said in talks for segment in said.segments]
+    assert segments[0].flags == SYN
+    return sorted(segments, key=lambda segment: segment.nanoseconds or 0)

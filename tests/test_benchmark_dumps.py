@@ -1,0 +1,30 @@
+"""The benchmark of reading captures runs, and sees what it compares. It times nothing here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import ROOT
+from tests.dumps.building import Talk, capture
+
+
+def test_all_tasks_are_measured(tmp_path: Path) -> None:
+    said = Talk().open()
+    for number in range(20):
+        said.ask(number)
+    source = tmp_path / "small.pcap"
+    source.write_bytes(capture(said.close().segments))
+    command = [sys.executable, str(ROOT / "benchmarks" / "dumps.py"), str(source)]
+    command += ["--megabytes", "0.02", "--bodies", "0.01", "--rounds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, env=environment())
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split("  ")[0] for line in done.stdout.splitlines()[2:6]]
+    assert rows == ["stats | -q -z io,phs", "stats | -q -z io,stat", "decode | -T fields", "decode --jsonl | -T json"]
+    assert all(" MB" in line for line in done.stdout.splitlines()[2:6])
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
