@@ -1,4 +1,4 @@
-"""Which (message, version) pairs kwire and others read: python benchmarks/coverage.py
+"""Which (message, version) pairs kwire and others read: .venv/bin/python benchmarks/coverage.py
 
 Counts what is installed here: kio and kafka-python (pip install kio kafka-python), franz-go with a Go toolchain,
 Kafka's own classes with Java, Maven and the project's shared material. What is not here is left out, and said so.

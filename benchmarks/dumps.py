@@ -1,11 +1,11 @@
 """Measure how fast captures are read, beside tshark: wall time and peak memory of both, in turn.
 
-    python benchmarks/dumps.py CAPTURE ... --megabytes 100 --rounds 5 --bodies 10
+    .venv/bin/python benchmarks/dumps.py CAPTURE ... --megabytes 100 --rounds 5 --bodies 10
 
 Each capture is grown in a temporary folder (`grow_pcap.py`). `kwire stats` runs against `tshark -q -z io,phs` and
 `-z io,stat`; then, on the first megabytes (`--bodies`), `kwire decode` against `-T fields`, and `--jsonl` against
-`-T json`. What both read is compared first: requests by api and version. Needs kwire installed (`pip install -e .`);
-without tshark, kwire alone is measured.
+`-T json`. What both read must be counted the same, by api and version; what tshark missed is named. Without tshark,
+kwire alone is measured. Like all benchmarks it needs kwire installed, as `python3 dev.py` does in .venv.
 """
 
 from __future__ import annotations

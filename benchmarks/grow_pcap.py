@@ -1,6 +1,6 @@
 """Repeat the connections of a capture on fresh ports, until the capture is as large as wanted.
 
-    python benchmarks/grow_pcap.py IN.pcap OUT.pcap --megabytes 100
+    .venv/bin/python benchmarks/grow_pcap.py IN.pcap OUT.pcap --megabytes 100
 
 Each round is the whole capture again, later by the capture's own length, with the port of the end that opened the
 connection replaced (where no SYN says which that is, the higher port). The bytes of the conversations stay as they are.

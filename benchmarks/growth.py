@@ -1,4 +1,4 @@
-"""How long the first use of a message takes, and growing all trees: python benchmarks/growth.py [ROUNDS].
+"""How long the first use of a message takes, and growing all trees: .venv/bin/python benchmarks/growth.py [ROUNDS].
 
 Each round runs in a fresh process, so that nothing is cached but the operating system's files.
 """
