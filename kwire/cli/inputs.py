@@ -108,8 +108,7 @@ def dumps_in(options: argparse.Namespace, remarks: list[str] | None = None) -> I
 
     What is said of an input is added to `remarks` too.
     """
-    for dump in _dumps(options, remarks, logs=False):
-        yield dump.frames
+    return _dumps(options, remarks, logs=False)
 
 
 def _dumps(options: argparse.Namespace, remarks: list[str] | None, logs: bool) -> Iterator[Dump]:
