@@ -116,7 +116,7 @@ def _dumps(options: argparse.Namespace, remarks: list[str] | None, logs: bool) -
     for file, opened, found in _inputs(options, bare):
         try:
             with opened as dump:
-                if dump.kind != "raw frames" and not bare:
+                if not bare:
                     remark(f"{file}: read as {dump.kind}")
                 if dump.batches is not None and not logs:
                     next(dump.frames)  # says that there are none, and what to use

@@ -1,4 +1,4 @@
-"""Formats of captures that are known and not read: their first bytes, so that an error can say what to do.
+"""What is not read: formats of captures by their first bytes, so that an error can say what to do; and all else.
 
 Knows names only. Those formats that have no magic number of their own are not here.
 """
@@ -6,6 +6,8 @@ Knows names only. Those formats that have no magic number of their own are not h
 from __future__ import annotations
 
 from ..errors import DumpError
+from ..frames import LEAST, LIMIT
+from ..frames.cutting import int32
 
 # name -> how it begins
 FORMATS = {
@@ -30,3 +32,14 @@ def refuse_foreign(head: bytes, file: str) -> None:
     for name, magics in FORMATS.items():
         if head.startswith(magics):
             raise DumpError(f"this is {name}, which is not read", file=file, hint=HINT)
+
+
+TRIED = "pcap, pcapng, gzip, zstd, log segment, hex text, log of requests, raw frames"
+
+
+def refuse_unknown(head: bytes, file: str) -> None:
+    """Raise DumpError if raw frames do not begin like this: then nobody knows what it is."""
+    size = int32(head, 0)
+    if len(head) >= 4 and not LEAST <= size <= LIMIT:
+        problem = f"this is no dump that is known here; as a frame it would have {size} bytes; tried: {TRIED}"
+        raise DumpError(problem, file=file, offset=0, hint="does it begin in the middle of a frame?")

@@ -17,7 +17,7 @@ from ..frames.said import Batch
 from ..hextext import HexText, read_hex_text
 from ..segments import looks_like_log
 from .compression import Opened, unpacked
-from .foreign import refuse_foreign
+from .foreign import refuse_foreign, refuse_unknown
 from .logs import Item, log_kind, logged, looked
 from .packets import PacketReader, tcp_segment
 from .pcap import MAGICS, Packet, PcapReader
@@ -188,6 +188,7 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
         return Dump("a bare body", iter([Frame(_whole(opened, file), Source(file, 0, 0), bare=True)]))
     if looks_like_log(head):
         return _segment_dump(opened, file, topic)
+    refuse_unknown(head, file)
     return Dump("raw frames", raw_frames(opened.portions(), file))
 
 

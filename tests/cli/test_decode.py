@@ -72,7 +72,11 @@ def test_folders_are_read_if_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main(["decode", "-r", str(tmp_path)]) == 0
     captured = capsys.readouterr()
     assert [line.split()[3] for line in captured.out.splitlines()] == ["#1", "#2"]
-    assert captured.err == f"kwire: {tmp_path}/empty: skipped: there is nothing in it\n"
+    assert captured.err.splitlines() == [
+        f"kwire: {tmp_path}/a.bin: read as raw frames",
+        f"kwire: {tmp_path}/b/two.bin: read as raw frames",
+        f"kwire: {tmp_path}/empty: skipped: there is nothing in it",
+    ]
     assert main(["decode", str(tmp_path)]) == 2
 
 
@@ -88,4 +92,4 @@ def test_ctrl_c_prints_the_summary() -> None:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 130
-        assert process.stderr.read() == b"kwire: 1 frame, 0 undecodable\n"
+        assert process.stderr.read() == b"kwire: -: read as raw frames\nkwire: 1 frame, 0 undecodable\n"

@@ -21,7 +21,7 @@ def test_by_api_and_version(capsys: pytest.CaptureFixture[str]) -> None:
         "Metadata        12              1          1         55       238\n"
         "UpdateMetadata  8               1          1        359        12\n"
     )
-    assert captured.err == "kwire: 6 frames, 818 bytes\n"
+    assert captured.err == f"kwire: {DUMP}: read as raw frames\nkwire: 6 frames, 818 bytes\n"
 
 
 def test_by_topic_with_errors(capsys: pytest.CaptureFixture[str]) -> None:
