@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 import hexdump
 
 from ..codecs import Codec
+from ..embedded.bodies import codec_of
 from ..errors import DecodeError
 from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..values import Value, kind_of
 from ..wire import Array, Field, Integer, Node, Struct, split_tags
 from .annotate import error_lines
 from .content import sender_of, token_text
+from .held import indented, member_data, record_lines
 from .meaning import inner_struct, name_of
 from .style import PLAIN, Style, escape
 from .values import count_text, value_text
@@ -53,7 +55,8 @@ def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
     if isinstance(result, Token):
         yield f"  {escape(token_text(result.content))}"
         return
-    yield from _struct(result.codec.schema, result.message, 1, _Look(result.codec.name, style))
+    look = _Look(result.codec.name, style, getattr(result.message, "protocol_type", None) or None)
+    yield from _struct(result.codec.schema, result.message, 1, look)
     yield from _faults(result.faults, style)
     yield from _inside(result, style)
 
@@ -93,14 +96,18 @@ def _what(result: Result) -> str:
 
 
 class _Look(NamedTuple):
-    """The message that is shown, and how."""
+    """The message that is shown, and how; what is known of the bytes in its fields."""
 
     message: str
     style: Style
+    protocol: str | None = None  # of a group
+    topic: str | None = None
 
 
 def _struct(node: Struct, value: Any, depth: int, look: _Look) -> Iterator[str]:
     tagged = node.tagged.fields.values() if node.tagged else ()
+    topic = getattr(value, "topic", None) or getattr(value, "name", None)
+    look = look._replace(topic=topic if isinstance(topic, str) else look.topic)
     for field in node.all_fields:
         held = getattr(value, field.name)
         if field not in tagged or held != field.default:
@@ -115,6 +122,7 @@ def _field(field: Field, value: Any, depth: int, look: _Look, kind: type[Value] 
     inner = inner_struct(node)
     if value is None or inner is None:
         yield _line(str(field.name), _inline(node, value, look.style, kind), depth, look.style)
+        yield from _held(str(field.name), value, depth + 1, look)
     elif not isinstance(node, Array):
         yield "  " * depth + look.style.paint("name", f"{field.name}:")
         yield from _struct(inner, value, depth + 1, look)
@@ -123,6 +131,17 @@ def _field(field: Field, value: Any, depth: int, look: _Look, kind: type[Value] 
         for index, item in enumerate(value):
             yield "  " * (depth + 1) + look.style.paint("dim", f"{field.name}[{index}]")
             yield from _struct(inner, item, depth + 2, look)
+
+
+def _held(name: str, value: Any, depth: int, look: _Look) -> Iterator[str]:
+    """Yield what the bytes of a field hold, under it."""
+    indent, data = "  " * depth, member_data(look.message, name, value, look.protocol)
+    codec = None if data is None else codec_of(data)
+    if data is not None and codec is not None:
+        yield f"{indent}{look.style.paint('dim', f'{data.name} v{data.version}')}"
+        yield from fields(codec, data.message, depth + 1, look.style)
+    style = indented(look.style, depth)
+    yield from (indent + line for line in record_lines(look.message, name, value, look.topic, style))
 
 
 def _inline(node: Node, value: Any, style: Style, kind: type[Value] | None) -> str:
