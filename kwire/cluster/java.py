@@ -1,0 +1,235 @@
+"""What Java's library does where it is part of Kafka's answers: hash codes, the order of a HashMap, java.util.Random.
+
+Knows Java's documented rules and no Kafka. Buckets of very many keys are in `treebins`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, MutableSequence
+from struct import iter_unpack
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from .treebins import TREEIFY_THRESHOLD, UNTREEIFY_THRESHOLD, TreeBin
+
+DEFAULT_CAPACITY = 16
+MIN_TREEIFY_CAPACITY = 64  # a smaller table grows instead of making trees
+_MASK = (1 << 32) - 1
+_MULTIPLIER, _ADDEND, _SEED_MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
+
+class Rng(Protocol):
+    """What placements need of a source of chance: Python's `random.Random` has it, and `Random` of this module."""
+
+    def randrange(self, stop: int, /) -> int:
+        """Return a number from 0 up to `stop`, exclusive."""
+
+    def shuffle(self, x: MutableSequence[Any], /) -> None:
+        """Shuffle a list in place."""
+
+
+def utf16(text: str) -> bytes:
+    r"""Return the sort key by which Java compares strings: their UTF-16 units.
+
+    >>> sorted(["\U0001f600", "\uff5e", "z"], key=utf16) == ["z", "\U0001f600", "\uff5e"]
+    True
+    """
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def int32(number: int) -> int:
+    """Wrap a number as Java's int arithmetic does.
+
+    >>> int32(2**31)
+    -2147483648
+    """
+    return ((number + 0x80000000) & _MASK) - 0x80000000
+
+
+def string_hash(text: str) -> int:
+    """Return `String.hashCode`, a signed 32-bit number.
+
+    >>> string_hash("Aa") == string_hash("BB") == 2112
+    True
+    """
+    total = 0
+    for (unit,) in iter_unpack(">H", utf16(text)):
+        total = (31 * total + unit) & _MASK
+    return int32(total)
+
+
+def topic_partition_hash(partition: tuple[str, int]) -> int:
+    """Return the hash code of Kafka's `TopicPartition`, here a pair of topic and partition index.
+
+    >>> topic_partition_hash(("orders", 2243))
+    -1008699837
+    """
+    topic, index = partition
+    return int32(31 * (31 + index) + string_hash(topic))
+
+
+class Keys(NamedTuple, Generic[K]):
+    """What a HashMap asks of its keys: a hash code, and how they compare; None for a class that is not Comparable."""
+
+    hash_code: Callable[[K], int]
+    compared_by: Callable[[K], Any] | None = None
+
+
+STRINGS: Keys[str] = Keys(string_hash, utf16)
+INTEGERS: Keys[int] = Keys(lambda number: number, lambda number: number)
+TOPIC_PARTITIONS: Keys[tuple[str, int]] = Keys(topic_partition_hash)
+OPTIONAL_STRINGS: Keys[str | None] = Keys(lambda text: 0 if text is None else string_hash(text))
+
+
+class HashOrder(Generic[K]):
+    """The keys of a `java.util.HashMap`, or a `HashSet`, in the order in which Java goes through them.
+
+    The order hangs on hash codes, on the size of the table, and inside a bucket on the history. It is Java's but for
+    more than eight keys of one hash code and of a class that is not Comparable, where Java's own order is chance.
+
+    Args:
+        keys: the kind of its keys: `STRINGS`, `INTEGERS`, `TOPIC_PARTITIONS`, `OPTIONAL_STRINGS`.
+        capacity: the argument of Java's constructor.
+
+    >>> order = HashOrder(STRINGS)
+    >>> for name in ("t10", "t2", "t1"):
+    ...     order.put(name)
+    >>> list(order)
+    ['t10', 't1', 't2']
+    """
+
+    def __init__(self, keys: Keys[K], capacity: int = DEFAULT_CAPACITY) -> None:
+        self._keys = keys
+        self._size = 1 << max(capacity - 1, 0).bit_length()
+        self._hashes: dict[K, int] = {}
+        self._table: dict[int, list[K] | TreeBin[K]] = {}
+
+    def __len__(self) -> int:
+        return len(self._hashes)
+
+    def __contains__(self, key: K) -> bool:
+        return key in self._hashes
+
+    def __iter__(self) -> Iterator[K]:
+        for index in sorted(self._table):
+            yield from self._table[index]
+
+    def put(self, key: K) -> None:
+        """Add a key; one that is there keeps its place."""
+        if key in self._hashes:
+            return
+        code = self._keys.hash_code(key) & _MASK
+        self._hashes[key] = spread = int32(code ^ code >> 16)
+        bucket = self._table.setdefault(spread & self._size - 1, [])
+        if isinstance(bucket, TreeBin):
+            bucket.put(spread, key)
+        else:
+            bucket.append(key)
+            if len(bucket) > TREEIFY_THRESHOLD:
+                self._relieve(spread)
+        if len(self._hashes) > self._size * 3 // 4:
+            self._grow()
+
+    def remove(self, key: K) -> None:
+        """Remove a key; one that is not there is no error. The table keeps its size."""
+        if key not in self._hashes:
+            return
+        index = self._hashes.pop(key) & self._size - 1
+        bucket = self._table[index]
+        if isinstance(bucket, list):
+            bucket.remove(key)
+        elif bucket.remove(key):
+            self._table[index] = list(bucket)
+
+    def copy(self) -> HashOrder[K]:
+        """Return the order of `new HashMap<>(this)`."""
+        return hash_order_of(self, self._keys, len(self) * 4 // 3 + 1 if self else DEFAULT_CAPACITY)
+
+    def _relieve(self, spread: int) -> None:
+        """Do something about a bucket that has become long."""
+        if self._size < MIN_TREEIFY_CAPACITY:
+            self._grow()
+        else:
+            index = spread & self._size - 1
+            self._table[index] = self._tree(list(self._table[index]))
+
+    def _tree(self, keys: list[K]) -> TreeBin[K]:
+        return TreeBin(((self._hashes[key], key) for key in keys), self._keys.compared_by)
+
+    def _grow(self) -> None:
+        former, self._table = self._table, {}
+        self._size *= 2
+        for bucket in former.values():
+            halves: dict[int, list[K]] = {}
+            for key in bucket:
+                halves.setdefault(self._hashes[key] & self._size - 1, []).append(key)
+            for index, half in halves.items():
+                self._table[index] = self._split(bucket, half, whole=len(halves) == 1)
+
+    def _split(self, bucket: list[K] | TreeBin[K], half: list[K], whole: bool) -> list[K] | TreeBin[K]:
+        """Return what becomes of a bucket's keys that go to one index."""
+        if not isinstance(bucket, TreeBin) or len(half) <= UNTREEIFY_THRESHOLD:
+            return half
+        return bucket if whole else self._tree(half)
+
+
+def hash_order_of(items: Iterable[K], keys: Keys[K], capacity: int = DEFAULT_CAPACITY) -> HashOrder[K]:
+    """Put keys into a new HashMap, one after the other."""
+    order = HashOrder(keys, capacity)
+    for key in items:
+        order.put(key)
+    return order
+
+
+class Random:
+    """`java.util.Random`: the same numbers for a seed.
+
+    >>> random = Random(42)
+    >>> random.next_int(), random.randrange(10), random.next_boolean()
+    (-1170105035, 3, True)
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._seed = (seed ^ _MULTIPLIER) & _SEED_MASK
+
+    def next_int(self) -> int:
+        """Return `nextInt()`: any 32-bit number."""
+        return int32(self._next(32))
+
+    def next_long(self) -> int:
+        """Return `nextLong()`: a 64-bit number."""
+        high = self.next_int()
+        total = (high << 32) + self.next_int()
+        return ((total + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
+
+    def next_boolean(self) -> bool:
+        """Return `nextBoolean()`."""
+        return self._next(1) != 0
+
+    def randrange(self, stop: int) -> int:
+        """Return `nextInt(stop)`: from 0 up to `stop`, exclusive. Named as Python's generators name it.
+
+        Raises:
+            ValueError: `stop` is not from 1 to 2**31 - 1.
+        """
+        if not 0 < stop < 1 << 31:
+            raise ValueError(f"stop is {stop}; it must be from 1 to 2147483647")
+        drawn = self._next(31)
+        if stop & stop - 1 == 0:
+            return stop * drawn >> 31
+        # Numbers of the last, incomplete round of 2**31 would favour small remainders.
+        while drawn - drawn % stop + stop > 1 << 31:
+            drawn = self._next(31)
+        return drawn % stop
+
+    def shuffle(self, x: MutableSequence[Any]) -> None:
+        """Do `Collections.shuffle` in place."""
+        for last in range(len(x) - 1, 0, -1):
+            other = self.randrange(last + 1)
+            x[last], x[other] = x[other], x[last]
+
+    def _next(self, bits: int) -> int:
+        self._seed = (self._seed * _MULTIPLIER + _ADDEND) & _SEED_MASK
+        return self._seed >> 48 - bits
