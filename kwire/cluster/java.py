@@ -118,19 +118,17 @@ class HashOrder(Generic[K]):
 
     def put(self, key: K) -> None:
         """Add a key; one that is there keeps its place."""
-        if key in self._hashes:
-            return
-        code = self._keys.hash_code(key) & _MASK
-        self._hashes[key] = spread = int32(code ^ code >> 16)
-        bucket = self._table.setdefault(spread & self._size - 1, [])
-        if isinstance(bucket, TreeBin):
-            bucket.put(spread, key)
-        else:
-            bucket.append(key)
-            if len(bucket) > TREEIFY_THRESHOLD:
-                self._relieve(spread)
-        if len(self._hashes) > self._size * 3 // 4:
+        if key not in self._hashes:
+            self._add(key, at_front=False)
+            if self._is_full:
+                self._grow()
+
+    def compute_if_absent(self, key: K) -> None:
+        """Add a key as `computeIfAbsent`, `compute` and `merge` do: in front of its bucket, into a table grown before."""
+        if self._is_full:
             self._grow()
+        if key not in self._hashes:
+            self._add(key, at_front=True)
 
     def remove(self, key: K) -> None:
         """Remove a key; one that is not there is no error. The table keeps its size."""
@@ -146,6 +144,21 @@ class HashOrder(Generic[K]):
     def copy(self) -> HashOrder[K]:
         """Return the order of `new HashMap<>(this)`."""
         return hash_order_of(self, self._keys, len(self) * 4 // 3 + 1 if self else DEFAULT_CAPACITY)
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._hashes) > self._size * 3 // 4
+
+    def _add(self, key: K, at_front: bool) -> None:
+        code = self._keys.hash_code(key) & _MASK
+        self._hashes[key] = spread = int32(code ^ code >> 16)
+        bucket = self._table.setdefault(spread & self._size - 1, [])
+        if isinstance(bucket, TreeBin):
+            bucket.put(spread, key)
+            return
+        bucket.insert(0 if at_front else len(bucket), key)
+        if len(bucket) > TREEIFY_THRESHOLD - at_front:
+            self._relieve(spread)
 
     def _relieve(self, spread: int) -> None:
         """Do something about a bucket that has become long."""

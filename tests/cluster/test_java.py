@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from kwire.cluster.java import (
     utf16,
 )
 from tests.cluster.vectors import cases, check
+from tests.conftest import ROOT
 
 
 def pair(text: str) -> tuple[str, int]:
@@ -67,6 +69,17 @@ ANSWERS: dict[str, Any] = {
 @pytest.mark.parametrize("op", ANSWERS)
 def test_vectors_of_java(op: str) -> None:
     check(cases("java_compat", op=op), lambda case: {"result": ANSWERS[op](case)})
+
+
+def test_histories_of_real_hash_maps() -> None:
+    histories = [json.loads(line) for line in (ROOT / "tests/data/hashmap_histories.jsonl").read_text().splitlines()]
+    for history in histories:
+        order = HashOrder(STRINGS, history["capacity"])
+        calls = {"+": order.put, "*": order.compute_if_absent, "-": order.remove}
+        for call in history["calls"]:
+            calls[call[0]](call[1:])
+        assert list(order) == history["keys"]
+    assert len(histories) == 40
 
 
 def test_a_key_that_is_there_keeps_its_place_and_one_that_is_not_can_be_removed() -> None:
