@@ -8,6 +8,7 @@
     +-- CallError              the other side: a broker that cannot be reached, or breaks off
     +-- ZnodeError             the input: data of a ZooKeeper node that is not what its path says
     +-- EncodeError            the caller: a value that cannot be written
+    +-- Refused                the caller: what a cluster does not do; its kin stand in `kwire.refusals`
     +-- MissingExtra           the installation: an optional library is not there
     +-- DecodeError            the bytes; its kin stand in `kwire.faults`
 

@@ -124,7 +124,7 @@ class HashOrder(Generic[K]):
                 self._grow()
 
     def compute_if_absent(self, key: K) -> None:
-        """Add a key as `computeIfAbsent`, `compute` and `merge` do: in front of its bucket, into a table grown before."""
+        """Add a key as `computeIfAbsent`, `compute` and `merge` do: in front of its bucket; the table grows before."""
         if self._is_full:
             self._grow()
         if key not in self._hashes:

@@ -9,21 +9,49 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kwire.cluster import Broker
+from kwire.refusals import Refused
 from tests.conftest import ROOT, SHARED
 
 SAMPLE = ROOT / "tests" / "data" / "vectors"
 FOLDERS = [*map(Path, filter(None, [os.environ.get("KWIRE_VECTORS")])), SHARED / "vectors", SAMPLE]
+Case = dict[str, Any]
 
 
-def cases(file: str, **columns: Any) -> list[dict[str, Any]]:
+def cases(file: str, **columns: Any) -> list[Case]:
     """The cases of a file, such as `placer_kraft`, in which these columns have these values."""
     path = next(path for path in (folder / f"{file}.jsonl" for folder in FOLDERS) if path.is_file())
     found = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return [case for case in found if all(case.get(name) == value for name, value in columns.items())]
 
 
-def check(found: list[dict[str, Any]], answer: Callable[[dict[str, Any]], Any]) -> None:
-    """Compare our answer to each case with what is expected of it."""
+def check(found: list[Case], answer: Callable[[Case], Any], release: str = "") -> None:
+    """Compare our answer to each case with what is expected of it, or was in a release."""
     assert found
-    wrong = {case["id"]: (ours, case["expected"]) for case in found if (ours := answer(case)) != case["expected"]}
+    wrong = {}
+    for case in found:
+        expected = case.get("expected_in", {}).get(release, case["expected"])
+        if (ours := answer(case)) != expected:
+            wrong[case["id"]] = ours, expected
     assert not wrong, f"{len(wrong)} of {len(found)}: {dict(list(wrong.items())[:5])}"
+
+
+def answer_of(call: Callable[[], Any], **renamed: str) -> Any:
+    """What a call answers, or refuses, as the files write it; a class of Java by the name that a release had for it."""
+    try:
+        return {"result": call()}
+    except Refused as error:
+        return {"error": {"class": renamed.get(type(error).__name__, error.exception), "reason": error.reason}}
+
+
+def brokers_of(case: Case) -> list[Broker]:
+    return [Broker(node_id, rack=rack, fenced=any(fenced)) for node_id, rack, *fenced in case["brokers"]]
+
+
+def by_text(assignment: dict[int, Any]) -> dict[str, Any]:
+    """Numbers as the keys of JSON objects."""
+    return {str(partition): replicas for partition, replicas in assignment.items()}
+
+
+def by_number(assignment: dict[str, Any]) -> dict[int, Any]:
+    return {int(partition): replicas for partition, replicas in assignment.items()}

@@ -1,0 +1,82 @@
+"""Placement of KIP-36, against what AdminUtils of Kafka 3.9.2 and 0.10.0.1 answered."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kwire.cluster import Broker
+from kwire.cluster.java import Random
+from kwire.cluster.placement import RackAwareMode, assign_replicas, broker_metadatas, rack_alternated_broker_list
+from kwire.refusals import IndexOutOfBounds, InvalidReplicaAssignment
+from tests.cluster.vectors import Case, answer_of, brokers_of, by_text, cases, check
+
+NAMES = {
+    "3.9.2": {},
+    "0.10.0.1": dict.fromkeys(
+        ("InvalidPartitions", "InvalidReplicationFactor", "AdminOperation"), "kafka.admin.AdminOperationException"
+    )
+    | {"IndexOutOfBounds": "java.lang.ArrayIndexOutOfBoundsException"},
+}
+
+
+def usable(case: Case) -> list[Broker]:
+    return broker_metadatas(brokers_of(case), RackAwareMode(case["mode"]), case.get("broker_list"))
+
+
+def assigned(case: Case, brokers: list[Broker]) -> dict[str, Any]:
+    return by_text(
+        assign_replicas(
+            brokers,
+            case["n_partitions"],
+            case["replication_factor"],
+            start_index=case["start_index"],
+            start_partition=case["start_partition"],
+            rng=Random(case["rand_seed"]) if "rand_seed" in case else None,
+        )
+    )
+
+
+ANSWERS: dict[str, Any] = {
+    "assign_replicas": lambda case: assigned(case, brokers_of(case)),
+    "create_topic": lambda case: assigned(case, usable(case)),
+    "broker_metadatas": lambda case: [[broker.node_id, broker.rack] for broker in usable(case)],
+    "rack_alternated": lambda case: rack_alternated_broker_list(brokers_of(case)),
+}
+
+
+@pytest.mark.parametrize("release", NAMES)
+@pytest.mark.parametrize("kind", ANSWERS)
+def test_vectors_of_placement(kind: str, release: str) -> None:
+    found = cases("placement_zk", kind=kind)
+    names = NAMES[release] if any("expected_in" in case for case in found) else {}
+    check(found, lambda case: answer_of(lambda: ANSWERS[kind](case), **names), release)
+
+
+def test_a_refusal_has_kafkas_names_and_says_what_to_try() -> None:
+    with pytest.raises(IndexOutOfBounds) as caught:
+        assign_replicas([Broker(id) for id in range(5)], 14, 3, start_index=2**31 - 1)
+    assert str(caught.value) == (
+        "the start index 2147483647 runs over Java's 32-bit numbers; take a start index below the number of brokers"
+    )
+
+
+def test_brokers_in_order_of_chance_or_of_a_start() -> None:
+    brokers = [Broker(id, rack="ab"[id % 2]) for id in range(4)]
+    one, same = (assign_replicas(brokers, 9, 2, rng=random.Random(4)) for _ in range(2))
+    assert one == same
+    with pytest.raises(ValueError, match="start_index, or an rng"):
+        assign_replicas(brokers, 9, 2)
+
+
+def test_a_broker_that_is_there_twice() -> None:
+    with pytest.raises(InvalidReplicaAssignment, match="broker 1 is there twice"):
+        assign_replicas([Broker(1), Broker(1)], 1, 2, start_index=0)
+
+
+def test_safe_mode_takes_no_racks_unless_all_have_one() -> None:
+    brokers = [Broker(2, rack="b"), Broker(1, "h", 9, rack="a"), Broker(3)]
+    assert broker_metadatas(brokers, RackAwareMode.SAFE) == [Broker(1, "h", 9), Broker(2), Broker(3)]
+    assert broker_metadatas(brokers, RackAwareMode.SAFE, [1, 2, 7]) == [brokers[1], brokers[0]]

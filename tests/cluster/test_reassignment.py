@@ -1,0 +1,82 @@
+"""Partitions added and topics moved, against AdminZkClient, AdminUtils and ReassignPartitionsCommand."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from kwire.cluster.java import STRINGS, Random, hash_order_of
+from kwire.cluster.placement import RackAwareMode, broker_metadatas
+from kwire.cluster.reassignment import add_partitions, generate_assignment, reassignment_json
+from kwire.refusals import AdminOperation
+from tests.cluster.vectors import Case, answer_of, brokers_of, by_number, by_text, cases, check
+
+OLD = dict.fromkeys(
+    (
+        "AdminOperation",
+        "BrokerNotAvailable",
+        "InvalidPartitions",
+        "InvalidReplicaAssignment",
+        "InvalidReplicationFactor",
+    ),
+    "kafka.admin.AdminOperationException",
+)
+
+
+def given(case: Case) -> dict[int, list[int]] | None:
+    """The replicas given for the new partitions; Kafka 0.10 takes them as text that begins with the old partitions."""
+    if "manual_str" in case:
+        lists = [[int(text) for text in part.split(":")] for part in case["manual_str"].split(",")]
+        return {index: replicas for index, replicas in enumerate(lists) if index >= len(case["existing"])}
+    return by_number(case["manual"]) if "manual" in case else None
+
+
+def added(case: Case, release: str) -> dict[str, list[int]]:
+    brokers = brokers_of(case)
+    try:
+        brokers = broker_metadatas(brokers, RackAwareMode(case["mode"]))
+    except AdminOperation:
+        if release != "0.10.0.1":  # which looked at the racks last
+            raise
+    return by_text(add_partitions(by_number(case["existing"]), brokers, case["num_partitions"], given(case)))
+
+
+@pytest.mark.parametrize("release", ["3.9.2", "0.10.0.1"])
+def test_vectors_of_added_partitions(release: str) -> None:
+    def answers(case: Case) -> bool:
+        return release in case["releases"] or release in case.get("expected_in", {})
+
+    found = [case for case in cases("add_partitions") if answers(case)]
+    names = OLD if release == "0.10.0.1" else {}
+    check(found, lambda case: answer_of(lambda: added(case, release), **names), release)
+
+
+def generated(case: Case) -> dict[str, Any]:
+    topics = {topic: dict(enumerate(lists)) for topic, lists in case["topics"].items()}
+    rng = Random(case["rand_seed"])
+    found = generate_assignment(
+        topics, case["topics_to_move"], brokers_of(case), case["broker_list"], rng, case["rack_aware"]
+    )
+    return {
+        "proposed": {topic: by_text(assignment) for topic, assignment in found.proposed.items()},
+        "current": {topic: by_text(assignment) for topic, assignment in found.current.items()},
+        "topic_order": list(hash_order_of(found.current, STRINGS)),
+    }
+
+
+def test_vectors_of_generated_reassignments() -> None:
+    check(cases("reassign_generate"), lambda case: answer_of(lambda: generated(case)))
+
+
+def test_json_as_kafkas_tool_reads_it() -> None:
+    written = json.dumps(reassignment_json({"b": {1: [2, 1], 0: (1, 2)}, "a": {0: [3]}}))
+    assert json.loads(written) == {
+        "version": 1,
+        "partitions": [
+            {"topic": "b", "partition": 0, "replicas": [1, 2]},
+            {"topic": "b", "partition": 1, "replicas": [2, 1]},
+            {"topic": "a", "partition": 0, "replicas": [3]},
+        ],
+    }
