@@ -12,6 +12,10 @@ from .errors import KwireError, excerpt
 # reason -> what is wrong, what to try. Braces take the error's own attributes.
 WORDS: dict[str, tuple[str, str]] = {
     "partitions_not_positive": ("{num_partitions} partitions cannot be placed", "ask for at least one"),
+    "too_many_replicas": (
+        "{num_partitions} partitions with {replication_factor} replicas each are more than {most} replicas",
+        "ask for fewer",
+    ),
     "replication_factor_not_positive": ("replication factor {replication_factor} places nothing", "ask for at least 1"),
     "replication_factor_larger_than_brokers": (
         "replication factor {replication_factor} needs as many brokers, and there are {brokers}",
@@ -40,8 +44,33 @@ WORDS: dict[str, tuple[str, str]] = {
     "unknown_broker": ("there are no brokers {unknown}", "name brokers that are there"),
     "broker_twice_in_list": ("the list of brokers names some twice: {twice}", "name each broker once"),
     "topic_twice_in_list": ("the list of topics names some twice: {twice}", "name each topic once"),
-    "broker_twice": ("broker {broker} is there twice", "name each broker once"),
     "unknown_topic": ("there is no topic {topic!r}", "name topics that are there"),
+    "must_start_with_slash": ("the rack {rack!r} is no path: it does not start with /", "write it as in /DC1/R1"),
+    "empty_component": ("the rack {rack!r} has an empty name in it", "write it as in /DC1/R1"),
+    "too_many_levels": ("the rack {rack!r} has {levels} levels", "have at most {most}"),
+    "no_rack": (
+        "brokers {without} have no rack, and racks of many levels need one for each broker",
+        "give them racks, or force the simple assignment (--disable-rack-awareness)",
+    ),
+    "broker_twice": ("broker {broker} is there twice", "name each broker once"),
+    "not_an_increase": (
+        "the partition has {existing} replicas already and {replication_factor} are wanted",
+        "ask for more: replicas are added only",
+    ),
+    "no_such_start": (
+        "the ring of {node!r} cannot start at {start}: {problem}",
+        "name nodes of the tree, and a child from 0 on",
+    ),
+    "unknown_assignor": ("there is no replica assignor {name!r}: {problem}", "known: {known}; or MODULE:FUNCTION"),
+    "empty_assignment": (
+        "the broker refused {num_partitions} partitions with {replication_factor} replicas on {on}, and cannot say why",
+        "the replication factor may be larger than the number of these brokers, partitions or replicas not positive "
+        "or too many, an id not that of a live broker, a broker without a rack path, or {timeout_ms} ms were over",
+    ),
+    "wrong_partition_ids": (
+        "the broker answered with partitions {found}, not 0 to {last}",
+        "its assignor may number them otherwise, or the response belongs to another request",
+    ),
 }
 
 
@@ -112,6 +141,10 @@ class AdminOperation(Refused):
     exception = "org.apache.kafka.server.common.AdminOperationException"
 
 
+class InvalidRack(AdminOperation):
+    """A rack that is no path, or none where there must be one (KIP-879)."""
+
+
 class AdminCommandFailed(Refused):
     """Lists that contradict themselves."""
 
@@ -122,3 +155,11 @@ class IndexOutOfBounds(Refused):
     """Numbers beyond Java's, where Kafka falls over its own index."""
 
     exception = "java.lang.IndexOutOfBoundsException"
+
+
+class UnknownAssignor(Refused):
+    """A setting names a replica assignor that is not there."""
+
+
+class ReplicaAssignmentRefused(Refused):
+    """A broker answered CreateReplicaAssignment with nothing, or with nonsense (KIP-879 has no error code)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,15 +12,11 @@ from kwire.cluster import Broker
 from kwire.cluster.java import Random
 from kwire.cluster.placement import RackAwareMode, assign_replicas, broker_metadatas, rack_alternated_broker_list
 from kwire.refusals import IndexOutOfBounds, InvalidReplicaAssignment
-from tests.cluster.vectors import Case, answer_of, brokers_of, by_text, cases, check
+from tests.cluster.vectors import Case, answer_of, brokers_of, by_release, by_text, cases, check
 
-NAMES = {
-    "3.9.2": {},
-    "0.10.0.1": dict.fromkeys(
-        ("InvalidPartitions", "InvalidReplicationFactor", "AdminOperation"), "kafka.admin.AdminOperationException"
-    )
-    | {"IndexOutOfBounds": "java.lang.ArrayIndexOutOfBoundsException"},
-}
+OLD = dict.fromkeys(
+    ("InvalidPartitions", "InvalidReplicationFactor", "AdminOperation"), "kafka.admin.AdminOperationException"
+) | {"IndexOutOfBounds": "java.lang.ArrayIndexOutOfBoundsException"}
 
 
 def usable(case: Case) -> list[Broker]:
@@ -47,12 +44,14 @@ ANSWERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("release", NAMES)
+def answer(release: str, case: Case) -> Any:
+    return answer_of(lambda: ANSWERS[case["kind"]](case), **(OLD if release == "0.10.0.1" else {}))
+
+
 @pytest.mark.parametrize("kind", ANSWERS)
-def test_vectors_of_placement(kind: str, release: str) -> None:
-    found = cases("placement_zk", kind=kind)
-    names = NAMES[release] if any("expected_in" in case for case in found) else {}
-    check(found, lambda case: answer_of(lambda: ANSWERS[kind](case), **names), release)
+def test_vectors_of_placement(kind: str) -> None:
+    for release, found in by_release(cases("placement_zk", kind=kind)).items():
+        check(found, partial(answer, release), release)
 
 
 def test_a_refusal_has_kafkas_names_and_says_what_to_try() -> None:

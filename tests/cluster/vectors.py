@@ -36,12 +36,27 @@ def check(found: list[Case], answer: Callable[[Case], Any], release: str = "") -
     assert not wrong, f"{len(wrong)} of {len(found)}: {dict(list(wrong.items())[:5])}"
 
 
+def by_release(found: list[Case]) -> dict[str, list[Case]]:
+    """The cases that each release answered, in one way or another."""
+    releases: dict[str, list[Case]] = {}
+    for case in found:
+        for release in (*case["releases"], *case.get("expected_in", ())):
+            releases.setdefault(release, []).append(case)
+    return releases
+
+
 def answer_of(call: Callable[[], Any], **renamed: str) -> Any:
     """What a call answers, or refuses, as the files write it; a class of Java by the name that a release had for it."""
     try:
         return {"result": call()}
     except Refused as error:
         return {"error": {"class": renamed.get(type(error).__name__, error.exception), "reason": error.reason}}
+
+
+def reason_of(call: Callable[[], Any]) -> Any:
+    """The same, where no release of Kafka has a class for the refusal."""
+    answer = answer_of(call)
+    return {"error": {"reason": answer["error"]["reason"]}} if "error" in answer else answer
 
 
 def brokers_of(case: Case) -> list[Broker]:

@@ -1,0 +1,56 @@
+"""How long placements take: python benchmarks/placement.py [PARTITIONS [BROKERS [REPLICATION_FACTOR [ROUNDS]]]].
+
+Unless told: 10,000 partitions, 1,000 brokers in 10 data centres of 10 racks of 5 hosts, 3 replicas, 5 rounds.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from kwire.cluster import Broker
+from kwire.cluster.java import Random
+from kwire.cluster.placement import assign_replicas
+from kwire.cluster.racks import RackTree
+from kwire.cluster.rings import Rings, assign_multi_level, increase_replication_factor
+from kwire.cluster.spread import losses_of, spread_of
+from kwire.cluster.striping import place_striped
+
+Assignment = Mapping[int, Sequence[int]]
+
+
+def timed(name: str, rounds: int, call: Callable[[], object]) -> None:
+    """Print the processor seconds of this process that a call took: the least, the median, the most."""
+    seconds = []
+    for _ in range(rounds):
+        start = time.process_time()
+        call()
+        seconds.append(time.process_time() - start)
+    print(f"  {name:<44} {min(seconds):7.3f} {statistics.median(seconds):7.3f} {max(seconds):7.3f}")
+
+
+def main() -> None:
+    partitions, count, factor, rounds = [*map(int, sys.argv[1:]), *(10_000, 1_000, 3, 5)[len(sys.argv) - 1 :]]
+    brokers = [Broker(id, rack=f"/DC{id % 10}/R{id // 10 % 10}/H{id // 100 % 5}") for id in range(count)]
+    tree = RackTree(brokers)
+    placed = assign_multi_level(brokers, partitions, factor)
+    print(f"{partitions} partitions, {count} brokers, replication factor {factor} (s)      least  median    most")
+    for rings in Rings:
+        rng = random.Random(1)
+        timed(
+            f"KIP-879, three levels, rings {rings.value}",
+            rounds,
+            lambda rings=rings, rng=rng: assign_multi_level(brokers, partitions, factor, rng=rng, rings=rings),  # type: ignore[misc]
+        )
+    timed("KIP-879, one replica more", rounds, lambda: increase_replication_factor(brokers, placed, factor + 1))
+    timed("report: spread, level by level", rounds, lambda: spread_of(tree, placed))
+    timed("report: what is lost", rounds, lambda: losses_of(tree, placed))
+    timed("KIP-36, racks", rounds, lambda: assign_replicas(brokers, partitions, factor, start_index=0))
+    timed("KRaft, striped", rounds, lambda: place_striped(brokers, partitions, factor, Random(1)))
+
+
+if __name__ == "__main__":
+    main()
