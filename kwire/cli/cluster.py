@@ -25,17 +25,7 @@ def cluster(options: argparse.Namespace) -> int:
     """Print the state after the last frame, or after --at. Returns 0; 2 if nothing in the dump tells of a cluster."""
     if options.at is not None and len(options.files) > 1:
         raise UsageError("--at takes one dump")
-    state = ClusterState()
-    read: Iterator[Result | Entry] = entries(items(options))
-    told = sum(
-        learn(state, *said)
-        for item in takewhile(lambda item: _is_before(item, options.at), with_progress(read))
-        for said in _said(item)
-    )
-    if not told:
-        hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeCluster or DescribeTopicPartitions messages, "
-        hint += "or a log or snapshot of __cluster_metadata"
-        raise DumpError("no message tells of a cluster", file=title_of(options), hint=hint)
+    state = state_of(options, options.at)
     if options.topic is not None and options.topic not in state.topics:
         raise UnknownMessage("topic", options.topic, sorted(state.topics))
     if options.json:
@@ -44,6 +34,26 @@ def cluster(options: argparse.Namespace) -> int:
     for line in cluster_lines(state, options.topic, style_for(sys.stdout, options.color)):
         print(line)
     return 0
+
+
+def state_of(options: argparse.Namespace, last: int | None = None) -> ClusterState:
+    """Learn what the dumps tell of a cluster, up to a frame or an offset if one is given.
+
+    Raises:
+        DumpError: nothing in them does.
+    """
+    state = ClusterState()
+    read: Iterator[Result | Entry] = entries(items(options))
+    told = sum(
+        learn(state, *said)
+        for item in takewhile(lambda item: _is_before(item, last), with_progress(read))
+        for said in _said(item)
+    )
+    if not told:
+        hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeCluster or DescribeTopicPartitions messages, "
+        hint += "or a log or snapshot of __cluster_metadata"
+        raise DumpError("no message tells of a cluster", file=title_of(options), hint=hint)
+    return state
 
 
 def _said(item: Result | Entry) -> Iterator[tuple[Any, int]]:

@@ -34,6 +34,7 @@ COMMANDS = (
     "check",
     "stats",
     "cluster",
+    "place",
     "redact",
     "call",
     "proxy",
@@ -64,6 +65,7 @@ def parser_for() -> argparse.ArgumentParser:
     _check(commands)
     questions.stats(commands)
     questions.cluster(commands)
+    questions.place(commands)
     questions.redact(commands)
     brokers.call(commands)
     brokers.proxy(commands)

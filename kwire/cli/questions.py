@@ -1,4 +1,4 @@
-"""The grammars of the commands that ask something of whole dumps: stats, cluster, redact."""
+"""The grammars of the commands that ask something of whole dumps: stats, cluster, place, redact."""
 
 from __future__ import annotations
 
@@ -54,6 +54,50 @@ def cluster(commands: Any) -> None:
     parser.add_argument("--at", type=int, metavar="FRAME", help="after this frame, or offset of a log, not at the end")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     colour(parser)
+
+
+def place(commands: Any) -> None:
+    """Add `kwire place`."""
+    parser = command(
+        commands,
+        "place",
+        "place replicas over racks, and say how even it is and what is lost with what",
+        "  kwire place --brokers b.json --partitions 12 --rf 3\n"
+        "  kwire place --brokers b.json --partitions 12 --rf 3 --topic t --json > p.json\n"
+        "      then: kafka-reassign-partitions --reassignment-json-file p.json --execute\n"
+        "  kwire place --brokers b.json --current p.json          how even is it?\n"
+        "  kwire place --brokers b.json --current p.json --rf 4   more replicas\n"
+        "  kwire place --from dump.bin --topic orders                 as it is in a dump\n"
+        '\nb.json: [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1", ...}, or what\n'
+        "kwire cluster --json writes. p.json: as kafka-reassign-partitions takes it.\n",
+        "place:place",
+    )
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--brokers", metavar="FILE", help="JSON of brokers and their racks; - is standard input")
+    source.add_argument(
+        "--from", dest="files", action="append", metavar="DUMP", help="brokers and partitions as a dump tells of them"
+    )
+    parser.add_argument("--as", dest="named", metavar="API:VERSION", help="for --from: what a response answers")
+    profile(parser)
+    parser.add_argument("--current", metavar="FILE", help="an assignment to look at, or to give more replicas")
+    parser.add_argument("--partitions", type=int, metavar="N", help="place so many new partitions")
+    parser.add_argument("--rf", type=int, metavar="N", help="replicas of each partition")
+    parser.add_argument("--topic", metavar="T", help="the topic to place; of those that are there, this one alone")
+    parser.add_argument("--broker-list", metavar="IDS", help="place on these brokers alone, such as 1,2,5")
+    parser.add_argument(
+        "--assignor",
+        metavar="NAME",
+        help="multi-level (KIP-879), rack-aware (KIP-36), simple, striped (KRaft), or MODULE:FUNCTION; unless given, "
+        "multi-level if all racks are paths, else rack-aware",
+    )
+    parser.add_argument("--disable-rack-awareness", action="store_true", help="force the simple algorithm")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of java.util.Random; 0 unless given")
+    parser.add_argument("--report", action="store_true", help="the report alone, without the assignment")
+    parser.add_argument(
+        "--json", action="store_true", help="JSON for kafka-reassign-partitions; with --report, the report"
+    )
+    colour(parser)
+    parser.set_defaults(hex=None, recursive=False, body=False)
 
 
 def redact(commands: Any) -> None:

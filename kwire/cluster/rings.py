@@ -5,7 +5,7 @@ Knows the tree; knows nothing of chance but the `rng` it is given. What the KIP 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Generic, TypeVar
 
@@ -16,6 +16,7 @@ from .racks import Node, RackTree
 from .state import Broker
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 
 class Rings(Enum):
@@ -102,13 +103,13 @@ def assign_multi_level(
 
 def increase_replication_factor(
     brokers: Sequence[Broker],
-    assignment: Mapping[int, Sequence[int]],
+    assignment: Mapping[K, Sequence[int]],
     replication_factor: int,
     *,
     starts: Mapping[str, int] | None = None,
     rng: Rng | None = None,
     rings: Rings = Rings.KEPT,
-) -> Assignment:
+) -> dict[K, list[int]]:
     """Add replicas to partitions, going on where each one's placement left off (KIP-879).
 
     Each ring stands behind the child that took the partition's last replica below its node; the others are as they
@@ -116,7 +117,7 @@ def increase_replication_factor(
 
     Args:
         brokers: those to place on, and all that have replicas already.
-        assignment: the partitions and their replicas, which stay in front.
+        assignment: partitions, by any keys, and their replicas, which stay in front.
         replication_factor: replicas of each partition afterwards.
         starts, rng, rings: as in `assign_multi_level`.
 
@@ -130,7 +131,7 @@ def increase_replication_factor(
     {0: [3, 0, 2]}
     """
     descent = _Descent(RackTree(brokers), starts or {}, rng)
-    increased: Assignment = {}
+    increased: dict[K, list[int]] = {}
     for partition, replicas in assignment.items():
         _check_increase(replicas, replication_factor, len(brokers))
         if increased:

@@ -1,0 +1,147 @@
+"""`kwire place`: replicas of new partitions, more replicas of old ones, or a look at what there is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..cluster import Broker, ClusterState
+from ..cluster.java import Random
+from ..cluster.racks import RackTree
+from ..cluster.reassignment import reassignment_json
+from ..cluster.replica_assignors import assignor_for
+from ..cluster.replica_requests import MOST_REPLICAS, place_replicas
+from ..cluster.rings import Rings, increase_replication_factor
+from ..cluster.spread import is_even
+from ..errors import UnknownMessage
+from ..refusals import InvalidPartitions
+from ..render.placement import assignment_lines, report_json, report_lines
+from ..render.style import escape, json_text
+from ..render.values import count_text
+from .cluster import state_of
+from .inputs import UsageError
+from .plans import Plan, read_brokers, read_plan
+from .terminal import remark, style_for
+
+NEW_TOPIC = "new"  # stands in lines for a topic without a name
+
+
+def place(options: argparse.Namespace) -> int:
+    """Print the assignment and its report. Returns 1 if what there is was looked at, and could be more even."""
+    brokers, current = _situation(options)
+    if options.partitions is not None:
+        if options.current or options.rf is None:
+            raise UsageError("--partitions places new ones: it needs --rf, and no --current")
+        title, plan = _placed(options, brokers)
+    elif options.broker_list or options.assignor:
+        raise UsageError("--broker-list and --assignor are for new partitions: add --partitions")
+    elif not current:
+        raise UsageError("say how many: --partitions and --rf, or --current FILE for an assignment that is there")
+    elif options.rf is not None:
+        title, plan = _raised(options, brokers, current)
+    else:
+        title, plan = f"{count_text(len(current), 'partition')} as they are", current
+    tree = RackTree(_all_of(brokers, plan), strict=False)
+    _show(options, title, tree, plan)
+    looked = options.partitions is None and options.rf is None
+    return 1 if looked and not all(is_even(tree, replicas) for replicas in plan.values()) else 0
+
+
+def _situation(options: argparse.Namespace) -> tuple[list[Broker], Plan]:
+    """Read brokers and partitions, out of files or out of a dump."""
+    if options.brokers == options.current == "-":
+        raise UsageError("--brokers and --current cannot both be standard input")
+    state = state_of(options) if options.files else ClusterState()
+    brokers = read_brokers(options.brokers) if options.brokers else list((state.brokers or {}).values())
+    current = {(one.topic, one.index): list(one.replicas) for one in state.partitions()}
+    if options.current:
+        current = read_plan(options.current)
+    topics = {topic for topic, _ in current}
+    if options.topic and options.partitions is None and options.topic not in topics:
+        raise UnknownMessage("topic", options.topic, sorted(topics))
+    if options.topic:
+        current = {key: replicas for key, replicas in current.items() if key[0] == options.topic}
+    return brokers, current
+
+
+def _placed(options: argparse.Namespace, brokers: Sequence[Broker]) -> tuple[str, Plan]:
+    name = _assignor_name(options, brokers)
+    found = place_replicas(
+        brokers,
+        options.partitions,
+        options.rf,
+        Random(options.seed),
+        node_ids=_ids(options.broker_list),
+        assignor=assignor_for(name),
+    )
+    what = f"{count_text(options.partitions, 'partition')} with {count_text(options.rf, 'replica')} each"
+    plan = {(options.topic or NEW_TOPIC, index): replicas for index, replicas in found.items()}
+    return f"{what}, placed by {name}, seed {options.seed}", plan
+
+
+def _assignor_name(options: argparse.Namespace, brokers: Sequence[Broker]) -> str:
+    if options.disable_rack_awareness:
+        return "simple"
+    paths = brokers and all(broker.rack and broker.rack.startswith("/") for broker in brokers)
+    return str(options.assignor or ("multi-level" if paths else "rack-aware"))
+
+
+def _raised(options: argparse.Namespace, brokers: Sequence[Broker], current: Plan) -> tuple[str, Plan]:
+    """Give each partition more replicas, as KIP-879 does; flat racks are racks of one level."""
+    if options.rf * len(current) > MOST_REPLICAS:
+        raise InvalidPartitions(
+            "too_many_replicas", num_partitions=len(current), replication_factor=options.rf, most=MOST_REPLICAS
+        )
+    bare = options.disable_rack_awareness or all(broker.rack is None for broker in brokers)
+    pathed = [replace(broker, rack="/" if bare else _path(broker.rack)) for broker in brokers]
+    plan = increase_replication_factor(pathed, current, options.rf, rng=Random(options.seed), rings=Rings.TURNED)
+    return f"{count_text(len(plan), 'partition')} with {count_text(options.rf, 'replica')} each now", plan
+
+
+def _path(rack: str | None) -> str | None:
+    return rack if rack is None or rack.startswith("/") else f"/{rack}"
+
+
+def _ids(text: str | None) -> list[int]:
+    words = text.split(",") if text else []
+    if not all(word.strip().isdecimal() and len(word.strip()) < 11 for word in words):
+        raise UsageError(f"--broker-list {text}: write ids with commas between, such as 1,2,5")
+    return [int(word) for word in words]
+
+
+def _all_of(brokers: Sequence[Broker], plan: Plan) -> list[Broker]:
+    """Return the brokers and those that only hold replicas, which have no rack that is known."""
+    known = {broker.node_id for broker in brokers}
+    missing = sorted({node_id for replicas in plan.values() for node_id in replicas} - known)
+    if missing:
+        remark(f"taken without rack: brokers {', '.join(map(str, missing))}, which hold replicas and are not listed")
+    return [*brokers, *(Broker(node_id) for node_id in missing)]
+
+
+def _show(options: argparse.Namespace, title: str, tree: RackTree, plan: Plan) -> None:
+    if options.json:
+        if not options.report and options.partitions is not None and not options.topic:
+            raise UsageError("--json writes a plan for kafka-reassign-partitions, which needs --topic")
+        print(json_text(report_json(tree, plan)) if options.report else _reassignment(plan))
+        return
+    style = style_for(sys.stdout, options.color)
+    print(style.paint("title", escape(f"{title}, on {count_text(len(tree.brokers), 'broker')}")))
+    if not options.report:
+        print()
+        for line in assignment_lines(tree, plan, style):
+            print(line)
+    for line in report_lines(tree, plan, style):
+        print(line)
+
+
+def _reassignment(plan: Plan) -> str:
+    """Write the JSON of kafka-reassign-partitions, a partition a line."""
+    topics: dict[str, dict[int, list[int]]] = {}
+    for (topic, index), replicas in plan.items():
+        topics.setdefault(topic, {})[index] = replicas
+    whole = reassignment_json(topics)
+    rows = ",\n  ".join(map(json.dumps, whole["partitions"]))
+    return f'{{"version": {whole["version"]}, "partitions": [\n  {rows}\n]}}'

@@ -1,0 +1,106 @@
+"""What a placement's report says, in lines of 80 columns and as JSON."""
+
+from __future__ import annotations
+
+from kwire.cluster import Broker
+from kwire.cluster.racks import RackTree
+from kwire.render.placement import assignment_lines, report_json, report_lines
+from kwire.render.style import Style
+
+TREE = RackTree([Broker(id, rack=f"/{'ab'[id // 3]}/{id % 2}") for id in range(4)])
+PLACED = {("t", 0): [3, 0], ("t", 1): [0, 1], ("t", 2): [1, 3], ("t", 3): [2]}
+
+
+def test_a_line_a_partition() -> None:
+    assert list(assignment_lines(TREE, PLACED)) == [
+        "partition  replicas  racks",
+        "0          3,0       /b/1 /a/0",
+        "1          0,1       /a/0 /a/1",
+        "2          1,3       /a/1 /b/1",
+        "3          2         /a/0",
+    ]
+    assert list(assignment_lines(RackTree([Broker(1)], strict=False), {("t", 0): [1], ("u", 0): []})) == [
+        "partition  replicas",
+        "t-0        1",
+        "u-0        -",
+    ]
+
+
+def test_the_report() -> None:
+    assert list(report_lines(TREE, PLACED)) == [
+        "",
+        "level 1  brokers  replicas  leaders",
+        "/a             3         5        3",
+        "/b             1         2        1",
+        "not spread as evenly as can be: 1 partition: 1",
+        "",
+        "level 2  brokers  replicas  leaders",
+        "/a/0           2         3        2",
+        "/a/1           1         2        1",
+        "/b/1           1         2        1",
+        "each partition is spread as evenly as can be over this level",
+        "",
+        "broker  rack  replicas  leaders",
+        "0       /a/0         2        1",
+        "1       /a/1         2        1",
+        "2       /a/0         1        1",
+        "3       /b/1         2        1",
+        "",
+        "warning: level 1 is uneven: /a has 3 brokers, /b has 1; brokers of small ones",
+        "  hold more replicas",
+        "warning: level 2 is uneven: /a/0 has 2 brokers, /a/1 has 1; brokers of small",
+        "  ones hold more replicas",
+        "",
+        "without /a nothing is left of 2 partitions: 1, 3; no majority of 2 partitions:",
+        "  0, 2",
+        "without /b no majority of 2 partitions: 0, 2",
+        "without /a/0 nothing is left of 1 partition: 3; no majority of 2 partitions: 0-1",
+        "without /a/1 no majority of 2 partitions: 1-2",
+        "without /b/1 no majority of 2 partitions: 0, 2",
+        "without broker 0 no majority of 2 partitions: 0-1",
+        "without broker 1 no majority of 2 partitions: 1-2",
+        "without broker 2 nothing is left of 1 partition: 3",
+        "without broker 3 no majority of 2 partitions: 0, 2",
+    ]
+
+
+def test_brokers_that_hold_much_more_than_others() -> None:
+    tree = RackTree([Broker(id) for id in range(3)], strict=False)
+    lines = list(report_lines(tree, {("t", index): [0, index % 2] for index in range(1, 9, 2)} | {("u", 0): [2]}))
+    assert "warning: broker 0 holds 4 replicas, broker 2 1, 4.0 times as many" in lines
+    assert "without broker 1 no majority of 4 partitions: t-1, t-3, t-5, t-7" in lines
+    lines = list(report_lines(tree, {("t", 0): [0, 1], ("t", 1): [0, 1]}))
+    assert "warning: broker 0 holds 2 replicas, broker 2 0" in lines
+
+
+def test_nothing_to_warn_of() -> None:
+    tree = RackTree([Broker(id, rack="abc"[id]) for id in range(3)], strict=False)
+    lines = list(report_lines(tree, {("t", 0): [0, 1, 2]}, Style(colour=True)))
+    assert lines[-2:] == ["", "no partition loses its majority with any one of these"]
+    assert not any("warning" in line for line in lines)
+
+
+def test_long_lists_are_wrapped_and_names_cannot_fool_a_terminal() -> None:
+    tree = RackTree([Broker(0, rack="/\x1b[31m"), Broker(1, rack="/b")])
+    lines = list(report_lines(tree, {("t", index): [0] for index in range(0, 400, 2)}))
+    assert max(map(len, lines)) <= 80
+    assert not any("\x1b" in line for line in lines)
+
+
+def test_json() -> None:
+    report = report_json(TREE, PLACED)
+    assert report["levels"][0] == {
+        "level": 1,
+        "nodes": [
+            {"path": "/a", "brokers": 3, "replicas": 5, "leaders": 3},
+            {"path": "/b", "brokers": 1, "replicas": 2, "leaders": 1},
+        ],
+        "uneven": [{"topic": "t", "partition": 1}],
+    }
+    assert report["levels"][2]["nodes"][2] == {"broker": 2, "path": "/a/0", "brokers": 1, "replicas": 1, "leaders": 1}
+    assert report["lost"][-2] == {
+        "broker": 2,
+        "path": "/a/0",
+        "majority": [],
+        "everything": [{"topic": "t", "partition": 3}],
+    }
