@@ -1,10 +1,40 @@
-"""Systems of whole clusters: what brokers and partitions there are. Values in, values out.
+"""Systems of whole clusters: what brokers and partitions there are, and where replicas go. Values in, values out.
 
 Knows nodes, replicas and racks; knows no bytes, no frames and no files. `learning` turns messages into state by the
-names of their attributes.
+names of their attributes; `replica_requests`, which answers some, stays a room of its own.
 """
 
 from .learning import LESSONS, learn
+from .placement import RackAwareMode, assign_replicas, broker_metadatas, rack_alternated_broker_list
+from .racks import RackTree, rack_path
+from .reassignment import add_partitions, generate_assignment, reassignment_json
+from .replica_assignors import assignor_for
+from .rings import Rings, assign_multi_level, increase_replication_factor
+from .spread import is_even, losses_of, spread_of
 from .state import Broker, ClusterState, Partition
+from .striping import place_striped
 
-__all__ = ["LESSONS", "Broker", "ClusterState", "Partition", "learn"]
+__all__ = [
+    "LESSONS",
+    "Broker",
+    "ClusterState",
+    "Partition",
+    "RackAwareMode",
+    "RackTree",
+    "Rings",
+    "add_partitions",
+    "assign_multi_level",
+    "assign_replicas",
+    "assignor_for",
+    "broker_metadatas",
+    "generate_assignment",
+    "increase_replication_factor",
+    "is_even",
+    "learn",
+    "losses_of",
+    "place_striped",
+    "rack_alternated_broker_list",
+    "rack_path",
+    "reassignment_json",
+    "spread_of",
+]

@@ -1,0 +1,41 @@
+"""KIP-392: the replica that a consumer is sent to, as Kafka's RackAwareReplicaSelector chooses it.
+
+Knows replicas and racks; knows no messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaView:
+    """What the leader knows of a replica that may serve a consumer."""
+
+    node_id: int
+    rack: str | None
+    log_end_offset: int
+    ms_since_caught_up: int
+
+
+def select_replica(leader: ReplicaView, replicas: Iterable[ReplicaView], client_rack: str | None) -> ReplicaView:
+    """Choose the replica that a consumer is to fetch from.
+
+    Args:
+        leader: of the partition.
+        replicas: all that may serve, the leader among them.
+        client_rack: the consumer's `client.rack`; None or empty where it names none.
+
+    Returns:
+        The leader, if the client names no rack, nobody is in it, or the leader is. Else of those in it the one with
+        the highest log end offset, then the one that was in sync last, then the one with the highest id.
+
+    >>> leader, near = ReplicaView(1, "a", 7, 0), ReplicaView(2, "b", 5, 40)
+    >>> [select_replica(leader, [leader, near], rack).node_id for rack in ("a", "b", "c", None)]
+    [1, 2, 1, 1]
+    """
+    if not client_rack or leader.rack == client_rack:
+        return leader
+    near = (replica for replica in replicas if replica.rack == client_rack)
+    return max(near, key=lambda one: (one.log_end_offset, -one.ms_since_caught_up, one.node_id), default=leader)
