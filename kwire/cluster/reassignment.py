@@ -6,7 +6,7 @@ Knows assignments; `placement` places.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -106,9 +106,13 @@ def generate_assignment(
         if topic not in topics:
             raise UnknownTopicOrPartition("unknown_topic", topic=topic)
     usable = _usable(brokers, broker_list, rack_aware)
-    factors = _met(topics, topics_to_move)
+    factors: dict[str, int] = {}
+    grouped = HashOrder(STRINGS)
+    for topic, index in _partitions(topics, topics_to_move):
+        factors.setdefault(topic, len(topics[topic][index]))
+        grouped.compute_if_absent(topic)  # also for a topic that is there: the table may grow
     proposed: dict[str, Assignment] = {}
-    for topic in _grouped(factors):
+    for topic in grouped:
         proposed[topic] = assign_replicas(usable, len(topics[topic]), factors[topic], rng=rng)
     current = {topic: {index: list(ids) for index, ids in topics[topic].items()} for topic in factors}
     return Reassignment(proposed, current)
@@ -159,24 +163,9 @@ def _usable(brokers: Sequence[Broker], broker_list: Sequence[int], rack_aware: b
     return [chosen[broker.node_id] for broker in brokers if broker.node_id in chosen]
 
 
-def _met(topics: Mapping[str, Replicas], names: Sequence[str]) -> dict[str, int]:
-    """Return the topics as Kafka meets them, and of each the replication factor of the partition that it meets first.
-
-    It goes from one map of topics to the next, and then through one of all partitions.
-    """
+def _partitions(topics: Mapping[str, Replicas], names: Sequence[str]) -> HashOrder[tuple[str, int]]:
+    """Return the partitions in the order in which Kafka meets them; it goes from one map of topics to the next."""
     order = list(hash_order_of(names, STRINGS, max(len(names) * 4 // 3 + 1, DEFAULT_CAPACITY)))
     for _ in range(2):
         order = list(hash_order_of(order, STRINGS))
-    factors: dict[str, int] = {}
-    pairs = [(topic, index) for topic in order for index in topics[topic]]
-    for topic, index in hash_order_of(pairs, TOPIC_PARTITIONS):
-        factors.setdefault(topic, len(topics[topic][index]))
-    return factors
-
-
-def _grouped(topics: Iterable[str]) -> HashOrder[str]:
-    """Return the order in which Kafka goes through the topics that it grouped partitions by."""
-    order = HashOrder(STRINGS)
-    for topic in topics:
-        order.compute_if_absent(topic)
-    return order
+    return hash_order_of(((topic, index) for topic in order for index in topics[topic]), TOPIC_PARTITIONS)

@@ -6,6 +6,8 @@ import json
 from functools import partial
 from typing import Any
 
+import pytest
+
 from kwire.cluster.java import STRINGS, Random, hash_order_of
 from kwire.cluster.placement import RackAwareMode, broker_metadatas
 from kwire.cluster.reassignment import add_partitions, generate_assignment, reassignment_json
@@ -64,8 +66,9 @@ def generated(case: Case) -> dict[str, Any]:
     }
 
 
-def test_vectors_of_generated_reassignments() -> None:
-    check(cases("reassign_generate"), lambda case: answer_of(lambda: generated(case)))
+@pytest.mark.parametrize("file", ["reassign_generate", "reassign_generate_mixed"])
+def test_vectors_of_generated_reassignments(file: str) -> None:
+    check(cases(file), lambda case: answer_of(lambda: generated(case)))
 
 
 def test_json_as_kafkas_tool_reads_it() -> None:
