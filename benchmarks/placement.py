@@ -9,7 +9,8 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from functools import partial
 
 from kwire.cluster import Broker
 from kwire.cluster.java import Random
@@ -18,8 +19,6 @@ from kwire.cluster.racks import RackTree
 from kwire.cluster.rings import Rings, assign_multi_level, increase_replication_factor
 from kwire.cluster.spread import losses_of, spread_of
 from kwire.cluster.striping import place_striped
-
-Assignment = Mapping[int, Sequence[int]]
 
 
 def timed(name: str, rounds: int, call: Callable[[], object]) -> None:
@@ -39,12 +38,8 @@ def main() -> None:
     placed = assign_multi_level(brokers, partitions, factor)
     print(f"{partitions} partitions, {count} brokers, replication factor {factor} (s)      least  median    most")
     for rings in Rings:
-        rng = random.Random(1)
-        timed(
-            f"KIP-879, three levels, rings {rings.value}",
-            rounds,
-            lambda rings=rings, rng=rng: assign_multi_level(brokers, partitions, factor, rng=rng, rings=rings),  # type: ignore[misc]
-        )
+        place = partial(assign_multi_level, brokers, partitions, factor, rng=random.Random(1), rings=rings)
+        timed(f"KIP-879, three levels, rings {rings.value}", rounds, place)
     timed("KIP-879, one replica more", rounds, lambda: increase_replication_factor(brokers, placed, factor + 1))
     timed("report: spread, level by level", rounds, lambda: spread_of(tree, placed))
     timed("report: what is lost", rounds, lambda: losses_of(tree, placed))

@@ -65,6 +65,7 @@ def assign_multi_level(
     starts: Mapping[str, int] | None = None,
     rng: Rng | None = None,
     rings: Rings = Rings.KEPT,
+    existing: Mapping[int, Sequence[int]] | None = None,
 ) -> Assignment:
     """Place the replicas of new partitions over racks of many levels (KIP-879, KAFKA-14281).
 
@@ -79,9 +80,11 @@ def assign_multi_level(
         starts: path of a node, such as `/DC1`, to the number of the child that its ring points to at first.
         rng: draws the starts that are not named; without one they are 0.
         rings: what becomes of them between partitions.
+        existing: partitions of the topic that are there; the rings go on behind them, and new ones have the numbers
+            after them. Brokers that are gone are passed over.
 
     Returns:
-        For each partition from 0 on the ids of its brokers; the first is the preferred leader.
+        For each new partition, from 0 on unless some exist, the ids of its brokers; the first is the preferred leader.
 
     Raises:
         InvalidPartitions, InvalidReplicationFactor: too few, or more replicas than brokers.
@@ -92,12 +95,15 @@ def assign_multi_level(
     {0: [0, 2, 1], 1: [3, 0, 2]}
     """
     check_counts(num_partitions, replication_factor, len(brokers))
-    descent = _Descent(RackTree(brokers), starts or {}, rng)
+    tree, existing = RackTree(brokers), existing or {}
+    descent = _Descent(tree, starts or {}, rng)
+    for replicas in existing.values():
+        descent.place([node_id for node_id in replicas if node_id in tree.brokers])
+        descent.pass_on(rings)
     assignment: Assignment = {}
-    for partition in range(num_partitions):
-        if partition:
-            descent.pass_on(rings)
+    for partition in range(len(existing), len(existing) + num_partitions):
         assignment[partition] = descent.place([], replication_factor)
+        descent.pass_on(rings)
     return assignment
 
 
@@ -134,9 +140,8 @@ def increase_replication_factor(
     increased: dict[K, list[int]] = {}
     for partition, replicas in assignment.items():
         _check_increase(replicas, replication_factor, len(brokers))
-        if increased:
-            descent.pass_on(rings)
         increased[partition] = descent.place(replicas, replication_factor)
+        descent.pass_on(rings)
     return increased
 
 
@@ -174,7 +179,7 @@ class _Descent:
             elif ring.place == self._cycles[node]:
                 self._cycles[node] = ring.place = (ring.place + 1) % len(ring.children)
 
-    def place(self, replicas: Sequence[int], count: int) -> list[int]:
+    def place(self, replicas: Sequence[int], count: int = 0) -> list[int]:
         """Place a partition's replicas until there are `count`; those that are there stay in front."""
         self._used = {}
         for leaf in self._tree.leaves(replicas):

@@ -130,6 +130,24 @@ def test_raising_goes_on_as_if_there_had_been_more_from_the_start(
     assert after == assign_multi_level(brokers, 3, many, starts=starts, rings=Rings.ANEW)
 
 
+@given(trees(), st.data(), st.sampled_from(Rings), st.sampled_from([None, 1, 2]))
+def test_partitions_that_are_added_are_those_that_would_have_been_placed_at_once(
+    brokers: list[Broker], data: st.DataObject, rings: Rings, seed: int | None
+) -> None:
+    factor = data.draw(st.integers(1, len(brokers)))
+    rng = None if seed is None or rings is Rings.ANEW else Random(seed)
+    whole = assign_multi_level(brokers, 9, factor, rng=rng, rings=rings)
+    first = {partition: whole[partition] for partition in range(data.draw(st.integers(0, 8)))}
+    rng = rng and Random(seed or 0)
+    added = assign_multi_level(brokers, 9 - len(first), factor, rng=rng, rings=rings, existing=first)
+    assert first | added == whole
+
+
+def test_brokers_that_are_gone_are_passed_over_where_partitions_exist() -> None:
+    brokers = [Broker(id, rack=f"/{'abc'[id]}") for id in range(3)]
+    assert assign_multi_level(brokers, 1, 2, existing={0: [0, 7], 1: [7]}) == {2: [1, 2]}
+
+
 SHAPES = st.lists(st.integers(2, 3), min_size=1, max_size=3)
 
 
