@@ -26,7 +26,8 @@ TOPICS: dict[str, tuple[str, str]] = {
         "0    all is well\n"
         "1    something did not decode, differs, or would break: a frame that cannot be\n"
         "     read or is cut short, bytes that were not captured, a broken dump; also\n"
-        "     if nothing in the input is Kafka's. What other protocols say beside\n"
+        "     if nothing in the input is Kafka's, or if replicas that kwire place looks\n"
+        "     at could be spread more evenly. What other protocols say beside\n"
         "     Kafka's (ZooKeeper's, TLS) is named in a remark and changes nothing.\n"
         "2    usage, or input that cannot be read\n"
         "130  interrupted with Ctrl-C; the summary is printed all the same",

@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 
 from ..cluster import Broker
 from ..errors import DumpError, excerpt
+from ..refusals import InvalidReplicaAssignment
 
 Plan = dict[tuple[str, int], list[int]]
 MOST = 2**31 - 1
@@ -39,6 +40,7 @@ def read_plan(file: str) -> Plan:
 
     Raises:
         DumpError: it is not JSON of an assignment.
+        InvalidReplicaAssignment: a partition has a broker twice.
         OSError: it cannot be read.
     """
     value = _read(file, _PLAN)
@@ -76,6 +78,9 @@ def _partition(row: Any, file: str) -> tuple[tuple[str, int], list[int]]:
     if isinstance(row, dict):
         topic, index, replicas = row.get("topic"), row.get("partition"), row.get("replicas")
         if isinstance(topic, str) and _is_id(index) and isinstance(replicas, list) and all(map(_is_id, replicas)):
+            if len(set(replicas)) < len(replicas):
+                label = f"{topic}-{index}"
+                raise InvalidReplicaAssignment("broker_twice_in_one_partition", partition=label, replicas=replicas)
             return (topic, index), replicas
     raise DumpError(f"{excerpt(row)} is no partition", file=file, hint=_PLAN)
 

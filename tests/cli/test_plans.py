@@ -11,6 +11,7 @@ import pytest
 from kwire.cli.plans import read_brokers, read_plan
 from kwire.cluster import Broker
 from kwire.errors import DumpError
+from kwire.refusals import InvalidReplicaAssignment
 
 
 def written(folder: Path, value: Any) -> str:
@@ -83,6 +84,12 @@ def test_an_assignment(tmp_path: Path) -> None:
 def test_what_is_no_assignment(tmp_path: Path, value: Any, problem: str) -> None:
     with pytest.raises(DumpError, match=problem):
         read_plan(written(tmp_path, value))
+
+
+def test_an_assignment_with_a_broker_twice(tmp_path: Path) -> None:
+    rows = [{"topic": "t", "partition": 0, "replicas": [1, 2, 1]}]
+    with pytest.raises(InvalidReplicaAssignment, match=r"partition t-0 has a broker twice: \[1, 2, 1\]"):
+        read_plan(written(tmp_path, {"partitions": rows}))
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
