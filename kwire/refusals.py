@@ -11,6 +11,28 @@ from .errors import KwireError, excerpt
 
 # reason -> what is wrong, what to try. Braces take the error's own attributes.
 WORDS: dict[str, tuple[str, str]] = {
+    "no_members": ("the group has no members", "assign when somebody has joined"),
+    "division_by_zero": ("the group has no members", "assign when somebody has joined"),
+    "more_partitions_left_than_room_for": (
+        "{count} partitions are left and all members have their share",
+        "a member says it holds partitions that do not exist; take them out of what it holds",
+    ),
+    "members_without_their_share": (
+        "no partitions are left and {count} members have less than their share",
+        "members say they hold partitions that do not exist; take them out of what they hold",
+    ),
+    "holder_cannot_take_part": (
+        "a partition is, or was, held by a member that has nothing to give or get in this rebalance",
+        "let that member forget what it held",
+    ),
+    "nobody_can_take_part": (
+        "partitions are to be moved, and no member has anything to give or get in this rebalance",
+        "members say they hold partitions that do not exist; take them out of what they hold",
+    ),
+    "no_rest": (
+        "moving partitions does not come to an end in {count} rounds, as in Kafka it never would",
+        "let members forget what they held in earlier generations",
+    ),
     "partitions_not_positive": ("{num_partitions} partitions cannot be placed", "ask for at least one"),
     "too_many_replicas": (
         "{num_partitions} partitions with {replication_factor} replicas each are more than {most} replicas",
@@ -98,6 +120,25 @@ class Refused(KwireError):
 
 def _short(value: Any) -> Any:
     return value if isinstance(value, int | str) else excerpt(value)
+
+
+class CannotAssign(Refused):
+    """A consumer group for which Kafka's assignor fails; `assignor` is its name in Kafka."""
+
+    assignor = ""
+    count = 0  # of partitions, members or rounds, as the reason says
+    thrown = {
+        "no_members": "java.lang.IllegalArgumentException",
+        "division_by_zero": "java.lang.ArithmeticException",
+        "more_partitions_left_than_room_for": "java.lang.IllegalStateException",
+        "members_without_their_share": "java.lang.IllegalStateException",
+        "holder_cannot_take_part": "java.lang.NullPointerException",
+        "nobody_can_take_part": "java.util.NoSuchElementException",
+    }
+
+    def __init__(self, reason: str = "", **facts: Any) -> None:
+        super().__init__(reason, **facts)
+        self.exception = self.thrown.get(reason, "")
 
 
 class InvalidPartitions(Refused):

@@ -14,7 +14,7 @@ from kwire.refusals import Refused
 from tests.conftest import ROOT, SHARED
 
 SAMPLE = ROOT / "tests" / "data" / "vectors"
-FOLDERS = [*map(Path, filter(None, [os.environ.get("KWIRE_VECTORS")])), SHARED / "vectors", SAMPLE]
+FOLDERS = [*map(Path, filter(None, [os.environ.get("KWIRE_VECTORS")])), SHARED / "vectors", SAMPLE, SAMPLE.parent]
 Case = dict[str, Any]
 
 

@@ -1,0 +1,30 @@
+"""Kafka's consumer assignors: which member of a group gets which partitions, with and without racks (KIP-881).
+
+Pure functions over values, equal to Kafka's own to the order of each list. Knows no bytes and no brokers.
+"""
+
+from .leader import Replica, Snapshot, asks_for_rebalance, snapshot_of
+from .members import UNREADABLE, Held, Member, by_topic, member_of, topics_of
+from .ranges import assign_range
+from .round_robin import assign_round_robin
+from .sticky import algorithm_for, assign_cooperative, assign_sticky, cooperative_past, sticky_past
+
+__all__ = [
+    "UNREADABLE",
+    "Held",
+    "Member",
+    "Replica",
+    "Snapshot",
+    "algorithm_for",
+    "asks_for_rebalance",
+    "assign_cooperative",
+    "assign_range",
+    "assign_round_robin",
+    "assign_sticky",
+    "by_topic",
+    "cooperative_past",
+    "member_of",
+    "snapshot_of",
+    "sticky_past",
+    "topics_of",
+]

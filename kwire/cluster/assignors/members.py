@@ -1,0 +1,179 @@
+"""What a leader knows of its group: members with what they said, topics with the racks of their replicas.
+
+Knows values only; what reads messages does so by the names of their attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..java import STRINGS, HashOrder, hash_order_of
+from ..state import ClusterState
+
+NO_GENERATION = -1
+TopicPartition = tuple[str, int]
+Assignment = dict[str, list[TopicPartition]]
+Topics = Mapping[str, int | Mapping[int, Iterable[str | None]]]
+Racks = Mapping[int, frozenset[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Partitions that a member says it holds, and of which generation: -1 where it names none."""
+
+    partitions: Sequence[TopicPartition] = ()
+    generation: int = NO_GENERATION
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member as its subscription shows it.
+
+    `owned` and `generation` (KIP-792; below 0: none) stand in the subscription itself; `user_data` is what the
+    assignor put beside it, decoded: None where there was none or no byte, `UNREADABLE` where it did not decode.
+
+    >>> Member("c1", ["orders"], rack="a").generation
+    -1
+    """
+
+    member_id: str
+    topics: Sequence[str]
+    rack: str | None = None
+    group_instance_id: str | None = None
+    generation: int = NO_GENERATION
+    owned: Sequence[TopicPartition] = ()
+    user_data: Held | None = None
+
+
+UNREADABLE = Held()
+
+
+def member_of(
+    member_id: str, subscription: Any, *, user_data: Any = None, group_instance_id: str | None = None
+) -> Member:
+    """Make a member out of decoded messages.
+
+    Args:
+        member_id: of JoinGroupResponse.
+        subscription: a `ConsumerProtocolSubscription`.
+        user_data: None, `UNREADABLE`, or a `StickyUserData` or `CooperativeUserData` of `kwire.embedded`.
+        group_instance_id: of a static member (KIP-345).
+
+    >>> from kwire.embedded import CooperativeUserData, subscription_of
+    >>> member_of("c1", subscription_of(["a"], owned=[("a", 2)]), user_data=CooperativeUserData(7))
+    Member(member_id='c1', topics=('a',), rack=None, group_instance_id=None, generation=-1, owned=(('a', 2),),
+        user_data=Held(partitions=(), generation=7))
+    """
+    return Member(
+        member_id,
+        subscription.topics,
+        subscription.rack_id or None,
+        group_instance_id,
+        subscription.generation_id,
+        _flat(subscription.owned_partitions),
+        user_data if user_data is None or isinstance(user_data, Held) else _held(user_data),
+    )
+
+
+def topics_of(state: ClusterState) -> dict[str, dict[int, list[str | None]]]:
+    """Return the topics of a cluster, each partition with the racks of its replicas; of an unknown broker: None.
+
+    >>> from kwire.cluster import Broker, Partition
+    >>> state = ClusterState(brokers={1: Broker(1, rack="a")})
+    >>> state.put(Partition("orders", 0, replicas=(1, 2)))
+    >>> topics_of(state)
+    {'orders': {0: ['a', None]}}
+    """
+    racks = {node: broker.rack for node, broker in (state.brokers or {}).items()}
+    return {
+        topic: {index: [racks.get(node) for node in one.replicas] for index, one in partitions.items()}
+        for topic, partitions in state.topics.items()
+    }
+
+
+def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
+    """Return what a member got, as the sticky assignor writes it into its user data: topics in Kafka's order.
+
+    >>> by_topic([("b", 1), ("a", 0), ("b", 0)])
+    {'a': [0], 'b': [1, 0]}
+    """
+    numbers: dict[str, list[int]] = {}
+    order = HashOrder(STRINGS)
+    for topic, number in partitions:
+        order.compute_if_absent(topic)
+        numbers.setdefault(topic, []).append(number)
+    return {topic: numbers[topic] for topic in order}
+
+
+class Group:
+    """Members and their topics as Kafka's leader goes through them: in the order of its HashMaps.
+
+    `members` by id; `topics` holds those that somebody subscribed to and that have partitions, these ascending.
+    """
+
+    def __init__(self, topics: Topics, members: Iterable[Member]) -> None:
+        by_id = {member.member_id: member for member in members}
+        self.order = hash_order_of(by_id, STRINGS)
+        self.members = {member_id: by_id[member_id] for member_id in self.order}
+        self.has_racks = any(member.rack for member in self.members.values())
+        subscribed = dict.fromkeys(topic for member in self.members.values() for topic in member.topics)
+        found = {topic: _numbers(topics[topic]) for topic in hash_order_of(subscribed, STRINGS) if topic in topics}
+        with_partitions = hash_order_of((topic for topic, numbers in found.items() if numbers), STRINGS)
+        self.topics = {topic: found[topic] for topic in with_partitions}
+        self._given = topics
+        self._seen: dict[tuple[str | None, ...], frozenset[str]] = {}
+
+    def racks(self, topic: str) -> Racks:
+        """Return the racks of each partition of a topic; replicas without one add nothing."""
+        given = self._given[topic]
+        if isinstance(given, int):
+            return dict.fromkeys(range(given), frozenset())
+        return {number: self._set_of(tuple(racks)) for number, racks in given.items()}
+
+    def nothing(self) -> Assignment:
+        """Return an assignment in which no member has a partition."""
+        return {member_id: [] for member_id in hash_order_of(self.order, STRINGS)}
+
+    @staticmethod
+    def answer(assignment: Assignment) -> Assignment:
+        """Return an assignment in the order in which Kafka's leader sends it."""
+        return {member_id: assignment[member_id] for member_id in hash_order_of(assignment, STRINGS)}
+
+    def _set_of(self, racks: tuple[str | None, ...]) -> frozenset[str]:
+        known = self._seen.get(racks)
+        if known is None:
+            known = self._seen[racks] = frozenset(rack for rack in racks if rack is not None)
+        return known
+
+
+def racks_matter(of_members: Iterable[str], of_partitions: Iterable[frozenset[str]]) -> bool:
+    """Whether racks can make a difference.
+
+    Args:
+        of_members: the racks of members, without empty ones.
+        of_partitions: the racks of each partition.
+
+    Returns:
+        True if a member's rack has a replica, and not all partitions are on the same racks. Source: KIP-881.
+
+    >>> racks_matter(["a"], [frozenset("ab"), frozenset("b")]), racks_matter(["a"], [frozenset("ab")] * 2)
+    (True, False)
+    """
+    different = set(of_partitions)
+    everywhere: frozenset[str] = frozenset().union(*different)
+    return not everywhere.isdisjoint(of_members) and different != {everywhere}
+
+
+def _numbers(given: int | Mapping[int, Iterable[str | None]]) -> Sequence[int]:
+    return range(given) if isinstance(given, int) else sorted(given)
+
+
+def _held(user_data: Any) -> Held:
+    generation = user_data.generation
+    return Held(_flat(getattr(user_data, "owned", ())), NO_GENERATION if generation is None else generation)
+
+
+def _flat(topics: Iterable[Any]) -> tuple[TopicPartition, ...]:
+    return tuple((topic.topic, number) for topic in topics for number in topic.partitions)

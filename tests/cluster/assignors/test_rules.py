@@ -1,0 +1,33 @@
+"""Where releases differ."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwire.cluster.assignors.rules import Rules, rules_of
+from kwire.errors import UnknownMessage
+
+
+@pytest.mark.parametrize(
+    ("release", "old"),
+    [
+        ("3.5", {"loser_is_no_owner", "one_more_is_balanced", "keeps_lowest_partitions", "offline_keeps_rack"}),
+        ("3.5.1", {"loser_is_no_owner", "one_more_is_balanced", "revoked_from_another", "counts_full_members"}),
+        ("3.5.2", {"keeps_lowest_partitions", "offline_keeps_rack"}),
+        ("3.7.0", {"keeps_lowest_partitions", "revoked_from_another", "counts_full_members", "offline_keeps_rack"}),
+        ("3.7.1", {"offline_keeps_rack"}),
+        ("4.3.1", {"offline_keeps_rack"}),
+        ("4.4", set()),
+        ("10.0.0", set()),
+    ],
+)
+def test_releases(release: str, old: set[str]) -> None:
+    rules = rules_of(release)
+    assert old <= {name for name, value in rules._asdict().items() if not value}
+    assert (rules == rules_of("newest") == Rules()) is (not old)
+
+
+@pytest.mark.parametrize("release", ["", "3", "3.4.1", "-3.5", "3..5", "3.\u0665", "v3.5"])
+def test_what_is_no_release(release: str) -> None:
+    with pytest.raises(UnknownMessage):
+        rules_of(release)
