@@ -1,0 +1,132 @@
+"""Where the text of KIP-112 and released brokers differ, and what brokers of a protocol version say to each other.
+
+Tables only: each row says who does what. Knows no machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import total_ordering
+from typing import Final, Literal
+
+from ...errors import UnknownMessage
+
+Name = Literal["kip", "released"]
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What a controller and brokers do where the KIP's text and released Kafka differ.
+
+    `any_error_is_offline`: an error other than KAFKA_STORAGE_ERROR puts a replica offline too.
+    `stale_is_error`: a request that brings a replica nothing newer is answered STALE_CONTROLLER_EPOCH.
+    `storage_error_seen`: clients are told 56 of a failed directory, not that the partition is unknown.
+    `delete_event_first`: the notification's znode is gone before the broker is asked.
+    `stop_fails_offline`: StopReplica of an offline replica fails even if nothing is to be deleted.
+    `stop_needs_newer`: StopReplica is fenced unless its leader epoch is above the replica's.
+    `metadata_of_all`: an UpdateMetadata that is about no partition lists them all.
+    `adding_replicas`: reassignments know adding and removing replicas, and send the new epoch (KIP-455).
+    `metadata_to_new`: who else is live goes to the known brokers first, the partitions to new ones only.
+    `elects_in_vain`: a preferred election raises the leader epoch even where the preferred replica leads.
+    `tells_leaving`: a broker that shuts down is told who leads instead of it, like the other replicas.
+    """
+
+    any_error_is_offline: bool
+    stale_is_error: bool
+    storage_error_seen: bool
+    delete_event_first: bool
+    stop_fails_offline: bool = True
+    stop_needs_newer: bool = False
+    metadata_of_all: bool = False
+    adding_replicas: bool = True
+    metadata_to_new: bool = True
+    elects_in_vain: bool = False
+    tells_leaving: bool = True
+
+
+KIP: Final = Behaviour(True, False, False, True)
+# by the first release that behaves so
+RELEASED: Final = {
+    (1, 0): Behaviour(
+        False, True, True, False, stop_fails_offline=False, metadata_of_all=True, adding_replicas=False,
+        metadata_to_new=False, elects_in_vain=True, tells_leaving=False,
+    ),
+    (2, 2): Behaviour(False, True, True, False, stop_fails_offline=False, adding_replicas=False),
+    (2, 4): Behaviour(False, True, True, False, stop_fails_offline=False),
+    (2, 6): Behaviour(False, True, True, False, stop_needs_newer=True),
+    (3, 0): Behaviour(False, True, True, False),
+}  # fmt: skip
+
+
+def behaviour_for(name: Name, release: str = "3.9") -> Behaviour:
+    """Return a behaviour: `"kip"`, the text of KIP-112, or `"released"`, what brokers of a release do.
+
+    Raises UnknownMessage for another name, or a release before KIP-112's.
+
+    >>> behaviour_for("kip").any_error_is_offline, behaviour_for("released", "1.1").stop_fails_offline
+    (True, False)
+    """
+    if name == "kip":
+        return KIP
+    number = release_number(release)
+    first = max((known for known in RELEASED if known <= number), default=None)
+    if name != "released" or first is None:
+        raise UnknownMessage("behaviour", f"{name} {release}", ["kip", "released 1.0", "released 3.9"])
+    return RELEASED[first]
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class InterBrokerProtocol:
+    """What brokers of one `inter.broker.protocol.version` send each other: the version of each request."""
+
+    since: tuple[int, ...]
+    leader_and_isr: int
+    update_metadata: int
+    stop_replica: int
+
+    def __lt__(self, other: InterBrokerProtocol) -> bool:
+        return self.since < other.since
+
+    @property
+    def knows_disk_failure(self) -> bool:
+        """Whether KIP-112's fields are sent. A broker whose protocol lacks them halts when a directory fails."""
+        return self.leader_and_isr >= 1
+
+
+PROTOCOLS: Final = (
+    InterBrokerProtocol((0, 8), 0, 0, 0),
+    InterBrokerProtocol((0, 9), 0, 1, 0),
+    InterBrokerProtocol((0, 10, 0), 0, 2, 0),
+    InterBrokerProtocol((0, 10, 2), 0, 3, 0),
+    InterBrokerProtocol((1, 0), 1, 4, 0),
+    InterBrokerProtocol((2, 2), 2, 5, 1),
+    InterBrokerProtocol((2, 4, 0), 3, 5, 1),  # 2.4-IV0
+    InterBrokerProtocol((2, 4, 1), 4, 6, 2),
+    InterBrokerProtocol((2, 6), 4, 6, 3),
+    InterBrokerProtocol((2, 8), 5, 7, 3),
+    InterBrokerProtocol((3, 2), 6, 7, 3),
+    InterBrokerProtocol((3, 4), 7, 8, 4),
+)
+
+
+def protocol_for(text: str) -> InterBrokerProtocol:
+    """Return what an `inter.broker.protocol.version` sends.
+
+    >>> [protocol_for(text).leader_and_isr for text in ("0.10.2", "1.1", "2.4-IV0", "2.4", "3.9")]
+    [0, 1, 3, 4, 7]
+    """
+    base, _, internal = text.partition("-IV")
+    number = release_number(base)
+    if number[:2] == (2, 4):
+        number = (2, 4, min(int(internal), 1) if internal else 1)
+    return max(row for row in PROTOCOLS if row.since <= number)
+
+
+def release_number(text: str) -> tuple[int, ...]:
+    """Return a release as numbers that compare.
+
+    >>> release_number("0.10.2"), release_number("3.9.1")
+    ((0, 10, 2), (3, 9, 1))
+    """
+    return tuple(int(part) for part in text.split("."))

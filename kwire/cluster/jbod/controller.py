@@ -1,0 +1,189 @@
+"""KafkaController: what happened becomes what is told to brokers and written to ZooKeeper (KIP-112).
+
+Sans-IO: events come in, requests go out. Between two events nothing is under way. The work is done by the state
+machines of replicas and partitions; this room knows which event is whose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ... import messages
+from .answers import partition_errors
+from .behaviours import KIP, Behaviour, InterBrokerProtocol, protocol_for
+from .elections import elect_and_leave_out, elect_for_shutdown, elect_preferred, elect_unclean
+from .liveness import ReplicaLiveness
+from .machines import Machines
+from .reassignment import PartitionReassignment
+from .request_batch import Send
+from .topic_deletion import TopicDeletionManager
+from .topics import Topics
+from .values import NONE, PartitionStates, ReplicaState, TopicPartition
+from .znodes import (
+    BROKERS,
+    DELETE_TOPICS,
+    ISR_CHANGES,
+    LOG_DIR_EVENTS,
+    PREFERRED_ELECTION,
+    REASSIGN,
+    TOPICS,
+    KafkaZkClient,
+    partition_of,
+)
+
+
+class KafkaController:
+    """A broker that is the controller, from its election to the end of its session.
+
+    Args:
+        broker_id: of the broker.
+        epoch: the controller epoch that its election gave it.
+        zk: its session with ZooKeeper.
+        behaviour: the KIP's text, or a release.
+        protocol: the `inter.broker.protocol.version`; decides the versions of what is sent.
+        unclean: whether replicas that are not in sync may lead, where a topic does not say.
+
+    Each method that takes an event leaves requests in the outbox; `take_requests` takes them.
+    """
+
+    def __init__(
+        self,
+        broker_id: int,
+        epoch: int,
+        zk: KafkaZkClient,
+        *,
+        behaviour: Behaviour = KIP,
+        protocol: InterBrokerProtocol | None = None,
+        unclean: bool = False,
+    ) -> None:
+        self.broker_id, self.zk, self.behaviour = broker_id, zk, behaviour
+        machines = Machines(broker_id, epoch, zk, behaviour, protocol or protocol_for("3.9"), unclean)
+        self.context, self.batch = machines.context, machines.batch
+        self.replicas, self.partitions = machines.replicas, machines.partitions
+        self.topics = Topics(machines)
+        self.deletion = TopicDeletionManager(machines)
+        self.reassignment = PartitionReassignment(machines, self.deletion)
+        self.liveness = ReplicaLiveness(machines, self.deletion, self.reassignment)
+
+    def take_requests(self) -> list[Send]:
+        """Return the requests to send since this was last asked, in their order."""
+        requests, self.batch.outbox = self.batch.outbox, []
+        return requests
+
+    def on_failover(self) -> None:
+        """Take over (scenario 6): learn all from ZooKeeper, ask every broker about every replica, elect leaders."""
+        for folder in (ISR_CHANGES, LOG_DIR_EVENTS):
+            self.zk.delete(self.zk.notifications(folder))
+        self.context.add_brokers(self.zk.brokers())
+        self.topics.learn_all()
+        self.deletion.startup(self.zk.zk.children(DELETE_TOPICS))
+        self.batch.update_metadata(self.context.brokers, ())
+        self.replicas.startup()
+        self.partitions.startup()
+        self._start_reassignments()
+        self.deletion.resume()
+        self._elect_preferred()
+
+    def on_change(self, path: str) -> None:
+        """Take a change of a znode that the controller watches; others are of no concern."""
+        for prefix, handler in self._watched():
+            if path.startswith(f"{prefix}/") or path == prefix:
+                handler(path)
+                return
+
+    def _watched(self) -> tuple[tuple[str, Callable[[str], None]], ...]:
+        return (
+            (BROKERS, lambda path: self.liveness.brokers_changed()),
+            (TOPICS, self._topic_changed),
+            (DELETE_TOPICS, lambda path: self._delete_topics()),
+            (LOG_DIR_EVENTS, lambda path: self.liveness.log_dirs_failed()),
+            (ISR_CHANGES, lambda path: self.topics.isr_changed()),
+            (REASSIGN, lambda path: self._start_reassignments()),
+            (PREFERRED_ELECTION, lambda path: self._elect_preferred()),
+        )
+
+    def on_response(self, broker_id: int, broker_epoch: int, response: Any) -> None:
+        """Take a broker's answer; one from an earlier start of it is of no concern."""
+        if self.context.broker_epochs.get(broker_id) != broker_epoch or response.error_code != NONE:
+            return
+        names = {topic_id: topic for topic, topic_id in self.context.topic_ids.items()}
+        if isinstance(response, messages.LeaderAndIsrResponse):
+            self.liveness.leader_and_isr_answered(broker_id, partition_errors(response, names))
+        elif isinstance(response, messages.StopReplicaResponse):
+            self.deletion.answered(broker_id, partition_errors(response, names))
+
+    def on_controlled_shutdown(self, request: Any) -> Any:
+        """Move leaders off a broker that is about to stop; returns the ControlledShutdownResponse."""
+        broker_id = request.broker_id
+        self.context.shutting_down.add(broker_id)
+        moved = [
+            partition
+            for partition, broker in self.context.replicas_on([broker_id])
+            if len(self.context.assignments[partition].replicas) > 1
+            and partition in self.context.leaders
+            and not self.context.is_deleted(partition)
+        ]
+        led = [one for one in moved if self.context.leaders[one].leader == broker_id]
+        followed = [one for one in moved if one not in led]
+        told = elect_for_shutdown if self.behaviour.tells_leaving else elect_and_leave_out
+        self.partitions.handle(led, PartitionStates.ONLINE, told)
+        for partition in followed:
+            self.batch.add_stop_replica(broker_id, partition, delete=False)
+        self.batch.send_requests()
+        self.replicas.handle([(partition, broker_id) for partition in followed], ReplicaState.OFFLINE)
+        remaining = [one for one in led if self.context.leaders[one].leader == broker_id]
+        row = messages.ControlledShutdownResponse.RemainingPartition
+        return messages.ControlledShutdownResponse(remaining_partitions=tuple(row(*one) for one in remaining))
+
+    def elect_preferred(self, partitions: Iterable[TopicPartition]) -> None:
+        """Let the preferred replica lead each partition, where it is live and in sync."""
+        wanted = [
+            one
+            for one in self._led(partitions)
+            if self.behaviour.elects_in_vain
+            or self.context.leaders[one].leader != self.context.assignments[one].replicas[0]
+        ]
+        self.partitions.handle(wanted, PartitionStates.ONLINE, elect_preferred)
+
+    def elect_unclean(self, partitions: Iterable[TopicPartition]) -> None:
+        """Let a live replica lead each partition whose leader is gone, even one that is not in sync (KIP-460)."""
+        wanted = [one for one in self._led(partitions) if self.context.leaders[one].leader not in self.context.brokers]
+        self.partitions.handle(wanted, PartitionStates.ONLINE, elect_unclean)
+
+    def _led(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        return [one for one in partitions if one in self.context.leaders and not self.context.is_deleted(one)]
+
+    def reassign(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
+        """Move a partition to other replicas (scenario 7)."""
+        if partition in self.context.leaders and not self.context.is_deleted(partition):
+            self.reassignment.start(partition, replicas)
+
+    def _topic_changed(self, path: str) -> None:
+        partition = partition_of(path)
+        if partition is None:
+            self.topics.changed()
+        else:
+            self.reassignment.resume(partition)
+
+    def _delete_topics(self) -> None:
+        wanted = set(self.zk.zk.children(DELETE_TOPICS))
+        known = {partition[0] for partition in self.context.assignments}
+        self.zk.delete(f"{DELETE_TOPICS}/{topic}" for topic in wanted - known)
+        if wanted & known - self.context.topics_to_delete:
+            self.deletion.enqueue(wanted & known)
+
+    def _start_reassignments(self) -> None:
+        for partition, assignment in list(self.context.assignments.items()):
+            if (assignment.adding or assignment.removing) and partition not in self.context.reassigning:
+                self.reassign(partition, assignment.target)
+        told = self.zk.read(REASSIGN)
+        for one in told.partitions if told else ():
+            if (one.topic, one.partition) not in self.context.reassigning:
+                self.reassign((one.topic, one.partition), one.replicas)
+
+    def _elect_preferred(self) -> None:
+        told = self.zk.read(PREFERRED_ELECTION)
+        self.elect_preferred((one.topic, one.partition) for one in (told.partitions if told else ()))
+        if told:
+            self.zk.delete([PREFERRED_ELECTION])

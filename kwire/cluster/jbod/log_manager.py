@@ -1,0 +1,86 @@
+"""LogManager: the log directories of a broker, which of them failed, and where replicas lie (KIP-112).
+
+A directory counts as good until an access fails, and as bad from then until the broker is restarted. Knows no
+leaders and no messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .logs import PartitionLog
+from .values import TopicPartition
+
+
+@dataclass(slots=True)
+class Disk:
+    """What is behind a log directory. It outlives the broker; `works` is whether reading and writing succeed."""
+
+    works: bool = True
+    logs: dict[TopicPartition, PartitionLog] = field(default_factory=dict)
+
+
+class LogManager:
+    """The log directories of one start of a broker.
+
+    Args:
+        disks: log directory -> what is behind it, in the order of `log.dirs`. The logs on those that work are loaded.
+
+    >>> manager = LogManager({"/a": Disk(), "/b": Disk(works=False)})
+    >>> manager.offline_log_directory_count, manager.get_or_create(("orders", 0), is_new=False) is None
+    (1, True)
+    >>> manager.get_or_create(("orders", 0), is_new=True) is None, manager.directory_of(("orders", 0))
+    (False, '/a')
+    """
+
+    def __init__(self, disks: dict[str, Disk]) -> None:
+        self.disks = disks
+        self.live = [directory for directory, disk in disks.items() if disk.works]
+
+    @property
+    def offline_log_directory_count(self) -> int:
+        """The metric kafka.log:type=LogManager,name=OfflineLogDirectoryCount: directories known to be bad."""
+        return len(self.disks) - len(self.live)
+
+    def directory_of(self, partition: TopicPartition) -> str | None:
+        """Return the good directory that has a replica."""
+        return next((one for one in self.live if partition in self.disks[one].logs), None)
+
+    def get(self, partition: TopicPartition) -> PartitionLog | None:
+        """Return a replica's log, if it lies on a good directory."""
+        directory = self.directory_of(partition)
+        return None if directory is None else self.disks[directory].logs[partition]
+
+    def get_or_create(self, partition: TopicPartition, *, is_new: bool) -> PartitionLog | None:
+        """Return a replica's log, made if need be; None is a KafkaStorageException.
+
+        KIP-112: a replica that is found nowhere is made if it is new, or if no directory is bad: else it may well
+        lie on the bad one.
+        """
+        log = self.get(partition)
+        if log is not None or not self.live or not (is_new or not self.offline_log_directory_count):
+            return log
+        directory = min(self.live, key=lambda one: len(self.disks[one].logs))
+        return self.disks[directory].logs.setdefault(partition, PartitionLog())
+
+    def delete(self, partition: TopicPartition) -> None:
+        """Delete a replica from its good directory."""
+        directory = self.directory_of(partition)
+        if directory is not None:
+            del self.disks[directory].logs[partition]
+
+    def fail(self, directory: str) -> list[TopicPartition]:
+        """Take a directory for bad; returns the partitions whose replicas were on it."""
+        if directory not in self.live:
+            return []
+        self.live.remove(directory)
+        return list(self.disks[directory].logs)
+
+    def place(self, partitions: Iterable[TopicPartition], directory: str) -> None:
+        """Move replicas to a good directory, as AlterReplicaLogDirs does (KIP-113)."""
+        for partition in partitions:
+            log = self.get(partition)
+            if log is not None:
+                self.delete(partition)
+                self.disks[directory].logs[partition] = log

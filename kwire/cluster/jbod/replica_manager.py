@@ -1,0 +1,140 @@
+"""ReplicaManager: the partitions of a broker, which it leads, follows or has lost with a log directory (KIP-112).
+
+Answers the controller's requests, in any version. Knows no sockets; a failed directory is told to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .answers import leader_and_isr_response, stop_replica_response
+from .behaviours import Behaviour
+from .log_manager import LogManager
+from .partition import Partition
+from .requests import partition_states, stopped_partitions, topic_ids_in
+from .values import (
+    EPOCH_DURING_DELETE,
+    FENCED_LEADER_EPOCH,
+    KAFKA_STORAGE_ERROR,
+    NO_EPOCH,
+    NONE,
+    NOT_LEADER_OR_FOLLOWER,
+    STALE_CONTROLLER_EPOCH,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    LeaderAndIsr,
+    TopicPartition,
+)
+from .znodes import KafkaZkClient
+
+
+class ReplicaManager:
+    """The replicas of one start of a broker. `offline` are those known to lie on a bad directory."""
+
+    def __init__(self, broker_id: int, logs: LogManager, behaviour: Behaviour) -> None:
+        self.broker_id, self.logs, self.behaviour = broker_id, logs, behaviour
+        self.partitions: dict[TopicPartition, Partition] = {}
+        self.offline: set[TopicPartition] = set()
+        self.controller_epoch = 0
+
+    @property
+    def offline_replica_count(self) -> int:
+        """The metric kafka.server:type=ReplicaManager,name=OfflineReplicaCount."""
+        return len(self.offline)
+
+    def become_leader_or_follower(self, request: Any, version: int, is_alive: Callable[[int], bool]) -> Any:
+        """Lead and follow as a LeaderAndIsrRequest says; returns the response, with an error per partition.
+
+        Args:
+            request: of any version; below 1 no replica counts as new.
+            version: in which the response is to be.
+            is_alive: whether a broker lives, as the last UpdateMetadataRequest told.
+        """
+        ids = topic_ids_in(request)
+        if request.controller_epoch < self.controller_epoch:
+            return leader_and_isr_response(version, STALE_CONTROLLER_EPOCH, {}, ids)
+        self.controller_epoch = request.controller_epoch
+        errors = {one: self._become(one, state, is_alive) for one, state in partition_states(request)}
+        return leader_and_isr_response(version, NONE, errors, ids)
+
+    def _become(self, one: TopicPartition, told: Any, is_alive: Callable[[int], bool]) -> int:
+        if one in self.offline:
+            return KAFKA_STORAGE_ERROR
+        partition = self.partitions.setdefault(one, Partition(self.broker_id))
+        if told.leader_epoch <= partition.leader_epoch:
+            is_stale = told.leader_epoch < partition.leader_epoch or self.behaviour.stale_is_error
+            return STALE_CONTROLLER_EPOCH if is_stale else NONE
+        if self.broker_id not in told.replicas:
+            return UNKNOWN_TOPIC_OR_PARTITION
+        partition.log = partition.log or self.logs.get_or_create(one, is_new=told.is_new_replica)
+        if partition.log is None:
+            self._lose(one)
+            return KAFKA_STORAGE_ERROR
+        # a follower without a leader to fetch from stays as it was, and will take the same epoch later
+        if told.leader == self.broker_id or is_alive(told.leader):
+            state = LeaderAndIsr(
+                told.leader, tuple(told.isr), told.leader_epoch, told.controller_epoch, told.partition_epoch
+            )
+            partition.become(state, tuple(told.replicas))
+        return NONE
+
+    def stop_replicas(self, request: Any) -> Any:
+        """Stop or delete replicas as a StopReplicaRequest says; returns the response."""
+        if request.controller_epoch < self.controller_epoch:
+            return stop_replica_response(STALE_CONTROLLER_EPOCH, {})
+        self.controller_epoch = request.controller_epoch
+        told = stopped_partitions(request)
+        return stop_replica_response(NONE, {one: self._stop(one, delete, epoch) for one, delete, epoch in told})
+
+    def _stop(self, one: TopicPartition, delete: bool, epoch: int) -> int:
+        """Stop a replica. KIP-112: this fails if it is offline."""
+        if one in self.offline:
+            return KAFKA_STORAGE_ERROR if delete or self.behaviour.stop_fails_offline else NONE
+        partition = self.partitions.get(one)
+        if partition is not None:
+            least = partition.leader_epoch + self.behaviour.stop_needs_newer
+            if epoch not in (NO_EPOCH, EPOCH_DURING_DELETE) and epoch < least:
+                return FENCED_LEADER_EPOCH
+            partition.leader = NO_EPOCH
+        if delete:
+            self.partitions.pop(one, None)
+            self.logs.delete(one)
+        return NONE
+
+    def log_dir_failed(self, directory: str) -> list[TopicPartition]:
+        """Stop serving what is on a bad directory, as if StopReplica had come; returns the partitions that lost."""
+        for one in (lost := self.logs.fail(directory)):
+            self._lose(one)
+        return lost
+
+    def _lose(self, one: TopicPartition) -> None:
+        self.partitions.pop(one, None)
+        self.offline.add(one)
+
+    def served(self, one: TopicPartition) -> Partition | int:
+        """Return a partition that a client may write to or read from here, or the error to answer.
+
+        KIP-112 tells clients that a partition on a bad directory is unknown; released brokers say 56.
+        """
+        if one in self.offline:
+            return KAFKA_STORAGE_ERROR if self.behaviour.storage_error_seen else UNKNOWN_TOPIC_OR_PARTITION
+        partition = self.partitions.get(one)
+        if partition is None:
+            return UNKNOWN_TOPIC_OR_PARTITION
+        return partition if partition.is_leader and partition.log is not None else NOT_LEADER_OR_FOLLOWER
+
+    def change_isr(self, one: TopicPartition, isr: tuple[int, ...], zk: KafkaZkClient) -> bool:
+        """Write another ISR as the leader; returns whether ZooKeeper took it.
+
+        It does not if the controller has written since: then a LeaderAndIsrRequest is on its way.
+        """
+        partition = self.served(one)
+        if isinstance(partition, int):
+            return False
+        version = zk.set_state(one, partition.with_isr(isr))
+        if version is None:
+            return False
+        state = zk.state(one)
+        assert state is not None  # written in this very step
+        partition.isr_written(state)
+        return True

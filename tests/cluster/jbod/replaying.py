@@ -1,0 +1,225 @@
+"""A run of real brokers, played again by the machines of `kwire.cluster.jbod`.
+
+What the world did (brokers, disks, topics, ISR changes by leaders, elections asked for) is read from a run's znode
+history and told to a `JbodCluster`; what its controller and brokers then say is compared with the wire.
+`python -m tests.cluster.jbod.replaying FOLDER [RUN ...]` replays any runs of the same kind.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from kwire.cluster.jbod import Disk, JbodCluster, ReplicaAssignment, TopicPartition
+from kwire.cluster.jbod.znodes import partition_of
+from kwire.zookeeper import read_znode
+from tests.cluster.jbod.runs import UNANSWERED, Row, Run, Said, read_run
+
+# written by clients or by leaders, and read by the controller
+ASKED = re.compile(
+    r"/(isr_change_notification|admin/delete_topics|config/topics)/.+|/admin/(reassign_partitions|preferred_\w+)"
+)
+
+
+class Replay:
+    """One run being played again. `said` is what the machines say; `log` what the world did that they did not take."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.cluster = JbodCluster(
+            {one: ["a", "b"] for one in sorted(run.sessions)},
+            behaviour="released",
+            release=run.release,
+            protocol=run.protocol,
+            unclean=run.unclean,
+        )
+        self.said: list[Said] = []
+        self.log: list[str] = []
+        self.states: dict[TopicPartition, Any] = {}
+        self.topics: dict[str, Any] = {}
+        self.asked: set[TopicPartition] = set()  # whose reassignment a znode asks for
+        self.leaders_notify = any("/isr_change_notification/" in row["path"] for row in run.history)
+
+    def play(self) -> None:
+        """Tell the cluster all that happened, each thing after the last one has had all its effects."""
+        events: list[tuple[float, int, Any]] = [(row["at"], 0, row) for row in self.run.history]
+        events += [(at, 1, request) for at, request in self.run.shutdowns]
+        for at, kind, event in sorted(events, key=lambda one: one[:2]):
+            if kind:
+                self._controlled_shutdown(event)
+            elif event["op"] != "delete":
+                self._written(event["path"], event.get("data"), at)
+            elif re.fullmatch(r"/brokers/ids/\d+", event["path"]):
+                self.cluster.stop(int(event["path"][13:]))
+            elif (gone := partition_of(event["path"])) is not None:
+                self.states.pop(gone, None)
+            self.cluster.run()
+            self.said += [Said(at, one.broker_id, one.request, one.response) for one in self.cluster.journal]
+            self.cluster.journal.clear()
+
+    def _controlled_shutdown(self, request: Any) -> None:
+        if self.cluster.controller is not None:
+            self.cluster.controller.on_controlled_shutdown(request)
+            self.cluster.after()
+
+    def _written(self, path: str, data: str | None, at: float) -> None:
+        if re.fullmatch(ASKED, path):
+            self._asked(path, data)
+        elif data is None:
+            return
+        elif (partition := partition_of(path)) is not None:
+            self._state_written(partition, read_znode(path, data))
+        elif re.fullmatch(r"/brokers/ids/\d+", path):
+            self._broker_started(int(path[13:]), read_znode(path, data), at)
+        elif path == "/controller":
+            self.cluster.elect(read_znode(path, data).brokerid)
+        elif re.fullmatch(r"/brokers/topics/[^/]+", path):
+            self._topic_written(path, data)
+        elif path.startswith("/log_dir_event_notification/"):
+            self._disk_failed(read_znode(path, data).broker, at)
+
+    def _asked(self, path: str, data: str | None) -> None:
+        if path == "/admin/reassign_partitions":
+            self.asked |= {(one.topic, one.partition) for one in read_znode(path, data).partitions}
+        self._write(path, data)
+
+    def _write(self, path: str, data: str | None) -> None:
+        held = (data or "").encode()
+        if self.cluster.zk.create(path, held) is None:
+            self.cluster.zk.set(path, held)
+        self.cluster.after()
+
+    def _broker_started(self, broker_id: int, registration: Any, at: float) -> None:
+        """Start a broker. Its disks are as its answers in this session say: all of them work, or the bad ones not."""
+        until = next(end for start, end in self.run.sessions[broker_id] if start == at)
+        if not self.run.failed(broker_id, at, until):
+            for disk in self.cluster.hosts[broker_id].disks.values():
+                disk.works = True
+        self.cluster.start(broker_id, registration)
+
+    def _disk_failed(self, broker_id: int, at: float) -> None:
+        """Let a disk fail; which replicas were on it, only the broker's answers until the next event tell."""
+        broker = self.cluster.hosts[broker_id].broker
+        assert broker is not None
+        session = self.run.sessions[broker_id][self.run.session(broker_id, at) - 1]
+        mine = f'"broker":{broker_id},'
+        others = [
+            one["at"]
+            for one in self.run.history
+            if "/log_dir_event_" in one["path"] and mine in (one.get("data") or "")
+        ]
+        until = min([one for one in others if one > at] + [session[1]])
+        name = f"failed-{len(broker.logs.disks)}"
+        broker.logs.disks[name] = Disk()
+        broker.logs.live.append(name)
+        broker.logs.place(self.run.failed(broker_id, at, until) - broker.replicas.offline, name)
+        self.cluster.fail_disk(broker_id, name)
+        self.cluster.notice(broker_id, name)
+
+    def _topic_written(self, path: str, data: str) -> None:
+        """Take a new topic or new partitions; what the controller wrote says which reassignments it was asked for."""
+        topic, told = path[16:], read_znode(path, data)
+        known, self.topics[topic] = self.topics.get(topic), told
+        if known is None or set(known.partitions) != set(told.partitions):
+            self._write(path, data)
+            return
+        for index in told.partitions:
+            target = reassigned(_assignment(known, index), _assignment(told, index))
+            if target is not None and (topic, index) not in self.asked:
+                self._reassign((topic, index), target)
+
+    def _reassign(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
+        assert self.cluster.controller is not None
+        self.cluster.controller.reassign(partition, target)
+        self.cluster.after()
+
+    def _state_written(self, partition: TopicPartition, told: Any) -> None:
+        """Take what a leader wrote, or what only a client can have asked for; the rest is the controller's own."""
+        known, self.states[partition] = self.states.get(partition), told
+        if known is None or known.leader_epoch == told.leader_epoch:
+            if known is not None:
+                self._isr_changed(partition, told)
+            return
+        ours = self.cluster.client(min(self.cluster.hosts)).state(partition)
+        controller = self.cluster.controller
+        if controller is None or ours is None or ours.leader_epoch >= told.leader_epoch:
+            return
+        if told.leader not in known.isr:
+            controller.elect_unclean([partition])
+        elif tuple(told.isr) == tuple(known.isr):
+            controller.elect_preferred([partition])
+        self.cluster.after()
+
+    def _isr_changed(self, partition: TopicPartition, told: Any) -> None:
+        broker = self.cluster.hosts[told.leader].broker if told.leader in self.cluster.hosts else None
+        if broker is not None and not self.leaders_notify:  # AlterPartition: the controller knows at once (KIP-497)
+            broker.zk.notify_isr_change([partition])
+        if broker is None or not broker.replicas.change_isr(partition, tuple(told.isr), broker.zk):
+            self.log.append(f"{partition}: leader {told.leader} could not write the ISR {told.isr}")
+        self.cluster.after()
+
+
+def _assignment(told: Any, index: int) -> ReplicaAssignment:
+    adding, removing = told.adding_replicas or {}, told.removing_replicas or {}
+    return ReplicaAssignment(told.partitions[index], tuple(adding.get(index, ())), tuple(removing.get(index, ())))
+
+
+def reassigned(was: ReplicaAssignment, now: ReplicaAssignment) -> tuple[int, ...] | None:
+    """Return to which replicas somebody wanted a partition moved, if that is why its assignment was written."""
+    if was == now:
+        return None
+    is_end = not (now.adding or now.removing) and now.replicas == was.target
+    return None if is_end and (was.adding or was.removing) else now.target
+
+
+def sequences(said: list[Said], run: Run) -> dict[tuple[int, int, TopicPartition], list[tuple[float, Row]]]:
+    """Return what each broker, in each of its sessions, was told of each partition, in order."""
+    found = defaultdict(list)
+    for one in said:
+        for partition, row in one.rows(run.names):
+            found[one.broker_id, run.session(one.broker_id, one.time), partition].append((one.time, row))
+    return dict(found)
+
+
+def differences(run: Run) -> list[str]:
+    """Replay a run; returns a line for each broker, session and partition that was told otherwise.
+
+    A broker that leaves need not hear the end of what the controller has to say to it.
+    """
+    replay = Replay(run)
+    replay.play()
+    real, ours = sequences(run.said, run), sequences(replay.said, run)
+    lines = list(replay.log)
+    for key in sorted(real.keys() | ours.keys()):
+        wire, told = [row for _, row in real.get(key, [])], ours.get(key, [])
+        cut = [one for one in told[len(wire) :] if one[0] < run.leaving_since(*key[:2])]
+        wrong = [n for n, row in enumerate(wire) if n >= len(told) or not _same(row, told[n][1])]
+        if wrong or cut:
+            at = wrong[0] if wrong else len(wire)
+            lines.append(
+                f"{key}, entry {at}: the wire has {wire[at : at + 1]}, we have {[row for _, row in told[at : at + 1]]}"
+            )
+    return lines
+
+
+def _same(wire: Row, told: Row) -> bool:
+    return wire == told or (wire[-1] == UNANSWERED and wire[:-1] == told[:-1])
+
+
+def main(folder: str, *names: str) -> None:
+    """Print what differs in runs; all of a folder unless some are named."""
+    found = names or sorted(
+        path.name.removesuffix(".znodes.history.jsonl") for path in Path(folder).glob("*.znodes.history.jsonl")
+    )
+    for name in found:
+        run = read_run(Path(folder), name)
+        count = sum(len(one.rows(run.names)) for one in run.said)
+        lines = differences(run)
+        sys.stdout.write("\n  ".join([f"{name}: {count} entries, {len(lines)} differences", *lines]) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
