@@ -75,6 +75,7 @@ class JbodCluster(Steps):
             key: link for key, link in self.links.items() if key[0] not in host.reigns and key[1] != broker_id
         }
         host.broker = host.controller = None
+        host.epochs.clear()
         host.told.clear()
 
     def expire(self, broker_id: int) -> None:

@@ -36,6 +36,7 @@ class LogManager:
 
     def __init__(self, disks: dict[str, Disk]) -> None:
         self.disks = disks
+        self.broken: list[str] = []  # good directories that could not be written to, until somebody says so
         self.live = [directory for directory, disk in disks.items() if disk.works]
 
     @property
@@ -59,10 +60,13 @@ class LogManager:
         lie on the bad one.
         """
         log = self.get(partition)
-        if log is not None or not self.live or not (is_new or not self.offline_log_directory_count):
+        if log is not None or not (is_new or not self.offline_log_directory_count):
             return log
-        directory = min(self.live, key=lambda one: len(self.disks[one].logs))
-        return self.disks[directory].logs.setdefault(partition, PartitionLog())
+        for directory in sorted(self.live, key=lambda one: len(self.disks[one].logs)):
+            if self.disks[directory].works:
+                return self.disks[directory].logs.setdefault(partition, PartitionLog())
+            self.broken.append(directory)
+        return None
 
     def delete(self, partition: TopicPartition) -> None:
         """Delete a replica from its good directory."""

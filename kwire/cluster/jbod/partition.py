@@ -42,6 +42,7 @@ class Partition:
     replicas: tuple[int, ...] = ()
     state: LeaderAndIsr = field(default_factory=lambda: LeaderAndIsr(NO_LEADER, ()))
     ends: dict[int, int] = field(default_factory=dict)
+    epoch_start: int = 0
 
     @property
     def is_leader(self) -> bool:
@@ -52,6 +53,7 @@ class Partition:
         """Lead or follow, as a LeaderAndIsrRequest says."""
         self.leader, self.leader_epoch, self.replicas, self.state = state.leader, state.leader_epoch, replicas, state
         self.ends = {}
+        self.epoch_start = self.log.end_offset if self.log is not None else 0
         self._advance()
 
     def append(self, values: list[Any]) -> int:
@@ -89,11 +91,14 @@ class Partition:
         return True
 
     def caught_up(self) -> tuple[int, ...]:
-        """Return the replicas that are not in the ISR and might be: they have all that is committed."""
+        """Return the replicas that are not in the ISR and might be: they have all that may be committed.
+
+        The high watermark of a new leader may lag, so they must also have what it had when its epoch began (KIP-101).
+        """
         if not self.is_leader or self.log is None:
             return ()
-        hw = self.log.high_watermark
-        return tuple(one for one in self.replicas if one not in self.state.isr and self.ends.get(one, -1) >= max(hw, 0))
+        least = max(self.log.high_watermark, self.epoch_start)
+        return tuple(one for one in self.replicas if one not in self.state.isr and self.ends.get(one, -1) >= least)
 
     def isr_written(self, state: LeaderAndIsr) -> None:
         """Take an ISR that ZooKeeper has."""
