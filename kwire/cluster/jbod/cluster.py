@@ -14,7 +14,7 @@ from .controller import KafkaController
 from .log_manager import Disk
 from .steps import Host, Steps
 from .values import ReplicaAssignment, TopicPartition
-from .znodes import BROKERS, DELETE_TOPICS, KafkaZkClient
+from .znodes import BROKERS, CONTROLLER, DELETE_TOPICS, KafkaZkClient
 
 
 class JbodCluster(Steps):
@@ -113,6 +113,13 @@ class JbodCluster(Steps):
         host.controller.on_failover()
         self.after()
         return True
+
+    def resign(self, broker_id: int) -> None:
+        """Let the controller be it no more, while its broker and its session go on."""
+        self.hosts[broker_id].controller = None
+        self.hosts[broker_id].told.clear()
+        self.zk.delete(CONTROLLER)
+        self.after()
 
     @property
     def controller(self) -> KafkaController | None:

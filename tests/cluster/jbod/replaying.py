@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,12 @@ from tests.cluster.jbod.runs import UNANSWERED, Row, Run, Said, read_run
 ASKED = re.compile(
     r"/(isr_change_notification|admin/delete_topics|config/topics)/.+|/admin/(reassign_partitions|preferred_\w+)"
 )
+AT_ONCE = 0.003  # seconds in which the controller takes what happens for one thing
+
+
+def is_registration(event: Any) -> bool:
+    """Return whether a broker came or went."""
+    return isinstance(event, dict) and bool(re.fullmatch(r"/brokers/ids/\d+", event.get("path", "")))
 
 
 class Replay:
@@ -47,23 +54,34 @@ class Replay:
         """Tell the cluster all that happened, each thing after the last one has had all its effects."""
         events: list[tuple[float, int, Any]] = [(row["at"], 0, row) for row in self.run.history]
         events += [(at, 1, request) for at, request in self.run.shutdowns]
-        for at, kind, event in sorted(events, key=lambda one: one[:2]):
+        events.sort(key=lambda one: one[:2])
+        for (at, kind, event), (later, _, following) in pairwise([*events, (float("inf"), 0, {})]):
             if kind:
                 self._controlled_shutdown(event)
-            elif event["op"] != "delete":
+            elif event["op"] == "delete":
+                self._deleted(event["path"])
+            else:
                 self._written(event["path"], event.get("data"), at)
-            elif re.fullmatch(r"/brokers/ids/\d+", event["path"]):
-                self.cluster.stop(int(event["path"][13:]))
-            elif (gone := partition_of(event["path"])) is not None:
-                self.states.pop(gone, None)
-            self.cluster.run()
-            self.said += [Said(at, one.broker_id, one.request, one.response) for one in self.cluster.journal]
-            self.cluster.journal.clear()
+            if later - at > AT_ONCE or not (is_registration(event) and is_registration(following)):
+                self._settle(at)
+
+    def _settle(self, at: float) -> None:
+        self.cluster.run()
+        self.said += [Said(at, one.broker_id, one.request, one.response) for one in self.cluster.journal]
+        self.cluster.journal.clear()
 
     def _controlled_shutdown(self, request: Any) -> None:
         if self.cluster.controller is not None:
             self.cluster.controller.on_controlled_shutdown(request)
             self.cluster.after()
+
+    def _deleted(self, path: str) -> None:
+        if re.fullmatch(r"/brokers/ids/\d+", path):
+            self.cluster.stop(int(path[13:]))
+        elif path == "/controller" and self.cluster.controller is not None:
+            self.cluster.resign(self.cluster.controller.broker_id)
+        elif (gone := partition_of(path)) is not None:
+            self.states.pop(gone, None)
 
     def _written(self, path: str, data: str | None, at: float) -> None:
         if re.fullmatch(ASKED, path):
@@ -93,9 +111,8 @@ class Replay:
         self.cluster.after()
 
     def _broker_started(self, broker_id: int, registration: Any, at: float) -> None:
-        """Start a broker. Its disks are as its answers in this session say: all of them work, or the bad ones not."""
-        until = next(end for start, end in self.run.sessions[broker_id] if start == at)
-        if not self.run.failed(broker_id, at, until):
+        """Start a broker. Its disks are as its answers until the next failure say: all work, or the bad ones not."""
+        if not self.run.failed(broker_id, at, self._next_failure(broker_id, at)):
             for disk in self.cluster.hosts[broker_id].disks.values():
                 disk.works = True
         self.cluster.start(broker_id, registration)
@@ -104,20 +121,21 @@ class Replay:
         """Let a disk fail; which replicas were on it, only the broker's answers until the next event tell."""
         broker = self.cluster.hosts[broker_id].broker
         assert broker is not None
-        session = self.run.sessions[broker_id][self.run.session(broker_id, at) - 1]
-        mine = f'"broker":{broker_id},'
-        others = [
-            one["at"]
-            for one in self.run.history
-            if "/log_dir_event_" in one["path"] and mine in (one.get("data") or "")
-        ]
-        until = min([one for one in others if one > at] + [session[1]])
+        until = self._next_failure(broker_id, at)
         name = f"failed-{len(broker.logs.disks)}"
         broker.logs.disks[name] = Disk()
         broker.logs.live.append(name)
         broker.logs.place(self.run.failed(broker_id, at, until) - broker.replicas.offline, name)
         self.cluster.fail_disk(broker_id, name)
         self.cluster.notice(broker_id, name)
+
+    def _next_failure(self, broker_id: int, at: float) -> float:
+        """Return when a broker next tells of a failed directory, or its session ends."""
+        mine = f'"broker":{broker_id},'
+        events = [row for row in self.run.history if "/log_dir_event_" in row["path"]]
+        told: list[float] = [row["at"] for row in events if mine in (row.get("data") or "")]
+        end = self.run.sessions[broker_id][self.run.session(broker_id, at) - 1][1]
+        return min([one for one in told if one > at], default=end)
 
     def _topic_written(self, path: str, data: str) -> None:
         """Take a new topic or new partitions; what the controller wrote says which reassignments it was asked for."""

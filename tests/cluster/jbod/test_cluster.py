@@ -46,6 +46,16 @@ def test_nobody_is_elected_beside_a_controller_or_without_running() -> None:
     assert cluster.controller.context.epoch == 2
 
 
+def test_a_controller_that_resigns_goes_on_as_a_broker() -> None:
+    cluster = with_topic()
+    cluster.resign(1)
+    assert cluster.controller is None
+    cluster.stop(2)
+    assert cluster.elect(3)
+    cluster.run()
+    assert isr(cluster, T) == (3, (3, 1))
+
+
 def test_requests_of_a_deposed_controller_are_refused() -> None:
     cluster = with_topic()
     cluster.create_topic("late", [(2, 3)])

@@ -99,6 +99,11 @@ class Simulation(RuleBasedStateMachine):
     def depose(self, successor: int) -> None:
         self.world.depose(successor)
 
+    @rule()
+    def resign(self) -> None:
+        if self.world.cluster.controller is not None:
+            self.world.cluster.resign(self.world.cluster.controller.broker_id)
+
     @rule(broker_id=st.sampled_from(BROKERS), stops=st.booleans())
     def shut_down(self, broker_id: int, stops: bool) -> None:
         self.world.shut_down(broker_id)
