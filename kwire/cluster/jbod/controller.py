@@ -17,6 +17,7 @@ from .liveness import ReplicaLiveness
 from .machines import Machines
 from .reassignment import PartitionReassignment
 from .request_batch import Send
+from .requests import stopped_partitions
 from .topic_deletion import TopicDeletionManager
 from .topics import Topics
 from .values import NONE, PartitionStates, ReplicaState, TopicPartition
@@ -103,15 +104,17 @@ class KafkaController:
             (PREFERRED_ELECTION, lambda path: self._elect_preferred()),
         )
 
-    def on_response(self, broker_id: int, broker_epoch: int, response: Any) -> None:
-        """Take a broker's answer; one from an earlier start of it is of no concern."""
+    def on_response(self, broker_id: int, broker_epoch: int, request: Any, response: Any) -> None:
+        """Take a broker's answer to a request; one from an earlier start of it is of no concern."""
         if self.context.broker_epochs.get(broker_id) != broker_epoch or response.error_code != NONE:
             return
         names = {topic_id: topic for topic, topic_id in self.context.topic_ids.items()}
         if isinstance(response, messages.LeaderAndIsrResponse):
             self.liveness.leader_and_isr_answered(broker_id, partition_errors(response, names))
         elif isinstance(response, messages.StopReplicaResponse):
-            self.deletion.answered(broker_id, partition_errors(response, names))
+            deleted = {partition for partition, delete, _ in stopped_partitions(request) if delete}
+            errors = partition_errors(response, names)
+            self.deletion.answered(broker_id, {one: code for one, code in errors.items() if one in deleted})
 
     def on_controlled_shutdown(self, request: Any) -> Any:
         """Move leaders off a broker that is about to stop; returns the ControlledShutdownResponse."""

@@ -65,7 +65,8 @@ class ReplicaLiveness:
             self.context.offline_dirs.pop(broker, None)
         if self.behaviour.metadata_to_new:
             self.batch.update_metadata(existing, ())
-            self.batch.update_metadata(brokers, self.context.leaders)
+            kept = [partition for partition in self.context.leaders if not self.context.is_deleted(partition)]
+            self.batch.update_metadata(brokers, kept)
         else:
             self.batch.update_metadata(self.context.brokers, ())
         replicas = self.context.replicas_on(brokers)

@@ -107,7 +107,7 @@ class Steps:
         exchange = link.take_answer()
         for host in self.hosts.values():
             if host.controller is not None and host.controller.context.epoch == link.controller_epoch:
-                host.controller.on_response(link.broker_id, key[2], exchange.response)
+                host.controller.on_response(link.broker_id, key[2], exchange.request, exchange.response)
         self.after()
 
     def _send(self, sent: Send, controller: KafkaController) -> None:

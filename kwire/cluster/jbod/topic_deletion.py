@@ -52,25 +52,12 @@ class TopicDeletionManager:
             self.resume()
 
     def answered(self, broker_id: int, errors: dict[TopicPartition, int]) -> None:
-        """Take a broker's answer to StopReplica: what it deleted, and what it could not."""
-        started = {
-            partition: code
-            for partition, code in errors.items()
-            if self.context.replica_state((partition, broker_id)) is ReplicaState.DELETION_STARTED
-        }
-        failed = [(partition, broker_id) for partition, code in started.items() if code != NONE]
-        done = [(partition, broker_id) for partition, code in started.items() if code == NONE]
-        if failed:
-            self.fail(failed)
+        """Take a broker's answer to a StopReplica that deletes: what it deleted, and what it could not."""
+        self.fail((partition, broker_id) for partition, code in errors.items() if code != NONE)
+        done = [(one, broker_id) for one, code in errors.items() if code == NONE and self.context.is_deleted(one)]
         if done:
-            self.complete(done)
-
-    def complete(self, replicas: Iterable[Replica]) -> None:
-        """Remember that replicas are deleted."""
-        self.replicas.handle(
-            [replica for replica in replicas if self.context.is_deleted(replica[0])], ReplicaState.DELETION_SUCCESSFUL
-        )
-        self.resume()
+            self.replicas.handle(done, ReplicaState.DELETION_SUCCESSFUL)
+            self.resume()
 
     def resume(self) -> None:
         """Take each topic as far as it gets."""

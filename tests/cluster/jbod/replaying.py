@@ -48,16 +48,20 @@ class Replay:
         self.states: dict[TopicPartition, Any] = {}
         self.topics: dict[str, Any] = {}
         self.asked: set[TopicPartition] = set()  # whose reassignment a znode asks for
+        self.altered: dict[TopicPartition, int] = defaultdict(int)  # ISRs written whose answer is still to come
         self.leaders_notify = any("/isr_change_notification/" in row["path"] for row in run.history)
 
     def play(self) -> None:
         """Tell the cluster all that happened, each thing after the last one has had all its effects."""
         events: list[tuple[float, int, Any]] = [(row["at"], 0, row) for row in self.run.history]
         events += [(at, 1, request) for at, request in self.run.shutdowns]
+        events += [(at, 2, partition) for at, partition in self.run.alterations]
         events.sort(key=lambda one: one[:2])
         for (at, kind, event), (later, _, following) in pairwise([*events, (float("inf"), 0, {})]):
-            if kind:
+            if kind == 1:
                 self._controlled_shutdown(event)
+            elif kind == 2:
+                self._altered(event)
             elif event["op"] == "delete":
                 self._deleted(event["path"])
             else:
@@ -74,6 +78,13 @@ class Replay:
         if self.cluster.controller is not None:
             self.cluster.controller.on_controlled_shutdown(request)
             self.cluster.after()
+
+    def _altered(self, partition: TopicPartition) -> None:
+        """Take a leader's wish for an ISR that was there already, or was refused: everybody is told what there is."""
+        if self.altered[partition]:
+            self.altered[partition] -= 1  # it was written
+        else:
+            self._notify([partition])
 
     def _deleted(self, path: str) -> None:
         if re.fullmatch(r"/brokers/ids/\d+", path):
@@ -173,11 +184,17 @@ class Replay:
 
     def _isr_changed(self, partition: TopicPartition, told: Any) -> None:
         broker = self.cluster.hosts[told.leader].broker if told.leader in self.cluster.hosts else None
-        if broker is not None and not self.leaders_notify:  # AlterPartition: the controller knows at once (KIP-497)
-            broker.zk.notify_isr_change([partition])
+        if not self.leaders_notify:  # AlterPartition: the controller knows at once (KIP-497)
+            self.altered[partition] += 1
+            self._notify([partition], now=False)
         if broker is None or not broker.replicas.change_isr(partition, tuple(told.isr), broker.zk):
             self.log.append(f"{partition}: leader {told.leader} could not write the ISR {told.isr}")
         self.cluster.after()
+
+    def _notify(self, partitions: list[TopicPartition], *, now: bool = True) -> None:
+        self.cluster.client(min(self.cluster.hosts)).notify_isr_change(partitions)
+        if now:
+            self.cluster.after()
 
 
 def _assignment(told: Any, index: int) -> ReplicaAssignment:

@@ -20,6 +20,7 @@ from kwire.zookeeper import read_znode
 
 APIS = ("LeaderAndIsrRequest", "UpdateMetadataRequest", "StopReplicaRequest")
 UNANSWERED = "unanswered"
+UNKNOWN = (3, 100)  # the topic by its name, or by its id
 Row = tuple[Any, ...]  # api, leader, leader epoch, ISR, offline replicas or is_new, error
 
 
@@ -58,11 +59,15 @@ class Said:
 
 @dataclass
 class Run:
-    """A run: its history, what was said, and what its page tells of the brokers."""
+    """A run: its history, what was said, and what its page tells of the brokers.
+
+    `alterations` are partitions whose leader asked for an ISR by AlterPartition, if the controller knew the partition.
+    """
 
     history: list[dict[str, Any]]
     said: list[Said]
     shutdowns: list[tuple[float, Any]]
+    alterations: list[tuple[float, TopicPartition]]
     release: str
     protocol: str
     unclean: bool
@@ -120,10 +125,12 @@ def read_run(folder: Path, name: str) -> Run:
         # ZooKeeper's log tells milliseconds, cut off: what a packet caused must not stand before it
         row["at"] = datetime.fromisoformat(row["time"]).replace(tzinfo=UTC).timestamp() + 0.001
     results: list[Any] = list(kwire.decode_frames(kwire.read_dump(str(folder / f"{name}.controller.pcap"))))
+    shutdowns = [(one.frame.source.time, one.message) for one in results if _named(one) == "ControlledShutdownRequest"]
     return Run(
         history,
         list(_said(results, _ports(history))),
-        [(one.frame.source.time, one.message) for one in results if _named(one) == "ControlledShutdownRequest"],
+        shutdowns,
+        list(_alterations(results)),
         release[1],
         protocol[1] if protocol else release[1],
         "unclean.leader.election.enable=true" in page,
@@ -156,3 +163,15 @@ def _said(results: list[Any], ports: dict[str, int]) -> Iterator[Said]:
             source = one.frame.source
             answer = answers.get((source.connection, one.correlation_id))
             yield Said(source.time, ports[source.broker], one.message, answer)
+
+
+def _alterations(results: list[Any]) -> Iterator[tuple[float, TopicPartition]]:
+    asked = [one.message for one in results if _named(one) in APIS[:2]]
+    names = {topic_id: name for one in asked for name, topic_id in topic_ids_in(one).items()}
+    for one in results:
+        if _named(one) == "AlterPartitionResponse":
+            for topic in one.message.topics:
+                name = topic.topic_name or names.get(bytes(topic.topic_id), "")
+                for partition in topic.partitions:
+                    if partition.error_code not in UNKNOWN:
+                        yield one.frame.source.time, (name, partition.partition_index)

@@ -23,10 +23,10 @@ def controlled() -> tuple[JbodCluster, KafkaController]:
 def test_an_answer_of_an_earlier_start_or_a_refused_request_is_no_news() -> None:
     _, controller = controlled()
     epoch = controller.context.broker_epochs[2]
-    controller.on_response(2, epoch - 1, leader_and_isr_response(4, 0, {T: 56}, {}))
-    controller.on_response(2, epoch, leader_and_isr_response(4, 11, {T: 56}, {}))
+    controller.on_response(2, epoch - 1, None, leader_and_isr_response(4, 0, {T: 56}, {}))
+    controller.on_response(2, epoch, None, leader_and_isr_response(4, 11, {T: 56}, {}))
     assert controller.context.offline_replicas(T) == ()
-    controller.on_response(2, epoch, messages.UpdateMetadataResponse())
+    controller.on_response(2, epoch, None, messages.UpdateMetadataResponse())
     assert controller.take_requests() == []
 
 

@@ -41,7 +41,7 @@ def test_1_any_other_error_means_that_the_replica_is_offline(error: int) -> None
     assert controller is not None
     row = messages.LeaderAndIsrResponse.LeaderAndIsrPartitionError("orders", 0, error)
     epoch = controller.context.broker_epochs[3]
-    controller.on_response(3, epoch, messages.LeaderAndIsrResponse(partition_errors=(row,)))
+    controller.on_response(3, epoch, None, messages.LeaderAndIsrResponse(partition_errors=(row,)))
     assert controller.context.offline_replicas(T) == (3,)
 
 

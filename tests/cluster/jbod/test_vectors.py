@@ -69,7 +69,7 @@ def replica_online(case: dict[str, Any]) -> None:
     else:
         row = messages.LeaderAndIsrResponse.LeaderAndIsrPartitionError("orders", 0, ERRORS[case["error_in_response"]])
         answer = messages.LeaderAndIsrResponse(partition_errors=(row,))
-        controller.on_response(2, controller.context.broker_epochs[2], answer)
+        controller.on_response(2, controller.context.broker_epochs[2], None, answer)
     assert controller.context.is_online(2, T) == case["expected"]["online"]
 
 
@@ -279,7 +279,7 @@ def story_1() -> Iterator[str]:
     yield "controller consider_replica"
     row = messages.LeaderAndIsrResponse.LeaderAndIsrPartitionError("orders", 0, -1)
     answer = messages.LeaderAndIsrResponse(partition_errors=(row,))
-    controller.on_response(3, controller.context.broker_epochs[3], answer)
+    controller.on_response(3, controller.context.broker_epochs[3], None, answer)
     assert controller.context.offline_replicas(T) == (3,)
     yield "controller consider_replica"
 
