@@ -27,6 +27,8 @@ class Behaviour:
     `metadata_of_all`: an UpdateMetadata that is about no partition lists them all.
     `adding_replicas`: reassignments know adding and removing replicas, and send the new epoch (KIP-455).
     `metadata_to_new`: who else is live goes to the known brokers first, the partitions to new ones only.
+    `dead_stay_in_sync`: a new controller leaves offline replicas in the ISR of partitions whose leader lives.
+    `metadata_of_deleted`: the partitions that new brokers are told have those of topics being deleted among them.
     `elects_in_vain`: a preferred election raises the leader epoch even where the preferred replica leads.
     `tells_leaving`: a broker that shuts down is told who leads instead of it, like the other replicas.
     """
@@ -40,6 +42,8 @@ class Behaviour:
     metadata_of_all: bool = False
     adding_replicas: bool = True
     metadata_to_new: bool = True
+    dead_stay_in_sync: bool = False
+    metadata_of_deleted: bool = False
     elects_in_vain: bool = False
     tells_leaving: bool = True
 
@@ -49,10 +53,12 @@ KIP: Final = Behaviour(True, False, False, True)
 RELEASED: Final = {
     (1, 0): Behaviour(
         False, True, True, False, stop_fails_offline=False, metadata_of_all=True, adding_replicas=False,
-        metadata_to_new=False, elects_in_vain=True, tells_leaving=False,
+        metadata_to_new=False, dead_stay_in_sync=True, elects_in_vain=True, tells_leaving=False,
     ),
-    (2, 2): Behaviour(False, True, True, False, stop_fails_offline=False, adding_replicas=False),
-    (2, 4): Behaviour(False, True, True, False, stop_fails_offline=False),
+    (2, 2): Behaviour(
+        False, True, True, False, stop_fails_offline=False, adding_replicas=False, metadata_of_deleted=True
+    ),
+    (2, 4): Behaviour(False, True, True, False, stop_fails_offline=False, metadata_of_deleted=True),
     (2, 6): Behaviour(False, True, True, False, stop_needs_newer=True),
     (3, 0): Behaviour(False, True, True, False),
 }  # fmt: skip

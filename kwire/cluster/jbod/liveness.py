@@ -65,8 +65,8 @@ class ReplicaLiveness:
             self.context.offline_dirs.pop(broker, None)
         if self.behaviour.metadata_to_new:
             self.batch.update_metadata(existing, ())
-            kept = [partition for partition in self.context.leaders if not self.context.is_deleted(partition)]
-            self.batch.update_metadata(brokers, kept)
+            told = [one for one in self.context.leaders if self._is_told(one)]
+            self.batch.update_metadata(brokers, told)
         else:
             self.batch.update_metadata(self.context.brokers, ())
         replicas = self.context.replicas_on(brokers)
@@ -76,6 +76,9 @@ class ReplicaLiveness:
             if set(target) & set(brokers):
                 self.reassignment.resume(partition)
         self.deletion.resume_for({partition[0] for partition, _ in replicas})
+
+    def _is_told(self, partition: TopicPartition) -> bool:
+        return self.behaviour.metadata_of_deleted or not self.context.is_deleted(partition)
 
     def _brokers_failed(self, brokers: list[int]) -> None:
         self.context.remove_brokers(brokers)

@@ -39,7 +39,8 @@ class ReplicaStateMachine:
         self.context.replica_states.update(dict.fromkeys(online, S.ONLINE))
         self.context.replica_states.update(dict.fromkeys(offline, S.DELETION_INELIGIBLE))
         self.handle(online, S.ONLINE)
-        self.handle(offline, S.OFFLINE)
+        if not self.batch.behaviour.dead_stay_in_sync:
+            self.handle(offline, S.OFFLINE)
 
     def handle(self, replicas: Iterable[Replica], target: ReplicaState) -> None:
         """Move replicas to a state, broker by broker, and send what that makes necessary."""

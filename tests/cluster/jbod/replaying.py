@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from kwire.cluster.jbod import Disk, JbodCluster, ReplicaAssignment, TopicPartition
+from kwire.cluster.jbod import Disk, Exchange, JbodCluster, ReplicaAssignment, TopicPartition
+from kwire.cluster.jbod.steps import Step
 from kwire.cluster.jbod.znodes import partition_of
 from kwire.zookeeper import read_znode
 from tests.cluster.jbod.runs import UNANSWERED, Row, Run, Said, read_run
@@ -31,6 +32,10 @@ def is_registration(event: Any) -> bool:
     return isinstance(event, dict) and bool(re.fullmatch(r"/brokers/ids/\d+", event.get("path", "")))
 
 
+def is_leader_and_isr(exchange: Exchange) -> bool:
+    return type(exchange.request).__name__ == "LeaderAndIsrRequest"
+
+
 class Replay:
     """One run being played again. `said` is what the machines say; `log` what the world did that they did not take."""
 
@@ -43,8 +48,10 @@ class Replay:
             protocol=run.protocol,
             unclean=run.unclean,
         )
-        self.said: list[Said] = []
+        self.heard: list[tuple[float, Exchange]] = []
         self.log: list[str] = []
+        # how many LeaderAndIsr of a broker's session were on their way, and answered, and have not been here
+        self.due = {"request": Counter[int](), "answer": Counter[int]()}
         self.states: dict[TopicPartition, Any] = {}
         self.topics: dict[str, Any] = {}
         self.asked: set[TopicPartition] = set()  # whose reassignment a znode asks for
@@ -52,34 +59,63 @@ class Replay:
         self.leaders_notify = any("/isr_change_notification/" in row["path"] for row in run.history)
 
     def play(self) -> None:
-        """Tell the cluster all that happened, each thing after the last one has had all its effects."""
-        events: list[tuple[float, int, Any]] = [(row["at"], 0, row) for row in self.run.history]
-        events += [(at, 1, request) for at, request in self.run.shutdowns]
-        events += [(at, 2, partition) for at, partition in self.run.alterations]
-        events.sort(key=lambda one: one[:2])
-        for (at, kind, event), (later, _, following) in pairwise([*events, (float("inf"), 0, {})]):
-            if kind == 1:
-                self._controlled_shutdown(event)
-            elif kind == 2:
-                self._altered(event)
-            elif event["op"] == "delete":
-                self._deleted(event["path"])
-            else:
-                self._written(event["path"], event.get("data"), at)
+        """Tell the cluster all that happened, each thing after the last one has had its effects."""
+        for (at, kind, event), (later, _, following) in pairwise([*self._events(), (float("inf"), "", None)]):
+            getattr(self, f"_{kind}")(event, at)
             if later - at > AT_ONCE or not (is_registration(event) and is_registration(following)):
                 self._settle(at)
 
+    @property
+    def said(self) -> list[Said]:
+        """What the controllers have said to brokers, and how these answered."""
+        return [Said(at, one.broker_id, one.request, one.response) for at, one in self.heard]
+
+    def _events(self) -> list[tuple[float, str, Any]]:
+        """Return when which method is told what."""
+        asked = [one for one in self.run.said if one.api == "LeaderAndIsr"]
+        events: list[tuple[float, str, Any]] = [(row["at"], "changed", row) for row in self.run.history]
+        events += [(at, "shut_down", request) for at, request in self.run.shutdowns]
+        events += [(at, "altered", partition) for at, partition in self.run.alterations]
+        events += [(one.time, "asked_on_the_wire", one.broker_id) for one in asked]
+        events += [(one.answered, "answered_on_the_wire", one.broker_id) for one in asked if one.answered is not None]
+        events += [(at, "disk_failed", (broker_id, lost)) for at, broker_id, lost in self.run.failures()]
+        return sorted(events, key=lambda one: one[0])
+
     def _settle(self, at: float) -> None:
-        self.cluster.run()
-        self.said += [Said(at, one.broker_id, one.request, one.response) for one in self.cluster.journal]
+        """Let everything happen that can, but no LeaderAndIsr, nor its answer, before it was on the wire."""
+        while (step := next(filter(self._may_happen, self.cluster.steps()), None)) is not None:
+            if self._waits(step):
+                self.due[step[0]][step[1][1]] -= 1  # type: ignore[index]
+            self.cluster.take(step)
+        self.heard += [(at, one) for one in self.cluster.journal]
         self.cluster.journal.clear()
 
-    def _controlled_shutdown(self, request: Any) -> None:
+    def _waits(self, step: Step) -> bool:
+        key = step[1]
+        return not isinstance(key, int) and is_leader_and_isr(self.cluster.links[key].waiting[0][0])
+
+    def _may_happen(self, step: Step) -> bool:
+        kind, key = step
+        return not self._waits(step) or (not isinstance(key, int) and self.due[kind][key[1]] > 0)
+
+    def _asked_on_the_wire(self, broker_id: int, at: float) -> None:
+        self.due["request"][broker_id] += 1
+
+    def _answered_on_the_wire(self, broker_id: int, at: float) -> None:
+        self.due["answer"][broker_id] += 1
+
+    def _changed(self, row: dict[str, Any], at: float) -> None:
+        if row["op"] == "delete":
+            self._deleted(row["path"])
+        else:
+            self._written(row["path"], row.get("data"), at)
+
+    def _shut_down(self, request: Any, at: float) -> None:
         if self.cluster.controller is not None:
             self.cluster.controller.on_controlled_shutdown(request)
             self.cluster.after()
 
-    def _altered(self, partition: TopicPartition) -> None:
+    def _altered(self, partition: TopicPartition, at: float) -> None:
         """Take a leader's wish for an ISR that was there already, or was refused: everybody is told what there is."""
         if self.altered[partition]:
             self.altered[partition] -= 1  # it was written
@@ -108,7 +144,7 @@ class Replay:
         elif re.fullmatch(r"/brokers/topics/[^/]+", path):
             self._topic_written(path, data)
         elif path.startswith("/log_dir_event_notification/"):
-            self._disk_failed(read_znode(path, data).broker, at)
+            self._write(path, data)
 
     def _asked(self, path: str, data: str | None) -> None:
         if path == "/admin/reassign_partitions":
@@ -123,30 +159,26 @@ class Replay:
 
     def _broker_started(self, broker_id: int, registration: Any, at: float) -> None:
         """Start a broker. Its disks are as its answers until the next failure say: all work, or the bad ones not."""
-        if not self.run.failed(broker_id, at, self._next_failure(broker_id, at)):
+        if not self.run.failed(broker_id, at, self.run.next_failure(broker_id, at)):
             for disk in self.cluster.hosts[broker_id].disks.values():
                 disk.works = True
+        for due in self.due.values():
+            del due[broker_id]
         self.cluster.start(broker_id, registration)
 
-    def _disk_failed(self, broker_id: int, at: float) -> None:
-        """Let a disk fail; which replicas were on it, only the broker's answers until the next event tell."""
+    def _disk_failed(self, failure: tuple[int, set[TopicPartition]], at: float) -> None:
+        """Let a disk fail with the replicas that were on it. The broker tells of it when its znode appeared."""
+        broker_id, lost = failure
         broker = self.cluster.hosts[broker_id].broker
-        assert broker is not None
-        until = self._next_failure(broker_id, at)
+        if broker is None:
+            self.log.append(f"broker {broker_id} is not there to lose a disk")
+            return
         name = f"failed-{len(broker.logs.disks)}"
         broker.logs.disks[name] = Disk()
         broker.logs.live.append(name)
-        broker.logs.place(self.run.failed(broker_id, at, until) - broker.replicas.offline, name)
-        self.cluster.fail_disk(broker_id, name)
-        self.cluster.notice(broker_id, name)
-
-    def _next_failure(self, broker_id: int, at: float) -> float:
-        """Return when a broker next tells of a failed directory, or its session ends."""
-        mine = f'"broker":{broker_id},'
-        events = [row for row in self.run.history if "/log_dir_event_" in row["path"]]
-        told: list[float] = [row["at"] for row in events if mine in (row.get("data") or "")]
-        end = self.run.sessions[broker_id][self.run.session(broker_id, at) - 1][1]
-        return min([one for one in told if one > at], default=end)
+        broker.logs.place(lost - broker.replicas.offline, name)
+        broker.logs.disks[name].works = False
+        broker.replicas.log_dir_failed(name)
 
     def _topic_written(self, path: str, data: str) -> None:
         """Take a new topic or new partitions; what the controller wrote says which reassignments it was asked for."""

@@ -26,12 +26,13 @@ Row = tuple[Any, ...]  # api, leader, leader epoch, ISR, offline replicas or is_
 
 @dataclass(frozen=True)
 class Said:
-    """A request of a controller to a broker, with the answer if one came."""
+    """A request of a controller to a broker, with the answer and its time if one came."""
 
     time: float
     broker_id: int
     request: Any
     response: Any
+    answered: float | None = None
 
     @property
     def api(self) -> str:
@@ -102,6 +103,39 @@ class Run:
         heard = [one.time for one in self.said if one.broker_id == broker_id and start <= one.time <= end]
         return min(asked) if asked else max(heard, default=start) if end < float("inf") else end
 
+    def next_failure(self, broker_id: int, time: float) -> float:
+        """Return when a broker next tells of a failed directory, or its session ends."""
+        told = [at for at, teller in self._events() if teller == broker_id and at > time]
+        return min(told, default=self.sessions[broker_id][self.session(broker_id, time) - 1][1])
+
+    def _events(self) -> list[tuple[float, int]]:
+        """Return when which broker told of a failed directory."""
+        rows = [row for row in self.history if row["op"] == "create" and "/log_dir_event_0" in row["path"]]
+        return [(row["at"], read_znode(row["path"], row["data"]).broker) for row in rows]
+
+    def failures(self) -> list[tuple[float, int, set[TopicPartition]]]:
+        """Return when a disk of which broker failed, and the replicas that its answers say are lost since.
+
+        A broker may answer that a replica is lost before it tells of the directory.
+        """
+        found = []
+        for at, broker_id in self._events():
+            start, _ = self.sessions[broker_id][self.session(broker_id, at) - 1]
+            lost = self.failed(broker_id, at, self.next_failure(broker_id, at))
+            found.append((min([at, *self._lost_early(broker_id, start, at, lost)]), broker_id, lost))
+        return found
+
+    def _lost_early(self, broker_id: int, start: float, until: float, lost: set[TopicPartition]) -> Iterator[float]:
+        """Yield when replicas were asked about and lost that the broker had served before in this session."""
+        served: set[TopicPartition] = set()
+        for one in self.said:
+            if one.broker_id == broker_id and start <= one.time < until and one.api == "LeaderAndIsr":
+                errors = one.errors(self.names)
+                gone = {partition for partition, code in errors.items() if code == KAFKA_STORAGE_ERROR}
+                if gone & lost & served:
+                    yield one.time - 1e-6
+                served |= errors.keys() - gone
+
     def failed(self, broker_id: int, since: float, until: float) -> set[TopicPartition]:
         """Return which replicas of a broker lie on a failed directory, as its answers say."""
         return {
@@ -154,15 +188,14 @@ def _named(result: Any) -> str:
 
 def _said(results: list[Any], ports: dict[str, int]) -> Iterator[Said]:
     answers = {
-        (one.frame.source.connection, one.correlation_id): one.message
-        for one in results
-        if _named(one).endswith("Response")
+        (one.frame.source.connection, one.correlation_id): one for one in results if _named(one).endswith("Response")
     }
     for one in results:
         if _named(one) in APIS:
             source = one.frame.source
             answer = answers.get((source.connection, one.correlation_id))
-            yield Said(source.time, ports[source.broker], one.message, answer)
+            told = (answer.message, answer.frame.source.time) if answer is not None else (None, None)
+            yield Said(source.time, ports[source.broker], one.message, *told)
 
 
 def _alterations(results: list[Any]) -> Iterator[tuple[float, TopicPartition]]:
