@@ -27,6 +27,9 @@ class Behaviour:
     `metadata_of_all`: an UpdateMetadata that is about no partition lists them all.
     `adding_replicas`: reassignments know adding and removing replicas, and send the new epoch (KIP-455).
     `metadata_to_new`: who else is live goes to the known brokers first, the partitions to new ones only.
+    `bad_dir_spoils_delete`: a broker with a bad directory answers 56 to all deletions, of good replicas too.
+    `offline_is_ineligible`: the deletion of a replica that was offline from the start is tried again, too.
+    `stops_deleted`: a controlled shutdown stops replicas of topics being deleted too.
     `dead_stay_in_sync`: a new controller leaves offline replicas in the ISR of partitions whose leader lives.
     `metadata_of_deleted`: the partitions that new brokers are told have those of topics being deleted among them.
     `elects_in_vain`: a preferred election raises the leader epoch even where the preferred replica leads.
@@ -42,6 +45,9 @@ class Behaviour:
     metadata_of_all: bool = False
     adding_replicas: bool = True
     metadata_to_new: bool = True
+    bad_dir_spoils_delete: bool = False
+    offline_is_ineligible: bool = True
+    stops_deleted: bool = False
     dead_stay_in_sync: bool = False
     metadata_of_deleted: bool = False
     elects_in_vain: bool = False
@@ -53,7 +59,8 @@ KIP: Final = Behaviour(True, False, False, True)
 RELEASED: Final = {
     (1, 0): Behaviour(
         False, True, True, False, stop_fails_offline=False, metadata_of_all=True, adding_replicas=False,
-        metadata_to_new=False, dead_stay_in_sync=True, elects_in_vain=True, tells_leaving=False,
+        metadata_to_new=False, bad_dir_spoils_delete=True, stops_deleted=True, dead_stay_in_sync=True,
+        elects_in_vain=True, tells_leaving=False, offline_is_ineligible=False,
     ),
     (2, 2): Behaviour(
         False, True, True, False, stop_fails_offline=False, adding_replicas=False, metadata_of_deleted=True

@@ -125,7 +125,7 @@ class KafkaController:
             for partition, broker in self.context.replicas_on([broker_id])
             if len(self.context.assignments[partition].replicas) > 1
             and partition in self.context.leaders
-            and not self.context.is_deleted(partition)
+            and (self.behaviour.stops_deleted or not self.context.is_deleted(partition))
         ]
         led = [one for one in moved if self.context.leaders[one].leader == broker_id]
         followed = [one for one in moved if one not in led]

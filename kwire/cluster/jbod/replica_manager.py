@@ -99,6 +99,8 @@ class ReplicaManager:
         if delete:
             self.partitions.pop(one, None)
             self.logs.delete(one)
+            if self.behaviour.bad_dir_spoils_delete and self.logs.offline_log_directory_count:
+                return KAFKA_STORAGE_ERROR
         return NONE
 
     def log_dir_failed(self, directory: str) -> list[TopicPartition]:

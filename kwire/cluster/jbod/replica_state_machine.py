@@ -46,12 +46,17 @@ class ReplicaStateMachine:
         """Move replicas to a state, broker by broker, and send what that makes necessary."""
         by_broker: dict[int, list[TopicPartition]] = {}
         for partition, broker in replicas:
-            if self.context.replica_state((partition, broker)) in PREVIOUS[target]:
+            if self._is_allowed(self.context.replica_state((partition, broker)), target):
                 by_broker.setdefault(broker, []).append(partition)
         for broker, partitions in sorted(by_broker.items()):
             self._moves(target)(broker, partitions)
             self._put(broker, partitions, target)
         self.batch.send_requests()
+
+    def _is_allowed(self, state: ReplicaState, target: ReplicaState) -> bool:
+        if (state, target) == (S.OFFLINE, S.DELETION_INELIGIBLE):
+            return self.batch.behaviour.offline_is_ineligible
+        return state in PREVIOUS[target]
 
     def _moves(self, target: ReplicaState) -> Callable[[int, list[TopicPartition]], None]:
         moves = {S.NEW: self._new, S.ONLINE: self._online, S.OFFLINE: self._offline, S.DELETION_STARTED: self._delete}

@@ -64,3 +64,51 @@ def test_after_a_restart_everybody_is_told_first_that_nothing_is_offline() -> No
     assert told[0] == ()
     assert told[-1] == (2,)
     assert said(cluster, "StopReplica", 2)[2, T] == [(False, KAFKA_STORAGE_ERROR)]
+
+
+def test_kafka_1_takes_no_dead_replica_from_the_isr_when_a_controller_begins() -> None:
+    for release, left in (("1.1", (3, 1)), ("2.4", (3,))):
+        cluster = started(release, behaviour="released", release=release)
+        cluster.create_topic("orders", [(3, 1)])
+        cluster.run()
+        cluster.stop(1)
+        cluster.elect(2)
+        cluster.run()
+        assert isr(cluster, T) == (3, left)
+
+
+def test_kafka_1_deletes_nothing_where_a_directory_is_bad() -> None:
+    for release, error in (("1.1", KAFKA_STORAGE_ERROR), ("2.4", NONE)):
+        cluster = failed(release)
+        cluster.run()
+        cluster.delete_topic("other")
+        cluster.run()
+        assert (True, error) in said(cluster, "StopReplica")[2, HEALTHY]
+        assert ("other" in cluster.zk.children("/brokers/topics")) is (error != NONE)
+
+
+def test_kafka_1_elects_the_preferred_replica_though_it_leads() -> None:
+    for release, epoch in (("1.1", 1), ("2.4", 0)):
+        cluster = started(release, behaviour="released", release=release)
+        cluster.create_topic("orders", [(3, 1)])
+        cluster.run()
+        assert cluster.controller is not None
+        cluster.controller.elect_preferred([T])
+        state = cluster.client(1).state(T)
+        assert state is not None
+        assert state.leader_epoch == epoch
+
+
+def test_a_broker_that_starts_hears_of_topics_that_go_before_2_6() -> None:
+    for release, told in (("2.4", True), ("3.9", False)):
+        cluster = failed(release)
+        cluster.run()
+        cluster.delete_topic("orders")
+        cluster.run()
+        cluster.stop(3)
+        cluster.run()
+        cluster.journal.clear()
+        cluster.start(3)
+        cluster.take(next(cluster.steps()))
+        first = next(link.waiting[0][0].request for link in cluster.links.values() if link.broker_id == 3)
+        assert any(topic.topic_name == "orders" for topic in first.topic_states) is told

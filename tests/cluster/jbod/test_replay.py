@@ -14,7 +14,8 @@ import pytest
 
 from kwire.cluster.jbod import ReplicaAssignment
 from kwire.cluster.jbod.behaviours import release_number
-from tests.cluster.jbod.replaying import Replay, differences, reassigned, sequences
+from tests.cluster.jbod.comparing import differences, sequences
+from tests.cluster.jbod.replaying import Replay, reassigned
 from tests.cluster.jbod.runs import read_run
 from tests.conftest import SHARED, needs_shared
 
