@@ -24,9 +24,11 @@ ASKED = re.compile(
 AT_ONCE = 0.003  # seconds in which the controller takes what happens for one thing
 
 
-def is_registration(event: Any) -> bool:
-    """Return whether a broker came or went."""
-    return isinstance(event, dict) and bool(re.fullmatch(r"/brokers/ids/\d+", event.get("path", "")))
+def is_same_kind(event: Any, following: Any) -> bool:
+    """Return whether brokers came or went in both, or the state of partitions was written in both."""
+    paths = [one.get("path", "") if isinstance(one, dict) else "" for one in (event, following)]
+    together = (r"/brokers/ids/\d+", r"/brokers/topics/[^/]+/partitions/\d+/state")
+    return any(all(re.fullmatch(kind, path) for path in paths) for kind in together)
 
 
 def is_leader_and_isr(exchange: Exchange) -> bool:
@@ -52,6 +54,7 @@ class Replay:
         self.states: dict[TopicPartition, Any] = {}
         self.topics: dict[str, Any] = {}
         self.asked: set[TopicPartition] = set()  # whose reassignment a znode asks for
+        self.wanted: dict[str, list[TopicPartition]] = defaultdict(list)  # elections
         self.altered: dict[TopicPartition, int] = defaultdict(int)  # ISRs written whose answer is still to come
         self.leaders_notify = any("/isr_change_notification/" in row["path"] for row in run.history)
 
@@ -59,7 +62,8 @@ class Replay:
         """Tell the cluster all that happened, each thing after the last one has had its effects."""
         for (at, kind, event), (later, _, following) in pairwise([*self._events(), (float("inf"), "", None)]):
             getattr(self, f"_{kind}")(event, at)
-            if later - at > AT_ONCE or not (is_registration(event) and is_registration(following)):
+            if later - at > AT_ONCE or not is_same_kind(event, following):
+                self._elect()
                 self._settle(at)
 
     @property
@@ -206,10 +210,18 @@ class Replay:
         if controller is None or ours is None or ours.leader_epoch >= told.leader_epoch:
             return
         if told.leader not in known.isr:
-            controller.elect_unclean([partition])
+            self.wanted["unclean"].append(partition)
         elif tuple(told.isr) == tuple(known.isr):
-            controller.elect_preferred([partition])
-        self.cluster.after()
+            self.wanted["preferred"].append(partition)
+
+    def _elect(self) -> None:
+        """Hold the elections that were asked for together, as one."""
+        controller = self.cluster.controller
+        if controller is not None:
+            controller.elect_unclean(self.wanted["unclean"])
+            controller.elect_preferred(self.wanted["preferred"])
+            self.cluster.after()
+        self.wanted.clear()
 
     def _isr_changed(self, partition: TopicPartition, told: Any) -> None:
         broker = self.cluster.hosts[told.leader].broker if told.leader in self.cluster.hosts else None
