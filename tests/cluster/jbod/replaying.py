@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from kwire.cluster.jbod import Disk, Exchange, JbodCluster, ReplicaAssignment, TopicPartition
+from kwire.cluster.jbod.requests import partition_states
 from kwire.cluster.jbod.steps import Step
 from kwire.cluster.jbod.znodes import partition_of
 from kwire.zookeeper import read_znode
@@ -31,8 +32,9 @@ def is_same_kind(event: Any, following: Any) -> bool:
     return any(all(re.fullmatch(kind, path) for path in paths) for kind in together)
 
 
-def is_leader_and_isr(exchange: Exchange) -> bool:
-    return type(exchange.request).__name__ == "LeaderAndIsrRequest"
+def leader_and_isr_rows(request: Any) -> int:
+    is_one = type(request).__name__ == "LeaderAndIsrRequest"
+    return sum(1 for _ in partition_states(request)) if is_one else 0
 
 
 class Replay:
@@ -49,7 +51,7 @@ class Replay:
         )
         self.heard: list[tuple[float, Exchange]] = []
         self.log: list[str] = []
-        # how many LeaderAndIsr of a broker's session were on their way, and answered, and have not been here
+        # of how many partitions a broker was asked, and has answered, by LeaderAndIsr on the wire, and not yet here
         self.due = {"request": Counter[int](), "answer": Counter[int]()}
         self.states: dict[TopicPartition, Any] = {}
         self.topics: dict[str, Any] = {}
@@ -77,33 +79,34 @@ class Replay:
         events: list[tuple[float, str, Any]] = [(row["at"], "changed", row) for row in self.run.history]
         events += [(at, "shut_down", request) for at, request in self.run.shutdowns]
         events += [(at, "altered", partition) for at, partition in self.run.alterations]
-        events += [(one.time, "asked_on_the_wire", one.broker_id) for one in asked]
-        events += [(one.answered, "answered_on_the_wire", one.broker_id) for one in asked if one.answered is not None]
+        events += [(one.time, "asked_on_the_wire", one) for one in asked]
+        events += [(one.answered, "answered_on_the_wire", one) for one in asked if one.answered is not None]
         events += [(at, "disk_failed", (broker_id, lost)) for at, broker_id, lost in self.run.failures()]
         return sorted(events, key=lambda one: one[0])
 
     def _settle(self, at: float) -> None:
         """Let everything happen that can, but no LeaderAndIsr, nor its answer, before it was on the wire."""
         while (step := next(filter(self._may_happen, self.cluster.steps()), None)) is not None:
-            if self._waits(step):
-                self.due[step[0]][step[1][1]] -= 1  # type: ignore[index]
+            if self._rows(step):
+                self.due[step[0]][step[1][1]] -= self._rows(step)  # type: ignore[index]
             self.cluster.take(step)
         self.heard += [(at, one) for one in self.cluster.journal]
         self.cluster.journal.clear()
 
-    def _waits(self, step: Step) -> bool:
+    def _rows(self, step: Step) -> int:
+        """Return of how many partitions a step is, if it is one of LeaderAndIsr; else 0."""
         key = step[1]
-        return not isinstance(key, int) and is_leader_and_isr(self.cluster.links[key].waiting[0][0])
+        return 0 if isinstance(key, int) else leader_and_isr_rows(self.cluster.links[key].waiting[0][0].request)
 
     def _may_happen(self, step: Step) -> bool:
         kind, key = step
-        return not self._waits(step) or (not isinstance(key, int) and self.due[kind][key[1]] > 0)
+        return isinstance(key, int) or not self._rows(step) or self.due[kind][key[1]] >= self._rows(step)
 
-    def _asked_on_the_wire(self, broker_id: int, at: float) -> None:
-        self.due["request"][broker_id] += 1
+    def _asked_on_the_wire(self, one: Said, at: float) -> None:
+        self.due["request"][one.broker_id] += leader_and_isr_rows(one.request)
 
-    def _answered_on_the_wire(self, broker_id: int, at: float) -> None:
-        self.due["answer"][broker_id] += 1
+    def _answered_on_the_wire(self, one: Said, at: float) -> None:
+        self.due["answer"][one.broker_id] += leader_and_isr_rows(one.request)
 
     def _changed(self, row: dict[str, Any], at: float) -> None:
         if row["op"] == "delete":
