@@ -22,7 +22,9 @@ class Simulation(RuleBasedStateMachine):
 
     world: World
 
-    @initialize(protocol=st.sampled_from(["1.0", "2.4", "3.9"]), behaviour=st.sampled_from(["kip", "1.1", "2.4", "3.9"]))
+    @initialize(
+        protocol=st.sampled_from(["1.0", "2.4", "3.9"]), behaviour=st.sampled_from(["kip", "1.1", "2.4", "3.9"])
+    )
     def begin(self, protocol: str, behaviour: str) -> None:
         self.world = World(protocol, behaviour)
         self.world.create_topic((1, 2, 3))
