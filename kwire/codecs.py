@@ -1,6 +1,6 @@
 """One message at one version: `decode`, `encode`, `trace`, `to_json`, `from_json`.
 
-Knows which execution does what; knows no headers and no frames.
+The compiled execution goes first, the reference explains what that refuses. Knows no headers and no frames.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from . import json
 from .catalog import Catalog, catalog_for
+from .compiler import Decoder, NoEmitter, compile_decoder, refuse
 from .errors import DecodeError
 from .schema import grow
 from .spec import MessageSpec
@@ -43,6 +44,7 @@ class Codec:
         self.name, self.version = spec.name, version
         self.spec, self.schema = spec, schema
         self.message_class = schema.message_class
+        self._decode: Decoder = self._compile
 
     def __repr__(self) -> str:
         return f"<kwire codec {self.name} v{self.version}{f' of {self.spec.origin}' if self.spec.origin else ''}>"
@@ -65,8 +67,16 @@ class Codec:
         >>> kwire.codec("ControlledShutdownRequest", 1).decode(bytes.fromhex("00000003"))
         ControlledShutdownRequest(broker_id=3, broker_epoch=-1, unknown_tags=None)
         """
-        reader = Reader(bytes(data), salvage=salvage)
-        message = self.read(reader)
+        if type(data) is not bytes:
+            data = bytes(data)
+        try:
+            message, stop = self._decode(data, 0)
+            if stop == len(data):
+                return Salvaged(message, (), b"") if salvage else message
+        except Exception:  # the reference path says what it is
+            pass
+        reader = Reader(data, salvage=salvage)
+        message = self._read(reader)
         rest = reader.finish()
         return Salvaged(message, tuple(reader.faults), rest) if salvage else message
 
@@ -97,7 +107,7 @@ class Codec:
         """
         reader = TracingReader(bytes(data), salvage=salvage)
         try:
-            self.read(reader)
+            self._read(reader)
             if reader.finish():
                 reader.leave_rest("left over", reader.pending.pop())
         except DecodeError as error:
@@ -141,8 +151,28 @@ class Codec:
 
     def read(self, reader: Reader) -> Any:
         """Read one body from where a reader stands, and leave the reader behind it."""
+        if type(reader) is Reader and type(reader.data) is bytes and reader.end == len(reader.data):
+            try:
+                message, stop = self._decode(reader.data, reader.pos)
+                if stop <= reader.end:
+                    reader.pos, reader.message, reader.version = stop, self.name, self.version
+                    return message
+            except Exception:  # the reference path says what it is
+                pass
+        return self._read(reader)
+
+    def _read(self, reader: Reader) -> Any:
+        """Read one body by the reference path, which explains what it refuses."""
         reader.message, reader.version = self.name, self.version
         return self.schema._parse(reader, None, "")
+
+    def _compile(self, data: bytes, start: int) -> tuple[Any, int]:
+        """Decode by the compiled path, which is made on first use."""
+        try:
+            self._decode = compile_decoder(self.schema, repr(self)[1:-1])
+        except NoEmitter:  # a node of somebody's own: the reference path alone knows it
+            self._decode = refuse
+        return self._decode(data, start)
 
 
 def codec(

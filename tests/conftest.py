@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.executions import let_executions_agree
 
 ROOT = Path(__file__).parent.parent
 SHARED = Path(os.environ.get("KWIRE_SHARED", ROOT.parent / "shared"))
@@ -23,6 +26,14 @@ def pytest_sessionstart() -> None:
     """Let no test be skipped in CI for want of the material beside the project."""
     if os.environ.get("CI") and not SHARED.is_dir():
         pytest.exit(f"CI needs the material in {SHARED}", returncode=1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def both_executions() -> Iterator[None]:
+    """Run every test over both executions: compiled and reference are compared wherever something is decoded."""
+    with pytest.MonkeyPatch.context() as patch:
+        let_executions_agree(patch)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -49,7 +49,8 @@ def test_a_module_opens_with_what_it_does(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_specs_and_dumps_are_never_run(path: Path) -> None:
     names = {node.id for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Name)}
-    assert not names & {"eval", "exec", "compile", "__import__"}
+    own_source = {"exec", "compile"} if path == PACKAGE / "compiler/source.py" else set()
+    assert names & {"eval", "exec", "compile", "__import__"} == own_source
 
 
 def test_the_facade_has_what_it_says_and_no_name_of_a_room() -> None:

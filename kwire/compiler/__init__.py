@@ -1,0 +1,48 @@
+"""Turns a construct tree into straight-line Python that reads and writes it fast.
+
+The source knows how to succeed, and not how to explain: where it raises, the codec goes the reference path.
+It takes exactly the bytes that the reference path reads without fault or note: those that are written the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..wire import Struct
+from . import arrays, numbers, structs, tags, text  # noqa: F401 (they register their emitters)
+from .runs import Reads
+from .source import NoEmitter, Source
+from .support import CONSTANTS, Refused, refuse
+from .walk import read
+
+__all__ = ["Decoder", "NoEmitter", "Refused", "compile_decoder", "decoder_source", "refuse"]
+
+Decoder = Callable[[bytes, int], tuple[Any, int]]
+
+
+def decoder_source(schema: Struct) -> Source:
+    """Write the source of a tree's decoder."""
+    source = Source(**CONSTANTS)
+    out = Reads(source, source.fresh("decode"))
+    message = read(schema, out)
+    out.line(f"return {message}, p")
+    return source
+
+
+def compile_decoder(schema: Struct, title: str) -> Decoder:
+    """Compile the decoder of a tree.
+
+    Args:
+        schema: the tree.
+        title: what tracebacks call the source.
+
+    Returns:
+        A function of bytes and a position, which gives the message and the position behind it. That may lie
+        behind the end: then the bytes were cut short. What it raises says no more than that it refuses.
+
+    Raises:
+        NoEmitter: there is a node that the compiler does not know.
+    """
+    decoder: Decoder = decoder_source(schema).run(f"{title}: decode")["decode"]
+    return decoder

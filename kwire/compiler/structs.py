@@ -1,0 +1,56 @@
+"""Emitters of structs, whose class is called by position, and of nullable ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..wire import INT8, NullableStruct, Struct, UnsignedVarint
+from .runs import Reads
+from .source import NoEmitter, attribute
+from .tags import read_tagged
+from .walk import emit_read, read
+
+
+@emit_read.register
+def _(node: Struct, out: Reads) -> str:
+    values = {absent.name: out.source.literal(absent.default) for absent in node.absent}
+    for field in node.fields:
+        out.note(attribute(field.name))
+        values[field.name] = read(field.subcon, out)
+    if node.tagged is not None:
+        values |= read_tagged(node.tagged, out)
+    out.settle()
+    return construct(node, out, values)
+
+
+def construct(node: Struct, out: Reads, values: dict[str, str]) -> str:
+    """Return the call that makes a message; the last arguments are left out where they are the defaults."""
+    cls = node.message_class
+    name = out.source.constant("C", cls, attribute(cls.__name__))
+    names: tuple[str, ...] = cls.__struct_fields__
+    if values.keys() - {"unknown_tags"} != set(names) - {"unknown_tags"}:
+        raise NoEmitter(f"the fields of {cls.__name__} and of its tree differ")
+    arguments = [values.get(field, "None") for field in names]
+    defaults = _defaults(node, out)
+    while arguments and defaults.get(names[len(arguments) - 1]) == arguments[-1]:
+        arguments.pop()
+    return f"{name}({', '.join(arguments)})"
+
+
+def _defaults(node: Struct, out: Reads) -> dict[str, str]:
+    known = {absent.name: out.source.literal(absent.default) for absent in node.absent}
+    return known | {"unknown_tags": "None"}
+
+
+@emit_read.register
+def _(node: NullableStruct, out: Reads) -> str:
+    if node.marker is not INT8 and type(node.marker) is not UnsignedVarint:
+        raise NoEmitter(f"no reading is written for the marker {type(node.marker).__name__}")
+    marker = out.fixed("b")  # of a varint, too: more than one byte would be overlong
+    value = out.variable()
+    with out.block(f"if {marker} == 1:"):
+        struct: Any = read(node.subcon, out)
+        out.line(f"{value} = {struct}")
+    out.line(f"elif {marker} == {node.null}: {value} = None")
+    out.line("else: raise Refused")
+    return value

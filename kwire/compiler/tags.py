@@ -1,0 +1,49 @@
+"""Emitters of tagged sections. Most are empty: one byte. What is in the others is read by a function of its own."""
+
+from __future__ import annotations
+
+from ..wire import TaggedFields
+from .runs import Reads
+from .source import attribute
+from .walk import read
+
+
+def read_tagged(node: TaggedFields, out: Reads) -> dict[str, str]:
+    """Emit the reading of a tagged section; return an expression of each known field, and of `unknown_tags`."""
+    fields = list(node.fields.values())
+    foreign = out.source.constant("F", node.foreign, f"tags of other versions: {sorted(node.foreign)}")
+    names = [attribute(field.name) for field in fields]
+    out.note("tagged fields")
+    count = out.fixed("B")
+    variables = [out.variable() for _ in (*fields, "unknown")]
+    for variable, field in zip(variables, fields, strict=False):
+        out.line(f"{variable} = {out.source.literal(field.default)}")
+    out.line(f"{variables[-1]} = None")
+    if not fields:
+        out.line(f"if {count}: {variables[-1]}, p = unknown_tags(b, p - 1, {foreign})")
+        return {"unknown_tags": variables[-1]}
+    section = _section(node, out, foreign)
+    out.line(f"if {count}: {', '.join(variables)}, p = {section}(b, p - 1)")
+    return dict(zip([*names, "unknown_tags"], variables, strict=True))
+
+
+def _section(node: TaggedFields, out: Reads, foreign: str) -> str:
+    """Write the function that reads a section of known and unknown tags, which must ascend."""
+    inner = Reads(out.source, out.source.fresh("tagged"))
+    inner.line("n, p = varint(b, p); last = -1; unknown = b''")
+    variables = [inner.variable() for _ in node.fields]
+    for variable, field in zip(variables, node.fields.values(), strict=True):
+        inner.line(f"{variable} = {out.source.literal(field.default)}")
+    with inner.block("for _ in range(n):"):
+        inner.line("start = p; tag, p = varint(b, p); size, p = varint(b, p); stop = p + size")
+        inner.line("if tag <= last: raise Refused")
+        inner.line("last = tag")
+        for variable, (tag, field) in zip(variables, node.fields.items(), strict=True):
+            with inner.block(f"{'if' if variable == variables[0] else 'elif'} tag == {tag}:"):
+                inner.note(attribute(field.name))
+                inner.line(f"{variable} = {read(field.subcon, inner)}")
+                # What holds its default is legal and told: by the reference path.
+                inner.line(f"if p != stop or {variable} == {out.source.literal(field.default)}: raise Refused")
+        inner.line(f"else: unknown += unknown_tag(b, start, stop, tag, {foreign}); p = stop")
+    inner.line(f"return {', '.join(variables)}, unknown or None, p")
+    return inner.name

@@ -1,0 +1,55 @@
+"""Both executions at once: what the codecs compile is, in every test, compared with the reference path.
+
+So each suite runs over both: the compiled one must accept what the reference accepts without fault or note, give the
+same value and end at the same place, and refuse all else. A difference ends the test, whatever catches errors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kwire import codecs
+from kwire.compiler import Decoder, compile_decoder
+from kwire.errors import DecodeError
+from kwire.wire import Reader, Struct
+
+
+class Disagreement(BaseException):
+    """The executions differ. No `except Exception` must catch it."""
+
+
+def reference_decoding(schema: Struct, data: bytes, start: int) -> tuple[Any, int] | None:
+    """Decode by the reference path; None for what it refuses or tells a fault of."""
+    reader = Reader(data, start)
+    try:
+        message = schema._parse(reader, None, "")
+    except DecodeError:
+        return None
+    return None if reader.faults else (message, reader.pos)
+
+
+def compiled_decoding(decoder: Decoder, data: bytes, start: int) -> tuple[Any, int] | None:
+    """Decode by the compiled path; None for what it refuses."""
+    try:
+        message, stop = decoder(data, start)
+    except Exception:
+        return None
+    return (message, stop) if stop <= len(data) else None
+
+
+def agreeing_decoder(schema: Struct, title: str) -> Decoder:
+    """Compile a decoder that compares itself with the reference path, each time."""
+    decoder = compile_decoder(schema, title)
+
+    def decode(data: bytes, start: int) -> tuple[Any, int]:
+        found, wanted = compiled_decoding(decoder, data, start), reference_decoding(schema, data, start)
+        if repr(found) != repr(wanted):
+            raise Disagreement(f"{title}: {data[start:].hex()}: compiled {found}, reference {wanted}")
+        return decoder(data, start)
+
+    return decode
+
+
+def let_executions_agree(patch: Any) -> None:
+    """Let every codec of this process compare its executions from now on."""
+    patch.setattr(codecs, "compile_decoder", agreeing_decoder)
