@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from . import json
 from .catalog import Catalog, catalog_for
-from .compiler import Decoder, NoEmitter, compile_decoder, refuse
+from .compiler import Decoder, Encoder, NoEmitter, compile_decoder, compile_encoder, refuse
 from .errors import DecodeError
 from .schema import grow
 from .spec import MessageSpec
@@ -44,7 +44,8 @@ class Codec:
         self.name, self.version = spec.name, version
         self.spec, self.schema = spec, schema
         self.message_class = schema.message_class
-        self._decode: Decoder = self._compile
+        self._decode: Decoder = self._compile_decoder
+        self._encode: Encoder = self._compile_encoder
 
     def __repr__(self) -> str:
         return f"<kwire codec {self.name} v{self.version}{f' of {self.spec.origin}' if self.spec.origin else ''}>"
@@ -91,7 +92,10 @@ class Codec:
         >>> codec.encode(kwire.messages.ControlledShutdownRequest(broker_id=3)).hex()
         '00000003'
         """
-        writer = Writer(self.name, self.version)
+        try:
+            return self._encode(message)
+        except Exception:  # the reference path says what it is
+            writer = Writer(self.name, self.version)
         self.schema._build(message, writer, None, "")
         return bytes(writer.out)
 
@@ -166,13 +170,21 @@ class Codec:
         reader.message, reader.version = self.name, self.version
         return self.schema._parse(reader, None, "")
 
-    def _compile(self, data: bytes, start: int) -> tuple[Any, int]:
+    def _compile_decoder(self, data: bytes, start: int) -> tuple[Any, int]:
         """Decode by the compiled path, which is made on first use."""
         try:
             self._decode = compile_decoder(self.schema, repr(self)[1:-1])
         except NoEmitter:  # a node of somebody's own: the reference path alone knows it
             self._decode = refuse
         return self._decode(data, start)
+
+    def _compile_encoder(self, message: Any) -> bytes:
+        """Encode by the compiled path, which is made on first use."""
+        try:
+            self._encode = compile_encoder(self.schema, repr(self)[1:-1])
+        except NoEmitter:
+            self._encode = refuse
+        return self._encode(message)
 
 
 def codec(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from kwire import codecs
-from kwire.compiler import Decoder, compile_decoder
-from kwire.errors import DecodeError
-from kwire.wire import Reader, Struct
+from kwire.compiler import Decoder, Encoder, compile_decoder, compile_encoder
+from kwire.errors import DecodeError, EncodeError
+from kwire.wire import Reader, Struct, Writer
 
 
 class Disagreement(BaseException):
@@ -50,6 +50,38 @@ def agreeing_decoder(schema: Struct, title: str) -> Decoder:
     return decode
 
 
+def reference_encoding(schema: Struct, message: Any) -> bytes | None:
+    """Encode by the reference path; None for what it refuses."""
+    writer = Writer()
+    try:
+        schema._build(message, writer, None, "")
+    except EncodeError:
+        return None
+    return bytes(writer.out)
+
+
+def compiled_encoding(encoder: Encoder, message: Any) -> bytes | None:
+    """Encode by the compiled path; None for what it refuses."""
+    try:
+        return encoder(message)
+    except Exception:
+        return None
+
+
+def agreeing_encoder(schema: Struct, title: str) -> Encoder:
+    """Compile an encoder that compares itself with the reference path, each time."""
+    encoder = compile_encoder(schema, title)
+
+    def encode(message: Any) -> bytes:
+        found, wanted = compiled_encoding(encoder, message), reference_encoding(schema, message)
+        if found != wanted:
+            raise Disagreement(f"{title}: {message}: compiled {found!r}, reference {wanted!r}")
+        return encoder(message)
+
+    return encode
+
+
 def let_executions_agree(patch: Any) -> None:
     """Let every codec of this process compare its executions from now on."""
     patch.setattr(codecs, "compile_decoder", agreeing_decoder)
+    patch.setattr(codecs, "compile_encoder", agreeing_encoder)

@@ -11,14 +11,25 @@ from typing import Any
 
 from ..wire import Struct
 from . import arrays, numbers, structs, tags, text  # noqa: F401 (they register their emitters)
-from .runs import Reads
+from .runs import Reads, Writes
 from .source import NoEmitter, Source
 from .support import CONSTANTS, Refused, refuse
-from .walk import read
+from .walk import read, write
 
-__all__ = ["Decoder", "NoEmitter", "Refused", "compile_decoder", "decoder_source", "refuse"]
+__all__ = [
+    "Decoder",
+    "Encoder",
+    "NoEmitter",
+    "Refused",
+    "compile_decoder",
+    "compile_encoder",
+    "decoder_source",
+    "encoder_source",
+    "refuse",
+]
 
 Decoder = Callable[[bytes, int], tuple[Any, int]]
+Encoder = Callable[[Any], bytes]
 
 
 def decoder_source(schema: Struct) -> Source:
@@ -46,3 +57,20 @@ def compile_decoder(schema: Struct, title: str) -> Decoder:
     """
     decoder: Decoder = decoder_source(schema).run(f"{title}: decode")["decode"]
     return decoder
+
+
+def encoder_source(schema: Struct) -> Source:
+    """Write the source of a tree's encoder."""
+    source = Source(**CONSTANTS)
+    out = Writes(source, source.fresh("encode"), "m")
+    out.line("o = []")
+    write(schema, out, "m")
+    out.settle()
+    out.line("return b''.join(o)")
+    return source
+
+
+def compile_encoder(schema: Struct, title: str) -> Encoder:
+    """Compile the encoder of a tree: a function of a message, which gives its bytes. As `compile_decoder`."""
+    encoder: Encoder = encoder_source(schema).run(f"{title}: encode")["encode"]
+    return encoder

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..wire import COMPACT_LENGTH, Array, Float64, Integer
-from .numbers import code_of
-from .runs import Reads
-from .support import SHORT, unpackers
-from .text import read_length
-from .walk import emit_read, read
+from .numbers import code_of, type_of
+from .runs import Reads, Writes
+from .support import SHORT, packers, unpackers
+from .text import read_length, write_length, write_null
+from .walk import emit_read, emit_write, read, write
 
 DEEPEST = 6  # loops within loops of one function; Python allows twenty
 
@@ -66,3 +66,54 @@ def _read_numbers(node: Array, out: Reads) -> str:
         out.line(f"{value} = {table}[{index}](b, p); p += {size} * {count}{back}")
     out.line(f"else: {value}, p = {long}(b, p, {count}, '{code}', {size}, {node.nullable})")
     return value
+
+
+@emit_write.register
+def _(node: Array, out: Writes, value: str) -> None:
+    variable = out.held(value)
+    if not node.nullable:
+        _write_there(node, out, variable)
+        return
+    out.check()
+    out.line(f"if {variable} is None: o.append({write_null(node.length, out)})")
+    with out.block("else:"):
+        _write_there(node, out, variable)
+
+
+def _write_there(node: Array, out: Writes, variable: str) -> None:
+    out.line(f"if type({variable}) is not tuple: sequence({variable})")
+    if type(node.element) in (Integer, Float64):
+        _write_numbers(node, out, variable)
+        return
+    out.line(f"n = len({variable})")
+    write_length(node.length, out, "n")
+    if out.loops == DEEPEST:
+        inner = Writes(out.source, out.source.fresh("elements"), "v, o")
+        _write_loop(node, inner, "v")
+        out.line(f"{inner.name}({variable}, o)")
+    else:
+        _write_loop(node, out, variable)
+
+
+def _write_loop(node: Array, out: Writes, items: str) -> None:
+    out.loops += 1
+    item = out.variable()
+    with out.block(f"for {item} in {items}:"):
+        write(node.element, out, item)
+    out.loops -= 1
+
+
+def _write_numbers(node: Array, out: Writes, variable: str) -> None:
+    """A short array is one call of a struct from a table, its count among its numbers."""
+    code, type_name = code_of(node.element), type_of(node.element)
+    prefix, count = ("B", "n + 1") if node.length is COMPACT_LENGTH else ("i", "n")
+    table = out.source.constant("Q", packers(prefix, code), f"pack >{prefix}0{code}, >{prefix}1{code} ...")
+    out.check()
+    out.line(f"for x in {variable}:")
+    out.line(f"    if type(x) is not {type_name}: {type_name}s(x)")
+    out.line(f"n = len({variable})")
+    out.line(f"if n < {SHORT}: {out.piece(f'{table}[n]({count}, *{variable})')}")
+    long = "long_compact" if node.length is COMPACT_LENGTH else "long_numbers"
+    call = f"{long}(n, '{code}', {variable})"
+    out.line(f"else: {out.piece(call)}")
+    out.forget()

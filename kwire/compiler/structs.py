@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..wire import INT8, NullableStruct, Struct, UnsignedVarint
-from .runs import Reads
+from .runs import Reads, Writes
 from .source import NoEmitter, attribute
-from .tags import read_tagged
-from .walk import emit_read, read
+from .tags import differs, read_tagged, write_tagged
+from .walk import emit_read, emit_write, read, write
 
 
 @emit_read.register
@@ -42,6 +42,29 @@ def _defaults(node: Struct, out: Reads) -> dict[str, str]:
     return known | {"unknown_tags": "None"}
 
 
+@emit_write.register
+def _(node: Struct, out: Writes, value: str) -> None:
+    cls = node.message_class
+    name = out.source.constant("C", cls, attribute(cls.__name__))
+    message = out.held(value)
+    out.line(f"if type({message}) is not {name}: raise Refused")
+    _check_absent(node, out, message)
+    for field in node.fields:
+        write(field.subcon, out, f"{message}.{attribute(field.name)}")
+    if node.tagged is not None:
+        write_tagged(node.tagged, out, message)
+    else:
+        out.line(f"if {message}.unknown_tags: raise Refused")
+
+
+def _check_absent(node: Struct, out: Writes, message: str) -> None:
+    """Refuse values that the version would lose; what is no default at first sight may be another empty sequence."""
+    for absent in node.absent:
+        if not absent.ignorable:
+            held, default = f"{message}.{attribute(absent.name)}", out.source.literal(absent.default)
+            out.line(f"if {differs(held, default)} and not is_default({held}, {default}): raise Refused")
+
+
 @emit_read.register
 def _(node: NullableStruct, out: Reads) -> str:
     if node.marker is not INT8 and type(node.marker) is not UnsignedVarint:
@@ -54,3 +77,13 @@ def _(node: NullableStruct, out: Reads) -> str:
     out.line(f"elif {marker} == {node.null}: {value} = None")
     out.line("else: raise Refused")
     return value
+
+
+@emit_write.register
+def _(node: NullableStruct, out: Writes, value: str) -> None:
+    variable = out.held(value)
+    out.check()
+    out.line(f"if {variable} is None: o.append({out.packed(('b', str(node.null)))})")
+    with out.block("else:"):
+        out.fixed("b", "1")
+        write(node.subcon, out, variable)

@@ -5,15 +5,17 @@ Raises `Refused` or whatever Python raises, and says nothing: the reference path
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
-from struct import Struct, unpack_from
+from operator import itemgetter
+from struct import Struct, pack, unpack_from
 from typing import Any
 
-from ..wire.tags import HIGHEST_TAG
+from ..wire import Writer
+from ..wire.tags import HIGHEST_TAG, is_default
+from ..wire.varints import unsigned_varint
 
 SHORT = 32  # arrays of fewer numbers have a struct each
-BOOL = (False, True)
 
 
 class Refused(Exception):
@@ -95,13 +97,88 @@ def unknown_tag(b: bytes, start: int, stop: int, tag: int, foreign: frozenset[in
     return b[start:stop]
 
 
+@cache
+def packers(prefix: str, code: str) -> tuple[Callable[..., bytes], ...]:
+    """Return what packs a count, of the format code `prefix`, and 0, 1, 2 ... numbers."""
+    return tuple(Struct(f">{prefix}{count}{code}").pack for count in range(SHORT))
+
+
+def ints(*values: Any) -> None:
+    """Refuse what is no integer: structs would pack truth values and more."""
+    if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        raise Refused
+
+
+def floats(*values: Any) -> None:
+    """Refuse what is no float: structs would pack integers."""
+    if not all(isinstance(value, float) for value in values):
+        raise Refused
+
+
+def bools(*values: Any) -> None:
+    """Refuse what is neither true nor false: structs would pack anything."""
+    if not all(isinstance(value, bool) for value in values):
+        raise Refused
+
+
+def uuids(value: Any) -> None:
+    """Refuse what is not 16 bytes: structs would cut and fill."""
+    if not isinstance(value, bytes) or len(value) != 16:
+        raise Refused
+
+
+def raw(value: Any) -> bytes:
+    """Return anything like bytes as bytes."""
+    if not isinstance(value, bytes | bytearray | memoryview):
+        raise Refused
+    return bytes(value)
+
+
+def sequence(value: Any) -> None:
+    """Refuse what is not written as an array."""
+    if isinstance(value, str | bytes | bytearray) or not isinstance(value, Sequence):
+        raise Refused
+
+
+def long(size: int, most: int) -> bytes:
+    """Write a compact length."""
+    if size > most:
+        raise Refused
+    return unsigned_varint(size + 1)
+
+
+def long_compact(count: int, code: str, values: Sequence[Any]) -> bytes:
+    """Write an array of numbers with a compact count."""
+    return unsigned_varint(count + 1) + pack(f">{count}{code}", *values)
+
+
+def long_numbers(count: int, code: str, values: Sequence[Any]) -> bytes:
+    """Write an array of numbers with a count of four bytes."""
+    return pack(f">i{count}{code}", count, *values)
+
+
+def unknown(value: Any, checked: Callable[..., list[tuple[int, bytes]]]) -> bytes:
+    """Write a tagged section of unknown tags only."""
+    return section([], value, checked)
+
+
+def section(fields: list[tuple[int, bytes]], unknown: Any, checked: Callable[..., list[tuple[int, bytes]]]) -> bytes:
+    """Write a tagged section of known fields, by ascending tag, and unknown ones between them."""
+    entries = [(tag, unsigned_varint(len(value)) + value) for tag, value in fields]
+    if unknown:
+        entries += checked(unknown, Writer())
+        entries.sort(key=itemgetter(0))
+    return unsigned_varint(len(entries)) + b"".join(unsigned_varint(tag) + sized for tag, sized in entries)
+
+
+_FUNCTIONS = (
+    *(refuse, varint, wide, compact_numbers, numbers, unknown_tags, unknown_tag),
+    *(ints, floats, bools, uuids, raw, sequence, long, long_compact, long_numbers, unknown, section, is_default),
+)
 CONSTANTS: dict[str, Any] = {
-    "BOOL": BOOL,
+    "BOOL": (False, True),
+    "BYTE": tuple(bytes([value]) for value in range(128)),
     "Refused": Refused,
-    "varint": varint,
-    "wide": wide,
-    "compact_numbers": compact_numbers,
-    "numbers": numbers,
-    "unknown_tags": unknown_tags,
-    "unknown_tag": unknown_tag,
+    "utf8": str.encode,
+    **{function.__name__: function for function in _FUNCTIONS},
 }

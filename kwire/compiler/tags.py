@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..wire import TaggedFields
-from .runs import Reads
+from .runs import Reads, Writes
 from .source import attribute
-from .walk import read
+from .walk import read, write
 
 
 def read_tagged(node: TaggedFields, out: Reads) -> dict[str, str]:
@@ -47,3 +47,39 @@ def _section(node: TaggedFields, out: Reads, foreign: str) -> str:
         inner.line(f"else: unknown += unknown_tag(b, start, stop, tag, {foreign}); p = stop")
     inner.line(f"return {', '.join(variables)}, unknown or None, p")
     return inner.name
+
+
+def write_tagged(node: TaggedFields, out: Writes, message: str) -> None:
+    """Emit the writing of what waits and a tagged section."""
+    fields = list(node.fields.values())
+    there = [f"{message}.unknown_tags"]
+    for field in fields:
+        there.append(differs(f"{message}.{attribute(field.name)}", out.source.literal(field.default)))
+    unknown = out.source.constant("T", node.unknown_entries, "unknown tagged fields, checked")
+    section = (
+        f"{_write_section(node, out, unknown)}({message})" if fields else f"unknown({message}.unknown_tags, {unknown})"
+    )
+    out.check()
+    out.line(f"if {' or '.join(there)}: {out.piece(section)}")
+    out.line(f"else: o.append({out.packed(('x', ''))})")
+    out.forget()
+
+
+def _write_section(node: TaggedFields, out: Writes, unknown: str) -> str:
+    """Write the function that writes a section: each known field into a buffer of its own, for its size."""
+    inner = Writes(out.source, out.source.fresh("tagged"), "m")
+    inner.line("fields = []")
+    for tag, field in node.fields.items():
+        held, default = f"m.{attribute(field.name)}", out.source.literal(field.default)
+        with inner.block(f"if not is_default({held}, {default}):"):
+            inner.line("o = []")
+            write(field.subcon, inner, held)
+            inner.settle()
+            inner.line(f"fields.append(({tag}, b''.join(o)))")
+    inner.line(f"return section(fields, m.unknown_tags, {unknown})")
+    return inner.name
+
+
+def differs(value: str, default: str) -> str:
+    """Return a condition that is true where a value may not be the default, and false where it is."""
+    return f"{value} is not None" if default == "None" else f"{value} != {default}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..wire import COMPACT_LENGTH, Bytes, Integer, Node, Records, String
 from .numbers import code_of
-from .runs import Reads
+from .runs import Reads, Writes
 from .source import NoEmitter
-from .walk import emit_read
+from .walk import emit_read, emit_write
 
 MOST = 2**31 - 1
 
@@ -42,18 +42,39 @@ def read_compact(out: Reads, *, nullable: bool, most: int = MOST) -> str:
     return variable
 
 
+def write_length(length: Node, out: Writes, size: str, most: int = MOST, behind: str = "") -> None:
+    """Emit the writing of what waits, a length (a variable), and what is behind it (an expression of bytes)."""
+    if length is not COMPACT_LENGTH:
+        if most < length.high:
+            out.line(f"if {size} > {most}: raise Refused")
+        out.fixed(code_of(length), size)  # its struct refuses what is too long
+        out.append(behind)
+        return
+    out.check()
+    long = out.piece(f"long({size}, {most})", behind)
+    out.fixed("B", f"{size} + 1")
+    out.line(f"if {size} < {min(most + 1, 127)}: {out.piece(behind)}")
+    out.line(f"else: {long}")
+    out.forget()
+
+
+def write_null(length: Node, out: Writes) -> str:
+    """Return an expression of what waits and null."""
+    return out.packed(("x", "") if length is COMPACT_LENGTH else (code_of(length), "-1"))
+
+
 @emit_read.register
 def _(node: String, out: Reads) -> str:
-    return _counted(node, out, ".decode()", node.longest)
+    return _read_counted(node, out, ".decode()", node.longest)
 
 
 @emit_read.register(Bytes)
 @emit_read.register(Records)
 def _(node: Bytes, out: Reads) -> str:
-    return _counted(node, out, "", MOST)
+    return _read_counted(node, out, "", MOST)
 
 
-def _counted(node: String | Bytes, out: Reads, decode: str, most: int) -> str:
+def _read_counted(node: String | Bytes, out: Reads, decode: str, most: int) -> str:
     there, size = read_length(node.length, out, nullable=node.nullable, most=most)
     value = out.variable()
     if not there:
@@ -63,3 +84,34 @@ def _counted(node: String | Bytes, out: Reads, decode: str, most: int) -> str:
         out.line(f"q = p + {size}; {value} = b[p:q]{decode}; p = q")
     out.line(f"else: {value} = None")
     return value
+
+
+@emit_write.register
+def _(node: String, out: Writes, value: str) -> None:
+    _write_counted(node, out, value, "utf8({})")
+
+
+@emit_write.register(Bytes)
+@emit_write.register(Records)
+def _(node: Bytes, out: Writes, value: str) -> None:
+    _write_counted(node, out, value, "{0} if type({0}) is bytes else raw({0})")
+
+
+def _write_counted(node: String | Bytes, out: Writes, value: str, encode: str) -> None:
+    variable = out.held(value)
+    if not node.nullable:
+        _write_there(node, out, variable, encode)
+        return
+    out.check()
+    out.line(f"if {variable} is None: o.append({write_null(node.length, out)})")
+    with out.block("else:"):
+        _write_there(node, out, variable, encode)
+
+
+def _write_there(node: String | Bytes, out: Writes, variable: str, encode: str) -> None:
+    out.line(f"{variable} = {encode.format(variable)}; n = len({variable})")
+    if isinstance(node, String):
+        write_length(node.length, out, "n", node.longest, variable)
+    else:  # may be long: it is copied once only
+        write_length(node.length, out, "n")
+        out.append(variable)

@@ -10,7 +10,7 @@ from functools import singledispatch
 from typing import Any
 
 from ..wire import Node
-from .runs import Reads
+from .runs import Reads, Writes
 from .source import NoEmitter
 
 
@@ -20,8 +20,20 @@ def emit_read(node: Any, out: Reads) -> str:
     raise NoEmitter(f"no reading is written for {type(node).__name__}")
 
 
+@singledispatch
+def emit_write(node: Any, out: Writes, value: str) -> None:
+    """Write lines that append the bytes of a value, an expression that is to be evaluated once."""
+    raise NoEmitter(f"no writing is written for {type(node).__name__}")
+
+
 def read(node: Node, out: Reads) -> str:
     """Emit the reading of a node. Raises NoEmitter for a class that has no emitter."""
     registry = emit_read.registry
     text: str = registry.get(type(node), registry[object])(node, out)
     return text
+
+
+def write(node: Node, out: Writes, value: str) -> None:
+    """Emit the writing of a node. Raises NoEmitter for a class that has no emitter."""
+    registry = emit_write.registry
+    registry.get(type(node), registry[object])(node, out, value)

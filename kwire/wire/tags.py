@@ -49,7 +49,7 @@ class TaggedFields(Node):
         """Write the known fields that differ from their defaults, and the unknown ones between them."""
         entries = [(tag, unsigned_varint(len(raw)) + raw) for tag, raw in self._known(obj, stream)]
         if obj.unknown_tags:
-            entries += self._unknown(obj.unknown_tags, stream)
+            entries += self.unknown_entries(obj.unknown_tags, stream)
             entries.sort(key=lambda entry: entry[0])
         stream.out += unsigned_varint(len(entries))
         for tag, sized in entries:
@@ -65,7 +65,8 @@ class TaggedFields(Node):
                 yield tag, bytes(stream.out)
         stream.out = outer
 
-    def _unknown(self, raw: Any, stream: Writer) -> list[tuple[int, bytes]]:
+    def unknown_entries(self, raw: Any, stream: Writer) -> list[tuple[int, bytes]]:
+        """Check a slice of unknown tags, and take it apart: of each its tag, and size and data as they are written."""
         if not isinstance(raw, bytes | bytearray):
             stream.refuse(BadUnknownTags, found=f"{type(raw).__name__} is not bytes")
         try:

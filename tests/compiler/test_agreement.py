@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from enum import IntEnum
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 
 import kwire
 from kwire import codecs, compiler
 from kwire.compiler.runs import Reads
 from kwire.compiler.walk import emit_read
-from kwire.errors import DecodeError
+from kwire.errors import DecodeError, EncodeError
 from kwire.schema import grow
-from kwire.wire import INT32, Boolean, Reader
+from kwire.wire import INT32, Array, Boolean, NullableStruct, Reader, Struct
 from tests.executions import Disagreement, agreeing_decoder
 from tests.messages_of import draft_triples, released_pairs
 from tests.random_values import draw
@@ -48,6 +50,82 @@ def test_executions_agree_about_every_message_and_its_damages() -> None:
             assert accepts(codec, raw)
             for _ in range(CHANGES):
                 verdicts[accepts(codec, damaged(raw, rng))] += 1
+    assert min(verdicts.values()) > len(ALL)
+
+
+class Number(IntEnum):
+    ONE = 1
+
+
+class Text(str):
+    pass
+
+
+class Index:
+    """What an int code of `struct` takes and no int is."""
+
+    def __index__(self) -> int:
+        return 3
+
+
+ODD: tuple[Any, ...] = (
+    *(None, True, False, 0, 1, -1, 127, 128, 255, 2**15, 2**31 - 1, -(2**31), 2**31, 2**40, 2**63, 2**64, -(2**63) - 1),
+    *(1.0, 0.0, -0.0, float("nan"), Number.ONE, Index(), object, "", "x", "\udc00", "é" * 64, "x" * 127, "x" * 32767),
+    *(
+        "x" * 32768,
+        "é" * 16384,
+        Text("x"),
+        b"",
+        b"x",
+        b"x" * 16,
+        bytearray(16),
+        memoryview(b"x" * 16),
+        b"x" * 17,
+        b"\5\0",
+    ),
+    *(b"\5\1\0", b"\7\0\5\0", bytearray(b"\x85\0\0"), (), [], [1], (1, True), [1, 2.0], range(3), {1}, (None,), ("x",)),
+    *(
+        [Text("x")],
+        (b"x",),
+        tuple(range(31)),
+        tuple(range(32)),
+        list(range(126)),
+        range(127),
+        range(128),
+        (2**31,),
+        {},
+        iter(()),
+    ),
+)
+
+
+def altered(node: Any, value: Any, rng: Random) -> Any:
+    """Return a message, or a part of one, with one value somewhere in it replaced by another."""
+    if isinstance(node, Struct) and type(value) is node.message_class and rng.random() < 0.95:
+        name = rng.choice(value.__struct_fields__)
+        inner = {field.name: field.subcon for field in node.all_fields}.get(name)
+        return msgspec.structs.replace(value, **{name: altered(inner, getattr(value, name), rng)})
+    if isinstance(node, Array) and value and rng.random() < 0.8:
+        index = rng.randrange(len(value))
+        items = [*value[:index], altered(node.element, value[index], rng), *value[index + 1 :]]
+        return items if rng.random() < 0.5 else tuple(items)
+    if isinstance(node, NullableStruct) and value is not None and rng.random() < 0.8:
+        return altered(node.subcon, value, rng)
+    return rng.choice(ODD)
+
+
+def test_executions_agree_about_values_that_do_not_fit() -> None:
+    rng = Random("values")
+    verdicts = {True: 0, False: 0}
+    for profile, name, version in ALL:
+        codec = kwire.codec(name, version, profile=profile)
+        message = draw(codec.schema, rng)
+        for _ in range(CHANGES):
+            try:
+                codec.encode(altered(codec.schema, message, rng))
+                verdicts[True] += 1
+            except EncodeError:
+                verdicts[False] += 1
     assert min(verdicts.values()) > len(ALL)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import kwire
 from kwire.catalog import catalog_for
-from kwire.compiler import decoder_source
+from kwire.compiler import decoder_source, encoder_source
 from kwire.errors import SpecError
 from kwire.schema import grow
 from kwire.spec import MessageSpec, read_spec
@@ -23,10 +24,10 @@ NODES = (
     *(ast.If, ast.For, ast.While, ast.Raise, ast.Break, ast.Call, ast.Name, ast.Load, ast.Store, ast.Constant),
     *(ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Starred, ast.Compare, ast.BoolOp, ast.UnaryOp),
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.And, ast.Or, ast.Not, ast.USub, ast.Is, ast.IsNot, ast.Eq, ast.NotEq),
-    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE),
+    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.IfExp),
 )
-METHODS = {"append", "decode"}
-NAMES = re.compile(r"_|[a-z]\w*|[A-Z]\d+|BOOL|Refused")
+METHODS = {"append", "decode", "join"}
+NAMES = re.compile(r"_|[a-z]\w*|[A-Z]\d+|BOOL|BYTE|Refused")
 
 
 def foreign_words(text: str, fields: set[str]) -> list[str]:
@@ -54,9 +55,9 @@ def plain(value: Any) -> bool:
 def check(spec: MessageSpec, version: int) -> None:
     schema = grow(spec, version)
     fields = {field.attribute for struct in spec.structs() for field in struct.fields} | {"unknown_tags"}
-    source = decoder_source(schema)
-    assert foreign_words(source.text(), fields) == [], (spec.name, version)
-    assert not set(source.constants) & set(__builtins__), spec.name  # type: ignore[arg-type]
+    for source in (decoder_source(schema), encoder_source(schema)):
+        assert foreign_words(source.text(), fields) == [], (spec.name, version)
+        assert not set(source.constants) & set(vars(builtins)), spec.name
 
 
 def test_the_source_of_every_message_holds_our_own_words_only() -> None:
