@@ -32,9 +32,9 @@ Decoder = Callable[[bytes, int], tuple[Any, int]]
 Encoder = Callable[[Any], bytes]
 
 
-def decoder_source(schema: Struct) -> Source:
+def decoder_source(schema: Struct, title: str = "schema") -> Source:
     """Write the source of a tree's decoder."""
-    source = Source(**CONSTANTS)
+    source = Source(f"{title}: decode", **CONSTANTS)
     out = Reads(source, source.fresh("decode"))
     message = read(schema, out)
     out.line(f"return {message}, p")
@@ -55,13 +55,13 @@ def compile_decoder(schema: Struct, title: str) -> Decoder:
     Raises:
         NoEmitter: there is a node that the compiler does not know.
     """
-    decoder: Decoder = decoder_source(schema).run(f"{title}: decode")["decode"]
+    decoder: Decoder = decoder_source(schema, title).run()["decode"]
     return decoder
 
 
-def encoder_source(schema: Struct) -> Source:
+def encoder_source(schema: Struct, title: str = "schema") -> Source:
     """Write the source of a tree's encoder."""
-    source = Source(**CONSTANTS)
+    source = Source(f"{title}: encode", **CONSTANTS)
     out = Writes(source, source.fresh("encode"), "m")
     out.line("o = []")
     write(schema, out, "m")
@@ -72,5 +72,5 @@ def encoder_source(schema: Struct) -> Source:
 
 def compile_encoder(schema: Struct, title: str) -> Encoder:
     """Compile the encoder of a tree: a function of a message, which gives its bytes. As `compile_decoder`."""
-    encoder: Encoder = encoder_source(schema).run(f"{title}: encode")["encode"]
+    encoder: Encoder = encoder_source(schema, title).run()["encode"]
     return encoder

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ..wire import COMPACT_LENGTH, Array, Float64, Integer
+from struct import calcsize
+
+from ..wire import COMPACT_LENGTH, Array, Float64, Integer, Struct
 from .numbers import code_of, type_of
 from .runs import Reads, Writes
+from .shapes import FEW, Part, Shapes, parts_of, whole
 from .support import SHORT, packers, unpackers
 from .text import read_length, write_length, write_null
 from .walk import emit_read, emit_write, read, write
@@ -42,11 +45,55 @@ def _loop(node: Array, out: Reads, count: str) -> str:
     items = f"a{out.loops + 1}"
     out.line(f"{items} = []")
     out.loops += 1
+    parts = parts_of(node.element)
+    if parts and not any(part.length for part in parts.values()):
+        _fixed_loop(node.element, parts, out, items, count)
+    elif parts:
+        _shaped_loop(node.element, parts, out, items, count)
+    else:
+        _plain_loop(node, out, items, count)
+    out.loops -= 1
+    return items
+
+
+def _plain_loop(node: Array, out: Reads, items: str, count: str) -> None:
     with out.block(f"for _ in range({count}):"):
         element = read(node.element, out)
         out.line(f"{items}.append({element})")
-    out.loops -= 1
-    return items
+
+
+def _shaped_loop(node: Struct, parts: dict[str, Part], out: Reads, items: str, count: str) -> None:
+    """Elements of the last shape are read by a loop made for it, the others by straight lines, `s` at a time."""
+    shapes = out.source.constant("S", Shapes(node, parts, out.source.title), "shapes of elements")
+    more = f"if n > {FEW}: p = {shapes}.loop(b, p, n, {items})"
+    out.line(f"n = {count}")
+    out.line(more)
+    out.line(f"s = n - len({items})")
+    with out.block("while s:"):
+        out.line(f"if n > {FEW}: s = {shapes}.ahead(b, p, s)")
+        with out.block("for _ in range(s):"):
+            element = read(node, out)
+            out.line(f"{items}.append({element})")
+        out.line(more)
+        out.line(f"s = n - len({items})")
+
+
+def _fixed_loop(node: Struct, parts: dict[str, Part], out: Reads, items: str, count: str) -> None:
+    """Elements that are all of one size are unpacked by one iterator, up to the first that has tags."""
+    codes, targets, tagged, message = whole(node, parts, (), out)
+    size = calcsize(f">{codes}")
+    out.line(f"n = {count}")
+    with out.block(f"for {targets} in {out.source.struct(codes, 'iter_unpack')}(b[p:p + {size} * n]):"):
+        if tagged:
+            out.line(f"if {tagged}: break")
+        out.line(f"{items}.append({message})")
+    out.line(f"p += {size} * len({items})")
+    if not tagged:
+        out.line(f"if len({items}) != n: raise Refused")
+        return
+    with out.block(f"for _ in range(n - len({items})):"):
+        element = read(node, out)
+        out.line(f"{items}.append({element})")
 
 
 def _read_numbers(node: Array, out: Reads) -> str:

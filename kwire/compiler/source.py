@@ -21,9 +21,10 @@ class NoEmitter(TypeError):
 
 
 class Source:
-    """The functions that are written for one tree, and the constants they name."""
+    """The functions that are written for one tree, and the constants they name; `title` is for tracebacks."""
 
-    def __init__(self, **constants: Any) -> None:
+    def __init__(self, title: str = "source", **constants: Any) -> None:
+        self.title = title
         self.constants: dict[str, Any] = dict(constants)
         self.functions: list[Function] = []
         self._names: dict[Any, str] = {}
@@ -64,11 +65,11 @@ class Source:
         """Return all that was written, the notes on its constants first."""
         return "\n\n".join(["\n".join(self._notes), *(function.text() for function in self.functions)]) + "\n"
 
-    def run(self, title: str) -> dict[str, Any]:
-        """Make the functions; they stand in tracebacks as `title`. The one place that runs source."""
+    def run(self) -> dict[str, Any]:
+        """Make the functions. The one place that runs source."""
         text = self.text()
         namespace = dict(self.constants)
-        exec(compile(text, _listed(text, title), "exec"), namespace)  # noqa: S102 (names of our own, and literals)
+        exec(compile(text, _listed(text, self.title), "exec"), namespace)  # noqa: S102 (names of our own, and literals)
         return namespace
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..wire import INT8, NullableStruct, Struct, UnsignedVarint
 from .runs import Reads, Writes
-from .source import NoEmitter, attribute
+from .source import NoEmitter, Source, attribute
 from .tags import differs, read_tagged, write_tagged
 from .walk import emit_read, emit_write, read, write
 
@@ -20,25 +20,25 @@ def _(node: Struct, out: Reads) -> str:
     if node.tagged is not None:
         values |= read_tagged(node.tagged, out)
     out.settle()
-    return construct(node, out, values)
+    return construct(node, out.source, values)
 
 
-def construct(node: Struct, out: Reads, values: dict[str, str]) -> str:
+def construct(node: Struct, source: Source, values: dict[str, str]) -> str:
     """Return the call that makes a message; the last arguments are left out where they are the defaults."""
     cls = node.message_class
-    name = out.source.constant("C", cls, attribute(cls.__name__))
+    name = source.constant("C", cls, attribute(cls.__name__))
     names: tuple[str, ...] = cls.__struct_fields__
     if values.keys() - {"unknown_tags"} != set(names) - {"unknown_tags"}:
         raise NoEmitter(f"the fields of {cls.__name__} and of its tree differ")
     arguments = [values.get(field, "None") for field in names]
-    defaults = _defaults(node, out)
+    defaults = _defaults(node, source)
     while arguments and defaults.get(names[len(arguments) - 1]) == arguments[-1]:
         arguments.pop()
     return f"{name}({', '.join(arguments)})"
 
 
-def _defaults(node: Struct, out: Reads) -> dict[str, str]:
-    known = {absent.name: out.source.literal(absent.default) for absent in node.absent}
+def _defaults(node: Struct, source: Source) -> dict[str, str]:
+    known = {absent.name: source.literal(absent.default) for absent in node.absent}
     return known | {"unknown_tags": "None"}
 
 
