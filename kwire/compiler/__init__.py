@@ -65,7 +65,7 @@ def encoder_source(schema: Struct, title: str = "schema") -> Source:
     out = Writes(source, source.fresh("encode"), "m")
     out.line("o = []")
     write(schema, out, "m")
-    out.settle()
+    out.finish()
     out.line("return b''.join(o)")
     return source
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from struct import calcsize
 
-from ..wire import COMPACT_LENGTH, Array, Float64, Integer, Struct
+from ..wire import COMPACT_LENGTH, Array, Float64, Integer
 from .numbers import code_of, type_of
 from .runs import Reads, Writes
 from .shapes import FEW, Part, Shapes, parts_of, whole
@@ -19,7 +19,8 @@ DEEPEST = 6  # loops within loops of one function; Python allows twenty
 def _(node: Array, out: Reads) -> str:
     if type(node.element) in (Integer, Float64):
         return _read_numbers(node, out)
-    there, count = read_length(node.length, out, nullable=node.nullable)
+    there, length, more = read_length(node.length, out, nullable=node.nullable)
+    count = f"{length} - {more}" if more else length
     value = out.variable()
     if not there:
         _read_elements(node, out, value, count)
@@ -34,84 +35,78 @@ def _read_elements(node: Array, out: Reads, value: str, count: str) -> None:
     if out.loops == DEEPEST:
         inner = Reads(out.source, out.source.fresh("elements"), "b, p, n")
         _loop(node, inner, "n")
-        inner.line("return tuple(a), p")
+        inner.line("return tuple(a1), p")
         out.line(f"{value}, p = {inner.name}(b, p, {count})")
         return
-    items = _loop(node, out, count)
-    out.line(f"{value} = tuple({items})")
+    _loop(node, out, count)
+    out.line(f"{value} = tuple(a{out.loops + 1})")
 
 
-def _loop(node: Array, out: Reads, count: str) -> str:
-    items = f"a{out.loops + 1}"
-    out.line(f"{items} = []")
+def _loop(node: Array, out: Reads, count: str) -> None:
+    """Emit the reading of elements; with what they have, `a` and `n` and so on, numbered by the depth of the loop."""
     out.loops += 1
+    out.line(f"a{out.loops} = []; n{out.loops} = {count}")
     parts = parts_of(node.element)
     if parts and not any(part.length for part in parts.values()):
-        _fixed_loop(node.element, parts, out, items, count)
+        _fixed_loop(node, parts, out)
     elif parts:
-        _shaped_loop(node.element, parts, out, items, count)
+        _shaped_loop(node, parts, out)
     else:
-        _plain_loop(node, out, items, count)
+        _straight_loop(node, out, f"n{out.loops}")
     out.loops -= 1
-    return items
 
 
-def _plain_loop(node: Array, out: Reads, items: str, count: str) -> None:
-    with out.block(f"for _ in range({count}):"):
+def _straight_loop(node: Array, out: Reads, left: str) -> None:
+    with out.block(f"while {left}:"):
+        out.line(f"{left} -= 1")
         element = read(node.element, out)
-        out.line(f"{items}.append({element})")
+        out.line(f"a{out.loops}.append({element})")
 
 
-def _shaped_loop(node: Struct, parts: dict[str, Part], out: Reads, items: str, count: str) -> None:
+def _shaped_loop(node: Array, parts: dict[str, Part], out: Reads) -> None:
     """Elements of the last shape are read by a loop made for it, the others by straight lines, `s` at a time."""
-    shapes = out.source.constant("S", Shapes(node, parts, out.source.title), "shapes of elements")
-    more = f"if n > {FEW}: p = {shapes}.loop(b, p, n, {items})"
-    out.line(f"n = {count}")
-    out.line(more)
-    out.line(f"s = n - len({items})")
+    shapes = out.source.constant("S", Shapes(node.element, parts, out.source.title), "shapes of elements")
+    a, n = f"a{out.loops}", f"n{out.loops}"
+    out.line(f"s = {n}")
+    with out.block(f"if {n} > {FEW}:"):
+        out.line(f"p = {shapes}.loop(b, p, {n}, {a}); s = {n} - len({a})")
+        out.line(f"if s: p, s = {shapes}.ahead(b, p, {n}, {a})")
     with out.block("while s:"):
-        out.line(f"if n > {FEW}: s = {shapes}.ahead(b, p, s)")
-        with out.block("for _ in range(s):"):
-            element = read(node, out)
-            out.line(f"{items}.append({element})")
-        out.line(more)
-        out.line(f"s = n - len({items})")
+        _straight_loop(node, out, "s")
+        out.line(f"if len({a}) < {n}: p, s = {shapes}.ahead(b, p, {n}, {a})")
 
 
-def _fixed_loop(node: Struct, parts: dict[str, Part], out: Reads, items: str, count: str) -> None:
+def _fixed_loop(node: Array, parts: dict[str, Part], out: Reads) -> None:
     """Elements that are all of one size are unpacked by one iterator, up to the first that has tags."""
-    codes, targets, tagged, message = whole(node, parts, (), out)
+    codes, targets, tagged, message = whole(node.element, parts, (), out)
     size = calcsize(f">{codes}")
-    out.line(f"n = {count}")
-    with out.block(f"for {targets} in {out.source.struct(codes, 'iter_unpack')}(b[p:p + {size} * n]):"):
+    a, n = f"a{out.loops}", f"n{out.loops}"
+    with out.block(f"for {targets} in {out.source.struct(codes, 'iter_unpack')}(b[p:p + {size} * {n}]):"):
         if tagged:
             out.line(f"if {tagged}: break")
-        out.line(f"{items}.append({message})")
-    out.line(f"p += {size} * len({items})")
-    if not tagged:
-        out.line(f"if len({items}) != n: raise Refused")
-        return
-    with out.block(f"for _ in range(n - len({items})):"):
-        element = read(node, out)
-        out.line(f"{items}.append({element})")
+        out.line(f"{a}.append({message})")
+    out.line(f"p += {size} * len({a}); {n} -= len({a})")
+    if tagged:
+        _straight_loop(node, out, n)
+    else:
+        out.line(f"if {n}: raise Refused")
 
 
 def _read_numbers(node: Array, out: Reads) -> str:
     """A short array is one call of a struct from a table, by its count."""
     code, size = code_of(node.element), node.element.least
     value = out.variable()
-    table = out.source.constant("N", unpackers(code), f"unpack_from >0{code}, >1{code}, >2{code} ...")
-    if node.length is COMPACT_LENGTH:
-        count, _ = out.byte()
-        test, index, back = f"0 < {count} <= {SHORT}", f"{count} - 1", f" - {size}"
-        long = "compact_numbers"
-    else:
-        count = out.fixed("i")
-        test, index, back = f"0 <= {count} < {SHORT}", count, ""
-        long = "numbers"
-    with out.block(f"if {test}:"):
-        out.line(f"{value} = {table}[{index}](b, p); p += {size} * {count}{back}")
-    out.line(f"else: {value}, p = {long}(b, p, {count}, '{code}', {size}, {node.nullable})")
+    compact = node.length is COMPACT_LENGTH
+    table = out.source.constant("N", unpackers(code, compact), f"unpack_from >0{code}, >1{code}, >2{code} ...")
+    count = out.byte()[0] if compact else out.fixed("i")
+    test = f"0 < {count} <= {SHORT}" if compact else f"0 <= {count} < {SHORT}"
+    out.settle()
+    start, back = out.at(), out.behind - size * compact
+    step = f"{size} * {count}" + (f" {'+' if back > 0 else '-'} {abs(back)}" if back else "")
+    out.early(f"if {test}: {value} = {table}[{count}](b, {start}); p += {step}")
+    long = "compact_numbers" if compact else "numbers"
+    out.early(f"else: {value}, p = {long}(b, {start}, {count}, '{code}', {size}, {node.nullable})")
+    out.arrived()
     return value
 
 

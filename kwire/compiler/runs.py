@@ -11,11 +11,15 @@ from .source import Function, Source
 
 
 class Reads(Function):
-    """A function that reads. Any line settles the run, so that every variable has its value where it is used."""
+    """A function that reads.
+
+    Any line settles the run, so that every variable has its value where it is used. What was read before it, `p` is
+    advanced by not at once, but where it is next needed: `behind` bytes are read from `p` on.
+    """
 
     def __init__(self, source: Source, name: str, parameters: str = "b, p") -> None:
         super().__init__(source, name, parameters)
-        self.loops = 0
+        self.loops = self.behind = 0
         self._run: list[tuple[str, str]] = []
         self._notes: list[str] = []
 
@@ -30,20 +34,37 @@ class Reads(Function):
 
         In a run it is signed, so that the one test `< 1` finds both null and what needs more bytes.
         """
-        if self._run:
-            return self.fixed("b"), True
-        variable = self.variable()
-        self.line(f"{variable} = b[p]; p += 1")
-        return variable, False
+        signed = bool(self._run)
+        variable = self.fixed("b" if signed else "B")
+        self.settle()
+        return variable, signed
 
     def note(self, name: str) -> None:
         """Name the field that is read next, in a comment."""
         self._notes.append(name)
 
+    def at(self, more: int = 0) -> str:
+        """Return where the next byte is, or one `more` bytes on."""
+        offset = self.behind + more
+        return "p" if not offset else f"p {'+' if offset > 0 else '-'} {abs(offset)}"
+
     def line(self, text: str) -> None:
-        """Write a line, behind what waits."""
+        """Write a line, behind what waits; `p` is where the next byte is."""
+        self.finish()
+        super().line(text + self._comment())
+
+    def early(self, text: str) -> None:
+        """Write a line behind what waits, with `p` where it is, `behind` bytes in front."""
         self.settle()
         super().line(text + self._comment())
+
+    def arrived(self) -> None:
+        """Say that the lines before have moved `p` to where the next byte is."""
+        self.behind = 0
+
+    def step(self) -> str:
+        """Return the end of a line that moves `p` to where the next byte is; say `arrived` when every branch has."""
+        return f"; p += {self.behind}" if self.behind else ""
 
     def settle(self) -> None:
         """Read the run."""
@@ -51,12 +72,21 @@ class Reads(Function):
             return
         codes, variables = zip(*self._run, strict=True)
         self._run.clear()
-        if codes == ("B",):
-            super().line(f"{variables[0]} = b[p]; p += 1{self._comment()}")
-            return
-        targets = ", ".join(variables) + ("," if len(variables) == 1 else "")
-        unpack = self.source.struct("".join(codes), "unpack_from")
-        super().line(f"{targets} = {unpack}(b, p); p += {calcsize('>' + ''.join(codes))}{self._comment()}")
+        together = "".join(codes)
+        if together == "B":
+            super().line(f"{variables[0]} = b[{self.at()}]{self._comment()}")
+        else:
+            targets = ", ".join(variables) + ("," if len(variables) == 1 else "")
+            unpack = self.source.struct(together, "unpack_from")
+            super().line(f"{targets} = {unpack}(b, {self.at()}){self._comment()}")
+        self.behind += calcsize(f">{together}")
+
+    def finish(self) -> None:
+        """Settle, and move `p` to where the next byte is."""
+        self.settle()
+        if self.behind:
+            super().line(f"p += {self.behind}{self._comment()}")
+            self.behind = 0
 
     def _comment(self) -> str:
         names, self._notes = self._notes, []
@@ -126,7 +156,7 @@ class Writes(Function):
         together = " + ".join(filter(None, (self.packed(), *parts)))
         return f"o.append({together})" if together else ""
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """Write what waits."""
         self.append()
 

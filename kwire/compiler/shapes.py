@@ -106,25 +106,32 @@ class Shapes:
         self.loops: dict[Shape, Loop] = {}
         self.pause, self.rest, self.expected = 1, 0, 0
 
-    def ahead(self, b: bytes, p: int, left: int) -> int:
-        """Say how many elements to read by straight lines, where the loop has stopped with some left.
+    def ahead(self, b: bytes, p: int, n: int, a: list[Any]) -> tuple[int, int]:
+        """Go on where the loop has left some of `n` elements; `a` are those so far.
 
-        One, where an odd element may stand between others of the last shape. Where that does not help, the shape of
-        the element at `p` becomes the last one; and where that does not, it is not tried again for a while.
+        Straight lines read one, since an odd one may stand between others of the last shape. Where that was no help
+        the shape of the next one becomes the last one; and where that is none, it is not tried again for a while.
+
+        Returns:
+            The position behind what was read, and how many elements straight lines are to read.
         """
-        count = 1
-        if left < self.expected:  # the loop has gone on since this was asked last
-            self.pause, self.rest = 1, 0
-        elif self.rest:
-            count = self.rest
-        elif left == self.expected or self.loop is stay:
+        left, count = n - len(a), 1
+        stuck = self.loop is stay
+        if left == self.expected:  # straight lines have read what they were asked to
+            p = self.loop(b, p, n, a)
+            stuck = left == n - len(a)
+        if stuck and not self.rest:
             was, self.loop = self.loop, self.loop_for(b, p, left)
-            self.pause = min(2 * self.pause, PATIENCE)
-            count = self.rest = self.pause if self.loop in (was, stay) else 0
+            p = p if self.loop is was else self.loop(b, p, n, a)
+            stuck = left == n - len(a)
+            self.rest = self.pause = min(2 * self.pause, PATIENCE) if stuck else 1
+        if stuck and self.rest:
+            count = self.rest
+        left = n - len(a)
         count = min(count, left)
-        self.rest = max(self.rest - count, 0)
+        self.rest -= min(count, self.rest)
         self.expected = left - count
-        return count
+        return p, count
 
     def loop_for(self, b: bytes, p: int, left: int) -> Loop:
         """Return the loop for the shape of the element at `p`, if it has one."""

@@ -109,11 +109,11 @@ class Function:
         self.line(head)
         self.depth += 1
         yield
-        self.settle()
+        self.finish()
         self.depth -= 1
 
-    def settle(self) -> None:
-        """Write what waits to be written together with more."""
+    def finish(self) -> None:
+        """Write what waits to be written together with more: a block ends."""
 
     def text(self) -> str:
         """Return the function as text."""

@@ -28,9 +28,10 @@ def refuse(*_: Any) -> Any:
 
 
 @cache
-def unpackers(code: str) -> tuple[Callable[..., tuple[Any, ...]], ...]:
-    """Return what unpacks 0, 1, 2 ... numbers of a format code."""
-    return tuple(Struct(f">{count}{code}").unpack_from for count in range(SHORT))
+def unpackers(code: str, compact: bool) -> tuple[Callable[..., tuple[Any, ...]], ...]:
+    """Return what unpacks 0, 1, 2 ... numbers of a format code; if compact, by their count and one."""
+    unpackers = tuple(Struct(f">{count}{code}").unpack_from for count in range(SHORT))
+    return (refuse, *unpackers) if compact else unpackers
 
 
 def varint(b: bytes, p: int) -> tuple[int, int]:

@@ -13,17 +13,18 @@ def read_tagged(node: TaggedFields, out: Reads) -> dict[str, str]:
     fields = list(node.fields.values())
     foreign = out.source.constant("F", node.foreign, f"tags of other versions: {sorted(node.foreign)}")
     names = [attribute(field.name) for field in fields]
+    variables = [out.variable() for _ in (*fields, "unknown")]
     out.note("tagged fields")
     count = out.fixed("B")
-    variables = [out.variable() for _ in (*fields, "unknown")]
-    for variable, field in zip(variables, fields, strict=False):
-        out.line(f"{variable} = {out.source.literal(field.default)}")
-    out.line(f"{variables[-1]} = None")
-    if not fields:
-        out.line(f"if {count}: {variables[-1]}, p = unknown_tags(b, p - 1, {foreign})")
-        return {"unknown_tags": variables[-1]}
-    section = _section(node, out, foreign)
-    out.line(f"if {count}: {', '.join(variables)}, p = {section}(b, p - 1)")
+    out.settle()
+    section = (
+        f"{_section(node, out, foreign)}(b, {out.at(-1)})" if fields else f"unknown_tags(b, {out.at(-1)}, {foreign})"
+    )
+    defaults = [out.source.literal(field.default) for field in fields]
+    out.early(f"if {count}: {', '.join(variables)}, p = {section}")
+    none = "".join(f"{variable} = {value}; " for variable, value in zip(variables, [*defaults, "None"], strict=True))
+    out.early(f"else: {none}p += {out.behind}")
+    out.arrived()
     return dict(zip([*names, "unknown_tags"], variables, strict=True))
 
 
@@ -74,7 +75,7 @@ def _write_section(node: TaggedFields, out: Writes, unknown: str) -> str:
         with inner.block(f"if not is_default({held}, {default}):"):
             inner.line("o = []")
             write(field.subcon, inner, held)
-            inner.settle()
+            inner.finish()
             inner.line(f"fields.append(({tag}, b''.join(o)))")
     inner.line(f"return section(fields, m.unknown_tags, {unknown})")
     return inner.name

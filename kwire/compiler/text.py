@@ -11,34 +11,34 @@ from .walk import emit_read, emit_write
 MOST = 2**31 - 1
 
 
-def read_length(length: Node, out: Reads, *, nullable: bool, most: int = MOST) -> tuple[str, str]:
+def read_length(length: Node, out: Reads, *, nullable: bool, most: int = MOST) -> tuple[str, str, int]:
     """Emit the reading of a length that is null or from 0 to `most`.
 
     Returns:
-        A condition that it is not null ("" where null is refused), and an expression of the length.
+        A condition that it is not null ("" where null is refused), a variable, and what that says beyond the length.
     """
     if length is COMPACT_LENGTH:
-        variable = read_compact(out, nullable=nullable, most=most)
-        return variable if nullable else "", f"{variable} - 1"
+        variable = _read_compact(out, nullable, most)
+        return variable if nullable else "", variable, 1
     if type(length) is not Integer:
         raise NoEmitter(f"no reading is written for the length {type(length).__name__}")
     variable = out.fixed(code_of(length))
     least = -1 if nullable else 0
     test = f"{variable} < {least}" if most >= length.high else f"not {least} <= {variable} <= {most}"
-    out.line(f"if {test}: raise Refused")
-    return f"{variable} >= 0" if nullable else "", variable
+    out.early(f"if {test}: raise Refused")
+    return f"{variable} >= 0" if nullable else "", variable, 0
 
 
-def read_compact(out: Reads, *, nullable: bool, most: int = MOST) -> str:
-    """Emit the reading of a compact length; return its variable, which has one more than the length."""
+def _read_compact(out: Reads, nullable: bool, most: int) -> str:
     variable, signed = out.byte()
     if signed:
         test = f"{variable} < {0 if nullable else 1}"
     else:
         test = f"{variable} > 127" if nullable else f"not 0 < {variable} < 128"
-    out.line(f"if {test}: {variable}, p = wide(b, p, {most + 1})")
+    back = f"; p -= {out.behind}" if out.behind else ""
+    out.early(f"if {test}: {variable}, p = wide(b, {out.at()}, {most + 1}){back}")
     if most < 126:
-        out.line(f"if {variable} > {most + 1}: raise Refused")
+        out.early(f"if {variable} > {most + 1}: raise Refused")
     return variable
 
 
@@ -75,14 +75,15 @@ def _(node: Bytes, out: Reads) -> str:
 
 
 def _read_counted(node: String | Bytes, out: Reads, decode: str, most: int) -> str:
-    there, size = read_length(node.length, out, nullable=node.nullable, most=most)
+    there, length, more = read_length(node.length, out, nullable=node.nullable, most=most)
     value = out.variable()
-    if not there:
-        out.line(f"q = p + {size}; {value} = b[p:q]{decode}; p = q")
-        return value
-    with out.block(f"if {there}:"):
-        out.line(f"q = p + {size}; {value} = b[p:q]{decode}; p = q")
-    out.line(f"else: {value} = None")
+    cut = f"q = {out.at(-more)} + {length}; {value} = b[{out.at()}:q]{decode}; p = q"
+    if there:
+        out.early(f"if {there}: {cut}")
+        out.early(f"else: {value} = None{out.step()}")
+    else:
+        out.early(cut)
+    out.arrived()
     return value
 
 
