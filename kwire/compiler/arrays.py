@@ -6,8 +6,11 @@ from struct import calcsize
 
 from ..wire import COMPACT_LENGTH, Array, Float64, Integer
 from .numbers import code_of, type_of
+from .parts import Part, parts_of
 from .runs import Reads, Writes
-from .shapes import FEW, Part, Shapes, parts_of, whole
+from .shaped_reads import ReadShapes, whole
+from .shaped_writes import WriteShapes, may_be_shaped
+from .shapes import FEW
 from .support import SHORT, packers, unpackers
 from .text import read_length, write_length, write_null
 from .walk import emit_read, emit_write, read, write
@@ -65,7 +68,7 @@ def _straight_loop(node: Array, out: Reads, left: str) -> None:
 
 def _shaped_loop(node: Array, parts: dict[str, Part], out: Reads) -> None:
     """Elements of the last shape are read by a loop made for it, the others by straight lines, `s` at a time."""
-    shapes = out.source.constant("S", Shapes(node.element, parts, out.source.title), "shapes of elements")
+    shapes = out.source.constant("S", ReadShapes(node.element, parts, out.source.title), "shapes of elements")
     a, n = f"a{out.loops}", f"n{out.loops}"
     out.line(f"s = {n}")
     with out.block(f"if {n} > {FEW}:"):
@@ -129,7 +132,12 @@ def _write_there(node: Array, out: Writes, variable: str) -> None:
         return
     out.line(f"n = len({variable})")
     write_length(node.length, out, "n")
-    if out.loops == DEEPEST:
+    parts = parts_of(node.element)
+    if may_be_shaped(parts):
+        shapes = out.source.constant("S", WriteShapes(node.element, parts, out.source.title), "shapes of elements")
+        with out.block(f"if n <= {FEW} or not {shapes}.write({variable}, o):"):
+            _write_loop(node, out, variable)
+    elif out.loops == DEEPEST:
         inner = Writes(out.source, out.source.fresh("elements"), "v, o")
         _write_loop(node, inner, "v")
         out.line(f"{inner.name}({variable}, o)")

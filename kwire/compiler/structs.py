@@ -44,21 +44,24 @@ def _defaults(node: Struct, source: Source) -> dict[str, str]:
 
 @emit_write.register
 def _(node: Struct, out: Writes, value: str) -> None:
-    cls = node.message_class
-    name = out.source.constant("C", cls, attribute(cls.__name__))
     message = out.held(value)
-    out.line(f"if type({message}) is not {name}: raise Refused")
-    _check_absent(node, out, message)
+    check_message(node, out, message)
     for field in node.fields:
         write(field.subcon, out, f"{message}.{attribute(field.name)}")
     if node.tagged is not None:
         write_tagged(node.tagged, out, message)
-    else:
+
+
+def check_message(node: Struct, out: Writes, message: str) -> None:
+    """Emit checks that a message is of the struct's class, and holds nothing that the version would lose.
+
+    What is no default at first sight may be another empty sequence.
+    """
+    cls = node.message_class
+    name = out.source.constant("C", cls, attribute(cls.__name__))
+    out.line(f"if type({message}) is not {name}: raise Refused")
+    if node.tagged is None:
         out.line(f"if {message}.unknown_tags: raise Refused")
-
-
-def _check_absent(node: Struct, out: Writes, message: str) -> None:
-    """Refuse values that the version would lose; what is no default at first sight may be another empty sequence."""
     for absent in node.absent:
         if not absent.ignorable:
             held, default = f"{message}.{attribute(absent.name)}", out.source.literal(absent.default)

@@ -53,17 +53,22 @@ def _section(node: TaggedFields, out: Reads, foreign: str) -> str:
 def write_tagged(node: TaggedFields, out: Writes, message: str) -> None:
     """Emit the writing of what waits and a tagged section."""
     fields = list(node.fields.values())
-    there = [f"{message}.unknown_tags"]
-    for field in fields:
-        there.append(differs(f"{message}.{attribute(field.name)}", out.source.literal(field.default)))
     unknown = out.source.constant("T", node.unknown_entries, "unknown tagged fields, checked")
     section = (
         f"{_write_section(node, out, unknown)}({message})" if fields else f"unknown({message}.unknown_tags, {unknown})"
     )
     out.check()
-    out.line(f"if {' or '.join(there)}: {out.piece(section)}")
+    out.line(f"if {is_tagged(node, out, message)}: {out.piece(section)}")
     out.line(f"else: o.append({out.packed(('x', ''))})")
     out.forget()
+
+
+def is_tagged(node: TaggedFields, out: Writes, message: str) -> str:
+    """Return a condition that is false where a tagged section is surely empty."""
+    there = [f"{message}.unknown_tags"]
+    for field in node.fields.values():
+        there.append(differs(f"{message}.{attribute(field.name)}", out.source.literal(field.default)))
+    return " or ".join(there)
 
 
 def _write_section(node: TaggedFields, out: Writes, unknown: str) -> str:
