@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from . import json
 from .catalog import Catalog, catalog_for
-from .compiler import Decoder, Encoder, NoEmitter, compile_decoder, compile_encoder, refuse
+from .compiler import Decoder, Encoder, Memo, NoEmitter, compile_decoder, compile_encoder, refuse
 from .errors import DecodeError
 from .schema import grow
 from .spec import MessageSpec
@@ -44,6 +44,7 @@ class Codec:
         self.name, self.version = spec.name, version
         self.spec, self.schema = spec, schema
         self.message_class = schema.message_class
+        self._memo: Memo | None = None
         self._decode: Decoder = self._compile_decoder
         self._encode: Encoder = self._compile_encoder
 
@@ -80,6 +81,23 @@ class Codec:
         message = self._read(reader)
         rest = reader.finish()
         return Salvaged(message, tuple(reader.faults), rest) if salvage else message
+
+    def decoder(self, *, memo: bool = False) -> Codec:
+        """Return a codec like this one, for whoever decodes many bodies.
+
+        Args:
+            memo: hold what was decoded, by its bytes, and give the same message or element again where they come
+                again; of use where they do, as in traffic between brokers. What is held is bounded, and goes with
+                the codec that is returned.
+
+        >>> import kwire
+        >>> decoder = kwire.codec("ControlledShutdownRequest", 1).decoder(memo=True)
+        >>> decoder.decode(bytes(4)) is decoder.decode(bytes(4))
+        True
+        """
+        codec = Codec(self.spec, self.version, self.schema)
+        codec._memo = Memo() if memo else None
+        return codec
 
     def encode(self, message: Any) -> bytes:
         """Encode a message to a body.
@@ -173,7 +191,7 @@ class Codec:
     def _compile_decoder(self, data: bytes, start: int) -> tuple[Any, int]:
         """Decode by the compiled path, which is made on first use."""
         try:
-            self._decode = compile_decoder(self.schema, repr(self)[1:-1])
+            self._decode = compile_decoder(self.schema, repr(self)[1:-1], self._memo)
         except NoEmitter:  # a node of somebody's own: the reference path alone knows it
             self._decode = refuse
         return self._decode(data, start)

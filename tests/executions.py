@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwire import codecs
-from kwire.compiler import Decoder, Encoder, compile_decoder, compile_encoder
+from kwire.compiler import Decoder, Encoder, Memo, compile_decoder, compile_encoder
 from kwire.errors import DecodeError, EncodeError
 from kwire.wire import Reader, Struct, Writer
 
@@ -37,14 +37,17 @@ def compiled_decoding(decoder: Decoder, data: bytes, start: int) -> tuple[Any, i
     return (message, stop) if stop <= len(data) else None
 
 
-def agreeing_decoder(schema: Struct, title: str) -> Decoder:
-    """Compile a decoder that compares itself with the reference path, each time."""
-    decoder = compile_decoder(schema, title)
+def agreeing_decoder(schema: Struct, title: str, memo: Memo | None = None) -> Decoder:
+    """Compile a decoder that compares itself with the reference path, each time, and so does one with a memo."""
+    decoder = compile_decoder(schema, title, memo)
+    remembering = compile_decoder(schema, title, Memo())
 
     def decode(data: bytes, start: int) -> tuple[Any, int]:
-        found, wanted = compiled_decoding(decoder, data, start), reference_decoding(schema, data, start)
-        if repr(found) != repr(wanted):
-            raise Disagreement(f"{title}: {data[start:].hex()}: compiled {found}, reference {wanted}")
+        wanted = reference_decoding(schema, data, start)
+        for one in (decoder, remembering, remembering):
+            found = compiled_decoding(one, data, start)
+            if repr(found) != repr(wanted):
+                raise Disagreement(f"{title}: {data[start:].hex()}: compiled {found}, reference {wanted}")
         return decoder(data, start)
 
     return decode

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..wire import Struct
 from . import arrays, numbers, structs, tags, text  # noqa: F401 (they register their emitters)
+from .memo import Memo, remembering
 from .runs import Reads, Writes
 from .source import NoEmitter, Source
 from .support import CONSTANTS, Refused, refuse
@@ -19,6 +20,7 @@ from .walk import read, write
 __all__ = [
     "Decoder",
     "Encoder",
+    "Memo",
     "NoEmitter",
     "Refused",
     "compile_decoder",
@@ -32,21 +34,23 @@ Decoder = Callable[[bytes, int], tuple[Any, int]]
 Encoder = Callable[[Any], bytes]
 
 
-def decoder_source(schema: Struct, title: str = "schema") -> Source:
+def decoder_source(schema: Struct, title: str = "schema", memo: Memo | None = None) -> Source:
     """Write the source of a tree's decoder."""
     source = Source(f"{title}: decode", **CONSTANTS)
+    source.memo = memo
     out = Reads(source, source.fresh("decode"))
     message = read(schema, out)
     out.line(f"return {message}, p")
     return source
 
 
-def compile_decoder(schema: Struct, title: str) -> Decoder:
+def compile_decoder(schema: Struct, title: str, memo: Memo | None = None) -> Decoder:
     """Compile the decoder of a tree.
 
     Args:
         schema: the tree.
         title: what tracebacks call the source.
+        memo: what is to hold messages and elements that were decoded, if anything.
 
     Returns:
         A function of bytes and a position, which gives the message and the position behind it. That may lie
@@ -55,8 +59,8 @@ def compile_decoder(schema: Struct, title: str) -> Decoder:
     Raises:
         NoEmitter: there is a node that the compiler does not know.
     """
-    decoder: Decoder = decoder_source(schema, title).run()["decode"]
-    return decoder
+    decoder: Decoder = decoder_source(schema, title, memo).run()["decode"]
+    return decoder if memo is None else remembering(decoder, memo)
 
 
 def encoder_source(schema: Struct, title: str = "schema") -> Source:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from struct import calcsize
 
-from ..wire import COMPACT_LENGTH, Array, Float64, Integer
+from ..wire import COMPACT_LENGTH, Array, Float64, Integer, Struct
+from .memo import Elements
 from .numbers import code_of, type_of
 from .parts import Part, parts_of
 from .runs import Reads, Writes
@@ -49,6 +50,25 @@ def _loop(node: Array, out: Reads, count: str) -> None:
     """Emit the reading of elements; with what they have, `a` and `n` and so on, numbered by the depth of the loop."""
     out.loops += 1
     out.line(f"a{out.loops} = []; n{out.loops} = {count}")
+    if out.source.memo is not None and out.loops == 1 and type(node.element) is Struct and node.element.fields:
+        _remembered_loop(node, out)
+    else:
+        _new_loop(node, out)
+    out.loops -= 1
+
+
+def _remembered_loop(node: Array, out: Reads) -> None:
+    """Elements that were decoded before are found by their bytes, others read by a function of their own."""
+    inner = Reads(out.source, out.source.fresh("element"))
+    inner.loops = 1
+    inner.line(f"return {read(node.element, inner)}, p")
+    elements = out.source.constant("M", Elements(out.source.memo, node.element), "elements decoded before")
+    out.line(f"if {elements}.use.on(n1): p = {elements}.read(b, p, n1, a1, {inner.name})")
+    with out.block("else:"):
+        _new_loop(node, out)
+
+
+def _new_loop(node: Array, out: Reads) -> None:
     parts = parts_of(node.element)
     if parts and not any(part.length for part in parts.values()):
         _fixed_loop(node, parts, out)
@@ -56,7 +76,6 @@ def _loop(node: Array, out: Reads, count: str) -> None:
         _shaped_loop(node, parts, out)
     else:
         _straight_loop(node, out, f"n{out.loops}")
-    out.loops -= 1
 
 
 def _straight_loop(node: Array, out: Reads, left: str) -> None:

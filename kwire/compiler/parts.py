@@ -45,11 +45,12 @@ def parts_of(node: Any) -> dict[str, Part]:
     """Return the fields of a struct by name; nothing if there is one that is neither fixed nor counted."""
     if type(node) is not Struct:
         return {}
-    parts = {field.name: _part(field.subcon) for field in node.fields}
+    parts = {field.name: part_of(field.subcon) for field in node.fields}
     return {name: part for name, part in parts.items() if part} if None not in parts.values() else {}
 
 
-def _part(node: Any) -> Part | None:
+def part_of(node: Any) -> Part | None:
+    """Return what a field of a node is; None if it is neither fixed nor counted."""
     kind = type(node)
     if kind in (Integer, Float64):
         return Part(code_of(node), node.least)
