@@ -18,8 +18,8 @@ MOST_BYTES = 4 << 20  # of elements and messages that are held; what they decode
 LONGEST = 1 << 18  # bytes of an entry
 EACH = 64  # what an entry counts beyond its bytes
 WINDOW = 32  # lookups after which it is asked whether they help
-REST = 128  # lookups left out where they do not help, at first; then ever more
-MOST_REST = 1 << 14
+REST = 64  # lookups left out where they do not help, at first; then ever more
+MOST_REST = 512
 UNKNOWN: tuple[Any, None] = ((), None)  # no bytes begin with one of none
 Element = Callable[[bytes, int], tuple[Any, int]]
 
