@@ -91,8 +91,10 @@ def _shaped_loop(node: Array, parts: dict[str, Part], out: Reads) -> None:
     a, n = f"a{out.loops}", f"n{out.loops}"
     out.line(f"s = {n}")
     with out.block(f"if {n} > {FEW}:"):
-        out.line(f"p = {shapes}.loop(b, p, {n}, {a}); s = {n} - len({a})")
-        out.line(f"if s: p, s = {shapes}.ahead(b, p, {n}, {a})")
+        out.line(f"if {n} < {shapes}.rest: {shapes}.rest -= {n}")
+        with out.block("else:"):
+            out.line(f"{shapes}.tried += 1; p = {shapes}.loop(b, p, {n}, {a}); s = {n} - len({a})")
+            out.line(f"if s: p, s = {shapes}.ahead(b, p, {n}, {a})")
     with out.block("while s:"):
         _straight_loop(node, out, "s")
         out.line(f"if len({a}) < {n}: p, s = {shapes}.ahead(b, p, {n}, {a})")

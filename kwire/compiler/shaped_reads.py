@@ -19,7 +19,8 @@ from .structs import construct
 from .support import CONSTANTS
 from .walk import read
 
-PATIENCE = 64  # elements that straight lines read, at most, until a shape is looked for again
+PATIENCE = 256  # elements that straight lines read, at most, until a shape is looked for again
+LENIENT = 8
 SIZES = {"B": 1, "h": 2, "i": 4}
 Loop = Callable[[bytes, int, int, list[Any]], int]
 
@@ -35,39 +36,37 @@ class ReadShapes(Shapes):
     Attributes:
         loop: the loop of the last shape: of bytes, a position, the count of elements and those so far, to which it
             appends. It returns the position behind them; they may be fewer than the count.
+        tried: in how many arrays, since it was counted last.
+        rest: how many elements are to be read by straight lines before that.
     """
 
     loop: Loop = staticmethod(stay)
 
     def __init__(self, node: Struct, parts: dict[str, Part], title: str) -> None:
         super().__init__(node, parts, title)
-        self.pause, self.rest, self.expected = 1, 0, 0
+        self.pause, self.rest = 1, 0
+        self.tried = self.given_up = 0
 
     def ahead(self, b: bytes, p: int, n: int, a: list[Any]) -> tuple[int, int]:
-        """Go on where the loop has left some of `n` elements; `a` are those so far.
+        """Go on where the loop has given up, with some of `n` elements left; `a` are those so far.
 
-        Straight lines read one, since an odd one may stand between others of the last shape. Where that was no help
-        the shape of the next one becomes the last one; and where that is none, it is not tried again for a while.
+        The shape of the next element becomes the last one. Where loops give up in every fourth array or more, shapes
+        are not looked for again for a while, and ever longer.
 
         Returns:
             The position behind what was read, and how many elements straight lines are to read.
         """
-        left, count = n - len(a), 1
-        stuck = self.loop is stay
-        if left == self.expected:  # straight lines have read what they were asked to
+        self.given_up += 1
+        self.loop = self.loop_at(b, p, n - len(a))
+        if 4 * self.given_up <= self.tried + LENIENT:
             p = self.loop(b, p, n, a)
-            stuck = left == n - len(a)
-        if stuck and not self.rest:
-            was, self.loop = self.loop, self.loop_at(b, p, left)
-            p = p if self.loop is was else self.loop(b, p, n, a)
-            stuck = left == n - len(a)
-            self.rest = self.pause = min(2 * self.pause, PATIENCE) if stuck else 1
-        if stuck and self.rest:
-            count = self.rest
+            if len(a) == n:
+                return p, 0
+        self.pause = 1 if self.tried > 16 * self.given_up else min(2 * self.pause, PATIENCE)
+        self.given_up = self.tried = 0
         left = n - len(a)
-        count = min(count, left)
-        self.rest -= min(count, self.rest)
-        self.expected = left - count
+        count = min(left, self.pause)
+        self.rest = self.pause - count
         return p, count
 
     def loop_at(self, b: bytes, p: int, left: int) -> Loop:
@@ -104,13 +103,15 @@ def _write_loop(node: Struct, parts: dict[str, Part], shape: Shape, source: Sour
     out = Function(source, source.fresh("elements"), "b, p, n, a")
     codes, targets, odd, message = whole(node, parts, shape, out)
     size = calcsize(f">{codes}")
+    out.line("spare = 2")
     with out.block("while True:"):
         out.line(f"start = p; first = len(a); left = min(n - first, (len(b) - p) // {size})")
         with out.block(f"for {targets} in {source.struct(codes, 'iter_unpack')}(view(b)[p:p + {size} * left]):"):
             with out.block(f"if {odd or 'False'}:"):
                 out.line(f"p = start + {size} * (len(a) - first)")
-                out.line("if len(a) == first: return p")
                 out.line("v, q = element(b, p); a.append(v)")
+                out.line("spare -= 1")
+                out.line("if spare + (len(a) >> 2) < 0: return q")
                 out.line(f"if q - p != {size}: p = q; break")
             out.line(f"else: a.append({message})")
         out.line(f"else: return start + {size} * left")

@@ -26,7 +26,7 @@ NODES = (
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.And, ast.Or, ast.Not, ast.USub, ast.Is, ast.IsNot, ast.Eq, ast.NotEq),
     *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.IfExp),
 )
-METHODS = {"append", "decode", "join", "loop", "ahead", "write"}
+METHODS = {"append", "decode", "join", "loop", "ahead", "rest", "tried", "write", "use", "on", "read"}
 NAMES = re.compile(r"_|[a-z]\w*|[A-Z]\d+|BOOL|BYTE|Refused")
 
 
