@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
+from ..compiler import decoder_source, encoder_source
 from ..errors import UnknownMessage
 from ..releases import Api, first_release, release, releases, removed_in
 from ..render.differences import NOTHING, difference_lines
@@ -31,10 +32,17 @@ def schema(options: argparse.Namespace) -> int:
         return 0
     for index, codec in enumerate(codecs):
         print("\n" if index else "", end="")
-        lines = {"bnf": layout_bnf, "markdown": layout_markdown}.get(options.form)
+        lines = {"bnf": layout_bnf, "markdown": layout_markdown, "source": _source}.get(options.form)
         for line in lines(codec) if lines else layout_table(codec, style):
             print(escape(line) if not style.colour else line)
     return 0
+
+
+def _source(codec: Codec) -> Iterator[str]:
+    for source in (decoder_source(codec.schema), encoder_source(codec.schema)):
+        yield f"# {codec.name} v{codec.version}: {source.functions[0].name}"
+        yield from source.text().splitlines()
+        yield ""
 
 
 def diff(options: argparse.Namespace) -> int:

@@ -193,11 +193,17 @@ def _schema(commands: Any) -> None:
         commands,
         "schema",
         "show the fields of messages",
-        "  kwire schema Fetch:17\n  kwire schema MetadataResponse --bnf\n  kwire schema Metadata:12 --json | jq .\n",
+        "  kwire schema Fetch:17\n  kwire schema MetadataResponse --bnf\n  kwire schema Metadata:12 --json | jq .\n"
+        "  kwire schema MetadataResponse:12 --source\n",
         "lookup:schema",
     )
     parser.add_argument("names", nargs="+", metavar="NAME[:VERSION]", help="an api or a message; the newest version")
-    for form, about in (("bnf", "as a grammar"), ("json", "as JSON"), ("markdown", "as a Markdown table")):
+    for form, about in (
+        ("bnf", "as a grammar"),
+        ("json", "as JSON"),
+        ("markdown", "as a Markdown table"),
+        ("source", "as the Python that decodes and encodes it"),
+    ):
         parser.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=about)
     profile(parser)
     colour(parser)

@@ -64,7 +64,8 @@ class Source:
 
     def text(self) -> str:
         """Return all that was written, the notes on its constants first."""
-        return "\n\n".join(["\n".join(self._notes), *(function.text() for function in self.functions)]) + "\n"
+        parts = ["\n".join(self._notes), *(function.text() for function in self.functions)]
+        return "\n\n".join(filter(None, parts)) + "\n"
 
     def run(self) -> dict[str, Any]:
         """Make the functions. The one place that runs source."""

@@ -20,7 +20,12 @@ def _(node: Struct, out: Reads) -> str:
     if node.tagged is not None:
         values |= read_tagged(node.tagged, out)
     out.settle()
-    return construct(node, out.source, values)
+    message = construct(node, out.source, values)
+    if node.fields or node.tagged is None or node.tagged.fields:
+        return message
+    # Of nothing but tags: a byte must not become an object, and one that never changes may be shared.
+    empty = node.message_class(**{absent.name: absent.default for absent in node.absent})
+    return f"({out.source.constant('D', empty)} if {values['unknown_tags']} is None else {message})"
 
 
 def construct(node: Struct, source: Source, values: dict[str, str]) -> str:

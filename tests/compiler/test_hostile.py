@@ -1,0 +1,93 @@
+"""Bytes that mean harm: what they decode to takes a bounded number of bytes for each of theirs (test plan T13)."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import kwire
+from kwire.wire.varints import unsigned_varint
+from tests.compiler.codecs_of import codec_of
+from tests.small_specs import field
+
+LIVE, PEAK = 40, 2 << 20
+SIZE = 1 << 19
+
+EMPTY = codec_of(field("Parts", "[]Part", fields=[field("Gone", versions="0-1")]))
+NESTED = codec_of(field("Parts", "[]Part", fields=[field("Inner", "[]Inner", fields=[field("N", "int8")])]))
+TEXT = codec_of(field("Words", "[]string"))
+NUMBERS = codec_of(field("Numbers", "[]int16"))
+
+
+def counted(element: bytes) -> bytes:
+    """Return a compact array of as many elements as go into the size, and an empty tagged section."""
+    count = SIZE // len(element)
+    return unsigned_varint(count + 1) + element * count + b"\0"
+
+
+CASES: dict[str, tuple[Any, Callable[[], bytes]]] = {
+    "structs of nothing but their tags": (EMPTY, lambda: counted(b"\0")),
+    "structs with a tag each": (EMPTY, lambda: counted(b"\1\7\0")),
+    "arrays of no elements": (NESTED, lambda: counted(b"\1\0")),
+    "arrays of one element": (NESTED, lambda: counted(b"\2\5\0\0")),
+    "empty texts": (TEXT, lambda: counted(b"\1")),
+    "texts of one wide character": (TEXT, lambda: counted(b"\3\xc4\x80")),
+    "texts of two letters": (TEXT, lambda: counted(b"\3ab")),
+    "numbers of two bytes": (NUMBERS, lambda: counted(b"\x7f\x01")),
+    "topics without partitions": (
+        kwire.codec("MetadataRequest", 9),
+        lambda: counted(b"\1\0")[:-1] + b"\0\0\0\0",
+    ),
+}
+
+
+def taken(decode: Callable[[bytes], Any], data: bytes) -> tuple[int, int]:
+    """Return how many bytes a decoded message takes, and how many more at the worst moment."""
+    gc.collect()
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    message = decode(data)
+    live, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert message is not None
+    return live - before, peak - live
+
+
+@pytest.mark.parametrize("memo", [False, True], ids=["", "with a memo"])
+@pytest.mark.parametrize("case", CASES)
+def test_objects_take_a_bounded_number_of_bytes_for_each_byte(case: str, memo: bool) -> None:
+    codec, make = CASES[case]
+    data = make()
+    decoder = compiled(codec.decoder(memo=memo))
+    decoder(data[:0] + b"\1\0\0\0\0")
+    live, more = taken(decoder, data)
+    assert live <= LIVE * len(data)
+    assert more <= LIVE * len(data) - live + PEAK
+
+
+def compiled(codec: kwire.Codec) -> Callable[[bytes], Any]:
+    """Return decoding by the compiled path alone, which must not leave it to the reference path."""
+    from kwire.compiler import compile_decoder
+
+    decode = compile_decoder(codec.schema, "hostile", codec._memo)
+
+    def run(data: bytes) -> Any:
+        try:
+            message, stop = decode(data, 0)
+        except Exception:
+            return None if len(data) > 5 else b""
+        return message if stop == len(data) else b""
+
+    return run
+
+
+@pytest.mark.parametrize("count", [2**31, 2**31 - 2, 10**6])
+def test_a_count_that_is_claimed_takes_nothing(count: int) -> None:
+    for codec in (EMPTY, NESTED, TEXT, NUMBERS):
+        decode = compiled(codec)
+        live, more = taken(lambda data, decode=decode: decode(data) or b"", unsigned_varint(count) + b"\1" * 9)  # type: ignore[misc]
+        assert live + more < 100_000
