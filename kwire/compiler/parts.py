@@ -27,6 +27,10 @@ class Part(NamedTuple):
     more: int = 0
     nullable: bool = False
 
+    def values(self, count: int) -> int:
+        """Return how many variables `count` values are unpacked to."""
+        return count if not self.length else min(count, 1) if self.code == "s" else count
+
     def codes(self, count: int) -> str:
         """Return the format codes of `count` values."""
         return self.code if not self.length else f"{count}{self.code}" if count > 0 else ""

@@ -21,6 +21,8 @@ from .walk import read
 
 PATIENCE = 256  # elements that straight lines read, at most, until a shape is looked for again
 LENIENT = 8
+LEAST = 32  # elements that are worth a look whether all have the shape
+CHUNK = 1024  # elements that are looked at together
 SIZES = {"B": 1, "h": 2, "i": 4}
 Loop = Callable[[bytes, int, int, list[Any]], int]
 
@@ -103,6 +105,7 @@ def _write_loop(node: Struct, parts: dict[str, Part], shape: Shape, source: Sour
     out = Function(source, source.fresh("elements"), "b, p, n, a")
     codes, targets, odd, message = whole(node, parts, shape, out)
     size = calcsize(f">{codes}")
+    _write_runs(node, parts, shape, out)
     out.line("spare = 2")
     with out.block("while True:"):
         out.line(f"start = p; first = len(a); left = min(n - first, (len(b) - p) // {size})")
@@ -118,6 +121,44 @@ def _write_loop(node: Struct, parts: dict[str, Part], shape: Shape, source: Sour
         out.line("if len(a) == n: return p")
 
 
+def _write_runs(node: Struct, parts: dict[str, Part], shape: Shape, out: Function) -> None:
+    """Write the lines that read elements of the shape only: one slice for each byte of their counts says whether."""
+    codes, targets, checks, message = unchecked(node, parts, shape, out)
+    size = calcsize(f">{codes}")
+    with out.block(f"while n - len(a) >= {LEAST}:"):
+        out.line(f"left = min(n - len(a), (len(b) - p) // {size}, {CHUNK}); q = p + {size} * left")
+        tests = [f"b[p + {place}:q:{size}].count({byte}) < left" for place, byte in checks]
+        out.line(f"if {' or '.join([f'left < {LEAST}', *tests])}: break")
+        unpack = out.source.struct(codes, "iter_unpack")
+        out.line(f"a += [{message} for {targets} in {unpack}(view(b)[p:q])]; p = q")
+    out.line("if len(a) == n: return p")
+
+
+def unchecked(
+    node: Struct, parts: dict[str, Part], shape: Shape, out: Function
+) -> tuple[str, str, list[tuple[int, int]], str]:
+    """Return how an element that surely has a shape is read: as `whole`, with places of bytes and their values."""
+    codes, lengths = "", iter(shape)
+    targets: list[str] = []
+    checks: list[tuple[int, int]] = []
+    values = absent_values(node, out)
+    for name, part in parts.items():
+        count = next(lengths) if part.length else 1
+        if part.length:
+            size = SIZES[part.length]
+            raw = (count + part.more).to_bytes(size, "big", signed=True)
+            checks += [(calcsize(f">{codes}") + place, byte) for place, byte in enumerate(raw)]
+            codes += f"{size}x"
+        variables = [out.variable() for _ in range(part.values(count))]
+        codes += part.codes(count)
+        targets += variables
+        values[name] = part.value(variables, count)
+    if node.tagged is not None:
+        checks.append((calcsize(f">{codes}"), 0))
+        codes += "x"
+    return codes, together(targets), checks, construct(node, out.source, values)
+
+
 def whole(node: Struct, parts: dict[str, Part], shape: Shape, out: Function) -> tuple[str, str, str, str]:
     """Return how a whole element of a shape is read.
 
@@ -128,19 +169,28 @@ def whole(node: Struct, parts: dict[str, Part], shape: Shape, out: Function) -> 
     codes, lengths = "", iter(shape)
     targets: list[str] = []
     tests: list[str] = []
-    values = {absent.name: out.source.literal(absent.default) for absent in node.absent}
+    values = absent_values(node, out)
     for name, part in parts.items():
         count = next(lengths) if part.length else 1
         if part.length:
             codes += part.length
             targets.append(out.variable())
             tests.append(f"{targets[-1]} != {count + part.more}")
-        variables = [out.variable() for _ in range(min(count, 1) if part.code == "s" else count)]
+        variables = [out.variable() for _ in range(part.values(count))]
         codes += part.codes(count)
         targets += variables
         values[name] = part.value(variables, count)
     if node.tagged is not None:
         codes, tests, targets = f"{codes}B", [*tests, "t"], [*targets, "t"]
-        values |= {attribute(f.name): out.source.literal(f.default) for f in node.tagged.fields.values()}
-    together = ", ".join(targets) + ("," if len(targets) == 1 else "")
-    return codes, together, " or ".join(tests), construct(node, out.source, values)
+    return codes, together(targets), " or ".join(tests), construct(node, out.source, values)
+
+
+def absent_values(node: Struct, out: Function) -> dict[str, str]:
+    """Return the defaults of fields that the version lacks, and of tagged ones, where no tags are."""
+    fields = [*node.absent, *(node.tagged.fields.values() if node.tagged is not None else ())]
+    return {attribute(field.name): out.source.literal(field.default) for field in fields}
+
+
+def together(targets: list[str]) -> str:
+    """Return variables as the target of an assignment."""
+    return ", ".join(targets) + ("," if len(targets) == 1 else "") if targets else "_"

@@ -24,7 +24,7 @@ NODES = (
     *(ast.If, ast.For, ast.While, ast.Raise, ast.Break, ast.Call, ast.Name, ast.Load, ast.Store, ast.Constant),
     *(ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Starred, ast.Compare, ast.BoolOp, ast.UnaryOp),
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.And, ast.Or, ast.Not, ast.USub, ast.Is, ast.IsNot, ast.Eq, ast.NotEq),
-    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.IfExp),
+    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.IfExp, ast.ListComp, ast.comprehension),
 )
 METHODS = {"append", "decode", "join", "loop", "ahead", "rest", "tried", "write", "use", "on", "read"}
 NAMES = re.compile(r"_|[a-z]\w*|[A-Z]\d+|BOOL|BYTE|Refused")
@@ -67,7 +67,7 @@ def test_the_source_of_every_message_holds_our_own_words_only() -> None:
     assert len(pairs) == 897 + 9
 
 
-@pytest.mark.parametrize("word", ["print(1)", "import os", "x = __import__", "[y for y in x]", "f'{x}'", "x = 'text'"])
+@pytest.mark.parametrize("word", ["print(1)", "import os", "x = __import__", "{y for y in x}", "f'{x}'", "x = 'text'"])
 def test_the_check_finds_what_is_foreign(word: str) -> None:
     assert foreign_words(f"def decode(b, p):\n    v1 = b[p]\n    {word}", set()) or word == "print(1)"
 
