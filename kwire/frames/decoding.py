@@ -26,6 +26,7 @@ class FrameDecoder:
         salvage: keep what Kafka tolerates as faults; else it makes a frame undecodable.
         trace: fill the `spans` of the results.
         answers: what a response is that answers no request seen before it.
+        memo: hold decoded messages and their parts, and give them again where their bytes come again.
     """
 
     def __init__(
@@ -35,9 +36,11 @@ class FrameDecoder:
         salvage: bool = True,
         trace: bool = False,
         answers: Codec | None = None,
+        memo: bool = False,
     ) -> None:
         self.catalog = catalog or catalog_for()
         self.salvage, self.trace, self.answers = salvage, trace, answers
+        self.memory: dict[Codec, Codec] | None = {} if memo else None
         self._talks: dict[object, Talk] = {}
 
     def decode(self, frame: Frame) -> Result:
@@ -58,7 +61,9 @@ class _Attempt:
     def __init__(self, decoder: FrameDecoder, frame: Frame, talk: Talk) -> None:
         self.frame, self.talk, self.waiting, self.answers = frame, talk, talk.waiting, decoder.answers
         self.catalog = catalog_for(frame.profile) if frame.profile else decoder.catalog
-        self.reading = FrameReading(frame, self.catalog, salvage=decoder.salvage, trace=decoder.trace)
+        self.reading = FrameReading(
+            frame, self.catalog, salvage=decoder.salvage, trace=decoder.trace, memory=decoder.memory
+        )
 
     def decode(self) -> Result:
         frame, talk = self.frame, self.talk
@@ -220,17 +225,22 @@ def _is_clean(result: Result) -> bool:
 
 
 def decode_frames(
-    frames: Iterable[Frame], catalog: Catalog | None = None, *, salvage: bool = True, trace: bool = False
+    frames: Iterable[Frame],
+    catalog: Catalog | None = None,
+    *,
+    salvage: bool = True,
+    trace: bool = False,
+    memo: bool = False,
 ) -> Iterator[Result]:
     """Decode frames one after the other.
 
     Args:
         frames: as `kwire.read_dump` gives them; requests and responses may be mixed.
-        catalog, salvage, trace: as for `FrameDecoder`.
+        catalog, salvage, trace, memo: as for `FrameDecoder`.
 
     Yields:
         A `Request`, `Response` or `Undecodable` for each frame, in the same order.
     """
-    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace)
+    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, memo=memo)
     for frame in frames:
         yield decoder.decode(frame)

@@ -31,10 +31,14 @@ class FrameReading:
         frame: the frame.
         catalog: the specs.
         salvage, trace: as for `FrameDecoder`.
+        memory: the decoders with a memo, by their codecs; None to do without.
     """
 
-    def __init__(self, frame: Frame, catalog: Catalog, *, salvage: bool, trace: bool) -> None:
+    def __init__(
+        self, frame: Frame, catalog: Catalog, *, salvage: bool, trace: bool, memory: dict[Codec, Codec] | None = None
+    ) -> None:
         self.frame, self.catalog, self.salvage, self.trace = frame, catalog, salvage, trace
+        self.memory = memory
 
     def request(self, codec: Codec) -> Request | Undecodable:
         """Read a request."""
@@ -74,7 +78,7 @@ class FrameReading:
         try:
             if header_name:
                 header = self.header(reader, header_name, header_version_for(codec.spec, codec.version))
-            message = codec.read(reader)
+            message = self._decoder(codec).read(reader)
             rest = reader.finish()
         except DecodeError as error:
             return self.undecodable(error, reader, header, codec)
@@ -88,6 +92,14 @@ class FrameReading:
             **_notes(reader),
             **more,
         )
+
+    def _decoder(self, codec: Codec) -> Codec:
+        if self.memory is None:
+            return codec
+        decoder = self.memory.get(codec)
+        if decoder is None:
+            decoder = self.memory[codec] = codec.decoder(memo=True)
+        return decoder
 
     def reader(self, *, bare: bool = False) -> Reader:
         """Return a reader that stands behind the size, if there is one."""
