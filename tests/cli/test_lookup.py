@@ -129,3 +129,11 @@ def test_specs_of_your_own_stand_in_front_of_ours(tmp_path: Path, capsys: pytest
     (tmp_path / "OtherRequest.json").write_text(VENDOR.replace("VendorRequest", "OtherRequest"))
     assert main(["decode", str(frame), "--schemas", str(tmp_path)]) == 2
     assert "api key 1000 version 0 is OtherRequest and VendorRequest" in capsys.readouterr().err
+
+
+def test_schema_as_source_shows_what_decodes_and_encodes(capsys: pytest.CaptureFixture[str]) -> None:
+    text = out(capsys, "schema", "MetadataResponse:12", "--source")
+    assert text.startswith("# MetadataResponse v12: decode\n")
+    assert "\n# MetadataResponse v12: encode\n" in text
+    assert "= U1(b, p)  # throttle_time_ms, brokers\n" in text
+    compile(text, "source", "exec")
