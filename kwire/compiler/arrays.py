@@ -123,7 +123,8 @@ def _read_numbers(node: Array, out: Reads) -> str:
     compact = node.length is COMPACT_LENGTH
     table = out.source.constant("N", unpackers(code, compact), f"unpack_from >0{code}, >1{code}, >2{code} ...")
     count = out.byte()[0] if compact else out.fixed("i")
-    test = f"0 < {count} <= {SHORT}" if compact else f"0 <= {count} < {SHORT}"
+    # Two comparisons, and no chain of them: Python is twice as fast at jumps on each.
+    test = f"{count} > 0 and {count} <= {SHORT}" if compact else f"{count} >= 0 and {count} < {SHORT}"
     out.settle()
     start, back = out.at(), out.behind - size * compact
     step = f"{size} * {count}" + (f" {'+' if back > 0 else '-'} {abs(back)}" if back else "")

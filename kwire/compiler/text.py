@@ -34,7 +34,7 @@ def _read_compact(out: Reads, nullable: bool, most: int) -> str:
     if signed:
         test = f"{variable} < {0 if nullable else 1}"
     else:
-        test = f"{variable} > 127" if nullable else f"not 0 < {variable} < 128"
+        test = f"{variable} > 127" if nullable else f"{variable} > 127 or {variable} < 1"
     back = f"; p -= {out.behind}" if out.behind else ""
     out.early(f"if {test}: {variable}, p = wide(b, {out.at()}, {most + 1}){back}")
     if most < 126:
@@ -77,7 +77,7 @@ def _(node: Bytes, out: Reads) -> str:
 def _read_counted(node: String | Bytes, out: Reads, decode: str, most: int) -> str:
     there, length, more = read_length(node.length, out, nullable=node.nullable, most=most)
     value = out.variable()
-    cut = f"q = {out.at(-more)} + {length}; {value} = b[{out.at()}:q]{decode}; p = q"
+    cut = f"{value} = b[{out.at()}:(p := {out.at(-more)} + {length})]{decode}"
     if there:
         out.early(f"if {there}: {cut}")
         out.early(f"else: {value} = None{out.step()}")
