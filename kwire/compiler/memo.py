@@ -47,7 +47,7 @@ class Memo:
 
 def remembering(decode: Element, memo: Memo) -> Element:
     """Return a decoder that knows the messages that it has decoded, where these go to the end of the bytes."""
-    known, use = memo.table(), Usefulness(8)
+    known, use = memo.table(), Usefulness(16, REST)
 
     def decode_or_recall(b: bytes, p: int) -> tuple[Any, int]:
         if not use.on(1):
@@ -68,11 +68,11 @@ def remembering(decode: Element, memo: Memo) -> Element:
 
 
 class Usefulness:
-    """Counts hits, and says when not to look: where not one in `worth` lookups is a hit."""
+    """Counts hits, and says when not to look: where not one in `worth` lookups is a hit; for `most` at a time."""
 
-    def __init__(self, worth: int) -> None:
+    def __init__(self, worth: int, most: int = MOST_REST) -> None:
         self.looked = self.hits = self.left_out = 0
-        self.worth, self.rest = worth, REST
+        self.worth, self.rest, self.most = worth, REST, most
 
     def on(self, count: int) -> bool:
         """Say whether to look for `count` things."""
@@ -81,7 +81,7 @@ class Usefulness:
             return False
         if self.looked >= WINDOW:
             if self.hits * self.worth < self.looked:
-                self.left_out, self.rest = self.rest, min(2 * self.rest, MOST_REST)
+                self.left_out, self.rest = self.rest, min(2 * self.rest, self.most)
             else:
                 self.rest = REST
             self.looked = self.hits = 0

@@ -13,7 +13,7 @@ from .parts import Part
 
 FEW = 3  # elements that are not worth looking for a shape
 MOST_SHAPES = 16  # of one array, with a loop
-OFTEN = 64  # elements that were to be read or written where the shape was seen
+OFTEN = 512  # elements that were to be read or written where the shape was seen; a loop takes as long to make
 Shape = tuple[int, ...]
 
 
