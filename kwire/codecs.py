@@ -45,6 +45,7 @@ class Codec:
         self.spec, self.schema = spec, schema
         self.message_class = schema.message_class
         self._memo: Memo | None = None
+        self._jsonable: json.JsonWriter | None = None
         self._decode: Decoder = self._compile_decoder
         self._encode: Encoder = self._compile_encoder
 
@@ -150,7 +151,14 @@ class Codec:
         {'brokerId': 3}
         """
         self.encode(message)
-        members: dict[str, Any] = json.to_json(self.schema, message)
+        return self.jsonable(message)
+
+    def jsonable(self, message: Any) -> dict[str, Any]:
+        """As `to_json`, of a message that is known to be right, such as a decoded one, or one without its secrets."""
+        if self._jsonable is None:
+            self._jsonable = json.json_writer(self.schema)
+            assert self._jsonable is not None
+        members: dict[str, Any] = self._jsonable(message)
         return members
 
     def from_json(self, obj: Any, *, defaults: bool = False) -> Any:

@@ -15,7 +15,7 @@ import msgspec
 
 from ..errors import DecodeError
 from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable
-from ..json import UNKNOWN_TAGS, to_json
+from ..json import UNKNOWN_TAGS
 from ..json import unknown_tags_json as tags_to_json
 from ..secrets import HIDDEN, Hidden
 from .content import sender_of, token_json
@@ -35,7 +35,7 @@ def envelope(result: Result) -> dict[str, Any]:
         return {**members, "token": token_json(result.content), "raw": _token_raw(result)}
     if isinstance(result, Response) and result.codec.version != result.api_version:
         members["payloadVersion"] = result.codec.version
-    members["payload"] = to_json(result.codec.schema, result.message)
+    members["payload"] = result.codec.jsonable(result.message)
     if result.faults:
         members["faults"] = [{**error_json(fault), "raw": fault.raw.hex()} for fault in result.faults]
     return members | _inside(result)

@@ -11,7 +11,6 @@ from typing import Any
 
 from ..embedded import ControlRecord, CoordinatorRecord, FramedRecord
 from ..embedded.bodies import Embedded, codec_of
-from ..json import to_json
 from ..segments.entries import Message
 from ..values import kind
 from ..wire import Array, NullableStruct, Struct
@@ -137,7 +136,7 @@ def embedded_json(embedded: Embedded | None) -> dict[str, Any] | None:
     codec = codec_of(embedded)
     members: dict[str, Any] = {"name": embedded.name, "version": embedded.version}
     if codec is not None:
-        members["payload"] = to_json(codec.schema, embedded.message)
+        members["payload"] = codec.jsonable(embedded.message)
     if embedded.rest or codec is None:
         members["base64"] = base64.b64encode(embedded.rest).decode()
     return {name: value for name, value in members.items() if value is not None}

@@ -1,19 +1,14 @@
-"""Messages to and from Kafka's JSON form, as its generated converters write it, made lossless.
-
-One walk over the tree in each direction. Beyond Kafka's: records are base64 where Kafka writes an empty
-string, and unknown tagged fields stand under `_unknownTags` as [{"tag": 99, "data": base64}].
-"""
+"""Kafka's JSON form to messages; errors say where in the JSON."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import math
 from functools import singledispatch
 from typing import Any, NoReturn
 
-from . import wire
-from .errors import (
+from .. import wire
+from ..errors import (
     EncodeError,
     HiddenValue,
     MissingField,
@@ -24,70 +19,12 @@ from .errors import (
     suggestion,
     version_hint,
 )
-from .names import FORMER_NAMES, camel_case
-from .secrets import HIDDEN, SECRET_FIELDS, Hidden
-from .wire.tags import is_default
+from ..names import FORMER_NAMES, camel_case
+from ..secrets import HIDDEN, SECRET_FIELDS
+from .writing import SPECIAL_FLOATS, UNKNOWN_TAGS
 
-UNKNOWN_TAGS = "_unknownTags"
 _SECRETS = {"".join(word.title() for word in name.split("_")) for name in SECRET_FIELDS}
 _SECRETS = {camel_case(name) for name in _SECRETS} | {"value"}  # JSON names of fields whose values no error repeats
-_SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-@singledispatch
-def to_json(node: wire.Node, value: Any) -> Any:
-    """Turn a decoded value of a node into plain JSON values (dict, list, str, int, float, bool, None)."""
-    return value
-
-
-@to_json.register
-def _(node: wire.Float64, value: Any) -> Any:
-    if math.isfinite(value):
-        return value
-    return next(name for name, special in _SPECIAL_FLOATS.items() if repr(special) == repr(value))
-
-
-@to_json.register
-def _(node: wire.String, value: Any) -> Any:
-    return {HIDDEN: value.size} if isinstance(value, Hidden) else value
-
-
-@to_json.register(wire.Bytes)
-def _(node: wire.Bytes, value: Any) -> Any:
-    if isinstance(value, Hidden):
-        return {HIDDEN: value.size}
-    return None if value is None else base64.b64encode(value).decode()
-
-
-@to_json.register
-def _(node: wire.Uuid, value: Any) -> Any:
-    return uuid_text(value)
-
-
-@to_json.register
-def _(node: wire.Array, value: Any) -> Any:
-    return None if value is None else [to_json(node.element, item) for item in value]
-
-
-@to_json.register
-def _(node: wire.NullableStruct, value: Any) -> Any:
-    return None if value is None else to_json(node.subcon, value)
-
-
-@to_json.register
-def _(node: wire.Struct, value: Any) -> Any:
-    members = {f.json_name: to_json(f.subcon, getattr(value, f.name)) for f in node.fields}
-    for field in node.tagged.fields.values() if node.tagged else ():
-        if not is_default(getattr(value, field.name), field.default):
-            members[field.json_name] = to_json(field.subcon, getattr(value, field.name))
-    if value.unknown_tags:
-        members[UNKNOWN_TAGS] = unknown_tags_json(value.unknown_tags)
-    return members
-
-
-def unknown_tags_json(raw: bytes | None) -> list[dict[str, Any]]:
-    """Return a struct's unknown tags as [{"tag": number, "data": base64}]."""
-    return [{"tag": tag, "data": base64.b64encode(data).decode()} for tag, data in wire.split_tags(raw)]
 
 
 class Place:
@@ -131,8 +68,8 @@ def _(node: wire.Integer, value: Any, place: Place) -> Any:
 
 @from_json.register
 def _(node: wire.Float64, value: Any, place: Place) -> Any:
-    if isinstance(value, str) and value in _SPECIAL_FLOATS:
-        return _SPECIAL_FLOATS[value]
+    if isinstance(value, str) and value in SPECIAL_FLOATS:
+        return SPECIAL_FLOATS[value]
     if not isinstance(value, int | float) or isinstance(value, bool):
         place.wrong("a number", value)
     try:
@@ -251,12 +188,3 @@ def _base64(value: Any, place: Place, altchars: bytes | None = None) -> bytes:
         return base64.b64decode(value + "=" * (-len(value) % 4), altchars=altchars, validate=True)
     except (TypeError, ValueError, binascii.Error):
         place.wrong("base64", value)
-
-
-def uuid_text(value: bytes) -> str:
-    """Write a uuid as Kafka does: 22 characters of base64url.
-
-    >>> uuid_text(bytes(16))
-    'AAAAAAAAAAAAAAAAAAAAAA'
-    """
-    return base64.urlsafe_b64encode(value).decode().rstrip("=")
