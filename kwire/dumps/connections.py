@@ -44,10 +44,10 @@ class Reassembler:
         self.count = 0  # connections so far
         self.packets = 0
         self.known: dict[bytes, Half] = {}  # by the key of its segments
-        self._now: int | None = None
+        self.now: int | None = None
         self._open: dict[int, Connection] = {}
-        self._stuck: dict[int, Connection] = {}
-        self._closing: dict[int, tuple[Connection, int | None, int]] = {}  # when: nanoseconds, packets
+        self.stuck: dict[int, Connection] = {}
+        self.closing: dict[int, tuple[Connection, int | None, int]] = {}  # when: nanoseconds, packets
 
     def feed(self, segment: Segment) -> list[Event]:
         """Take the next segment of the capture.
@@ -77,7 +77,7 @@ class Reassembler:
 
     def _carefully(self, half: Half | None, segment: Segment) -> list[Event]:
         events: list[Event] = []
-        self._now = segment.nanoseconds
+        self.now = segment.nanoseconds
         if half is not None and _another(half, segment):
             self._end(half.connection, events)
             half = None
@@ -88,11 +88,11 @@ class Reassembler:
         if connection.held > self.limits.waiting:
             events += connection.force()
         if connection.calm:
-            self._stuck.pop(connection.number, None)
+            self.stuck.pop(connection.number, None)
         else:
-            self._stuck[connection.number] = connection
-        if connection.closed and connection.number not in self._closing:
-            self._closing[connection.number] = connection, self._now, self.packets
+            self.stuck[connection.number] = connection
+        if connection.closed and connection.number not in self.closing:
+            self.closing[connection.number] = connection, self.now, self.packets
         if self.packets % EVERY == 0:
             self._look_around(events)
         return events
@@ -105,34 +105,43 @@ class Reassembler:
             yield from events
 
     def _begin(self, segment: Segment, events: list[Event]) -> Half:
-        if len(self._open) >= self.limits.connections:
+        if self.is_full:
             idle = sorted(self._open.values(), key=lambda connection: connection.last or 0)
             for connection in idle[: 1 + self.limits.connections // 16]:
                 self._end(connection, events)
-        connection = Connection(self.count, segment.key)
+        return self.add(segment.key).halves[0]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there are as many open connections as there may be."""
+        return len(self._open) >= self.limits.connections
+
+    def add(self, key: bytes) -> Connection:
+        """Begin a connection; `key` is that of its first segment."""
+        number = self.count
+        connection = self._open[number] = Connection(number, key)
         self.count += 1
-        self._open[connection.number] = connection
-        for key, half in zip((turned(segment.key), segment.key), reversed(connection.halves), strict=True):
-            self.known[key] = half
-        return connection.halves[0]
+        self.known[turned(key)] = connection.halves[1]
+        self.known[key] = connection.halves[0]
+        return connection
 
     def _end(self, connection: Connection, events: list[Event]) -> None:
         events += [*connection.finish(), Ended(connection)]
         for key in (connection.key, turned(connection.key)):
             self.known.pop(key, None)
-        for place in (self._open, self._stuck, self._closing):
+        for place in (self._open, self.stuck, self.closing):
             place.pop(connection.number, None)
 
     def _look_around(self, events: list[Event]) -> None:
         """Give up what waits for too long, end what was closed, and free memory if too much waits."""
-        for connection in list(self._stuck.values()):
+        for connection in list(self.stuck.values()):
             if self.packets - connection.newest >= EVERY:
-                events += connection.settle(self._now, idle=True)
-        if sum(connection.held for connection in self._stuck.values()) > self.limits.all_waiting:
-            for connection in list(self._stuck.values()):
+                events += connection.settle(self.now, idle=True)
+        if sum(connection.held for connection in self.stuck.values()) > self.limits.all_waiting:
+            for connection in list(self.stuck.values()):
                 events += connection.force()
-        for connection, since, packets in list(self._closing.values()):
-            late = self._now is not None and since is not None and self._now - since > LINGER
+        for connection, since, packets in list(self.closing.values()):
+            late = self.now is not None and since is not None and self.now - since > LINGER
             if not late and self.packets - packets < LINGER_PACKETS:
                 break  # those that follow were closed later
             self._end(connection, events)

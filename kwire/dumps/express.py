@@ -19,6 +19,7 @@ from .connections import EVERY
 from .conversation import Conversation
 from .halves import Half
 from .link import ACK, FIN, IPV4, IPV6, RST, SYN, TCP, Segment
+from .ordinary import take_ordinary
 from .pcap import RECORD_HEADER, SECOND, PcapReader
 
 if TYPE_CHECKING:
@@ -167,19 +168,29 @@ class Express:
             packets += 1
             half: Any = known.get(key)
             calm = half is not None and packets != due and flags & PLAIN == ACK and half.connection.calm
-            if calm and (acknowledged == half.peer.sequence or not 0 < acknowledged - half.peer.sequence & MASK < HALF):
-                if begin == end:
-                    pos = after
-                    continue
-                if half.lane is not None and sequence == half.sequence:
-                    seconds, ticks = times(data, pos)
-                    if half.lane.hear(data[begin:end], seconds * SECOND + ticks * tick, out):
-                        read += end - begin
-                        pos = after
-                        continue
+            if calm and not (
+                acknowledged == half.peer.sequence or not 0 < acknowledged - half.peer.sequence & MASK < HALF
+            ):
+                calm = False
+            if calm and begin == end:
+                pos = after
+                continue
             seconds, ticks = times(data, pos)
             now, payload = seconds * SECOND + ticks * tick, data[begin:end]
-            reassembler.packets, streams.read = packets - 1, read
+            reassembler.packets, streams.read = packets, read
+            if calm and sequence == half.sequence:
+                if half.lane is None:
+                    streams.recognise(half.connection, half.side, payload)
+                if half.lane is not None and half.lane.hear(payload, now, out):
+                    read += end - begin
+                    pos = after
+                    continue
+            elif not payload and packets != due:
+                numbers = sequence, acknowledged
+                if take_ordinary(reassembler, half, key, numbers, flags, now):
+                    pos = after
+                    continue
+            reassembler.packets = packets - 1
             streams.feed(Segment(key, sequence, acknowledged, flags & 0xFF, payload, 0, now), out)
             read, due = streams.read, packets - packets % EVERY + EVERY
             pos = after

@@ -21,12 +21,12 @@ CLIENT_ID = 14  # bytes of a request before it
 ENOUGH_HINTS = 3  # requests of which less was captured
 
 
-def begun_at_once(recogniser: Recogniser, connection: Connection, event: Portion | Gap) -> Conversation | None:
+def begun_at_once(recogniser: Recogniser, connection: Connection, side: int, data: bytes) -> Conversation | None:
     """Return the conversation that a connection's very first bytes show, as most do; an `Opening` would, too."""
-    if not isinstance(event, Portion) or recogniser.header(event.data) != STRONG:
+    if recogniser.header(data) != STRONG:
         return None
-    recogniser.allow(len(event.data))
-    return Conversation(recogniser, connection, event.side, event.data[4:12])
+    recogniser.allow(len(data))
+    return Conversation(recogniser, connection, side, data[4:12])
 
 
 class Opening:

@@ -23,7 +23,7 @@ from .pcap import Packet, PcapReader
 from .recognition import Recogniser
 from .sources import note, written
 from .stranger import Stranger
-from .tcp import Connection, Ended, Event
+from .tcp import Connection, Ended, Event, Portion
 
 BUFFERED = 32 << 20  # bytes of frames that are not whole, besides the largest one
 BETWEEN_TRIMS = 8 << 20  # bytes
@@ -94,17 +94,25 @@ class Streams:
         if self.read > self.trim_at and self.reassembler.packets % EVERY == 0:
             self._trim(out)
 
+    def recognise(self, connection: Connection, side: int, data: bytes) -> None:
+        """Look whether the very first bytes of a connection show a conversation at once; they are not taken yet."""
+        if connection.number in self._states:
+            return
+        state = begun_at_once(self.recogniser, connection, side, data)
+        if state is not None:
+            self._states[connection.number] = state
+            give_lanes(state)
+
     def _take(self, event: Event, out: Batch) -> None:
         connection = event.connection
-        state = self._states.get(connection.number)
         if isinstance(event, Ended):
             self._end(connection, out)
             return
+        if isinstance(event, Portion):
+            self.recognise(connection, event.side, event.data)
+        state = self._states.get(connection.number)
         if state is None:
-            state = begun_at_once(self.recogniser, connection, event) or Opening(self.recogniser, connection)
-            self._states[connection.number] = state
-            if isinstance(state, Conversation):
-                give_lanes(state)
+            state = self._states[connection.number] = Opening(self.recogniser, connection)
         if isinstance(state, Opening):
             decided = state.feed(event)
             if decided is not None:
