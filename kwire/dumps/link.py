@@ -74,7 +74,10 @@ def end_text(key: bytes, index: int) -> str:
     address = key[index * size : (index + 1) * size]
     start = 2 * size + 2 * index
     port = int.from_bytes(key[start : start + 2], "big")
-    return f"{'.'.join(map(str, address))}:{port}" if size == 4 else f"[{IPv6Address(address)}]:{port}"
+    if size != 4:
+        return f"[{IPv6Address(address)}]:{port}"
+    one, two, three, four = address
+    return f"{one}.{two}.{three}.{four}:{port}"
 
 
 def turned(key: bytes) -> bytes:

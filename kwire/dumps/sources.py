@@ -7,14 +7,30 @@ from collections.abc import Iterable, Iterator
 from ..frames import Frame, Source
 from ..frames.pieces import NoFrame
 from ..frames.said import NOBODY, Batch, Ends, Said
+from .link import end_text
 from .pcap import SECOND
 from .tcp import Connection
 
 
 def ends_of(connection: Connection, client: int) -> Ends:
     """Say which end of a connection is which."""
-    ends = connection.ends
-    return Ends(ends[client], ends[1 - client], connection.number)
+    return _TcpEnds(connection, client)
+
+
+class _TcpEnds(Ends):
+    """Both ends become text when somebody asks."""
+
+    __slots__ = ("_client", "_key")
+
+    def __init__(self, connection: Connection, client: int) -> None:
+        self.connection, self._key, self._client = connection.number, connection.key, client
+
+    def __getattr__(self, name: str) -> str:
+        if name not in Ends.__slots__:
+            raise AttributeError(name)
+        text = end_text(self._key, self._client if name == "client" else 1 - self._client)
+        setattr(self, name, text)
+        return text
 
 
 def note(fault: NoFrame) -> Said:

@@ -1,7 +1,7 @@
 """Counts what the connections of a capture say, with no more work for a frame than its few header bytes need.
 
-What is counted of a frame depends on its api, version and client id; on a connection these come again and again, so
-each connection remembers which count they lead to.
+What is counted of a frame depends on its api, version and client id; these come again and again, so each connection
+remembers where the counts of its client are.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .counting import Traffic
 
 SECOND = 1_000_000_000
+# Api key and version in one number -> the count of such requests; as bytes, if requests tell the client's software, so
+# that each of them is looked at.
+Counts = dict[int | bytes, Count]
 
 
 class _Talk:
@@ -24,7 +27,7 @@ class _Talk:
 
     Attributes:
         client: the newest client id, as bytes with its length in front; `counts` are for that one alone.
-        counts: api key and version in one number -> the count of such requests.
+        counts: the counts of all such clients.
         software: client id -> the client's software.
         waiting: of the requests without an answer, correlation id, time in nanoseconds, and the count.
     """
@@ -34,7 +37,7 @@ class _Talk:
     def __init__(self, ends: Ends) -> None:
         self.ip = ip_of(ends.client)
         self.client = b""
-        self.counts: dict[int, Count] = {}
+        self.counts: Counts = {}
         self.software: dict[bytes, str] = {}
         self.waiting: deque[tuple[int, int | None, Count]] = deque(maxlen=MOST_WAITING)
 
@@ -49,7 +52,7 @@ class Talks:
     def __init__(self, traffic: Traffic) -> None:
         self._traffic = traffic
         self._talks: dict[int, _Talk] = {}
-        self._counts: dict[tuple[bytes, bytes, str, str], Count] = {}  # by api and client id as bytes, ip, software
+        self._counts: dict[tuple[bytes, str, str], Counts] = {}  # by client id as bytes, ip, software
 
     def add(self, batch: Batch) -> None:
         """Count what was said."""
@@ -87,41 +90,41 @@ class Talks:
         self._traffic.bytes += total
 
     def _carefully(self, said: Said) -> None:
-        ends, asked, _, now, data, fault, first, _ = said
+        ends, asked, _, now, data, fault, first, second = said
         talk = self._talks.get(ends.connection)
         if talk is None:
             talk = self._talks[ends.connection] = _Talk(ends)
         if fault is not None or first is None:
             self._traffic.neither += 1
         elif asked:
-            self._request(talk, data, now)
+            self._request(talk, data, now, first, second)
         else:
             self._response(talk, data, now)
 
-    def _request(self, talk: _Talk, data: bytes, now: int | None) -> None:
+    def _request(self, talk: _Talk, data: bytes, now: int | None, api: int, number: int) -> None:
         """Count a request of an api, or of a client id, that is new on its connection."""
-        api, client = data[4:8], data[12 : SHORTEST + max(0, int.from_bytes(data[12:14], "big", signed=True))]
+        client = data[12 : SHORTEST + max(0, int.from_bytes(data[12:14], "big", signed=True))]
         told = self._traffic.software_in(data)
         if told is not None:
             talk.software[client] = told
         if told is not None or client != talk.client:
             talk.client = client
-            talk.counts.clear()
-        key = api, client, talk.ip, talk.software.get(client, NOTHING)
-        count = self._counts.get(key) or self._begin(key, data)
+            talk.counts = self._counts.setdefault((client, talk.ip, talk.software.get(client, NOTHING)), {})
+        key = api if told is None else data[4:8]
+        count = talk.counts.get(key) or self._begin(talk, key, data)
         if count is None:
             self._traffic.neither += 1
             return
-        talk.counts[int.from_bytes(api, "big", signed=True)] = count
         count.add_request(len(data))
-        talk.waiting.append((int.from_bytes(data[8:12], "big", signed=True), now, count))
+        talk.waiting.append((number, now, count))
 
-    def _begin(self, key: tuple[bytes, bytes, str, str], data: bytes) -> Count | None:
+    def _begin(self, talk: _Talk, key: int | bytes, data: bytes) -> Count | None:
         """Return a new count, if this is a request at all."""
         peek = self._traffic.headers.request(data, None)
         if peek is None:
             return None
-        count = self._counts[key] = self._traffic.count_of(peek, *key[2:])
+        software = talk.software.get(talk.client, NOTHING)
+        count = talk.counts[key] = self._traffic.count_of(peek, talk.ip, software)
         return count
 
     def _response(self, talk: _Talk, data: bytes, now: int | None) -> None:
