@@ -13,6 +13,7 @@ from pathlib import Path
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..dumps import Dump, open_dump, open_hex
+from ..dumps.shares import ALL, Share
 from ..errors import DumpError, KwireError, UnknownMessage
 from ..frames import Frame, FrameDecoder, Result
 from ..frames.pieces import NotKafka
@@ -103,24 +104,37 @@ def frames_by_file(options: argparse.Namespace, remarks: list[str] | None = None
     return (dump.frames for dump in dumps_in(options, remarks))
 
 
-def dumps_in(options: argparse.Namespace, remarks: list[str] | None = None) -> Iterator[Dump]:
+def dumps_in(
+    options: argparse.Namespace,
+    remarks: list[str] | None = None,
+    *,
+    share: Share = ALL,
+    strangers: Strangers | None = None,
+) -> Iterator[Dump]:
     """Open one input after the other; what is no dump in a folder is skipped with a remark.
 
-    What is said of an input is added to `remarks` too.
+    What is said of an input is added to `remarks` too. Of one file alone, a `share` may be read; `strangers` then
+    counts the streams of other protocols, so that those of other shares can be added before they are named.
     """
-    return _dumps(options, remarks, logs=False)
+    return _dumps(options, remarks, False, share, strangers)
 
 
-def _dumps(options: argparse.Namespace, remarks: list[str] | None, logs: bool) -> Iterator[Dump]:
+def _dumps(
+    options: argparse.Namespace,
+    remarks: list[str] | None,
+    logs: bool,
+    share: Share = ALL,
+    counted: Strangers | None = None,
+) -> Iterator[Dump]:
     bare = getattr(options, "body", False)
-    for file, opened, found in _inputs(options, bare):
+    for file, opened, found in _inputs(options, bare, share):
         try:
             with opened as dump:
                 if not bare:
                     remark(f"{file}: read as {dump.kind}")
                 if dump.batches is not None and not logs:
                     next(dump.frames)  # says that there are none, and what to use
-                strangers = _Strangers()
+                strangers = counted or Strangers()
                 yield strangers.watched(dump)
                 for text in (*dump.remarks, *strangers.texts()):
                     remark(f"{file}: {text}")
@@ -132,11 +146,12 @@ def _dumps(options: argparse.Namespace, remarks: list[str] | None, logs: bool) -
             remark(f"{file}: skipped: {getattr(error, 'problem', '') or getattr(error, 'strerror', '')}")
 
 
-class _Strangers:
+class Strangers:
     """Counts the streams of other protocols; they are named once, however many there are."""
 
     def __init__(self) -> None:
         self.connections: dict[str, set[int | None]] = {}
+        self.elsewhere: Counter[str] = Counter()  # connections of other shares
         self.bytes: Counter[str] = Counter()
         self.hints: dict[str, str] = {}
 
@@ -164,14 +179,27 @@ class _Strangers:
         self.bytes[name] += fault.count or 0
         self.hints[name] = fault.hint
 
+    def add(self, connections: dict[str, int], sizes: dict[str, int], hints: dict[str, str]) -> None:
+        """Add those of another share."""
+        self.elsewhere.update(connections)
+        self.bytes.update(sizes)
+        self.hints |= hints
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many connections there are of each protocol."""
+        return {name: len(self.connections.get(name, ())) + self.elsewhere[name] for name in self.hints}
+
     def texts(self) -> Iterator[str]:
         """Yield what was there that is not Kafka's."""
-        for name, connections in self.connections.items():
-            what = f"{count_text(len(connections), 'connection')} of {name}, {count_text(self.bytes[name], 'byte')}"
+        for name, count in self.counts.items():
+            what = f"{count_text(count, 'connection')} of {name}, {count_text(self.bytes[name], 'byte')}"
             yield f"{what}: not Kafka's protocol" + (f"; {self.hints[name]}" if self.hints[name] else "")
 
 
-def _inputs(options: argparse.Namespace, bare: bool) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
+def _inputs(
+    options: argparse.Namespace, bare: bool, share: Share
+) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
     """Yield all inputs with their names, and whether a folder had them: the text of --hex, then the files."""
     text, topic = getattr(options, "hex", None), getattr(options, "log_of", None)
     catalog = catalog_of(options) if hasattr(options, "schemas") else None
@@ -180,7 +208,7 @@ def _inputs(options: argparse.Namespace, bare: bool) -> Iterator[tuple[str, Abst
     if text is not None:
         yield "--hex", nullcontext(open_hex(text, bare=bare, topic=topic)), False
     for file, found in files_of(options.files, getattr(options, "recursive", False)):
-        yield file, open_dump(file, bare=bare, catalog=catalog, topic=topic), found
+        yield file, open_dump(file, bare=bare, catalog=catalog, topic=topic, share=share), found
 
 
 def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, bool]]:

@@ -6,35 +6,87 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
+import msgspec
+
+from ..dumps.shares import ALL, Share
+from ..errors import KwireError
 from ..releases import release
 from ..render.style import escape, json_text
 from ..render.table import table
 from ..render.values import count_text
-from ..traffic import COLUMNS, NOTHING, Count, Row, Traffic, Unspoken, unspoken
-from .inputs import UsageError, catalog_of, dumps_in
+from ..traffic import COLUMNS, NOTHING, Count, Counted, Row, Traffic, Unspoken, unspoken
+from .helpers import Helpers, parts_for
+from .inputs import Strangers, UsageError, catalog_of, dumps_in
 from .progress import with_progress
 from .terminal import remark, style_for
 
 
 def stats(options: argparse.Namespace) -> int:
     """Print the table, or who breaks. Returns 1 if anybody does."""
-    columns = _columns(options.by)
     new = release(options.removed_in).name if options.removed_in else None
-    traffic = Traffic(columns, errors=options.errors, catalog=catalog_of(options))
-    try:
-        for dump in dumps_in(options):
-            if dump.said is not None and not traffic.deep:
-                for batch in with_progress(dump.said, weight=len):
-                    traffic.add_batch(batch)
-            else:
-                for frame in with_progress(dump.frames):
-                    traffic.add(frame)
-    except KeyboardInterrupt:
-        _show(traffic, options, new)
-        raise
-    broken = _show(traffic, options, new)
+    tally = Tally(options)
+    parts = 1 if tally.traffic.deep or options.recursive or options.hex is not None else parts_for(options.files)
+    with Helpers(parts, lambda part: _helped(options, Share(part, parts))) as helpers:
+        try:
+            tally.count(Share(0, parts), helpers)
+        except KeyboardInterrupt:
+            helpers.interrupt()
+            tally.add(helpers)
+            _show(tally.traffic, options, new)
+            raise
+    broken = _show(tally.traffic, options, new)
     return 1 if broken else 0
+
+
+def _helped(options: argparse.Namespace, share: Share) -> bytes:
+    """Count a share for another process, which gets the same errors."""
+    tally = Tally(options)
+    with suppress(KeyboardInterrupt, KwireError, OSError):
+        tally.count(share)
+    return tally.packed()
+
+
+class Tally:
+    """What was counted of all dumps, or of a share of the connections of one; and the streams of other protocols.
+
+    Args:
+        options: what is to be counted, and where.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.traffic = Traffic(_columns(options.by), errors=options.errors, catalog=catalog_of(options))
+        self.strangers = Strangers()
+
+    def count(self, share: Share, helpers: Helpers | None = None) -> None:
+        """Count a share, and then what helpers have counted."""
+        strangers = None if share == ALL else self.strangers
+        for dump in dumps_in(self.options, share=share, strangers=strangers):
+            if dump.said is not None and not self.traffic.deep:
+                for batch in with_progress(dump.said, weight=lambda batch: len(batch) * share.parts):
+                    self.traffic.add_batch(batch)
+            elif not share.part:
+                for frame in with_progress(dump.frames):
+                    self.traffic.add(frame)
+            if helpers is not None:
+                self.add(helpers)
+
+    def add(self, helpers: Helpers) -> None:
+        """Add what others have counted."""
+        for packed in helpers.results():
+            counted, strangers = msgspec.msgpack.decode(packed, type=_Packed, dec_hook=lambda kind, value: kind(value))
+            self.traffic.add_counted(counted)
+            self.strangers.add(*strangers)
+
+    def packed(self) -> bytes:
+        """Return what was counted, for `add`."""
+        strangers = self.strangers
+        return msgspec.msgpack.encode((self.traffic.counted, (strangers.counts, strangers.bytes, strangers.hints)))
+
+
+_Packed = tuple[Counted, tuple[dict[str, int], dict[str, int], dict[str, str]]]
 
 
 def _columns(text: str) -> list[str]:
@@ -136,5 +188,5 @@ def _count_json(count: Count) -> dict[str, object]:
         "responseBytes": count.response_bytes,
     }
     if count.answered:
-        members |= {"meanSeconds": count.mean, "longestSeconds": count.longest}
+        members |= {"meanSeconds": count.mean and round(count.mean, 9), "longestSeconds": count.longest}
     return members | ({"errors": dict(count.errors)} if count.errors else {})

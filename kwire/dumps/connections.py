@@ -60,13 +60,9 @@ class Reassembler:
         half = self.known.get(segment.key)
         if half is None or self.packets % EVERY == 0:
             return self._carefully(half, segment)
-        if not half.connection.calm or segment.flags & (SYN | FIN | RST | ACK) != ACK or segment.missing:
+        if not self.is_next(half, segment):
             return self._carefully(half, segment)
-        # What nearly all segments are: next in order, and acknowledging nothing that was not seen.
         payload = segment.payload
-        behind = (segment.acknowledgement - (half.peer.sequence or 0)) & 0xFFFFFFFF
-        if (payload and segment.sequence != half.sequence) or 0 < behind < 0x80000000:
-            return self._carefully(half, segment)
         if not payload:
             return NOTHING
         half.connection.last = segment.nanoseconds
@@ -74,6 +70,22 @@ class Reassembler:
         half.position = position + len(payload)
         half.sequence = (segment.sequence + len(payload)) & 0xFFFFFFFF
         return [Portion(half.connection, half.side, position, segment.nanoseconds, payload)]
+
+    def is_next(self, half: Half, segment: Segment) -> bool:
+        """Whether a segment is what nearly all are: next in order, and acknowledging nothing that was not seen."""
+        if not half.connection.calm or segment.flags & (SYN | FIN | RST | ACK) != ACK or segment.missing:
+            return False
+        behind = (segment.acknowledgement - (half.peer.sequence or 0)) & 0xFFFFFFFF
+        return not (segment.payload and segment.sequence != half.sequence) and not 0 < behind < 0x80000000
+
+    def pass_over(self, now: int | None) -> list[Event]:
+        """Take note that there was a packet of a connection that is not read here."""
+        self.packets += 1
+        events: list[Event] = []
+        if self.packets % EVERY == 0:
+            self.now = now
+            self._look_around(events)
+        return events
 
     def _carefully(self, half: Half | None, segment: Segment) -> list[Event]:
         events: list[Event] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..frames import FrameReader
 from ..frames.pieces import NoFrame
@@ -18,7 +18,8 @@ from ..frames.said import NUMBERS, Batch, Ends, numbers_of
 from .connections import EVERY
 from .conversation import Conversation
 from .halves import Half
-from .link import ACK, FIN, IPV4, IPV6, RST, SYN, TCP, Segment
+from .layouts import Layout, layouts_for
+from .link import ACK, FIN, RST, SYN, TCP, Segment
 from .ordinary import take_ordinary
 from .pcap import RECORD_HEADER, SECOND, PcapReader
 
@@ -30,9 +31,6 @@ LEAST_TCP, LEAST_FRAME = 20, 12
 NOTHING = None, None, 0
 Note = Callable[[bytes, int | None, int], NoFrame | None]
 MOST_SIZES = 4096  # remembered
-# link type -> (bytes in front of IP, where among them its version is named); without a name
-NAMED = {1: (14, 12), 113: (16, 14), 276: (20, 0)}
-BARE = {0: 4, 108: 4, 12: 0, 14: 0, 101: 0, 228: 0, 229: 0}
 PLAIN = FIN | SYN | RST | ACK  # of these flags, only the last is set in segments of the express lane
 LEAST_FLAGS = 5 << 12  # together with the header length, which stands in front
 
@@ -81,40 +79,6 @@ def give_lanes(talk: Conversation) -> None:
     broker.lane = Lane(broker, talk.responses.reader, talk.note_response, talk.ends, False)
 
 
-class Layout(NamedTuple):
-    """Where things lie in a record of the file, for one link type and IP version.
-
-    `unpack` reads captured and real length as one number, the name of the IP version, the first byte of its header,
-    its length, what says that this is TCP and no fragment, the connection's key, sequence, acknowledgement, and
-    header length and flags of TCP.
-    """
-
-    unpack: Callable[[bytes, int], tuple[Any, ...]]
-    name: bytes
-    first: int  # so without IPv4's options and IPv6's traffic classes
-    mask: int  # of what says that it is TCP
-    ip: int  # from where in the record IP counts its length
-    tcp: int  # where TCP begins
-
-
-def layouts_for(link: int) -> list[Layout]:
-    """Return the layouts of a link type with IPv4 and with IPv6; none for a link type that is not read here."""
-    if link in NAMED:
-        length, at = NAMED[link]
-        prefix, names = f">8xQ{at}x2s{length - at - 2}x", (IPV4, IPV6)
-    elif link in BARE:
-        length, names = BARE[link], (b"", b"")
-        prefix = f">8xQ{length}x0s"
-    else:
-        return []
-    start = RECORD_HEADER + length
-    four, six = Struct(prefix + "BxH2xI2x12sIIH"), Struct(prefix + "B3xHBx36sIIH")
-    return [
-        Layout(four.unpack_from, names[0], 0x45, 0x3FFF00FF, start, start + 20),
-        Layout(six.unpack_from, names[1], 0x60, 0xFF, start + 40, start + 40),
-    ]
-
-
 class Express:
     """The express lane of one file.
 
@@ -154,7 +118,7 @@ class Express:
         reader, streams, times, sizes = self.reader, self.streams, self._times, self._sizes
         data, pos, tick, reassembler = reader.cursor.data, reader.cursor.pos, reader.tick, streams.reassembler
         packets, read, there = reassembler.packets, streams.read, len(data)
-        known = reassembler.known
+        known, others, shared = reassembler.known, streams.others, streams.share.parts > 1
         last = there - tcp - LEAST_TCP  # where a record may begin
         due = packets - packets % EVERY + EVERY  # the packet at which the general way looks around
         refused = None
@@ -167,35 +131,46 @@ class Express:
                 break
             packets += 1
             half: Any = known.get(key)
-            calm = half is not None and packets != due and flags & PLAIN == ACK and half.connection.calm
-            if calm and not (
-                acknowledged == half.peer.sequence or not 0 < acknowledged - half.peer.sequence & MASK < HALF
-            ):
-                calm = False
-            if calm and begin == end:
+            if half is None and shared and packets != due and (key in others or streams.is_other(key)):
                 pos = after
                 continue
+            calm = half is not None and packets != due and flags & PLAIN == ACK and half.connection.calm
+            if calm and (acknowledged == half.peer.sequence or not 0 < acknowledged - half.peer.sequence & MASK < HALF):
+                if begin == end:
+                    pos = after
+                    continue
+                if half.lane is not None and sequence == half.sequence:
+                    seconds, ticks = times(data, pos)
+                    if half.lane.hear(data[begin:end], seconds * SECOND + ticks * tick, out):
+                        read += end - begin
+                        pos = after
+                        continue
             seconds, ticks = times(data, pos)
             now, payload = seconds * SECOND + ticks * tick, data[begin:end]
-            reassembler.packets, streams.read = packets, read
-            if calm and sequence == half.sequence:
-                if half.lane is None:
-                    streams.recognise(half.connection, half.side, payload)
-                if half.lane is not None and half.lane.hear(payload, now, out):
-                    read += end - begin
-                    pos = after
-                    continue
-            elif not payload and packets != due:
-                numbers = sequence, acknowledged
-                if take_ordinary(reassembler, half, key, numbers, flags, now):
-                    pos = after
-                    continue
-            reassembler.packets = packets - 1
-            streams.feed(Segment(key, sequence, acknowledged, flags & 0xFF, payload, 0, now), out)
+            reassembler.packets, streams.read = packets - 1, read
+            self._take(half, Segment(key, sequence, acknowledged, flags & 0xFF, payload, 0, now), out)
             read, due = streams.read, packets - packets % EVERY + EVERY
             pos = after
         reader.cursor.pos, reassembler.packets, streams.read = pos, packets, read
         return refused
+
+    def _take(self, half: Half | None, segment: Segment, out: Batch) -> None:
+        """Take a segment quickly if it is as most are where a connection begins and ends; else in the general way."""
+        streams, reassembler, payload = self.streams, self.streams.reassembler, segment.payload
+        if (reassembler.packets + 1) % EVERY == 0:
+            streams.feed(segment, out)
+        elif not payload:
+            if not take_ordinary(reassembler, half, segment):
+                streams.feed(segment, out)
+        elif half is None or half.lane is not None or not reassembler.is_next(half, segment):
+            streams.feed(segment, out)
+        else:
+            streams.recognise(half.connection, half.side, payload)
+            if half.lane is not None and half.lane.hear(payload, segment.nanoseconds, out):
+                reassembler.packets += 1
+                streams.read += len(payload)
+            else:
+                streams.feed(segment, out)
 
     def _learned(self, lengths: int) -> bool:
         """Learn how long a record of such lengths is; False if it is known, or must be read in the general way."""

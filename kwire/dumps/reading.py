@@ -25,6 +25,7 @@ from .pcapng import MAGIC, pcapng_packets
 from .raw import raw_frames
 from .requestlog import Notes, log_frames
 from .requestlog import looks_like_log as looks_like_request_log
+from .shares import ALL, Share
 from .sources import written
 from .streams import Streams
 
@@ -61,7 +62,12 @@ class Dump:
 
 @contextmanager
 def open_dump(
-    path: str | Path, *, bare: bool = False, catalog: Catalog | None = None, topic: str | None = None
+    path: str | Path,
+    *,
+    bare: bool = False,
+    catalog: Catalog | None = None,
+    topic: str | None = None,
+    share: Share = ALL,
 ) -> Iterator[Dump]:
     """Open a dump.
 
@@ -70,6 +76,7 @@ def open_dump(
         bare: the bytes are one body, without size and header.
         catalog: the specs that JSON is written by; those of Kafka's releases unless told.
         topic: what a log is of, such as `__consumer_offsets`; its folder's name or its records tell it unless told.
+        share: which connections of a capture are read; all unless told.
 
     Yields:
         A `Dump`, to be used inside the `with` block.
@@ -79,7 +86,7 @@ def open_dump(
         OSError: the file cannot be read.
     """
     with _opened(path) as opened:
-        dump = _dump(looked(opened), str(path), bare, catalog or catalog_for(), topic)
+        dump = _dump(looked(opened), str(path), bare, catalog or catalog_for(), topic, share)
         yield replace(dump, kind=opened.prefix + dump.kind)
 
 
@@ -170,13 +177,13 @@ def _portions(stream: BinaryIO) -> Iterator[bytes]:
         yield portion
 
 
-def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
+def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None, share: Share) -> Dump:
     head = opened.head
     if not head:
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
     for kind, (magics, reader) in CAPTURES.items():
         if head[:4] in magics:
-            said = Streams(file, catalog).batches(reader(opened.portions(), file))
+            said = Streams(file, catalog, share=share).batches(reader(opened.portions(), file))
             return Dump(kind, written(said, file), said=said)
     refuse_foreign(head, file)
     # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.

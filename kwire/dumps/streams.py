@@ -21,12 +21,14 @@ from .link import LOST, NOT_TCP, Segment, segment_of
 from .opening import Opening, begun_at_once
 from .pcap import Packet, PcapReader
 from .recognition import Recogniser
+from .shares import ALL, Share
 from .sources import note, written
 from .stranger import Stranger
 from .tcp import Connection, Ended, Event, Portion
 
 BUFFERED = 32 << 20  # bytes of frames that are not whole, besides the largest one
 BETWEEN_TRIMS = 8 << 20  # bytes
+MOST_OTHERS = 1 << 16
 UNREAD_AT_MOST = 100  # packets of a link type that is not read, before any that is
 State = Opening | Conversation | Stranger
 
@@ -38,10 +40,14 @@ class Streams:
         file: its name.
         catalog: the specs by which requests are recognised; those of Kafka's releases unless told.
         limits: what may wait in memory for missing packets.
+        share: which connections are read; all unless told.
     """
 
-    def __init__(self, file: str = "", catalog: Catalog | None = None, limits: Limits | None = None) -> None:
-        self.file = file
+    def __init__(
+        self, file: str = "", catalog: Catalog | None = None, limits: Limits | None = None, share: Share = ALL
+    ) -> None:
+        self.file, self.share = file, share
+        self.others: set[bytes] = set()  # keys of connections of other shares, the newest
         self.recogniser = Recogniser(catalog)
         self.reassembler = Reassembler(limits)
         self._states: dict[int, State] = {}
@@ -88,11 +94,24 @@ class Streams:
 
     def feed(self, segment: Segment, out: Batch) -> None:
         """Take a segment; what the connections have to say then is added to `out`."""
-        self.read += len(segment.payload)
-        for event in self.reassembler.feed(segment):
+        if self.is_other(segment.key):
+            events = self.reassembler.pass_over(segment.nanoseconds)
+        else:
+            self.read += len(segment.payload)
+            events = self.reassembler.feed(segment)
+        for event in events:
             self._take(event, out)
         if self.read > self.trim_at and self.reassembler.packets % EVERY == 0:
             self._trim(out)
+
+    def is_other(self, key: bytes) -> bool:
+        """Whether a connection is in another share, by the key of a segment."""
+        if self.share.parts == 1 or self.share.has(key):
+            return False
+        if len(self.others) >= MOST_OTHERS:
+            self.others.clear()
+        self.others.add(key)
+        return True
 
     def recognise(self, connection: Connection, side: int, data: bytes) -> None:
         """Look whether the very first bytes of a connection show a conversation at once; they are not taken yet."""
@@ -170,12 +189,15 @@ class Streams:
     def _last_words(self, broken: DumpError | None, out: Batch) -> None:
         """Say what could not be read. That nothing could is an error."""
         unread = next((reason for reason in self._lost if reason not in LOST), None)
-        if not self.reassembler.count and broken is None and unread:
+        nothing = not self.reassembler.count and not self.others
+        if nothing and broken is None and unread:
             broken = DumpError(f"its packets are {unread}, which is not read", file=self.file)
-        if not self.reassembler.count and broken is None and self._others:
+        if nothing and broken is None and self._others:
             broken = DumpError(f"none of its packets carries TCP: {self._others} were looked at", file=self.file)
-        if not self.reassembler.count and broken is not None:
+        if nothing and broken is not None:
             raise broken
+        if self.share.part:
+            return
         for reason, count in sorted(self._lost.items()):
             out.append(note(LostPackets(count, found=reason)))
         if broken is not None:

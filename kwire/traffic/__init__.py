@@ -3,8 +3,8 @@
 Values in, values out: knows no files and no text. Bodies are decoded only where a column needs them.
 """
 
-from .counting import Traffic
+from .counting import Counted, Traffic
 from .counts import COLUMNS, NOTHING, Count, Row
 from .unspoken import Unspoken, unspoken
 
-__all__ = ["COLUMNS", "NOTHING", "Count", "Row", "Traffic", "Unspoken", "unspoken"]
+__all__ = ["COLUMNS", "NOTHING", "Count", "Counted", "Row", "Traffic", "Unspoken", "unspoken"]

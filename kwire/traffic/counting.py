@@ -15,6 +15,7 @@ from .counts import NOTHING, Count, Row, User, ip_of
 from .talks import Talks
 
 API_VERSIONS, LEAST_TELLING = b"\x00\x12", b"\x00\x03"
+Counted = tuple[int, int, int, list[tuple[User, tuple[str, ...], Count]]]  # frames, bytes, neither; and of whom
 MOST_SOFTWARE = 4096  # requests of ApiVersions whose bytes are remembered
 
 
@@ -76,6 +77,18 @@ class Traffic:
         Not for a `deep` count, which needs frames.
         """
         self._talks.add(batch)
+
+    @property
+    def counted(self) -> Counted:
+        """All that was counted, to be added to what others have."""
+        return self.frames, self.bytes, self.neither, [(*key, count) for key, count in self._counts.items()]
+
+    def add_counted(self, counted: Counted) -> None:
+        """Add what another `Traffic` of the same columns has counted, but for errors."""
+        frames, size, neither, counts = counted
+        self.frames, self.bytes, self.neither = self.frames + frames, self.bytes + size, self.neither + neither
+        for user, topics, count in counts:
+            self._counts.setdefault((user, topics), Count()).add(count)
 
     def rows(self) -> list[Row]:
         """Return what was counted, the most requests first."""

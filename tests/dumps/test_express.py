@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.dumps import express
-from kwire.dumps.express import Express, layouts_for
+from kwire.dumps.express import Express
+from kwire.dumps.layouts import layouts_for
 from kwire.dumps.link import Segment
 from kwire.dumps.pcap import PcapReader
 from kwire.dumps.reading import packets_of

@@ -1,0 +1,117 @@
+"""Several processes count what one counts, and an interrupted or killed one loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from kwire.cli import helpers, main, stats
+from kwire.cli.helpers import Helpers, parts_for
+from kwire.dumps.shares import Share
+from tests.dumps.test_shares import many
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "many.pcap"
+    path.write_bytes(many())
+    return path
+
+
+def counted(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, object, str]:
+    code = main(["stats", "--json", *options, str(path)])
+    out, err = capsys.readouterr()
+    return code, json.loads(out) if out else None, err
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+def test_all_processes_together_count_what_one_counts(
+    parts: int, path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = [counted(path, capsys, *options) for options in ((), ("--by", "ip,client"), ("--removed-in", "4.0"))]
+    assert "30 connections of HTTP" in alone[0][2]
+    monkeypatch.setattr(stats, "parts_for", lambda files: parts)
+    again = [counted(path, capsys, *options) for options in ((), ("--by", "ip,client"), ("--removed-in", "4.0"))]
+    assert again == alone
+
+
+@pytest.mark.parametrize("size", [10, 24, 100, -20])
+def test_what_is_said_of_a_whole_capture_is_said_once(
+    size: int, path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.write_bytes(path.read_bytes()[:size])
+    alone = counted(path, capsys)
+    monkeypatch.setattr(stats, "parts_for", lambda files: 2)
+    assert counted(path, capsys) == alone
+
+
+def test_small_and_unseekable_inputs_are_counted_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: {0, 1, 2}, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert parts_for([str(path)]) == parts_for(["-"]) == parts_for([]) == parts_for(["not there"]) == 1
+    monkeypatch.setattr(helpers, "LEAST", 10)
+    assert parts_for([str(path)]) == 3
+    assert parts_for([str(path)] * 2) == 1
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert parts_for([str(path)]) == 1
+
+
+def test_helpers_send_what_they_have_when_they_are_interrupted() -> None:
+    def work(part: int) -> bytes:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            return b"%d" % part
+        return b""
+
+    with Helpers(3, work) as started:
+        time.sleep(0.2)
+        started.interrupt()
+        assert started.results() == [b"1", b"2"]
+
+
+def test_the_share_of_a_killed_helper_is_counted_here() -> None:
+    here = os.getpid()
+
+    def work(part: int) -> bytes:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return b"counted"
+
+    with Helpers(2, work) as started:
+        assert started.results() == [b"counted"]
+
+
+def test_none_is_left_behind() -> None:
+    def work(part: int) -> bytes:
+        time.sleep(60)
+        return b""
+
+    with pytest.raises(ValueError, match="this"), Helpers(2, work) as started:
+        process = started._running[1][0]
+        raise ValueError("this")
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_an_interrupted_count_is_shown(
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = stats.Tally.count
+
+    def interrupted(self: stats.Tally, share: Share, others: Helpers | None = None) -> None:
+        if others is None:
+            count(self, share)
+            return
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stats.Tally, "count", interrupted)
+    monkeypatch.setattr(stats, "parts_for", lambda files: 2)
+    code, shown, _ = counted(path, capsys)
+    assert code == 130
+    assert shown["frames"] >= 0  # type: ignore[index]
