@@ -29,7 +29,7 @@ from .shares import ALL, Share
 from .sources import written
 from .streams import Streams
 
-PORTION = 1 << 16
+PORTION = 1 << 18
 LONGEST_TEXT = 1 << 28
 _BOM = b"\xef\xbb\xbf"
 _TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))

@@ -28,7 +28,7 @@ from .tcp import Connection, Ended, Event, Portion
 
 BUFFERED = 32 << 20  # bytes of frames that are not whole, besides the largest one
 BETWEEN_TRIMS = 8 << 20  # bytes
-MOST_OTHERS = 1 << 16
+MOST_OTHERS = 1 << 12  # few enough to stay near the processor
 UNREAD_AT_MOST = 100  # packets of a link type that is not read, before any that is
 State = Opening | Conversation | Stranger
 
