@@ -37,7 +37,7 @@ class Helpers:
     """
 
     def __init__(self, parts: int, work: Callable[[int], bytes]) -> None:
-        self._work = work
+        self._work, self._stopped = work, False
         self._running: dict[int, tuple[int, int]] = {}  # share -> its process, and the pipe from there
         for part in range(1, parts):
             here, there = os.pipe()
@@ -54,6 +54,7 @@ class Helpers:
         """Be a helper: silent, for the first process says all that is to be said."""
         try:
             sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
+            signal.signal(signal.SIGINT, _interrupted)
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
             sent = self._work(part)
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -63,7 +64,10 @@ class Helpers:
             os._exit(0)
 
     def results(self) -> list[bytes]:
-        """Wait for all, and return what they sent; the share of one that was killed is counted here."""
+        """Wait for all, and return what they sent.
+
+        The share of one that was killed is counted here, unless all shall stop.
+        """
         found = []
         for part, (process, pipe) in list(self._running.items()):
             with open(pipe, "rb", closefd=False) as stream:
@@ -71,11 +75,13 @@ class Helpers:
             del self._running[part]
             _reap(process, pipe)
             whole = len(sent) == 8 + int.from_bytes(sent[:8], "big")
-            found.append(sent[8:] if whole else self._work(part))
+            if whole or not self._stopped:
+                found.append(sent[8:] if whole else self._work(part))
         return found
 
     def interrupt(self) -> None:
         """Let all send what they have so far."""
+        self._stopped = True
         for process, _ in self._running.values():
             with suppress(*KILLED):
                 os.kill(process, signal.SIGINT)
@@ -88,6 +94,12 @@ class Helpers:
             with suppress(*KILLED):
                 os.kill(process, signal.SIGKILL)
             _reap(process, pipe)
+
+
+def _interrupted(number: int, frame: object) -> None:
+    """Interrupt once: the terminal and the first process may both ask for it."""
+    signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _reap(process: int, pipe: int) -> None:

@@ -87,6 +87,31 @@ def test_the_share_of_a_killed_helper_is_counted_here() -> None:
         assert started.results() == [b"counted"]
 
 
+def test_a_killed_helper_is_not_replaced_when_all_stop() -> None:
+    def work(part: int) -> bytes:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return b""
+
+    with Helpers(2, work) as started:
+        started.interrupt()
+        assert started.results() == []
+
+
+def test_a_helper_is_interrupted_once() -> None:
+    def work(part: int) -> bytes:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            time.sleep(0.2)
+        return b"sent"
+
+    with Helpers(2, work) as started:
+        for _ in range(3):
+            time.sleep(0.1)
+            started.interrupt()
+        assert started.results() == [b"sent"]
+
+
 def test_none_is_left_behind() -> None:
     def work(part: int) -> bytes:
         time.sleep(60)
