@@ -188,5 +188,5 @@ def _count_json(count: Count) -> dict[str, object]:
         "responseBytes": count.response_bytes,
     }
     if count.answered:
-        members |= {"meanSeconds": count.mean and round(count.mean, 9), "longestSeconds": count.longest}
+        members |= {"meanSeconds": count.mean, "longestSeconds": count.longest}
     return members | ({"errors": dict(count.errors)} if count.errors else {})

@@ -14,7 +14,7 @@ class Share(NamedTuple):
     def has(self, key: bytes) -> bool:
         """Whether a connection belongs to this share, by the key of a segment of either direction.
 
-        >>> key, other = bytes(8) + b"\x23\x84\xc0\x02", bytes(8) + b"\xc0\x02\x23\x84"
+        >>> key, other = bytes(8) + b"\\x23\\x84\\xc0\\x02", bytes(8) + b"\\xc0\\x02\\x23\\x84"
         >>> Share(0, 2).has(key), Share(1, 2).has(key), Share(1, 2).has(other), Share().has(key)
         (False, True, True, True)
         """

@@ -11,7 +11,7 @@ from ..frames.peeking import HeaderReader, Peek
 from ..frames.said import Batch
 from ..gist import Gist, software_of
 from ..releases import releases
-from .counts import NOTHING, Count, Row, User, ip_of
+from .counts import NOTHING, SECOND, Count, Row, User, ip_of
 from .talks import Talks
 
 API_VERSIONS, LEAST_TELLING = b"\x00\x12", b"\x00\x03"
@@ -68,7 +68,7 @@ class Traffic:
             count.add_request(len(frame.data))
         else:
             time = frame.source.time
-            took = None if peek.asked_at is None or time is None else time - peek.asked_at
+            took = None if peek.asked_at is None or time is None else round((time - peek.asked_at) * SECOND)
             count.add_response(len(frame.data), took)
 
     def add_batch(self, batch: Batch) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+SECOND = 1_000_000_000  # nanoseconds
 COLUMNS = ("client", "api", "version", "ip", "topic", "software")
 NOTHING = "-"
 
@@ -24,7 +25,8 @@ class User(NamedTuple):
 class Count:
     """What was counted of some frames. A frame about several topics counts in the rows of all of them.
 
-    Bytes are those of whole frames; `seconds` are between request and answer.
+    Bytes are those of whole frames; `time` is all that between request and answer, in nanoseconds: numbers that add up
+    to the same in any order. `longest_time` is the longest of these.
     """
 
     requests: int = 0
@@ -32,33 +34,38 @@ class Count:
     request_bytes: int = 0
     response_bytes: int = 0
     answered: int = 0
-    seconds: float = 0.0
-    longest: float = 0.0
+    time: int = 0
+    longest_time: int = 0
     errors: Counter[str] = field(default_factory=Counter)
 
     @property
     def mean(self) -> float | None:
         """The mean time between request and answer in seconds; None where there are no times."""
-        return self.seconds / self.answered if self.answered else None
+        return self.time / self.answered / SECOND if self.answered else None
+
+    @property
+    def longest(self) -> float:
+        """The longest time between request and answer in seconds."""
+        return self.longest_time / SECOND
 
     def add_request(self, size: int) -> None:
         """Count a request of so many bytes."""
         self.requests += 1
         self.request_bytes += size
 
-    def add_response(self, size: int, seconds: float | None) -> None:
-        """Count an answer of so many bytes, which took so long, if that is known."""
+    def add_response(self, size: int, time: int | None) -> None:
+        """Count an answer of so many bytes, which took so many nanoseconds, if that is known."""
         self.responses += 1
         self.response_bytes += size
-        if seconds is not None:
-            self.add_time(seconds)
+        if time is not None:
+            self.add_time(time)
 
-    def add_time(self, seconds: float) -> None:
-        """Count that an answer took so long."""
+    def add_time(self, time: int) -> None:
+        """Count that an answer took so many nanoseconds."""
         self.answered += 1
-        self.seconds += seconds
-        if seconds > self.longest:
-            self.longest = seconds
+        self.time += time
+        if time > self.longest_time:
+            self.longest_time = time
 
     def add(self, other: Count) -> None:
         """Add what another has counted."""
@@ -67,8 +74,8 @@ class Count:
         self.request_bytes += other.request_bytes
         self.response_bytes += other.response_bytes
         self.answered += other.answered
-        self.seconds += other.seconds
-        self.longest = max(self.longest, other.longest)
+        self.time += other.time
+        self.longest_time = max(self.longest_time, other.longest_time)
         self.errors.update(other.errors)
 
 

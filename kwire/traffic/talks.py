@@ -16,7 +16,6 @@ from .counts import NOTHING, Count, ip_of
 if TYPE_CHECKING:
     from .counting import Traffic
 
-SECOND = 1_000_000_000
 # Api key and version in one number -> the count of such requests; as bytes, if requests tell the client's software, so
 # that each of them is looked at.
 Counts = dict[int | bytes, Count]
@@ -85,7 +84,7 @@ class Talks:
                 count.responses += 1
                 count.response_bytes += size
                 if then is not None and now is not None:
-                    count.add_time((now - then) / SECOND)
+                    count.add_time(now - then)
         self._traffic.frames += frames
         self._traffic.bytes += total
 
@@ -136,4 +135,4 @@ class Talks:
         while waiting[0][0] != number:
             waiting.popleft()
         _, then, count = waiting.popleft()
-        count.add_response(len(data), None if then is None or now is None else (now - then) / SECOND)
+        count.add_response(len(data), None if then is None or now is None else now - then)
