@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .codecs import Codec as Codec
     from .codecs import Salvaged as Salvaged
     from .codecs import codec as codec
+    from .columnar import arrow_schema as arrow_schema
+    from .columnar import columns as columns
     from .dumps import open_dump as open_dump
     from .dumps import read_dump as read_dump
     from .dumps import read_log as read_log
@@ -85,8 +87,10 @@ _ROOMS = {
     "UnknownMessage": "errors",
     "UnsupportedVersion": "errors",
     "annotate": "render.annotate",
+    "arrow_schema": "columnar",
     "build_batch": "records",
     "codec": "codecs",
+    "columns": "columnar",
     "decode_frames": "frames",
     "encode_request": "frames",
     "encode_response": "frames",

@@ -6,7 +6,7 @@ DecodeError
 +-- StringTooLong
 +-- BadVarint
 +-- BadTag                  +-- TagOfOtherVersion, UnknownTagOrder
-+-- TooManyFaults
++-- TooManyFaults, NoColumns
 +-- BadFrame, UnknownApi, UnknownVersion, UnexpectedResponse
 +-- BadRecords              record batches that Kafka refuses
     +-- BadBatchLength, BadRecordSize, BadRecordCount
@@ -84,6 +84,13 @@ class TooManyFaults(DecodeError):
 
     problem = "more than {need} faults"
     hint = "probably another message or version; the error's rest has the bytes from here on"
+
+
+class NoColumns(DecodeError):
+    """Bytes that are a message, and more than columns can hold."""
+
+    problem = "a body of {found} bytes cannot be made into columns"
+    hint = "decode it"
 
 
 class BadFrame(DecodeError):

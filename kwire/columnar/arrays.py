@@ -1,0 +1,127 @@
+"""Pieces of bytes become Arrow arrays: numpy reads what stands at equal distances, whatever else is between.
+
+Knows bytes and types; knows no messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .. import wire
+from .types import scalar_type
+
+
+def numbers_at(node: Any, data: bytes, count: int, offset: int, stride: int) -> Any:
+    """Return numbers that stand `stride` bytes apart, as a numpy array of the type they have in Arrow."""
+    wide = scalar_type(node).to_pandas_dtype()
+    return strided(format_of(node), data, count, offset, stride).astype(wide)
+
+
+def strided(form: str, data: bytes, count: int, offset: int, stride: int) -> Any:
+    """Return a view of what stands `stride` bytes apart."""
+    return np.ndarray((count,), form, data, offset, (stride,)) if count else np.empty(0, form)
+
+
+def format_of(node: Any) -> str:
+    """Return how numpy calls a number of the wire."""
+    code = "d" if isinstance(node, wire.Float64) else node.struct.format[-1:]
+    return f">{code}"
+
+
+def fixed_at(node: Any, data: bytes, count: int, offset: int, stride: int) -> Any:
+    """Return values of a fixed size, which stand `stride` bytes apart, as an Arrow array."""
+    if isinstance(node, wire.Boolean):
+        bits = np.packbits(strided("u1", data, count, offset, stride), bitorder="little")
+        return pa.Array.from_buffers(pa.bool_(), count, [None, pa.py_buffer(bits)])
+    if isinstance(node, wire.Uuid):
+        return binary_at(data, count, offset, stride, node.least)
+    return from_numpy(numbers_at(node, data, count, offset, stride), scalar_type(node))
+
+
+def from_numpy(values: Any, type_: Any) -> Any:
+    """Return a numpy array of numbers as an Arrow array."""
+    return pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(values)])
+
+
+def binary_at(data: bytes, count: int, offset: int, stride: int, size: int) -> Any:
+    """Return bytes of one size, which stand `stride` bytes apart, as an Arrow array."""
+    values: Any = b""
+    if size:
+        values = np.ascontiguousarray(strided(f"V{size}", data, count, offset, stride)).view("u1")
+    return pa.Array.from_buffers(pa.binary(), count, [None, evenly(count, size), pa.py_buffer(values)])
+
+
+def lists_at(node: wire.Array, data: bytes, count: int, offset: int, stride: int, length: int) -> Any:
+    """Return arrays of one length, which stand `stride` bytes apart, as an Arrow array of lists."""
+    element, size = node.element, node.element.least
+    if isinstance(element, wire.Uuid):
+        joined = b"".join(data[offset + i * stride : offset + i * stride + size * length] for i in range(count))
+        values = binary_at(joined, count * length, 0, size, size)
+    else:
+        numbers = np.empty((count, length), scalar_type(element).to_pandas_dtype())
+        for index in range(length):  # one after the other: numpy is slow where the inner loop is short
+            numbers[:, index] = strided(format_of(element), data, count, offset + size * index, stride)
+        values = from_numpy(numbers.reshape(-1), scalar_type(element))
+    type_ = pa.list_(scalar_type(element))
+    return pa.Array.from_buffers(type_, count, [None, evenly(count, length)], children=[values])
+
+
+def evenly(count: int, size: int) -> Any:
+    """Return the buffer of offsets of things of one size."""
+    return pa.py_buffer(np.arange(count + 1, dtype=np.int32) * np.int32(size))
+
+
+def offsets_of(lengths: Any) -> tuple[Any, Any]:
+    """Return the buffers of validity and offsets for these lengths, of which a negative one is null."""
+    null = lengths < 0
+    validity = pa.py_buffer(np.packbits(~null, bitorder="little")) if null.any() else None
+    offsets = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(np.where(null, 0, lengths), out=offsets[1:])
+    return validity, pa.py_buffer(offsets)
+
+
+def lists_of(lengths: Any, values: Any) -> Any:
+    """Return an array of lists of these lengths; a negative one is null."""
+    return pa.Array.from_buffers(pa.list_(values.type), len(lengths), [*offsets_of(lengths)], children=[values])
+
+
+def structs_of(columns: dict[str, Any], count: int) -> Any:
+    """Return an array of structs that have these fields."""
+    type_ = pa.struct([(name, column.type) for name, column in columns.items()])
+    return pa.Array.from_buffers(type_, count, [None], children=list(columns.values()))
+
+
+def constant(value: Any, type_: Any, count: int) -> Any:
+    """Return an array of one value, as messages have it, again and again."""
+    if value is None:
+        return pa.nulls(count, type_)
+    return pa.array([plain(value)], type_).take(pa.array(np.zeros(count, np.int64)))
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a message as pyarrow takes it."""
+    if isinstance(value, tuple):
+        return [plain(item) for item in value]
+    names: Sequence[str] = getattr(value, "__struct_fields__", ())
+    return {name: plain(getattr(value, name)) for name in names} if names else value
+
+
+def conform(array: Any, type_: Any) -> Any:
+    """Return an array as another type, which has more fields: they are null."""
+    if array.type.equals(type_):
+        return array
+    validity = array.buffers()[0]
+    if pa.types.is_list(type_):
+        values = conform(array.values, type_.value_type)
+        return pa.Array.from_buffers(type_, len(array), array.buffers()[:2], children=[values])
+    children = [
+        conform(array.field(field.name), field.type)
+        if array.type.get_field_index(field.name) >= 0
+        else pa.nulls(len(array), field.type)
+        for field in type_
+    ]
+    return pa.Array.from_buffers(type_, len(array), [validity], children=children)

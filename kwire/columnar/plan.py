@@ -1,0 +1,175 @@
+"""What is wanted of a message: the levels on the way to an array, and the columns that are taken from each.
+
+Knows trees and names; reads no bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from .. import wire
+from ..errors import UnknownMessage
+from ..schema import grow
+from ..spec import MessageSpec
+from .types import TAGS, arrow_type, fields_of, struct_of
+
+BODY = "body_index"
+
+
+class Level(NamedTuple):
+    """One level on the way: its field in the level above, and its nodes in the trees. They are structs, but that the
+    rows may be elements of any kind."""
+
+    name: str
+    nodes: list[Any]
+
+    @property
+    def fields(self) -> dict[str, list[Any]]:
+        """The nodes of its fields by name; elements that are no structs are the one field, under the array's name."""
+        if self.nodes and not isinstance(self.nodes[0], wire.Struct):
+            return {self.name: self.nodes}
+        return fields_of(self.nodes)
+
+
+class Choice(NamedTuple):
+    """A column: its name, the level and the field it is taken from (level -1: the body's index), its type."""
+
+    name: str
+    level: int
+    field: str
+    type: Any
+
+
+class Plan:
+    """What is wanted.
+
+    Args:
+        trees: of the message, at one version or at several.
+        path: the array whose elements are rows.
+        columns, dictionary: as for `kwire.columns`.
+
+    Attributes:
+        levels: the message first, the rows last.
+        choices: the columns.
+        wanted: of the message, in the form of `types.Wanted`.
+    """
+
+    def __init__(
+        self, trees: Sequence[wire.Struct], path: str, columns: Sequence[str] | None, *, dictionary: bool = False
+    ) -> None:
+        self.dictionary = dictionary
+        self.levels = levels_at(trees, path)
+        selected = self._selected(self._defaults() if columns is None else columns)
+        self.choices = [self._choice(name, deeper) for name, deeper in selected.items()]
+        self.wanted = self._wanted(selected)
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the columns."""
+        return pa.schema([(choice.name, choice.type) for choice in self.choices])
+
+    def _available(self) -> Iterator[tuple[str, int, str]]:
+        """Yield (name, level, field) of all that may be a column; what is on the way is none."""
+        for depth, level in enumerate(self.levels):
+            last = depth == len(self.levels) - 1
+            for field in level.fields:
+                if last:
+                    yield field, depth, field
+                elif field != self.levels[depth + 1].name:
+                    yield f"{level.name or 'message'}_{field}", depth, field
+
+    def _defaults(self) -> list[str]:
+        """Return the names of all columns but the arrays of enclosing levels."""
+        rows = len(self.levels) - 1
+        return [BODY] + [
+            name
+            for name, depth, field in self._available()
+            if depth == rows or not isinstance(self.levels[depth].fields[field][0], wire.Array)
+        ]
+
+    def _selected(self, columns: Sequence[str]) -> dict[str, dict[str, Any] | None]:
+        """Return the columns by name, each with the fields that are wanted of it; None: all."""
+        selected: dict[str, Any] = {}
+        for column in columns:
+            inside = selected
+            *outer, last = column.split(".")
+            for name in outer:
+                inside = inside.setdefault(name, {})
+                if inside is None:  # all of it is wanted already
+                    break
+            else:
+                inside[last] = None
+        return selected
+
+    def _choice(self, name: str, deeper: dict[str, Any] | None) -> Choice:
+        if name == BODY and deeper is None:
+            return Choice(BODY, -1, "", pa.int64())
+        known = {known: (level, field) for known, level, field in self._available()}
+        if name not in known:
+            raise UnknownMessage("column", name, [BODY, *known])
+        level, field = known[name]
+        nodes = self.levels[level].fields[field]
+        check(nodes, deeper, name)
+        type_ = arrow_type(nodes, deeper)
+        if self.dictionary and level < len(self.levels) - 1 and isinstance(nodes[0], wire.String | wire.Uuid):
+            type_ = pa.dictionary(pa.int32(), type_)
+        return Choice(name, level, field, type_)
+
+    def _wanted(self, selected: dict[str, dict[str, Any] | None]) -> dict[str, Any] | None:
+        wanted: list[Any] = [{} for _ in self.levels]
+        for choice in self.choices:
+            if choice.level >= 0:
+                wanted[choice.level][choice.field] = selected[choice.name]
+        if self.levels[-1].nodes and not isinstance(self.levels[-1].nodes[0], wire.Struct):
+            wanted[-1] = None
+        for depth in range(len(self.levels) - 1, 0, -1):
+            wanted[depth - 1][self.levels[depth].name] = wanted[depth]
+        return wanted[0]  # type: ignore[no-any-return]
+
+
+def check(nodes: Sequence[Any], wanted: dict[str, Any] | None, name: str) -> None:
+    """Raise UnknownMessage if a field is wanted that is not there."""
+    if wanted is None:
+        return
+    structs = [struct_of(getattr(node, "element", node)) for node in nodes]
+    fields = fields_of(structs) if isinstance(structs[0], wire.Struct) else {}
+    for field, deeper in wanted.items():
+        if field not in fields:
+            raise UnknownMessage("column", f"{name}.{field}", [f"{name}.{known}" for known in fields])
+        check(fields[field], deeper, f"{name}.{field}")
+
+
+def trees_of(spec: MessageSpec) -> list[wire.Struct]:
+    """Grow the trees of a message at all versions."""
+    return [grow(spec, version) for version in spec.versions]
+
+
+def levels_at(trees: Sequence[wire.Struct], path: str) -> list[Level]:
+    """Return the levels on the way to an array; UnknownMessage if no tree has it."""
+    levels = [Level("", list(trees))]
+    for segment in path.split(".") if path else ():
+        name = segment.removesuffix("[]")
+        there = levels[-1].fields.get(name, []) if name != TAGS else []
+        if not there or isinstance(there[0], wire.Array) != segment.endswith("[]") or not _leads_on(there[0]):
+            raise UnknownMessage("array", path, paths_in(trees))
+        levels.append(Level(name, [struct_of(getattr(node, "element", node)) for node in there]))
+    return levels
+
+
+def _leads_on(node: Any) -> bool:
+    return isinstance(node, wire.Array | wire.Struct | wire.NullableStruct)
+
+
+def paths_in(trees: Sequence[wire.Struct]) -> list[str]:
+    """Return the paths of all arrays and structs in these trees."""
+    paths: list[str] = []
+    for name, nodes in fields_of(trees).items():
+        if _leads_on(nodes[0]):
+            path = f"{name}[]" if isinstance(nodes[0], wire.Array) else name
+            structs = [struct_of(getattr(node, "element", node)) for node in nodes]
+            inner = paths_in(structs) if isinstance(structs[0], wire.Struct) else []
+            paths += [path, *(f"{path}.{deeper}" for deeper in inner)]
+    return paths

@@ -1,0 +1,91 @@
+"""The Arrow type of a node of the tree: of one version, or of the same place in the trees of several.
+
+Types are those that Spark takes as well: no unsigned numbers, no binary of a fixed size, every field nullable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import singledispatch
+from typing import Any
+
+import pyarrow as pa
+
+from .. import wire
+
+TAGS = "unknown_tags"
+Wanted = Mapping[str, Any] | None  # the fields wanted of a struct, each with what is wanted of it; None: all
+_NUMBERS = {"b": pa.int8(), "h": pa.int16(), "i": pa.int32(), "q": pa.int64(), "H": pa.int32(), "I": pa.int64()}
+
+
+@singledispatch
+def scalar_type(node: Any) -> Any:
+    """Return the type of a node that holds no other."""
+    raise TypeError(f"no Arrow type is known for {type(node).__name__}")
+
+
+@scalar_type.register
+def _(node: wire.Integer) -> Any:
+    return _NUMBERS[node.struct.format[-1:]]
+
+
+@scalar_type.register
+def _(node: wire.Float64) -> Any:
+    return pa.float64()
+
+
+@scalar_type.register
+def _(node: wire.Boolean) -> Any:
+    return pa.bool_()
+
+
+@scalar_type.register
+def _(node: wire.String) -> Any:
+    return pa.string()
+
+
+@scalar_type.register(wire.Bytes)
+@scalar_type.register(wire.Uuid)
+def _(node: wire.Node) -> Any:
+    return pa.binary()
+
+
+def arrow_type(nodes: Sequence[Any], wanted: Wanted = None) -> Any:
+    """Return the type that has all that these nodes hold, one place at several versions, as far as it is wanted."""
+    node = nodes[0]
+    if isinstance(node, wire.Array):
+        return pa.list_(arrow_type([one.element for one in nodes], wanted))
+    if isinstance(node, wire.Struct | wire.NullableStruct):
+        return pa.struct(list(field_types([struct_of(one) for one in nodes], wanted).items()))
+    return scalar_type(node)
+
+
+def struct_of(node: Any) -> Any:
+    """Return the struct that a node is, or that it is null instead of."""
+    return node.subcon if isinstance(node, wire.NullableStruct) else node
+
+
+def field_types(nodes: Sequence[wire.Struct], wanted: Wanted = None) -> dict[str, Any]:
+    """Return the types of a struct's fields by name, as far as they are wanted."""
+    return {
+        name: arrow_type(there, None if wanted is None else wanted[name])
+        for name, there in fields_of(nodes).items()
+        if wanted is None or name in wanted
+    }
+
+
+def fields_of(nodes: Sequence[wire.Struct]) -> dict[str, list[Any]]:
+    """Return the nodes of a struct's fields by name, in the order of the spec; `unknown_tags` are the last."""
+    found: dict[str, list[Any]] = {name: [] for node in nodes[:1] for name in names_of(node)}
+    for node in nodes:
+        for field in node.all_fields:
+            found[field.name].append(field.subcon)
+        if node.tagged is not None:
+            found[TAGS].append(wire.Bytes(nullable=True))
+    return {name: there for name, there in found.items() if there}
+
+
+def names_of(node: wire.Struct) -> tuple[str, ...]:
+    """Return the names of a struct's fields at all versions, in the order of the spec; `unknown_tags` is the last."""
+    names: tuple[str, ...] = node.message_class.__struct_fields__
+    return names
