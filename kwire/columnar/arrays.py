@@ -35,11 +35,16 @@ def format_of(node: Any) -> str:
 def fixed_at(node: Any, data: bytes, count: int, offset: int, stride: int) -> Any:
     """Return values of a fixed size, which stand `stride` bytes apart, as an Arrow array."""
     if isinstance(node, wire.Boolean):
-        bits = np.packbits(strided("u1", data, count, offset, stride), bitorder="little")
-        return pa.Array.from_buffers(pa.bool_(), count, [None, pa.py_buffer(bits)])
+        return to_bits(strided("u1", data, count, offset, stride))
     if isinstance(node, wire.Uuid):
         return binary_at(data, count, offset, stride, node.least)
     return from_numpy(numbers_at(node, data, count, offset, stride), scalar_type(node))
+
+
+def to_bits(values: Any) -> Any:
+    """Return a numpy array of truth values as an Arrow array."""
+    bits = np.packbits(values, bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(bits)])
 
 
 def from_numpy(values: Any, type_: Any) -> Any:
@@ -72,7 +77,7 @@ def lists_at(node: wire.Array, data: bytes, count: int, offset: int, stride: int
 
 def evenly(count: int, size: int) -> Any:
     """Return the buffer of offsets of things of one size."""
-    return pa.py_buffer(np.arange(count + 1, dtype=np.int32) * np.int32(size))
+    return pa.py_buffer(np.arange(0, count * size + 1, size, np.int32) if size else np.zeros(count + 1, np.int32))
 
 
 def offsets_of(lengths: Any) -> tuple[Any, Any]:

@@ -10,24 +10,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from .. import wire
-from .arrays import conform, evenly, from_numpy, offsets_of
-from .collected import Column, Items, Sparse, Table
-from .plan import Choice, Level, Plan
+from .arrays import conform, evenly, from_numpy, offsets_of, to_bits
+from .collected import Table
+from .plan import Choice, Plan
 
 OFTEN = 8  # rows of one text, from which on it is repeated by multiplication
-
-
-class Ready(Column):
-    """A column that is an Arrow array already."""
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-    def array(self, count: int) -> Any:
-        """Return it."""
-        return self.values
 
 
 class Assembly:
@@ -42,16 +31,19 @@ class Assembly:
 
     def __init__(self, plan: Plan, messages: Table, bodies: list[int], max_bytes: int) -> None:
         self.plan, self.max_bytes = plan, max_bytes
-        self.bodies = np.array(bodies, np.int64)
-        self.tables, self.counts = [messages], [len(bodies)]
+        self.bodies = pa.array(np.array(bodies, np.int64))
+        self.counts = [len(bodies)]
+        self.fields = [{name: messages.column(name, len(bodies)) for name in messages.fields}]
         bounds: list[Any] = []  # for each row of a level, where its rows in the level below begin; and where they end
         for level in plan.levels[1:]:
-            lengths, table = below(self.tables[-1], level, self.counts[-1])
+            lengths, values = below(self.fields[-1].get(level.name), self.counts[-1])
             bounds.append(np.concatenate([[0], np.cumsum(lengths)]))
-            self.tables.append(table)
-            self.counts.append(int(bounds[-1][-1]))
-        self.starts = [np.arange(self.counts[-1] + 1)]  # for each row of a level, where the rows wanted begin
-        for above in reversed(bounds):
+            self.counts.append(len(values))
+            is_struct = pa.types.is_struct(values.type)
+            names = values.type.names if is_struct else ()
+            self.fields.append({name: values.field(name) for name in names} if is_struct else {level.name: values})
+        self.starts = bounds[-1:]  # for each row of a level, where the rows that are wanted begin
+        for above in reversed(bounds[:-1]):
             self.starts.insert(0, self.starts[0][above])
 
     def batches(self) -> Iterator[Any]:
@@ -60,35 +52,37 @@ class Assembly:
         for start, stop in self._portions(columns):
             times = [np.diff(np.clip(starts, start, stop)) for starts in self.starts]
             arrays = [
-                column.slice(start, stop - start)
-                if choice.level == len(self.counts) - 1
-                else repeated(column, times[max(choice.level, 0)])
+                repeated(column, times[max(choice.level, 0)], stop - start)
+                if self._is_outer(choice)
+                else column.slice(start, stop - start)
                 for choice, column in zip(self.plan.choices, columns, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(arrays, schema=self.plan.schema)
 
+    def _is_outer(self, choice: Choice) -> bool:
+        return max(choice.level, 0) < len(self.starts)
+
     def _column(self, choice: Choice) -> Any:
         """Return a column of its level, as many as that has rows."""
         if choice.level < 0:
-            return pa.array(self.bodies)
-        table, count = self.tables[choice.level], self.counts[choice.level]
+            return self.bodies
+        column = self.fields[choice.level].get(choice.field)
         wanted = choice.type.value_type if pa.types.is_dictionary(choice.type) else choice.type
-        if choice.field not in table.fields:
-            values = pa.nulls(count, wanted)
-        else:
-            values = conform(table.column(choice.field, count), wanted)
+        values = pa.nulls(self.counts[choice.level], wanted) if column is None else conform(column, wanted)
         return values if wanted is choice.type else values.dictionary_encode()
 
     def _portions(self, columns: list[Any]) -> Iterator[tuple[int, int]]:
         """Yield from where to where the rows are put together at a time."""
-        rows, weights = self.counts[-1], np.zeros(self.counts[-1], np.int64)
+        rows, heavy = self.counts[-1], []
         for choice, column in zip(self.plan.choices, columns, strict=True):
-            if 0 <= choice.level < len(self.counts) - 1 and is_long(column.type):
+            if self._is_outer(choice) and is_long(column.type):
                 sizes, times = sizes_of(column), np.diff(self.starts[choice.level])
-                if int((sizes * times).sum()) > self.max_bytes // len(columns):
-                    weights += np.repeat(sizes, times)
-        ends = np.cumsum(weights)
-        start = 0
+                if int(sizes @ times) > self.max_bytes // len(columns):
+                    heavy.append(np.repeat(sizes, times))
+        if not heavy and rows:
+            yield 0, rows
+            return
+        ends, start = np.cumsum(sum(heavy)), 0
         while start < rows:
             before = int(ends[start - 1]) if start else 0
             stop = max(start + 1, int(np.searchsorted(ends, before + self.max_bytes, "right")))
@@ -96,30 +90,13 @@ class Assembly:
             start = stop
 
 
-def below(table: Table, level: Level, count: int) -> tuple[Any, Table]:
-    """Go one level down: return how many rows there are in each of this one, and what was collected of them."""
-    column = table.fields.get(level.name)
+def below(column: Any, count: int) -> tuple[Any, Any]:
+    """Go one level down: return how many rows there are in each of this one, and what they hold."""
     if column is None:  # a field of other versions
-        return np.zeros(count, np.int64), Table()
-    if isinstance(level.nodes[0], wire.Struct):
-        return rows_of(column, count)
-    lists = table.column(level.name, count)
-    lengths = np.diff(np.frombuffer(lists.buffers()[1], np.int32, count + 1))
-    elements = Table()
-    elements.fields[level.name] = Ready(lists.values)
-    return lengths, elements
-
-
-def rows_of(column: Any, count: int) -> tuple[Any, Table]:
-    """Return how many structs a column has in each of so many rows, and what was collected of them."""
-    if isinstance(column, Sparse):
-        lengths = np.zeros(count, np.int64)
-        lengths[column.rows], table = rows_of(column.there, len(column.rows))
-        return lengths, table
-    if isinstance(column, Items):
-        assert isinstance(column.elements, Table)
-        return np.maximum(column.lengths(count), 0), column.elements
-    return np.ones(count, np.int64), column
+        return np.zeros(count, np.int64), pa.nulls(0)
+    if pa.types.is_struct(column.type):
+        return column.is_valid().to_numpy(zero_copy_only=False).astype(np.int64), column.drop_null()
+    return pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64), column.flatten()
 
 
 def is_long(type_: Any) -> bool:
@@ -131,18 +108,17 @@ def sizes_of(column: Any) -> Any:
     """Return how many bytes each value takes."""
     if pa.types.is_nested(column.type):
         return np.fromiter((column.slice(row, 1).nbytes for row in range(len(column))), np.int64, len(column))
-    if column.null_count == len(column):
-        return np.zeros(len(column), np.int64)
-    return np.diff(np.frombuffer(column.buffers()[1], np.int32, len(column) + 1, 4 * column.offset))
+    return pc.fill_null(pc.binary_length(column), 0).to_numpy().astype(np.int64)
 
 
-def repeated(values: Any, times: Any) -> Any:
-    """Return each value as often as `times` says."""
-    count = int(times.sum())
+def repeated(values: Any, times: Any, count: int) -> Any:
+    """Return each value as often as `times` says, `count` together."""
     if values.null_count == len(values):
         return pa.nulls(count, values.type)
     if pa.types.is_integer(values.type) and not values.null_count:
         return from_numpy(np.repeat(values.to_numpy(), times), values.type)
+    if pa.types.is_boolean(values.type) and not values.null_count:
+        return to_bits(np.repeat(values.to_numpy(zero_copy_only=False), times))
     is_text = pa.types.is_string(values.type) or pa.types.is_binary(values.type)
     if is_text and count >= OFTEN * len(values):
         return _repeated_texts(values, times, count)
@@ -152,9 +128,10 @@ def repeated(values: Any, times: Any) -> Any:
 def _repeated_texts(values: Any, times: Any, count: int) -> Any:
     texts = values.cast(pa.binary()).to_pylist()
     data = b"".join([text * often for text, often in zip(texts, times.tolist(), strict=True) if text])
-    lengths = np.array([-1 if text is None else len(text) for text in texts], np.int64)
-    if (lengths == lengths[0]).all() and lengths[0] >= 0:
-        buffers = [None, evenly(count, int(lengths[0]))]
+    lengths = {-1 if text is None else len(text) for text in texts}
+    if len(lengths) == 1:
+        buffers = [None, evenly(count, lengths.pop())]
     else:
-        buffers = list(offsets_of(np.repeat(lengths, times)))
+        each = np.array([-1 if text is None else len(text) for text in texts], np.int64)
+        buffers = list(offsets_of(np.repeat(each, times)))
     return pa.Array.from_buffers(values.type, count, [*buffers, pa.py_buffer(data)])

@@ -71,7 +71,7 @@ class Plan:
         """The Arrow schema of the columns."""
         return pa.schema([(choice.name, choice.type) for choice in self.choices])
 
-    def _available(self) -> Iterator[tuple[str, int, str]]:
+    def available(self) -> Iterator[tuple[str, int, str]]:
         """Yield (name, level, field) of all that may be a column; what is on the way is none."""
         for depth, level in enumerate(self.levels):
             last = depth == len(self.levels) - 1
@@ -86,7 +86,7 @@ class Plan:
         rows = len(self.levels) - 1
         return [BODY] + [
             name
-            for name, depth, field in self._available()
+            for name, depth, field in self.available()
             if depth == rows or not isinstance(self.levels[depth].fields[field][0], wire.Array)
         ]
 
@@ -107,7 +107,7 @@ class Plan:
     def _choice(self, name: str, deeper: dict[str, Any] | None) -> Choice:
         if name == BODY and deeper is None:
             return Choice(BODY, -1, "", pa.int64())
-        known = {known: (level, field) for known, level, field in self._available()}
+        known = {known: (level, field) for known, level, field in self.available()}
         if name not in known:
             raise UnknownMessage("column", name, [BODY, *known])
         level, field = known[name]
