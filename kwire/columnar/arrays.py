@@ -14,11 +14,12 @@ import pyarrow as pa
 from .. import wire
 from .types import scalar_type
 
+WIDE = {">b": "i1", ">h": "i2", ">i": "i4", ">q": "i8", ">H": "i4", ">I": "i8", ">d": "f8"}  # as numpy calls them
+
 
 def numbers_at(node: Any, data: bytes, count: int, offset: int, stride: int) -> Any:
     """Return numbers that stand `stride` bytes apart, as a numpy array of the type they have in Arrow."""
-    wide = scalar_type(node).to_pandas_dtype()
-    return strided(format_of(node), data, count, offset, stride).astype(wide)
+    return strided(format_of(node), data, count, offset, stride).astype(WIDE[format_of(node)])
 
 
 def strided(form: str, data: bytes, count: int, offset: int, stride: int) -> Any:
@@ -67,7 +68,7 @@ def lists_at(node: wire.Array, data: bytes, count: int, offset: int, stride: int
         joined = b"".join(data[offset + i * stride : offset + i * stride + size * length] for i in range(count))
         values = binary_at(joined, count * length, 0, size, size)
     else:
-        numbers = np.empty((count, length), scalar_type(element).to_pandas_dtype())
+        numbers = np.empty((count, length), WIDE[format_of(element)])
         for index in range(length):  # one after the other: numpy is slow where the inner loop is short
             numbers[:, index] = strided(format_of(element), data, count, offset + size * index, stride)
         values = from_numpy(numbers.reshape(-1), scalar_type(element))
@@ -82,10 +83,12 @@ def evenly(count: int, size: int) -> Any:
 
 def offsets_of(lengths: Any) -> tuple[Any, Any]:
     """Return the buffers of validity and offsets for these lengths, of which a negative one is null."""
-    null = lengths < 0
-    validity = pa.py_buffer(np.packbits(~null, bitorder="little")) if null.any() else None
+    validity = None
+    if len(lengths) and lengths.min() < 0:
+        validity = pa.py_buffer(np.packbits(lengths >= 0, bitorder="little"))
+        lengths = np.maximum(lengths, 0)
     offsets = np.zeros(len(lengths) + 1, np.int32)
-    np.cumsum(np.where(null, 0, lengths), out=offsets[1:])
+    np.cumsum(lengths, out=offsets[1:])
     return validity, pa.py_buffer(offsets)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from .arrays import conform, evenly, from_numpy, offsets_of, to_bits
 from .collected import Table
@@ -73,16 +72,19 @@ class Assembly:
 
     def _portions(self, columns: list[Any]) -> Iterator[tuple[int, int]]:
         """Yield from where to where the rows are put together at a time."""
-        rows, heavy = self.counts[-1], []
-        for choice, column in zip(self.plan.choices, columns, strict=True):
-            if self._is_outer(choice) and is_long(column.type):
-                sizes, times = sizes_of(column), np.diff(self.starts[choice.level])
-                if int(sizes @ times) > self.max_bytes // len(columns):
-                    heavy.append(np.repeat(sizes, times))
-        if not heavy and rows:
-            yield 0, rows
+        rows, most = self.counts[-1], 0
+        long = [
+            (column, np.diff(self.starts[choice.level]))
+            for choice, column in zip(self.plan.choices, columns, strict=True)
+            if self._is_outer(choice) and is_long(column.type)
+        ]
+        for column, times in long:
+            at_most = column.get_total_buffer_size() * int(times.max(initial=0))
+            most += at_most if at_most < self.max_bytes // len(columns) else int(sizes_of(column) @ times)
+        if most <= self.max_bytes:
+            yield from [(0, rows)] if rows else []
             return
-        ends, start = np.cumsum(sum(heavy)), 0
+        ends, start = np.cumsum(sum(np.repeat(sizes_of(column), times) for column, times in long)), 0
         while start < rows:
             before = int(ends[start - 1]) if start else 0
             stop = max(start + 1, int(np.searchsorted(ends, before + self.max_bytes, "right")))
@@ -96,7 +98,8 @@ def below(column: Any, count: int) -> tuple[Any, Any]:
         return np.zeros(count, np.int64), pa.nulls(0)
     if pa.types.is_struct(column.type):
         return column.is_valid().to_numpy(zero_copy_only=False).astype(np.int64), column.drop_null()
-    return pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64), column.flatten()
+    offsets = np.frombuffer(column.buffers()[1], np.int32, count + 1, 4 * column.offset)
+    return np.diff(offsets), column.flatten()
 
 
 def is_long(type_: Any) -> bool:
@@ -108,7 +111,9 @@ def sizes_of(column: Any) -> Any:
     """Return how many bytes each value takes."""
     if pa.types.is_nested(column.type):
         return np.fromiter((column.slice(row, 1).nbytes for row in range(len(column))), np.int64, len(column))
-    return pc.fill_null(pc.binary_length(column), 0).to_numpy().astype(np.int64)
+    if column.null_count == len(column):
+        return np.zeros(len(column), np.int64)
+    return np.diff(np.frombuffer(column.buffers()[1], np.int32, len(column) + 1, 4 * column.offset))
 
 
 def repeated(values: Any, times: Any, count: int) -> Any:
@@ -126,8 +131,11 @@ def repeated(values: Any, times: Any, count: int) -> Any:
 
 
 def _repeated_texts(values: Any, times: Any, count: int) -> Any:
-    texts = values.cast(pa.binary()).to_pylist()
-    data = b"".join([text * often for text, often in zip(texts, times.tolist(), strict=True) if text])
+    texts = values.view(pa.binary()).to_pylist()
+    if len(set(texts)) == 1:
+        data = texts[0] * count
+    else:
+        data = b"".join([text * often for text, often in zip(texts, times.tolist(), strict=True) if text])
     lengths = {-1 if text is None else len(text) for text in texts}
     if len(lengths) == 1:
         buffers = [None, evenly(count, lengths.pop())]

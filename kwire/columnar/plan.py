@@ -54,6 +54,7 @@ class Plan:
     Attributes:
         levels: the message first, the rows last.
         choices: the columns.
+        schema: their Arrow schema.
         wanted: of the message, in the form of `types.Wanted`.
     """
 
@@ -64,12 +65,8 @@ class Plan:
         self.levels = levels_at(trees, path)
         selected = self._selected(self._defaults() if columns is None else columns)
         self.choices = [self._choice(name, deeper) for name, deeper in selected.items()]
+        self.schema = pa.schema([(choice.name, choice.type) for choice in self.choices])
         self.wanted = self._wanted(selected)
-
-    @property
-    def schema(self) -> Any:
-        """The Arrow schema of the columns."""
-        return pa.schema([(choice.name, choice.type) for choice in self.choices])
 
     def available(self) -> Iterator[tuple[str, int, str]]:
         """Yield (name, level, field) of all that may be a column; what is on the way is none."""

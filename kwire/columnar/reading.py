@@ -27,6 +27,7 @@ from .walk import Walk, fields
 MOST_ITEMS = 1 << 18  # pieces that are held until they are made into columns
 MOST_BODY = 2**31 - 1  # bytes; of no more can Arrow's offsets tell, nor the size of a frame
 ARENA = 16 << 20  # bytes
+ENOUGH = 2 << 20  # bytes of bodies that are worth making columns of; what more makes falls out of the cache
 ERROR_WEIGHT = 8  # what an error holds, for each byte of its body
 
 
@@ -131,7 +132,7 @@ class Columns:
             else:
                 errors.append(BadBody(index, self._explain(data)))
                 size += ERROR_WEIGHT * len(data)
-            if size >= self._most_bytes or len(errors) + collector.lists.items() >= MOST_ITEMS:
+            if size >= min(self._most_bytes, ENOUGH) or len(errors) + collector.lists.items() >= MOST_ITEMS:
                 yield from self._batches(collector, good, errors)
                 size = 0
         if good or errors:
@@ -152,7 +153,7 @@ class Columns:
 
     def _pieces(self, batch: Any) -> Iterator[Any]:
         """Cut a batch into pieces that are no larger than they may be."""
-        is_light = batch.nbytes <= self._most_bytes
+        is_light = batch.get_total_buffer_size() <= self._most_bytes
         for start in range(0, batch.num_rows, self._most_rows):
             piece = batch.slice(start, self._most_rows)
             yield from [piece] if is_light else self._halves(piece)

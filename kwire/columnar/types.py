@@ -6,7 +6,6 @@ Types are those that Spark takes as well: no unsigned numbers, no binary of a fi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import singledispatch
 from typing import Any
 
 import pyarrow as pa
@@ -16,38 +15,22 @@ from .. import wire
 TAGS = "unknown_tags"
 Wanted = Mapping[str, Any] | None  # the fields wanted of a struct, each with what is wanted of it; None: all
 _NUMBERS = {"b": pa.int8(), "h": pa.int16(), "i": pa.int32(), "q": pa.int64(), "H": pa.int32(), "I": pa.int64()}
+_OTHERS = {
+    wire.Boolean: pa.bool_(),
+    wire.Bytes: pa.binary(),
+    wire.Float64: pa.float64(),
+    wire.Records: pa.binary(),
+    wire.String: pa.string(),
+    wire.Uuid: pa.binary(),
+}
 
 
-@singledispatch
 def scalar_type(node: Any) -> Any:
-    """Return the type of a node that holds no other."""
-    raise TypeError(f"no Arrow type is known for {type(node).__name__}")
-
-
-@scalar_type.register
-def _(node: wire.Integer) -> Any:
-    return _NUMBERS[node.struct.format[-1:]]
-
-
-@scalar_type.register
-def _(node: wire.Float64) -> Any:
-    return pa.float64()
-
-
-@scalar_type.register
-def _(node: wire.Boolean) -> Any:
-    return pa.bool_()
-
-
-@scalar_type.register
-def _(node: wire.String) -> Any:
-    return pa.string()
-
-
-@scalar_type.register(wire.Bytes)
-@scalar_type.register(wire.Uuid)
-def _(node: wire.Node) -> Any:
-    return pa.binary()
+    """Return the type of a node that holds no other. Raises TypeError for a class that is not known."""
+    found = _NUMBERS.get(node.struct.format[-1:]) if type(node) is wire.Integer else _OTHERS.get(type(node))
+    if found is None:
+        raise TypeError(f"no Arrow type is known for {type(node).__name__}")
+    return found
 
 
 def arrow_type(nodes: Sequence[Any], wanted: Wanted = None) -> Any:
