@@ -1,7 +1,7 @@
 """Arrays of a message as Arrow columns, without a Python object per value.
 
-A tree is walked once more: generated source cuts bodies into pieces that are alike, numpy turns the pieces of
-all bodies into columns. Knows trees and bytes; knows no frames. Loads pyarrow and numpy (the extra `arrow`) when called.
+A tree is walked once more: generated source cuts bodies into pieces that are alike, and numpy makes columns of the
+pieces of many bodies. Knows trees and bytes, no frames. Loads pyarrow and numpy (the extra `arrow`) when called.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def columns(
     >>> batch, errors = next(states.read([bytes.fromhex("00000007 00000001 00 00000000"), b"cut"]))
     >>> batch.to_pylist()
     [{'controller_id': 7, 'body_index': 0}]
-    >>> print(errors[0].index, errors[0].error)
+    >>> print(errors[0].body_index, errors[0].error)
     1 StopReplicaRequest v0: controller_id: 4 bytes needed, 3 left (offset 0)
     """
     need_libraries()

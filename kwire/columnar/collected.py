@@ -172,4 +172,3 @@ class Sparse(Column):
 def total(lengths: Any) -> int:
     """Return how many elements arrays of these lengths have together."""
     return int(lengths[lengths > 0].sum())
-

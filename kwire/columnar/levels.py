@@ -1,4 +1,5 @@
-"""What was collected becomes columns side by side: the fields of the rows, and those of the levels around them, repeated.
+"""What was collected becomes columns side by side: the fields of the rows, and those of the levels around them again
+and again.
 
 Repeating may make much of little, so that it is done for a part of the rows at a time, as much as may be in one batch.
 """

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..compiler.source import Source
-from ..compiler.support import CONSTANTS, Refused
+from ..compiler.support import CONSTANTS
 from ..errors import DecodeError
 from ..faults import NoColumns
 from ..schema import grow
@@ -34,7 +34,7 @@ ERROR_WEIGHT = 8  # what an error holds, for each byte of its body
 class BadBody(NamedTuple):
     """A body that cannot be read: its index, from 0, and the error."""
 
-    index: int
+    body_index: int
     error: DecodeError
 
 
@@ -49,7 +49,9 @@ class Collector:
     """The generated source of one walk, and the lists it fills. One reading uses it at a time."""
 
     def __init__(self, schema: Struct, plan: Plan, title: str) -> None:
-        np.empty(ARENA, np.uint8)  # a large block that is freed lets glibc keep memory from then on, where it else gives
+        np.empty(
+            ARENA, np.uint8
+        )  # a large block that is freed lets glibc keep memory from then on, where it else gives
         # all back after each batch: three quarters of the time went into pages that came again
         self.lists, self.table = Lists(), Table()
         self.source = Source(f"{title}: columns", **CONSTANTS, **OURS)

@@ -86,7 +86,9 @@ def _longer(node: Any, value: Any, path: list[str], rng: Random, odd: float) -> 
         items = [_longer(element, draw(element, rng), path[1:], rng, odd) for _ in range(rng.randrange(4))]
     else:
         alike = [draw(element, rng) for _ in range(3)]
-        items = [draw(element, rng) if rng.random() < odd else alike[rng.random() < 0.1] for _ in range(rng.randrange(200))]
+        items = [
+            draw(element, rng) if rng.random() < odd else alike[rng.random() < 0.1] for _ in range(rng.randrange(200))
+        ]
     return replace(value, **{name: tuple(items)})
 
 
@@ -119,7 +121,7 @@ def test_a_bad_body_is_named_and_takes_nothing_from_the_others(name: str, versio
         except kwire.DecodeError as error:
             refused[index] = str(error)
     batches = list(kwire.columns(name, version, path, columns=["body_index", *all_columns(codec, path)]).read(bodies))
-    assert {bad.index: str(bad.error) for batch in batches for bad in batch.errors} == refused
+    assert {bad.body_index: str(bad.error) for batch in batches for bad in batch.errors} == refused
     assert refused
     rows = [row for batch in batches for row in batch.rows.to_pylist()]
     place = [index for index, _ in accepted]
@@ -146,7 +148,7 @@ def test_cut_and_flipped_bodies_of_any_message(name: str) -> None:
         bodies = [damage(body, rng) for body in bodies_of(codec, version) if body for _ in range(5)]
         refused = [index for index, body in enumerate(bodies) if not is_good(codec, body)]
         batches = list(kwire.columns(name, version).read(bodies))
-        assert [bad.index for batch in batches for bad in batch.errors] == refused
+        assert [bad.body_index for batch in batches for bad in batch.errors] == refused
         assert sum(batch.rows.num_rows for batch in batches) == len(bodies) - len(refused)
 
 
@@ -241,14 +243,20 @@ def test_one_reading_may_begin_before_another_ends() -> None:
     columns = kwire.columns("MetadataResponse", 12, PARTITIONS, columns=["body_index"], max_rows=2)
     first, second = columns.read([metadata(1, 3)]), columns.read([metadata(1, 5)])
     pairs = [next(first).rows.num_rows, next(second).rows.num_rows]
-    assert pairs + [batch.rows.num_rows for batch in first] + [batch.rows.num_rows for batch in second] == [2, 2, 1, 2, 1]
+    assert pairs + [batch.rows.num_rows for batch in first] + [batch.rows.num_rows for batch in second] == [
+        2,
+        2,
+        1,
+        2,
+        1,
+    ]
 
 
 def test_errors_alone_are_a_batch_without_rows() -> None:
     columns = kwire.columns("MetadataResponse", 12, PARTITIONS)
     (batch,) = columns.read([b"", b"\0"])
     assert (batch.rows.num_rows, batch.rows.schema) == (0, columns.schema)
-    assert [bad.index for bad in batch.errors] == [0, 1]
+    assert [bad.body_index for bad in batch.errors] == [0, 1]
 
 
 @pytest.mark.parametrize("version", [0, 9, 12])
