@@ -99,16 +99,18 @@ class Numbers(Column):
     """Arrays of values of a fixed size: the bytes of each, or None."""
 
     def __init__(self, items: list[Any], node: wire.Array) -> None:
-        self.items, self.element = items, node.element
+        self.items, self.element, self.nullable = items, node.element, node.nullable
 
     def lengths(self, count: int) -> Any:
         """Return the length of each array; of null, -1."""
-        size = self.element.least
-        return np.fromiter((-1 if item is None else len(item) // size for item in self.items), np.int64, count)
+        if self.nullable and None in self.items:
+            sizes = (-self.element.least if item is None else len(item) for item in self.items)
+            return np.fromiter(sizes, np.int64, count) // self.element.least
+        return np.fromiter(map(len, self.items), np.int64, count) // self.element.least
 
     def values(self, total: int) -> Any:
         """Return the elements of all arrays."""
-        joined = b"".join(item for item in self.items if item)
+        joined = b"".join(filter(None, self.items) if self.nullable else self.items)
         return fixed_at(self.element, joined, total, 0, self.element.least)
 
     def array(self, count: int) -> Any:

@@ -126,23 +126,26 @@ def _(node: Any, out: Walk) -> None:
     out.ahead += node.least
 
 
-def length(node: Any, out: Walk, most: int = MOST) -> str:
-    """Emit the reading of a length; return its variable, which is -1 for null."""
+def length(node: Any, out: Walk, most: int = MOST) -> tuple[str, int]:
+    """Emit the reading of a length; return its variable, and what that says beyond the length: null is one less."""
     variable = out.variable()
     if node.length is wire.COMPACT_LENGTH:
         out.line(f"{variable} = b[{out.at()}]")
         out.ahead += 1
         out.finish()
-        out.line(f"if {variable} > 127: {variable}, p = wide(b, p, {most + 1})")
-        out.line(f"{variable} -= 1")
-        if not node.nullable:
-            out.line(f"if {variable} < 0: raise Refused")
-        return variable
+        short = f"{variable} < 128" if node.nullable else f"0 < {variable} < 128"
+        out.line(f"if not {short}: {variable}, p = wide(b, p, {most + 1})")
+        return variable, 1
     out.line(f"{variable}, = {out.source.struct(node.length.struct.format[-1:], 'unpack_from')}(b, {out.at()})")
     out.ahead += node.length.least
     out.finish()
     out.line(f"if {variable} < {-1 if node.nullable else 0}: raise Refused")
-    return variable
+    return variable, 0
+
+
+def less(value: str, more: int) -> str:
+    """Return an expression of a value, less `more`."""
+    return f"{value} - {more}" if more else value
 
 
 @emit.register(wire.String)
@@ -150,23 +153,29 @@ def length(node: Any, out: Walk, most: int = MOST) -> str:
 @emit.register(wire.Records)
 def _(node: Any, out: Walk, wanted: Wanted) -> Column:
     text = isinstance(node, wire.String)
-    size, items = length(node, out, node.longest if text else MOST), out.lists.new()
+    (size, more), items = length(node, out, node.longest if text else MOST), out.lists.new()
     if text and node.longest < LONGEST_TEXT:
-        out.line(f"if {size} > {node.longest}: raise Refused")
-    value = out.variable()
-    with _unless_null(node, out, size, items):
-        out.line(f"q = p + {size}; {value} = b[p:q]; p = q")
-        if text:
-            out.line(f"if not {value}.isascii(): {value}.decode()")
-        out.line(out.append(items, value))
+        out.line(f"if {size} > {node.longest + more}: raise Refused")
+    with _unless_null(node, out, f"{size} < {more}", items):
+        _collect(out, items, less(f"p + {size}", more), "if not v.isascii(): v.decode()" if text else "")
     return Texts(items, scalar_type(node))
 
 
-def _unless_null(node: Any, out: Walk, size: str, items: list[Any]) -> AbstractContextManager[None]:
+def _collect(out: Walk, items: list[Any], end: str, check: str) -> None:
+    """Collect the bytes from `p` on to an end, checked by a line, in which they are `v`."""
+    if not check:
+        out.line(f"q = {end}; {out.append(items, 'b[p:q]')}; p = q")
+        return
+    out.line(f"q = {end}; v = b[p:q]; p = q")
+    out.line(check)
+    out.line(out.append(items, "v"))
+
+
+def _unless_null(node: Any, out: Walk, null: str, items: list[Any]) -> AbstractContextManager[None]:
     """Collect a null; return the block of what is not null."""
     if not node.nullable:
         return nullcontext()
-    out.line(f"if {size} < 0: {out.append(items, 'None')}")
+    out.line(f"if {null}: {out.append(items, 'None')}")
     return out.block("else:")
 
 
@@ -174,38 +183,35 @@ def _unless_null(node: Any, out: Walk, size: str, items: list[Any]) -> AbstractC
 @skip.register(wire.Bytes)
 @skip.register(wire.Records)
 def _(node: Any, out: Walk) -> None:
-    size = length(node, out)
-    out.line(f"if {size} > 0: p += {size}")
+    size, more = length(node, out)
+    out.line(f"{f'if {size} > {more}: ' if node.nullable else ''}p += {less(size, more)}")
 
 
 @emit.register
 def _(node: wire.Array, out: Walk, wanted: Wanted) -> Column:
-    count, items = length(node, out), out.lists.new()
+    (count, more), items = length(node, out), out.lists.new()
     if type(node.element) in FIXED:
-        _read_fixed(node, out, count, items)
+        size = node.element.least
+        with _unless_null(node, out, f"{count} < {more}", items):
+            check = "if v.translate(None, TRUTHS): raise Refused" if type(node.element) is wire.Boolean else ""
+            _collect(out, items, less(f"p + {size} * {count}", size * more), check)
         return Numbers(items, node)
-    out.line(out.append(items, count))
+    out.line(out.append(items, less(count, more)))
     call, column = elements(node.element, out, wanted)
-    out.line(f"if {count} > 0: p = {call.format(count)}")
+    out.line(f"if {count} > {more}: p = {call.format(less(count, more))}")
     return Items(items, column)
-
-
-def _read_fixed(node: wire.Array, out: Walk, count: str, items: list[Any]) -> None:
-    value = out.variable()
-    with _unless_null(node, out, count, items):
-        out.line(f"q = p + {node.element.least} * {count}; {value} = b[p:q]; p = q")
-        if isinstance(node.element, wire.Boolean):
-            out.line(f"if {value}.translate(None, TRUTHS): raise Refused")
-        out.line(out.append(items, value))
 
 
 @skip.register
 def _(node: wire.Array, out: Walk) -> None:
-    count = length(node, out)
+    count, more = length(node, out)
     if type(node.element) in FIXED:
-        out.line(f"if {count} > 0: p += {node.element.least} * {count}")
+        size = node.element.least
+        there = f"if {count} > {more}: " if node.nullable else ""
+        out.line(f"{there}p += {less(f'{size} * {count}', size * more)}")
     else:
-        out.line(f"if {count} > 0: p = {elements(node.element, out, {})[0].format(count)}")
+        call, _ = elements(node.element, out, {})
+        out.line(f"if {count} > {more}: p = {call.format(less(count, more))}")
 
 
 def elements(node: Any, out: Walk, wanted: Wanted) -> tuple[str, Column]:
