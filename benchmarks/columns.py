@@ -1,8 +1,8 @@
 """How fast bodies become columns, beside messages: python benchmarks/columns.py [--only TEXT] [--rounds N]
 
-`codec.decode` and `kwire.columns` take turns in one process over the same bodies, which are of one kind and each its own
-object. What is printed are ratios within a round: their median, and in brackets the least and the greatest; above 1
-columns are faster. Neither keeps what it made. Before anything is timed, columns must hold the values of the messages.
+`codec.decode` and `kwire.columns` take turns in one process over the same bodies, copies of one. What is printed are
+ratios within a round: their median, and in brackets the least and the greatest; above 1 columns are faster. Neither
+keeps what it made. Before anything is timed, columns must hold the values of the messages.
 
     all         every column, those of enclosing levels too: each is repeated for each row
     dictionary  the same, with strings and uuids around the rows as dictionaries
