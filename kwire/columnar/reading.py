@@ -19,10 +19,11 @@ from ..schema import grow
 from ..spec import MessageSpec
 from ..wire import Reader, Struct
 from .collected import Lists, Table
+from .cutting import Walk
 from .levels import Assembly
 from .plan import Plan, trees_of
 from .walk import CONSTANTS as OURS
-from .walk import Walk, fields
+from .walk import fields
 
 MOST_ITEMS = 1 << 18  # pieces that are held until they are made into columns
 MOST_BODY = 2**31 - 1  # bytes; of no more can Arrow's offsets tell, nor the size of a frame

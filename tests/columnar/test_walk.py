@@ -10,8 +10,9 @@ import kwire
 from kwire import wire
 from kwire.catalog import catalog_for
 from kwire.columnar.collected import Lists, Table
+from kwire.columnar.cutting import Walk
 from kwire.columnar.plan import trees_of
-from kwire.columnar.walk import Walk, read
+from kwire.columnar.walk import read
 from kwire.compiler.source import Source
 
 CLAIMS = ["7fffffff", "80000000", "ffffffff0f", "ffffffff07", "7fff"]
