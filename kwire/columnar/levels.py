@@ -40,7 +40,7 @@ class Assembly:
             bounds.append(np.concatenate([[0], np.cumsum(lengths)]))
             self.counts.append(len(values))
             is_struct = pa.types.is_struct(values.type)
-            names = values.type.names if is_struct else ()
+            names = [field.name for field in values.type] if is_struct else []
             self.fields.append({name: values.field(name) for name in names} if is_struct else {level.name: values})
         self.starts = bounds[-1:]  # for each row of a level, where the rows that are wanted begin
         for above in reversed(bounds[:-1]):

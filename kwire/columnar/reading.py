@@ -27,6 +27,7 @@ from .walk import fields
 
 MOST_ITEMS = 1 << 18  # pieces that are held until they are made into columns
 MOST_BODY = 2**31 - 1  # bytes; of no more can Arrow's offsets tell, nor the size of a frame
+MOST_BATCH = 2**30  # bytes
 ARENA = 16 << 20  # bytes
 ENOUGH = 2 << 20  # bytes of bodies that are worth making columns of; what more makes falls out of the cache
 ERROR_WEIGHT = 8  # what an error holds, for each byte of its body
@@ -97,7 +98,7 @@ class Columns:
         self._tree = grow(spec, version)
         self._plan = Plan(trees_of(spec) if union else [self._tree], path, columns, dictionary=dictionary)
         self.schema = self._plan.schema
-        self._most_rows, self._most_bytes = max(max_rows, 1), max(max_bytes, 1)
+        self._most_rows, self._most_bytes = max(max_rows, 1), min(max(max_bytes, 1), MOST_BATCH)
         self._idle: list[Collector] = []
 
     def __repr__(self) -> str:
@@ -123,19 +124,22 @@ class Columns:
     def _read(self, collector: Collector, bodies: Iterable[Any]) -> Iterator[Batch]:
         good: list[int] = []
         errors: list[BadBody] = []
-        size = 0
+        size, enough = 0, min(self._most_bytes, ENOUGH)
         for index, body in enumerate(bodies):
             data = body.as_py() if hasattr(body, "as_py") else body
             if data is None:
                 continue
             data = data if type(data) is bytes else bytes(data)
+            if size and len(data) >= enough:  # nothing is added to what fills Arrow's offsets alone
+                yield from self._batches(collector, good, errors)
+                size = 0
             if collector.add(data):
                 good.append(index)
                 size += len(data)
             else:
                 errors.append(BadBody(index, self._explain(data)))
                 size += ERROR_WEIGHT * len(data)
-            if size >= min(self._most_bytes, ENOUGH) or len(errors) + collector.lists.items() >= MOST_ITEMS:
+            if size >= enough or len(errors) + collector.lists.items() >= MOST_ITEMS:
                 yield from self._batches(collector, good, errors)
                 size = 0
         if good or errors:

@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 import kwire
+from kwire.columnar import reading
 from kwire.columnar.plan import Plan, paths_in
 from tests.columnar.rows import expected
 from tests.conftest import ROOT
@@ -223,6 +224,15 @@ def test_a_long_name_around_many_rows_does_not_fill_the_memory() -> None:
         assert batch.rows.nbytes <= 8 << 20
         assert pa.total_allocated_bytes() - before < 64 << 20
     assert rows == 20_000
+
+
+def test_a_large_body_is_collected_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "ENOUGH", 1000)
+    columns = kwire.columns("MetadataResponse", 12, PARTITIONS, columns=["body_index"], max_bytes=2**40)
+    bodies = [metadata(1, 2), metadata(1, 3), b"", metadata(3, 100), metadata(1, 1)]
+    assert [len(body) >= 1000 for body in bodies] == [False, False, False, True, False]
+    batches = [(batch.rows.num_rows, [bad.body_index for bad in batch.errors]) for batch in columns.read(bodies)]
+    assert batches == [(5, [2]), (300, []), (1, [])]
 
 
 def test_lists_of_enclosing_levels_are_repeated_if_they_are_named() -> None:
