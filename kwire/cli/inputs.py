@@ -135,7 +135,8 @@ def _dumps(
                 if dump.batches is not None and not logs:
                     next(dump.frames)  # says that there are none, and what to use
                 strangers = counted or Strangers()
-                yield strangers.watched(dump)
+                dump = strangers.watched(dump)
+                yield replace(dump, frames=_as_far(dump.frames, file)) if found else dump
                 for text in (*dump.remarks, *strangers.texts()):
                     remark(f"{file}: {text}")
                     if remarks is not None:
@@ -143,7 +144,19 @@ def _dumps(
         except (DumpError, OSError) as error:
             if not found or isinstance(error, BrokenPipeError):
                 raise
-            remark(f"{file}: skipped: {getattr(error, 'problem', '') or getattr(error, 'strerror', '')}")
+            _skip(file, error)
+
+
+def _as_far(frames: Iterator[Frame], file: str) -> Iterator[Frame]:
+    """Read a file of a folder as far as it goes: another may be of more use."""
+    try:
+        yield from frames
+    except (DumpError, OSError) as error:
+        _skip(file, error)
+
+
+def _skip(file: str, error: DumpError | OSError) -> None:
+    remark(f"{file}: skipped: {getattr(error, 'problem', '') or getattr(error, 'strerror', '')}")
 
 
 class Strangers:

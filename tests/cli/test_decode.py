@@ -68,6 +68,7 @@ def test_folders_are_read_if_told(tmp_path: Path, capsys: pytest.CaptureFixture[
     (tmp_path / "b/two.bin").write_bytes(request(2))
     (tmp_path / "a.bin").write_bytes(request(1))
     (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "state").write_text('{"leaderId": 1}')
     (tmp_path / ".hidden").write_bytes(request(3))
     assert main(["decode", "-r", str(tmp_path)]) == 0
     captured = capsys.readouterr()
@@ -76,7 +77,10 @@ def test_folders_are_read_if_told(tmp_path: Path, capsys: pytest.CaptureFixture[
         f"kwire: {tmp_path}/a.bin: read as raw frames",
         f"kwire: {tmp_path}/b/two.bin: read as raw frames",
         f"kwire: {tmp_path}/empty: skipped: there is nothing in it",
+        f"kwire: {tmp_path}/state: read as a log of requests",
+        *[line for line in captured.err.splitlines() if "state: skipped: a logged request, or an object" in line],
     ]
+    assert "state: skipped" in captured.err
     assert main(["decode", str(tmp_path)]) == 2
 
 
