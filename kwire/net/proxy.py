@@ -49,6 +49,7 @@ class Proxy:
         self.catalog = catalog or catalog_for()
         self.listeners: dict[Address, asyncio.Server] = {}  # by the broker behind each
         self.connections = 0
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> Address:
         """Begin to listen; returns where. Raises CallError if that is taken."""
@@ -59,9 +60,13 @@ class Proxy:
         await asyncio.Event().wait()
 
     async def stop(self) -> None:
-        """Close all listeners."""
+        """Close all listeners and connections."""
         for server in self.listeners.values():
             server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # for the sockets to be closed
 
     async def listener(self, broker: Address, port: int = 0) -> Address:
         """Return where the proxy stands for a broker; any free port is taken unless one is told."""
@@ -77,6 +82,10 @@ class Proxy:
 
     async def _serve(self, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         try:
             upstream = await asyncio.open_connection(*broker)
         except OSError:
