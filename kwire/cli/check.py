@@ -38,7 +38,7 @@ def check(options: argparse.Namespace) -> int:
         counts = {"frames": frames} | ({"batches": batches} if batches else {})
         print(json_text(counts | {"exact": max(0, frames + batches - len(found)), "differences": found}))
     elif batches:
-        what = count_text(batches, "batch" if batches == 1 else "batche") + (f", {frames} frames" if frames else "")
+        what = f"{batches} batch{'es' * (batches != 1)}" + (f", {frames} frames" if frames else "")
         print(f"{what}: {len(found)} differences" if found else f"{what}: all come back byte for byte")
     else:
         print(f"{count_text(frames, 'frame')}: {frames - len(found)} encoded to the same bytes, {len(found)} not")

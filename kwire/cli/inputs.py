@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -16,12 +15,10 @@ from ..dumps import Dump, open_dump, open_hex
 from ..dumps.shares import ALL, Share
 from ..errors import DumpError, KwireError, UnknownMessage
 from ..frames import Frame, FrameDecoder, Result
-from ..frames.pieces import NotKafka
-from ..frames.said import Batch
 from ..redaction import seal
-from ..render.values import count_text
 from ..segments import LogBatch, LogBytes
 from ..segments.sealing import seal_bytes
+from .strangers import Strangers
 from .terminal import remark
 
 _NAMED = re.compile(r"([A-Za-z0-9]+)[:\s]v?(\d{1,5})")
@@ -65,7 +62,7 @@ def items(
     if options.body and named is None:
         raise UsageError("--body needs to know the message: add --as NAME:VERSION, such as --as MetadataRequest:12")
     answers = named if named and named.spec.type == "response" else None
-    for dump in _dumps(options, remarks, logs):
+    for dump in dumps_in(options, remarks, logs=logs):
         if dump.batches is not None:
             if named is not None:
                 raise UsageError("--as names what a frame holds; --log-of says which topic a log is of")
@@ -99,33 +96,20 @@ def title_of(options: argparse.Namespace) -> str:
     return ", ".join([*(["hex text"] if options.hex is not None else []), *options.files])
 
 
-def frames_by_file(options: argparse.Namespace, remarks: list[str] | None = None) -> Iterator[Iterator[Frame]]:
-    """Open one input after the other, and give out its frames; as `dumps_in`."""
-    return (dump.frames for dump in dumps_in(options, remarks))
-
-
 def dumps_in(
     options: argparse.Namespace,
     remarks: list[str] | None = None,
     *,
+    logs: bool = False,
     share: Share = ALL,
     strangers: Strangers | None = None,
 ) -> Iterator[Dump]:
     """Open one input after the other; what is no dump in a folder is skipped with a remark.
 
-    What is said of an input is added to `remarks` too. Of one file alone, a `share` may be read; `strangers` then
-    counts the streams of other protocols, so that those of other shares can be added before they are named.
+    What is said of an input is added to `remarks` too. A log is refused unless `logs` are asked for. Of one file alone,
+    a `share` may be read; `strangers` then counts the streams of other protocols, so that those of other shares can be
+    added before they are named.
     """
-    return _dumps(options, remarks, False, share, strangers)
-
-
-def _dumps(
-    options: argparse.Namespace,
-    remarks: list[str] | None,
-    logs: bool,
-    share: Share = ALL,
-    counted: Strangers | None = None,
-) -> Iterator[Dump]:
     bare = getattr(options, "body", False)
     for file, opened, found in _inputs(options, bare, share):
         try:
@@ -134,10 +118,10 @@ def _dumps(
                     remark(f"{file}: read as {dump.kind}")
                 if dump.batches is not None and not logs:
                     next(dump.frames)  # says that there are none, and what to use
-                strangers = counted or Strangers()
-                dump = strangers.watched(dump)
+                others = strangers or Strangers()
+                dump = others.watched(dump)
                 yield replace(dump, frames=_as_far(dump.frames, file)) if found else dump
-                for text in (*dump.remarks, *strangers.texts()):
+                for text in (*dump.remarks, *others.texts()):
                     remark(f"{file}: {text}")
                     if remarks is not None:
                         remarks.append(f"{file}: {text}")
@@ -157,57 +141,6 @@ def _as_far(frames: Iterator[Frame], file: str) -> Iterator[Frame]:
 
 def _skip(file: str, error: DumpError | OSError) -> None:
     remark(f"{file}: skipped: {getattr(error, 'problem', '') or getattr(error, 'strerror', '')}")
-
-
-class Strangers:
-    """Counts the streams of other protocols; they are named once, however many there are."""
-
-    def __init__(self) -> None:
-        self.connections: dict[str, set[int | None]] = {}
-        self.elsewhere: Counter[str] = Counter()  # connections of other shares
-        self.bytes: Counter[str] = Counter()
-        self.hints: dict[str, str] = {}
-
-    def watched(self, dump: Dump) -> Dump:
-        """Return the same dump; what is read of it is looked at."""
-        said = None if dump.said is None else self._batches(dump.said)
-        return replace(dump, frames=self._frames(dump.frames), said=said)
-
-    def _frames(self, frames: Iterator[Frame]) -> Iterator[Frame]:
-        for frame in frames:
-            if isinstance(frame.fault, NotKafka):
-                self._add(frame.fault, frame.source.connection)
-            yield frame
-
-    def _batches(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        for batch in batches:
-            for said in batch:
-                if type(said) is tuple and said[5] is not None and isinstance(said[5], NotKafka):
-                    self._add(said[5], said[0].connection)
-            yield batch
-
-    def _add(self, fault: NotKafka, connection: int | None) -> None:
-        name = str(fault.found)
-        self.connections.setdefault(name, set()).add(connection)
-        self.bytes[name] += fault.count or 0
-        self.hints[name] = fault.hint
-
-    def add(self, connections: dict[str, int], sizes: dict[str, int], hints: dict[str, str]) -> None:
-        """Add those of another share."""
-        self.elsewhere.update(connections)
-        self.bytes.update(sizes)
-        self.hints |= hints
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How many connections there are of each protocol."""
-        return {name: len(self.connections.get(name, ())) + self.elsewhere[name] for name in self.hints}
-
-    def texts(self) -> Iterator[str]:
-        """Yield what was there that is not Kafka's."""
-        for name, count in self.counts.items():
-            what = f"{count_text(count, 'connection')} of {name}, {count_text(self.bytes[name], 'byte')}"
-            yield f"{what}: not Kafka's protocol" + (f"; {self.hints[name]}" if self.hints[name] else "")
 
 
 def _inputs(

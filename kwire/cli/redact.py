@@ -9,7 +9,7 @@ from ..errors import DumpError
 from ..redaction import REASONS, Redactor
 from ..render.table import table
 from ..render.values import count_text
-from .inputs import UsageError, catalog_of, frames_by_file
+from .inputs import UsageError, catalog_of, dumps_in
 from .progress import with_progress
 from .terminal import remark
 
@@ -27,7 +27,7 @@ def redact(options: argparse.Namespace) -> int:
     if any(name != "-" and out.exists() and out.samefile(name) for name in options.files if Path(name).exists()):
         raise DumpError("this is the dump itself", file=options.output, hint="write to another file")
     redactor = Redactor(keep, catalog_of(options))
-    frames = (frame for frames in frames_by_file(options) for frame in frames)
+    frames = (frame for dump in dumps_in(options) for frame in dump.frames)
     count = 0
     with out.open("wb") as stream:
         for frame in with_progress(frames):

@@ -18,8 +18,9 @@ from ..render.table import table
 from ..render.values import count_text
 from ..traffic import COLUMNS, NOTHING, Count, Counted, Row, Traffic, Unspoken, unspoken
 from .helpers import Helpers, parts_for
-from .inputs import Strangers, UsageError, catalog_of, dumps_in
+from .inputs import UsageError, catalog_of, dumps_in
 from .progress import with_progress
+from .strangers import Strangers
 from .terminal import remark, style_for
 
 

@@ -1,0 +1,64 @@
+"""Streams of other protocols than Kafka's: each is named once for an input, however many connections there are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..dumps import Dump
+from ..frames import Frame
+from ..frames.pieces import NotKafka
+from ..frames.said import Batch
+from ..render.values import count_text
+
+
+class Strangers:
+    """Counts the streams of other protocols while a dump is read."""
+
+    def __init__(self) -> None:
+        self.connections: dict[str, set[int | None]] = {}
+        self.elsewhere: Counter[str] = Counter()  # connections of other shares
+        self.bytes: Counter[str] = Counter()
+        self.hints: dict[str, str] = {}
+
+    def watched(self, dump: Dump) -> Dump:
+        """Return the same dump; what is read of it is looked at."""
+        said = None if dump.said is None else self._batches(dump.said)
+        return replace(dump, frames=self._frames(dump.frames), said=said)
+
+    def _frames(self, frames: Iterator[Frame]) -> Iterator[Frame]:
+        for frame in frames:
+            if isinstance(frame.fault, NotKafka):
+                self._add(frame.fault, frame.source.connection)
+            yield frame
+
+    def _batches(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        for batch in batches:
+            for said in batch:
+                if type(said) is tuple and said[5] is not None and isinstance(said[5], NotKafka):
+                    self._add(said[5], said[0].connection)
+            yield batch
+
+    def _add(self, fault: NotKafka, connection: int | None) -> None:
+        name = str(fault.found)
+        self.connections.setdefault(name, set()).add(connection)
+        self.bytes[name] += fault.count or 0
+        self.hints[name] = fault.hint
+
+    def add(self, connections: dict[str, int], sizes: dict[str, int], hints: dict[str, str]) -> None:
+        """Add those of another share."""
+        self.elsewhere.update(connections)
+        self.bytes.update(sizes)
+        self.hints |= hints
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many connections there are of each protocol."""
+        return {name: len(self.connections.get(name, ())) + self.elsewhere[name] for name in self.hints}
+
+    def texts(self) -> Iterator[str]:
+        """Yield what was there that is not Kafka's."""
+        for name, count in self.counts.items():
+            what = f"{count_text(count, 'connection')} of {name}, {count_text(self.bytes[name], 'byte')}"
+            yield f"{what}: not Kafka's protocol" + (f"; {self.hints[name]}" if self.hints[name] else "")
