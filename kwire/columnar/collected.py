@@ -5,6 +5,7 @@ The lists are filled by generated source (`walk`); knows no bodies.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -53,12 +54,12 @@ class Lists:
             forget()
 
 
-class Column:
+class Column(ABC):
     """What was collected of one node."""
 
+    @abstractmethod
     def array(self, count: int) -> Any:
         """Return it as an Arrow array; of so many rows."""
-        raise NotImplementedError
 
 
 class Pieces:

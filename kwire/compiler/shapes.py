@@ -6,6 +6,7 @@ messages may be hostile, and each may bring another shape.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from ..wire import Struct
@@ -17,7 +18,7 @@ OFTEN = 512  # elements that were to be read or written where the shape was seen
 Shape = tuple[int, ...]
 
 
-class Shapes:
+class Shapes(ABC):
     """The shapes of one array, in all messages of a codec.
 
     Args:
@@ -44,6 +45,6 @@ class Shapes:
         loop = self._loops[shape] = self.make(shape, f"{self.title}, shape {'-'.join(map(str, shape))}")
         return loop
 
+    @abstractmethod
     def make(self, shape: Shape, title: str) -> Any:
         """Make the loop for a shape."""
-        raise NotImplementedError

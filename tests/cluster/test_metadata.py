@@ -7,7 +7,7 @@ import pytest
 from kwire import LogBatch, LogRecord, messages, read_log
 from kwire.cluster import Broker, ClusterState, Partition, learn
 from kwire.embedded import FramedRecord
-from tests.conftest import SHARED
+from tests.conftest import SHARED, needs_shared
 
 TOPIC = bytes(15) + b"\x77"
 ONE, TWO = bytes(15) + b"\x0a", bytes(15) + b"\x0b"
@@ -95,7 +95,7 @@ LOGS = sorted((SHARED / "captures").glob("*.segments/*/00000000000000000000.log"
 SNAPSHOTS = [path for log in LOGS for path in sorted(log.parent.glob("*-*.checkpoint")) if path.stem.strip("0-")]
 
 
-@pytest.mark.skipif(not LOGS, reason="shared is not there")
+@needs_shared
 def test_there_are_snapshots() -> None:
     assert len(SNAPSHOTS) >= 4
 

@@ -15,7 +15,7 @@ from kwire.errors import DumpError
 from kwire.segments import topic_of_folder
 from kwire.segments.rebuilding import rebuild
 from kwire.segments.spans import explain_batch
-from tests.conftest import ROOT, SHARED
+from tests.conftest import ROOT, SHARED, needs_shared
 from tests.segments.building import BATCHES, LOG
 from tests.segments.test_topics import COMMIT, record
 
@@ -78,7 +78,7 @@ def test_the_end_of_a_compressed_log_that_was_cut_is_named(tmp_path: Path) -> No
         list(kwire.read_log(path))
 
 
-@pytest.mark.skipif(not RUNS, reason="shared is not there")
+@needs_shared
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.stem)
 def test_logs_of_real_brokers_are_known_read_explained_and_built_again(run: Path) -> None:
     paths = [path for path in run.rglob("*") if path.suffix in (".log", ".checkpoint") and path.stat().st_size]
@@ -115,7 +115,7 @@ def read_to_the_end(batch: LogBatch, path: Path) -> None:
             assert sum(span.stop - span.start for span in part.spans) == len(part.data)
 
 
-@pytest.mark.skipif(not RUNS, reason="shared is not there")
+@needs_shared
 def test_other_files_of_brokers_are_taken_for_no_log() -> None:
     others = [
         path for run in RUNS for path in run.rglob("*") if path.is_file() and path.suffix not in (".log", ".checkpoint")

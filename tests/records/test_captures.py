@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from kwire.records import parse_records
-from tests.conftest import SHARED
+from tests.conftest import SHARED, needs_shared
 
 from .cases import rebuilt, told
 
 RUNS = sorted((SHARED / "captures").glob("*.segments"))
 
 
-@pytest.mark.skipif(not RUNS, reason="shared is not there")
+@needs_shared
 def test_there_are_segments_of_many_runs() -> None:
     assert len(RUNS) > 10
     assert sum(1 for run in RUNS for _ in run.rglob("*.log")) >= 135
