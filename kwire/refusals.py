@@ -66,6 +66,16 @@ WORDS: dict[str, tuple[str, str]] = {
     "unknown_broker": ("there are no brokers {unknown}", "name brokers that are there"),
     "broker_twice_in_list": ("the list of brokers names some twice: {twice}", "name each broker once"),
     "topic_twice_in_list": ("the list of topics names some twice: {twice}", "name each topic once"),
+    "bad_topic_name": (
+        "{topic!r} cannot be the name of a topic",
+        "take up to 249 letters, digits, dots, _ and -, and not . or ..",
+    ),
+    "topic_exists": ("there is a topic {topic!r} already", "take another name, or delete that"),
+    "too_many_partitions": ("this would be more than {most} partitions", "ask for fewer, or delete topics"),
+    "partitions_not_consecutive": (
+        "partitions {found} are assigned, and they are not numbered on from {first}",
+        "number them from {first} on",
+    ),
     "unknown_topic": ("there is no topic {topic!r}", "name topics that are there"),
     "must_start_with_slash": ("the rack {rack!r} is no path: it does not start with /", "write it as in /DC1/R1"),
     "empty_component": ("the rack {rack!r} has an empty name in it", "write it as in /DC1/R1"),
@@ -174,6 +184,27 @@ class UnknownTopicOrPartition(Refused):
 
     exception = "org.apache.kafka.common.errors.UnknownTopicOrPartitionException"
     error_code = 3
+
+
+class InvalidTopicException(Refused):
+    """A name that no topic can have."""
+
+    exception = "org.apache.kafka.common.errors.InvalidTopicException"
+    error_code = 17
+
+
+class TopicAlreadyExists(Refused):
+    """A name that a topic has already."""
+
+    exception = "org.apache.kafka.common.errors.TopicExistsException"
+    error_code = 36
+
+
+class PolicyViolation(Refused):
+    """More than whoever runs the cluster allows."""
+
+    exception = "org.apache.kafka.common.errors.PolicyViolationException"
+    error_code = 44
 
 
 class AdminOperation(Refused):

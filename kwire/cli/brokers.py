@@ -1,4 +1,4 @@
-"""The grammars of the commands that talk to brokers: call, proxy."""
+"""The grammars of the commands that talk to brokers, or are some: call, proxy, serve."""
 
 from __future__ import annotations
 
@@ -61,3 +61,36 @@ def proxy(commands: Any) -> None:
     secrets(parser)
     profile(parser)
     colour(parser)
+
+
+def serve(commands: Any) -> None:
+    """Add `kwire serve`."""
+    parser = command(
+        commands,
+        "serve",
+        "be a broker, or several in one process",
+        "  kwire serve                                    one on 127.0.0.1:9092, in memory\n"
+        "  kwire serve :19092 --brokers 3                 three, on this port and the next ones\n"
+        "  kwire serve --cluster cluster.json             brokers with racks and directories\n"
+        "  kwire serve --config server.properties         as Kafka's own file says\n"
+        "  kwire serve --cluster c.json --fail-log-dir 1:/data/b@30\n"
+        '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
+        '"logDirs": ["/data/a", "/data/b"]}, ...]}; all but the id may be missing. Without\n'
+        "directories, records are kept in memory. For tests and trials: no replication\n"
+        "over the network, no transactions, no security.\n",
+        "serve:serve",
+    )
+    parser.add_argument("listen", nargs="?", default=":9092", metavar="LISTEN", help="HOST:PORT; :9092 unless given")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--brokers", type=int, default=1, metavar="N", help="so many brokers, with ids from 1 on")
+    source.add_argument("--cluster", metavar="FILE", help="brokers, with racks and directories, as JSON")
+    source.add_argument("--config", action="append", metavar="FILE", help="a server.properties; once for each broker")
+    parser.add_argument("--partitions", type=int, default=1, metavar="N", help="of a topic made without a number")
+    parser.add_argument("--replication-factor", type=int, default=1, metavar="N", help="of such a topic")
+    parser.add_argument("--assignor", metavar="NAME", help="places replicas: rack-aware unless given; as kwire place")
+    parser.add_argument("--retention-bytes", type=int, default=-1, metavar="N", help="kept of each partition; all: -1")
+    parser.add_argument("--fail-log-dir", action="append", default=[], metavar="ID:DIR[@SECONDS]", help="it fails then")
+    parser.add_argument("--seed", type=int, metavar="N", help="for ids and placements; by chance unless given")
+    parser.add_argument("--profile", choices=("KIP-879",), help="serve CreateReplicaAssignment too")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of clients")
+    parser.add_argument("--public", action="store_true", help="listen also where other machines can connect")

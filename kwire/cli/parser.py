@@ -24,6 +24,7 @@ Examples:
   kwire place --from dump.pcap            how evenly they are placed
   kwire encode frames.jsonl -o dump.bin   JSON back to bytes
   kwire call :9092 Metadata topics:=null  ask a broker
+  kwire serve                             be one
   kwire schema Fetch:17                   its fields, and what they mean
   kwire demo                              a dump of a real broker, explained
 """
@@ -39,6 +40,7 @@ COMMANDS = (
     "redact",
     "call",
     "proxy",
+    "serve",
     "schema",
     "diff",
     "apis",
@@ -70,6 +72,7 @@ def parser_for() -> argparse.ArgumentParser:
     questions.redact(commands)
     brokers.call(commands)
     brokers.proxy(commands)
+    brokers.serve(commands)
     _schema(commands)
     _diff(commands)
     _apis(commands)

@@ -1,0 +1,82 @@
+"""Where batches are kept: what a log needs of a disk, and a disk that is memory. Knows no files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+from ..records import RecordBatch
+
+
+class Store(Protocol):
+    """The batches of one replica. All methods raise OSError when the disk fails."""
+
+    def append(self, data: bytes, base_offset: int) -> Any:
+        """Keep the bytes of a batch; returns its place, which means something to this store alone."""
+
+    def read(self, places: Sequence[Any]) -> bytes:
+        """Return the bytes at some places that follow one another."""
+
+    def batches(self) -> Iterable[tuple[RecordBatch, Any]]:
+        """Give what is there already, whole batches with their places, in the order of their offsets."""
+
+    def drop_before(self, offset: int) -> None:
+        """Forget batches that end before an offset, where that saves space."""
+
+    def close(self) -> None:
+        """Let go of what the system lent."""
+
+
+class Disk(Protocol):
+    """One log directory. All methods raise OSError when it fails."""
+
+    path: str
+
+    def open(self, topic: str, index: int) -> Store:
+        """Return the store of a partition, made if it is not there."""
+
+    def delete(self, topic: str, index: int) -> None:
+        """Forget a partition."""
+
+    def partitions(self) -> Iterable[tuple[str, int]]:
+        """Name the partitions that are there."""
+
+
+class MemoryStore:
+    """Batches in memory; a place is the bytes themselves."""
+
+    def append(self, data: bytes, base_offset: int) -> bytes:
+        """Keep the bytes of a batch."""
+        return data
+
+    def read(self, places: Sequence[bytes]) -> bytes:
+        """Join batches."""
+        return b"".join(places)
+
+    def batches(self) -> Iterable[tuple[RecordBatch, Any]]:
+        """Give nothing: memory begins empty."""
+        return ()
+
+    def drop_before(self, offset: int) -> None:
+        """Do nothing: the log's own index held the bytes."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class MemoryDisk:
+    """A log directory that is memory, of any name."""
+
+    def __init__(self, path: str = "memory") -> None:
+        self.path = path
+
+    def open(self, topic: str, index: int) -> MemoryStore:
+        """Return an empty store."""
+        return MemoryStore()
+
+    def delete(self, topic: str, index: int) -> None:
+        """Do nothing."""
+
+    def partitions(self) -> Iterable[tuple[str, int]]:
+        """Name none: memory begins empty."""
+        return ()

@@ -1,0 +1,95 @@
+"""Fetch: whole batches from an offset on, at once or when there are enough. No sessions: every fetch is full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import messages
+from . import codes
+from .asks import Ask
+from .controller import Topic
+from .waiting import Parked
+
+MOST_WAIT_MS = 300_000  # a parked fetch is remembered so long at most
+
+
+def fetch(ask: Ask) -> Any:
+    """Answer Fetch, or park it until there are enough bytes."""
+    asked = ask.message
+    if asked.session_id != 0:
+        return messages.FetchResponse(error_code=codes.FETCH_SESSION_ID_NOT_FOUND)
+    response, enough = _read(ask)
+    if enough or asked.max_wait_ms <= 0:
+        return response
+    keys = [(topic.name, part.partition) for topic, part in _wanted(ask)]
+
+    def attempt(over: bool) -> Any:
+        response, enough = _read(ask)
+        return response if enough or over else None
+
+    parked = Parked(attempt, keys)
+    ask.cluster.waiting.park(parked, ask.now + min(asked.max_wait_ms, MOST_WAIT_MS) / 1000)
+    return parked
+
+
+def _wanted(ask: Ask) -> list[tuple[Topic, Any]]:
+    find = ask.cluster.controller.find
+    rows = ((find(row.topic, row.topic_id), row.partitions) for row in ask.message.topics)
+    return [(topic, part) for topic, parts in rows if topic is not None for part in parts]
+
+
+def _read(ask: Ask) -> tuple[Any, bool]:
+    """Read what is there. The second value says whether it is enough, or an error, which does not wait."""
+    response = messages.FetchResponse
+    reading = _Reading(ask)
+    rows = []
+    for row in ask.message.topics:
+        topic = ask.cluster.controller.find(row.topic, row.topic_id)
+        parts = tuple(reading.partition(topic, part, by_id=not row.topic) for part in row.partitions)
+        rows.append(response.FetchableTopicResponse(topic=row.topic, topic_id=row.topic_id, partitions=parts))
+    enough = reading.failed or reading.size >= ask.message.min_bytes or not rows
+    return response(responses=tuple(rows)), enough
+
+
+class _Reading:
+    """How much is read so far, and how much may be."""
+
+    def __init__(self, ask: Ask) -> None:
+        self.ask, self.size, self.failed = ask, 0, False
+        self.left = min(ask.message.max_bytes, ask.cluster.settings.fetch_max_bytes)
+
+    def partition(self, topic: Topic | None, part: Any, *, by_id: bool) -> Any:
+        if topic is None or not 0 <= part.partition < len(topic.partitions):
+            unknown = codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
+            return self._failure(part, unknown)
+        partition = topic.partitions[part.partition]
+        log = partition.log_at(self.ask.node_id, part.current_leader_epoch)
+        if isinstance(log, int):
+            return self._failure(part, log)
+        if not log.start <= part.fetch_offset <= log.end:
+            return self._failure(part, codes.OFFSET_OUT_OF_RANGE, log.end, log.start)
+        most = min(part.partition_max_bytes, self.left)
+        try:
+            data = log.read(part.fetch_offset, most, at_least_one=not self.size)
+        except OSError:
+            self.ask.cluster.fail(partition.replicas[self.ask.node_id].log_dir)
+            return self._failure(part, codes.KAFKA_STORAGE_ERROR)
+        self.size += len(data)
+        self.left -= len(data)
+        return _row(part, codes.NONE, log.end, log.start, data)
+
+    def _failure(self, part: Any, code: int, end: int = -1, start: int = -1) -> Any:
+        self.failed = True
+        return _row(part, code, end, start, b"")
+
+
+def _row(part: Any, code: int, end: int, start: int, data: bytes) -> Any:
+    return messages.FetchResponse.PartitionData(
+        partition_index=part.partition,
+        error_code=code,
+        high_watermark=end,
+        last_stable_offset=end,
+        log_start_offset=start,
+        aborted_transactions=None,
+        records=data,
+    )

@@ -1,0 +1,149 @@
+"""One replica's log: an index of its batches over a store, offsets given out, batches found by offset and by time.
+
+Knows headers of batches; what is inside one is read only to find a time.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ..errors import KwireError
+from ..records import RecordBatch, parse_records
+from .disks import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A batch of the log: its offsets, what its header says, its size in bytes, and where it lies in the store."""
+
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+    leader_epoch: int
+    size: int
+    place: Any
+
+
+class Log:
+    """A log.
+
+    Attributes:
+        start, end: the first offset that is there, and the one that the next record gets.
+        size: bytes of all batches.
+
+    >>> from kwire import Record, build_batch
+    >>> from kwire.broker.disks import MemoryStore
+    >>> log = Log(MemoryStore())
+    >>> (batch,) = parse_records(build_batch([Record(0, value=b"a"), Record(1, value=b"b")]))
+    >>> log.append(stamped(batch, log.end, 5)), log.append(stamped(batch, log.end, 5)), log.end
+    (0, 2, 4)
+    >>> [one.base_offset for one in parse_records(log.read(2, 1000))]
+    [2]
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.entries: list[Entry] = []
+        self.start = self.end = self.size = 0
+        for batch, place in store.batches():
+            if not self.entries:
+                self.start = batch.base_offset or 0
+            self._note(batch, place)
+
+    def append(self, batch: RecordBatch) -> int:
+        """Keep a batch that has its offsets; returns the first. Raises OSError when the disk fails."""
+        base = batch.base_offset or 0
+        self._note(batch, self.store.append(batch.data, base))
+        return base
+
+    def _note(self, batch: RecordBatch, place: Any) -> None:
+        size = len(batch.data)
+        self.entries.append(
+            Entry(
+                batch.base_offset or 0,
+                batch.last_offset,
+                batch.max_timestamp,
+                batch.partition_leader_epoch,
+                size,
+                place,
+            )
+        )
+        self.end = batch.last_offset + 1
+        self.size += size
+
+    def read(self, offset: int, most: int, *, at_least_one: bool = True) -> bytes:
+        """Return whole batches from the one on that holds an offset.
+
+        Args:
+            offset: of the first record wanted.
+            most: how many bytes.
+            at_least_one: give the first batch even if it is larger, so that a reader gets on.
+        """
+        first = last = self._place(offset)
+        size = 0
+        while last < len(self.entries):
+            size += self.entries[last].size
+            if size > most and not (at_least_one and last == first):
+                break
+            last += 1
+        return self.store.read([entry.place for entry in self.entries[first:last]]) if last > first else b""
+
+    def _place(self, offset: int) -> int:
+        """Return the index of the batch that holds an offset, or of the next one."""
+        return bisect_left(self.entries, offset, key=lambda entry: entry.last_offset)
+
+    def find_time(self, timestamp: int) -> tuple[int, int, int]:
+        """Return offset, time and leader epoch of the first record that is not older; -1 for each if there is none."""
+        for entry in self.entries:
+            if entry.max_timestamp >= timestamp:
+                return self._record_of(entry, timestamp)
+        return -1, -1, -1
+
+    def find_newest(self) -> tuple[int, int, int]:
+        """Return offset, time and leader epoch of the record with the highest time; -1 for each if there is none."""
+        newest = max(self.entries, key=lambda entry: entry.max_timestamp, default=None)
+        return self._record_of(newest, newest.max_timestamp) if newest else (-1, -1, -1)
+
+    def _record_of(self, entry: Entry, timestamp: int) -> tuple[int, int, int]:
+        found = entry.base_offset, entry.max_timestamp
+        try:
+            for batch in parse_records(self.store.read([entry.place])):
+                records = (record for record in batch.records() if (record.timestamp or 0) >= timestamp)
+                found = next(((record.offset, record.timestamp or 0) for record in records), found)
+        except KwireError:
+            pass  # its compression is not installed here: the batch is as near as we get
+        return *found, entry.leader_epoch
+
+    def epoch_at(self, offset: int) -> int:
+        """Return the leader epoch of the batch with an offset; of the last one for the end; -1 if the log is empty."""
+        if not self.entries:
+            return -1
+        return self.entries[min(self._place(offset), len(self.entries) - 1)].leader_epoch
+
+    def drop(self, retention_bytes: int) -> None:
+        """Forget the oldest batches, but for the last one, until no more than so many bytes are left."""
+        count, size = 0, self.size
+        while size > retention_bytes and count < len(self.entries) - 1:
+            size -= self.entries[count].size
+            count += 1
+        if count:
+            self.size = size
+            del self.entries[:count]
+            self.start = self.entries[0].base_offset
+            self.store.drop_before(self.start)
+
+
+def stamped(batch: RecordBatch, base_offset: int, leader_epoch: int) -> RecordBatch:
+    """Give a batch its offsets and the epoch of its leader; its checksum is over neither."""
+    data = base_offset.to_bytes(8, "big") + batch.data[8:12] + leader_epoch.to_bytes(4, "big") + batch.data[16:]
+    return msgspec.structs.replace(
+        batch,
+        base_offset=base_offset,
+        last_offset=base_offset + batch.last_offset_delta,
+        partition_leader_epoch=leader_epoch,
+        data=data,
+    )

@@ -1,0 +1,68 @@
+"""`kwire serve`: a broker, or several, made with kwire."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from random import Random
+
+from ..broker import ServedCluster, Settings
+from ..cluster.replica_assignors import assignor_for
+from ..net.addresses import address
+from ..net.serving import Serving
+from ..render.values import count_text
+from .inputs import UsageError
+from .nodes import LOOPBACK, Failure, failures_in, nodes_for
+from .terminal import remark
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Serve until Ctrl-C."""
+    nodes = nodes_for(options, address(options.listen))
+    for node in nodes:
+        if node.host not in LOOPBACK and not options.public:
+            raise UsageError(f"{node.host}:{node.port} can be reached from elsewhere: add --public if it shall")
+    settings = _settings(options)
+    assignor_for(settings.replica_assignor)
+    cluster = ServedCluster(nodes, settings, Random(options.seed))
+    failures = failures_in(options.fail_log_dir, nodes)
+    note = (lambda text: None) if options.quiet else remark
+    made = Serving(cluster, note)
+    try:
+        asyncio.run(_serve(made, failures))
+    finally:
+        remark(f"{count_text(made.requests, 'request')} of {count_text(made.connections, 'connection')}")
+    return 0
+
+
+def _settings(options: argparse.Namespace) -> Settings:
+    if options.partitions < 1 or options.replication_factor < 1:
+        raise UsageError("a topic has at least one partition with one replica")
+    kip_879 = options.profile == "KIP-879"
+    return Settings(
+        num_partitions=options.partitions,
+        default_replication_factor=options.replication_factor,
+        retention_bytes=options.retention_bytes,
+        replica_assignor=options.assignor or ("multi-level" if kip_879 else "rack-aware"),
+        kip_879=kip_879,
+    )
+
+
+async def _serve(made: Serving, failures: Sequence[Failure]) -> None:
+    places = await made.start()
+    remark(f"listening on {', '.join(map(str, places))}; Ctrl-C ends")
+    loop, running = asyncio.get_running_loop(), asyncio.ensure_future(made.run())
+    with suppress(NotImplementedError):  # on Windows
+        loop.add_signal_handler(signal.SIGTERM, running.cancel)
+    for failure in failures:
+        loop.call_later(failure.after, made.fail, failure.log_dir)
+    try:
+        await asyncio.wait([running])
+        if not running.cancelled():
+            running.result()
+    finally:
+        running.cancel()
+        await made.stop()

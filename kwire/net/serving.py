@@ -1,0 +1,216 @@
+"""A served cluster on sockets: one listener a broker, one task a connection.
+
+Knows asyncio and the time; what is answered is `kwire.broker`'s. A client has one request in work at a time, and no
+more is read from it before its answer has left: so nobody makes this process remember more than one request and one
+answer a connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ..broker import Node, Parked, ServedCluster
+from ..broker.nodes import LogDir
+from ..broker.talking import Said, read_request, write_response
+from ..errors import CallError, KwireError
+from ..faults import BadFrame
+from ..frames import FrameReader
+from .addresses import Address
+from .connection import why
+
+PORTION = 1 << 16
+IDLE = 600.0  # seconds, Kafka's connections.max.idle.ms
+MOST_REQUEST = 16 << 20  # bytes of one request; a sixth of Kafka's, and batches may have 1 MiB
+MOST_WAITING = 256 << 20  # bytes of all requests that have begun and not ended
+
+Note = Callable[[str], None]
+
+
+class Serving:
+    """Listens for each broker of a cluster.
+
+    Args:
+        cluster: what answers. Its nodes get the ports that they listen on, if they have port 0.
+        note: is told what an operator wants to know.
+        idle: seconds after which a connection that says nothing, or takes nothing, is closed.
+    """
+
+    def __init__(self, cluster: ServedCluster, note: Note, *, idle: float = IDLE) -> None:
+        self.cluster, self.note, self.idle = cluster, note, idle
+        self.connections = self.requests = 0
+        self.buffered = 0  # bytes of requests that are not whole yet
+        self._servers: dict[int, asyncio.Server] = {}
+        self._futures: dict[Parked, asyncio.Future[Any]] = {}
+        self._woken = asyncio.Event()
+        self._deadline: float | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self, hosts: dict[int, str] | None = None) -> list[Address]:
+        """Begin to listen; returns where. Raises CallError if a port is taken.
+
+        Args:
+            hosts: the address to bind for each broker, where it is not the one that clients are told.
+        """
+        for node in self.cluster.controller.nodes.values():
+            await self._listen(node, (hosts or {}).get(node.node_id, node.host))
+        return [Address(node.host, node.port) for node in self.cluster.controller.nodes.values()]
+
+    async def _listen(self, node: Node, host: str) -> None:
+        def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Any:
+            return self._serve(node, reader, writer)
+
+        try:
+            server = await asyncio.start_server(serve, host, node.port, limit=PORTION, backlog=1024)
+        except OSError as error:
+            where = Address(host, node.port)
+            raise CallError(str(where), f"cannot listen: {why(error)}", "is the port taken?") from None
+        self._servers[node.node_id] = server
+        node.port = server.sockets[0].getsockname()[1]
+
+    async def run(self) -> None:
+        """Let time pass for the cluster, until cancelled."""
+        while True:
+            deadline = self._deadline = self.cluster.next_deadline
+            self._woken.clear()
+            with suppress(TimeoutError):
+                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                await asyncio.wait_for(self._woken.wait(), left)
+            self.cluster.tick(time.monotonic())
+            self.settle()
+
+    async def stop(self) -> None:
+        """Close all listeners and connections."""
+        for server in self._servers.values():
+            server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def fail(self, *log_dirs: LogDir) -> None:
+        """Let log directories fail, as if their disk did."""
+        for log_dir in log_dirs:
+            self.note(f"{log_dir.path} fails")
+        self.cluster.fail(*log_dirs)
+        self.settle()
+
+    def settle(self) -> None:
+        """Hand on answers that were waited for, and close brokers that have no good directory left."""
+        waiting = self.cluster.waiting
+        while waiting.answered:
+            parked = waiting.answered.pop()
+            future = self._futures.pop(parked, None)
+            if future is not None and not future.done():
+                future.set_result(parked.response)
+        for node_id, node in self.cluster.controller.nodes.items():
+            if not node.is_alive and node_id in self._servers:
+                self._servers.pop(node_id).close()
+                self.note(f"broker {node_id} has no log directory left, and is at its end")
+        if self.cluster.next_deadline != self._deadline:
+            self._woken.set()
+
+    async def _serve(self, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        client = _Client(self, node, reader, writer)
+        with suppress(asyncio.CancelledError):  # the end of it all; asyncio would complain of the task
+            try:
+                await client.run()
+            except (OSError, TimeoutError):
+                pass  # the client is gone, or was silent for too long
+            except KwireError as error:
+                self.note(f"{client.host}: {error}; closed")
+            finally:
+                self._tasks.discard(task)
+                client.end()
+
+    async def wait(self, parked: Parked) -> Any:
+        """Wait for the answer to a request."""
+        future = self._futures[parked] = asyncio.get_running_loop().create_future()
+        try:
+            return await future
+        finally:
+            self._futures.pop(parked, None)
+            self.cluster.waiting.forget(parked)
+
+
+class _Client:
+    """One client's connection."""
+
+    def __init__(
+        self, serving: Serving, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.serving, self.node, self.reader, self.writer = serving, node, reader, writer
+        self.frames = FrameReader(MOST_REQUEST)
+        self.held = 0
+        self.host = str((writer.get_extra_info("peername") or ("",))[0])
+        writer.transport.set_write_buffer_limits(PORTION)
+
+    async def run(self) -> None:
+        while self.node.is_alive:
+            portion = await asyncio.wait_for(self.reader.read(PORTION), self.serving.idle)
+            if not portion:
+                return
+            if not await self._take(portion):
+                return
+
+    async def _take(self, portion: bytes) -> bool:
+        """Answer the requests that are whole by now. Returns False if the connection is at its end."""
+        try:
+            for frame in self.frames.feed(portion):
+                said = read_request(frame, self.serving.cluster.catalog, self.serving.cluster.apis)
+                if not isinstance(said, Said):
+                    return await self._refuse(said.answer, said.problem)
+                await self._answer(said)
+                if not self.node.is_alive:
+                    return False
+        except BadFrame as error:
+            return await self._refuse(b"", str(error))
+        self._hold(len(self.frames))
+        if self.serving.buffered > MOST_WAITING and self.held:
+            return await self._refuse(b"", "there is no room for more requests that have begun")
+        return True
+
+    async def _answer(self, said: Said) -> None:
+        self.serving.requests += 1
+        cluster = self.serving.cluster
+        response = cluster.answer(
+            self.node.node_id,
+            said.message,
+            said.version,
+            now=time.monotonic(),
+            client_id=said.client_id,
+            client_host=self.host,
+        )
+        self.serving.settle()
+        if isinstance(response, Parked):
+            response = await self._waited(response)
+        if response is not None:
+            await self._send(write_response(said, response, cluster.catalog))
+
+    async def _waited(self, parked: Parked) -> Any:
+        return parked.response if parked.response is not None else await self.serving.wait(parked)
+
+    async def _send(self, data: bytes) -> None:
+        self.writer.write(data)
+        await asyncio.wait_for(self.writer.drain(), self.serving.idle)
+
+    async def _refuse(self, answer: bytes, problem: str) -> bool:
+        if answer:
+            await self._send(answer)
+            return True
+        self.serving.note(f"{self.host}: {problem}; closed")
+        return False
+
+    def _hold(self, held: int) -> None:
+        self.serving.buffered += held - self.held
+        self.held = held
+
+    def end(self) -> None:
+        self._hold(0)
+        self.writer.close()

@@ -1,0 +1,58 @@
+"""Metadata: brokers, racks, leaders, what is offline; topics made on the way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import kwire
+from kwire.broker import ServedCluster, Settings, codes
+from tests.broker.served import M, cluster_of
+
+
+def metadata(cluster: ServedCluster, *names: str, version: int = 9, **more: Any) -> Any:
+    topics = tuple(M.MetadataRequest.MetadataRequestTopic(name=name) for name in names)
+    answer = cluster.answer(1, M.MetadataRequest(topics=topics, **more), version, now=0.0)
+    kwire.codec("MetadataResponse", version).encode(answer)
+    return answer
+
+
+def test_brokers_and_what_is_offline() -> None:
+    cluster = cluster_of(3)
+    cluster.controller.create("t", {0: [3, 1]})
+    assert [(one.node_id, one.rack) for one in metadata(cluster).brokers] == [(1, "r1"), (2, "r2"), (3, "r3")]
+    cluster.fail(*cluster.controller.nodes[3].log_dirs)
+    found = metadata(cluster, "t")
+    (partition,) = found.topics[0].partitions
+    assert [one.node_id for one in found.brokers] == [1, 2]
+    assert (partition.leader_id, partition.isr_nodes, partition.offline_replicas) == (1, (1,), (3,))
+    assert (partition.replica_nodes, partition.leader_epoch) == ((3, 1), 1)
+    cluster.fail(*cluster.controller.nodes[1].log_dirs)
+    (partition,) = metadata(cluster, "t").topics[0].partitions
+    assert (partition.error_code, partition.leader_id) == (codes.LEADER_NOT_AVAILABLE, -1)
+    assert partition.isr_nodes == (1,)  # the last one in sync stays so
+
+
+def test_topics_are_made_when_asked_for() -> None:
+    cluster = cluster_of(2, Settings(num_partitions=3, default_replication_factor=2))
+    asked = metadata(cluster, "new", allow_auto_topic_creation=False).topics[0]
+    assert (asked.error_code, asked.partitions) == (codes.UNKNOWN_TOPIC_OR_PARTITION, ())
+    made = metadata(cluster, "new").topics[0]
+    assert [len(one.replica_nodes) for one in made.partitions] == [2, 2, 2]
+    assert metadata(cluster, version=0).topics[0].name == "new"  # in version 0 no names are all
+
+
+def test_names_and_numbers_that_cannot_be() -> None:
+    cluster = cluster_of(settings=Settings(most_partitions=1))
+    codes_found = [metadata(cluster, name).topics[0].error_code for name in ("../etc", "..", "", "a" * 250)]
+    assert codes_found == [codes.INVALID_TOPIC_EXCEPTION] * 4
+    assert [metadata(cluster, name).topics[0].error_code for name in ("a", "b")] == [0, codes.POLICY_VIOLATION]
+    wide = cluster_of(settings=Settings(default_replication_factor=2))
+    assert metadata(wide, "a").topics[0].error_code == codes.INVALID_REPLICATION_FACTOR
+
+
+def test_a_topic_by_its_id() -> None:
+    cluster = cluster_of()
+    topic = cluster.controller.create("t", {0: [1]})
+    rows = (M.MetadataRequest.MetadataRequestTopic(name=None, topic_id=id) for id in (topic.topic_id, bytes(15) + b"x"))
+    answer = cluster.answer(1, M.MetadataRequest(topics=tuple(rows)), 12, now=0.0)
+    assert [(one.name, one.error_code) for one in answer.topics] == [("t", 0), (None, codes.UNKNOWN_TOPIC_ID)]

@@ -1,0 +1,61 @@
+"""Fetch: whole batches, limits, long polls, and what is wrong."""
+
+from __future__ import annotations
+
+from kwire.broker import Parked, Settings, codes
+from tests.broker.served import batch, cluster_of, fetch, fetching, produce, values
+
+
+def test_a_fetch_waits_for_bytes() -> None:
+    cluster = cluster_of()
+    cluster.controller.create("t", {0: [1]})
+    parked = cluster.answer(1, fetching(max_wait_ms=500, min_bytes=100), 11, now=1.0)
+    assert isinstance(parked, Parked)
+    assert cluster.next_deadline == 1.5
+    produce(cluster, batch(b"a"))
+    assert not parked.response
+    produce(cluster, batch(b"b"))
+    assert cluster.waiting.answered == [parked]
+    assert values(parked.response.responses[0].partitions[0]) == [b"a", b"b"]
+
+
+def test_a_fetch_does_not_wait_for_ever() -> None:
+    cluster = cluster_of()
+    cluster.controller.create("t", {0: [1]})
+    parked = cluster.answer(1, fetching(max_wait_ms=500, min_bytes=1), 11, now=1.0)
+    cluster.tick(1.4)
+    assert not parked.response
+    cluster.tick(1.5)
+    assert parked.response.responses[0].partitions[0].records == b""
+    assert cluster.next_deadline is None
+
+
+def test_a_fetch_that_waits_hears_of_a_failure() -> None:
+    cluster = cluster_of()
+    cluster.controller.create("t", {0: [1]})
+    parked = cluster.answer(1, fetching(max_wait_ms=500, min_bytes=1), 11, now=1.0)
+    cluster.fail(*cluster.controller.nodes[1].log_dirs)
+    assert parked.response.responses[0].partitions[0].error_code == codes.KAFKA_STORAGE_ERROR
+
+
+def test_limits_leave_the_first_batch_whole() -> None:
+    cluster = cluster_of(settings=Settings(fetch_max_bytes=150))
+    cluster.controller.create("t", {0: [1]})
+    for value in (b"a", b"b", b"c"):
+        produce(cluster, batch(value))
+    assert values(fetch(cluster, most=1)) == [b"a"]
+    assert values(fetch(cluster)) == [b"a", b"b"]
+
+
+def test_what_is_wrong() -> None:
+    cluster = cluster_of(2)
+    cluster.controller.create("t", {0: [1]})
+    produce(cluster, batch(b"a"))
+    assert fetch(cluster, 2).error_code == fetch(cluster, -1).error_code == codes.OFFSET_OUT_OF_RANGE
+    assert fetch(cluster, 1).high_watermark == 1
+    assert fetch(cluster, node=2).error_code == codes.NOT_LEADER_OR_FOLLOWER
+    assert fetch(cluster, topic="x").error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+    assert fetch(cluster, index=1).error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+    assert fetch(cluster, epoch=5).error_code == codes.UNKNOWN_LEADER_EPOCH
+    stranger = cluster.answer(1, fetching(session_id=7), 11, now=0.0)
+    assert stranger.error_code == codes.FETCH_SESSION_ID_NOT_FOUND

@@ -1,0 +1,89 @@
+"""`kwire serve` as a process, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import kwire
+from kwire.cli import main
+from kwire.cli.nodes import nodes_for
+from kwire.cli.parser import parser_for
+from kwire.net.addresses import Address, address
+from kwire.net.connection import BrokerConnection
+from tests.conftest import ROOT
+
+ALL = kwire.messages.MetadataRequest(topics=None)
+
+
+def test_brokers_of_a_file_and_a_disk_that_fails(tmp_path: Path) -> None:
+    rows = [{"id": node, "rack": f"/DC{node}", "logDirs": [str(tmp_path / f"d{node}")]} for node in (1, 2)]
+    (tmp_path / "cluster.json").write_text(json.dumps({"brokers": rows}), "utf-8")
+    command = [sys.executable, "-m", "kwire", "serve", ":0", "--cluster", str(tmp_path / "cluster.json")]
+    command += ["--fail-log-dir", f"1:{tmp_path}/d1@0.2"]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        places = re.findall(r"127\.0\.0\.1:\d+", process.stderr.readline())
+        with BrokerConnection(address(places[1]), timeout=5) as broker:
+            deadline, found = time.monotonic() + 20, {1: "", 2: ""}
+            while len(found) == 2 and time.monotonic() < deadline:
+                answer = broker.ask(kwire.codec("MetadataRequest", 12), ALL)
+                assert answer is not None
+                found = {one.node_id: one.rack for one in answer.message.brokers}
+        assert found == {2: "/DC2"}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert "d1 fails\nkwire: broker 1 has no log directory left" in process.stderr.read()
+
+
+def test_kafkas_own_file_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    listeners = "SSL://:9093,PLAINTEXT://127.0.0.1:19092"
+    file.write_text(
+        f"# a broker\nbroker.id=7\nlisteners={listeners}\nlog.dirs={tmp_path}/a, {tmp_path}/b\nbroker.rack=r\n"
+    )
+    (node,) = nodes_for(parser_for().parse_args(["serve", "--config", str(file)]), Address("localhost", 9092))
+    assert (node.node_id, node.host, node.port, node.rack) == (7, "127.0.0.1", 19092, "r")
+    assert [one.path for one in node.log_dirs] == [f"{tmp_path}/a", f"{tmp_path}/b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "it is not JSON"),
+        ("7", "there is no list of brokers in it"),
+        ('[{"id": -1}]', "is no broker"),
+        ('[{"id": 1, "logDirs": [7]}]', "is no broker"),
+        ('[{"id": 1}, {"id": 1}]', "two brokers have the same id"),
+        ("[]", "0 brokers cannot be served"),
+        ('[{"id": 1, "host": "0.0.0.0"}]', "add --public if it shall"),
+    ],
+)
+def test_files_that_are_no_clusters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, problem: str
+) -> None:
+    (tmp_path / "c.json").write_text(text, "utf-8")
+    assert main(["serve", "--cluster", str(tmp_path / "c.json")]) == 2
+    assert problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["0.0.0.0:9092"], "add --public if it shall"),
+        (["--partitions", "0"], "at least one partition"),
+        (["--assignor", "none"], "there is no replica assignor 'none'"),
+        (["--fail-log-dir", "1:/x"], "there is no log directory '1:/x'; there are: 1:memory"),
+        (["--brokers", "0"], "0 brokers cannot be served"),
+    ],
+)
+def test_options_that_cannot_be(capsys: pytest.CaptureFixture[str], options: list[str], problem: str) -> None:
+    assert main(["serve", *options]) == 2
+    assert problem in capsys.readouterr().err
