@@ -78,7 +78,8 @@ class Serving:
             self._woken.clear()
             with suppress(TimeoutError):
                 left = None if deadline is None else max(0.0, deadline - time.monotonic())
-                await asyncio.wait_for(self._woken.wait(), left)
+                async with asyncio.timeout(left):  # wait_for of Python 3.11 can lose a cancellation
+                    await self._woken.wait()
             self.cluster.tick(time.monotonic())
             self.settle()
 
@@ -153,7 +154,8 @@ class _Client:
 
     async def run(self) -> None:
         while self.node.is_alive:
-            portion = await asyncio.wait_for(self.reader.read(PORTION), self.serving.idle)
+            async with asyncio.timeout(self.serving.idle):
+                portion = await self.reader.read(PORTION)
             if not portion:
                 return
             if not await self._take(portion):
@@ -198,7 +200,8 @@ class _Client:
 
     async def _send(self, data: bytes) -> None:
         self.writer.write(data)
-        await asyncio.wait_for(self.writer.drain(), self.serving.idle)
+        async with asyncio.timeout(self.serving.idle):
+            await self.writer.drain()
 
     async def _refuse(self, answer: bytes, problem: str) -> bool:
         if answer:

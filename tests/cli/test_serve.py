@@ -29,18 +29,25 @@ def test_brokers_of_a_file_and_a_disk_that_fails(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "kwire", "serve", ":0", "--cluster", str(tmp_path / "cluster.json")]
     command += ["--fail-log-dir", f"1:{tmp_path}/d1@0.2"]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr
-        places = re.findall(r"127\.0\.0\.1:\d+", process.stderr.readline())
-        with BrokerConnection(address(places[1]), timeout=5) as broker:
-            deadline, found = time.monotonic() + 20, {1: "", 2: ""}
-            while len(found) == 2 and time.monotonic() < deadline:
-                answer = broker.ask(kwire.codec("MetadataRequest", 12), ALL)
-                assert answer is not None
-                found = {one.node_id: one.rack for one in answer.message.brokers}
-        assert found == {2: "/DC2"}
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 0
-        assert "d1 fails\nkwire: broker 1 has no log directory left" in process.stderr.read()
+        try:
+            assert process.stderr
+            places = re.findall(r"127\.0\.0\.1:\d+", process.stderr.readline())
+            assert brokers_until_one_is_left(address(places[1])) == {2: "/DC2"}
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+            assert "d1 fails\nkwire: broker 1 has no log directory left" in process.stderr.read()
+        finally:
+            process.kill()
+
+
+def brokers_until_one_is_left(place: Address) -> dict[int, str]:
+    deadline, found = time.monotonic() + 20, {1: "", 2: ""}
+    with BrokerConnection(place, timeout=5) as broker:
+        while len(found) == 2 and time.monotonic() < deadline:
+            answer = broker.ask(kwire.codec("MetadataRequest", 12), ALL)
+            assert answer is not None
+            found = {one.node_id: one.rack for one in answer.message.brokers}
+    return found
 
 
 def test_kafkas_own_file_is_read(tmp_path: Path) -> None:
