@@ -34,7 +34,7 @@ APIS: dict[str, Api] = {
     "InitProducerId": Api(0, 5, "numbering:init_producer_id"),
     "ApiVersions": Api(0, 4, "apis:api_versions"),
 }
-DRAFTS: dict[str, Api] = {}
+DRAFTS: dict[str, Api] = {"CreateReplicaAssignment": Api(0, 0, "assigning:create_replica_assignment")}
 
 
 def table_for(kip_879: bool) -> dict[str, Api]:
