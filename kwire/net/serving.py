@@ -87,9 +87,11 @@ class Serving:
         """Close all listeners and connections."""
         for server in self._servers.values():
             server.close()
+        await asyncio.sleep(0)  # connections that were just accepted begin, so that they can end
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # and their sockets are closed
 
     def fail(self, *log_dirs: LogDir) -> None:
         """Let log directories fail, as if their disk did."""
