@@ -11,6 +11,7 @@ from typing import Any
 
 from ..wire import Struct
 from . import arrays, numbers, structs, tags, text  # noqa: F401 (they register their emitters)
+from .alike import by_length
 from .memo import Memo, remembering
 from .runs import Reads, Writes
 from .source import NoEmitter, Source
@@ -59,7 +60,7 @@ def compile_decoder(schema: Struct, title: str, memo: Memo | None = None) -> Dec
     Raises:
         NoEmitter: there is a node that the compiler does not know.
     """
-    decoder: Decoder = decoder_source(schema, title, memo).run()["decode"]
+    decoder = by_length(schema, decoder_source(schema, title, memo).run()["decode"], title)
     return decoder if memo is None else remembering(decoder, memo)
 
 

@@ -131,11 +131,15 @@ class Writes(Function):
         arguments = [value for code, value in run if code != "x"]
         return f"{self.source.struct(codes, 'pack')}({', '.join(arguments)})" if arguments else zeroes(len(codes))
 
+    @property
+    def waits(self) -> bool:
+        """Whether something waits to be packed."""
+        return bool(self._run)
+
     def check(self) -> None:
         """Write the checks of types that wait: in one comparison where they are as expected."""
         for type_name, values in self._typed.items():
-            chain = " is ".join(f"type({value})" for value in values)
-            test = f"{chain} is not {type_name}" if len(values) == 1 else f"not {chain} is {type_name}"
+            test = _no_ints(values) if type_name == "int" else _not_all(type_name, values)
             self.line(f"if {test}: {type_name}s({', '.join(values)})")
         self._typed.clear()
 
@@ -159,6 +163,20 @@ class Writes(Function):
     def finish(self) -> None:
         """Write what waits."""
         self.append()
+
+
+def _no_ints(values: list[str]) -> str:
+    """Return a condition that values are not all of the type int.
+
+    An integer is its own plus; of True that is 1, and of numbers of other types one of theirs. A tenth faster than
+    asking for types.
+    """
+    return " or ".join(f"+{value} is not {value}" for value in values)
+
+
+def _not_all(type_name: str, values: list[str]) -> str:
+    chain = " is ".join(f"type({value})" for value in values)
+    return f"{chain} is not {type_name}" if len(values) == 1 else f"not {chain} is {type_name}"
 
 
 def zeroes(count: int) -> str:

@@ -66,15 +66,18 @@ class WriteShapes(Shapes):
 
     def _write_element(self, shape: Shape, out: Writes) -> None:
         held = {name: out.held(f"m.{attribute(name)}") for name, part in self.parts.items() if part.length}
-        tests = [f"{' is '.join(f'type({variable})' for variable in held.values())} is tuple"]
-        tests += [f"len({variable}) == {count}" for variable, count in zip(held.values(), shape, strict=True)]
+        counts = dict(zip(held.values(), shape, strict=True))
+        tests = [f"{variable} is EMPTY" for variable, count in counts.items() if not count]  # there is one alone
+        some = [variable for variable, count in counts.items() if count]
+        if some:
+            tests.append(f"{' is '.join(f'type({variable})' for variable in some)} is tuple")
+            tests += [f"len({variable}) == {counts[variable]}" for variable in some]
         if self.node.tagged is not None:
             tests.append(f"not ({is_tagged(self.node.tagged, out, 'm')})")
-        counts = iter(shape)
         with out.block(f"if {' and '.join(tests)}:"):
             for field in self.node.fields:
                 if field.name in held:
-                    _write_numbers(self.parts[field.name], next(counts), held[field.name], out)
+                    _write_numbers(self.parts[field.name], counts[held[field.name]], held[field.name], out)
                 else:
                     write(field.subcon, out, f"m.{attribute(field.name)}")
             if self.node.tagged is not None:

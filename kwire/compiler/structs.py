@@ -60,17 +60,19 @@ def _(node: Struct, out: Writes, value: str) -> None:
 def check_message(node: Struct, out: Writes, message: str) -> None:
     """Emit checks that a message is of the struct's class, and holds nothing that the version would lose.
 
-    What is no default at first sight may be another empty sequence.
+    What is no default at first sight may be another empty sequence: `keep` looks twice.
     """
     cls = node.message_class
     name = out.source.constant("C", cls, attribute(cls.__name__))
     out.line(f"if type({message}) is not {name}: raise Refused")
+    lost = {attribute(absent.name): absent.default for absent in node.absent if not absent.ignorable}
+    tests = [differs(f"{message}.{held}", out.source.literal(default)) for held, default in lost.items()]
     if node.tagged is None:
-        out.line(f"if {message}.unknown_tags: raise Refused")
-    for absent in node.absent:
-        if not absent.ignorable:
-            held, default = f"{message}.{attribute(absent.name)}", out.source.literal(absent.default)
-            out.line(f"if {differs(held, default)} and not is_default({held}, {default}): raise Refused")
+        tests.insert(0, f"{message}.unknown_tags")
+        lost["unknown_tags"] = None
+    if tests:
+        fields = out.source.constant("L", tuple(lost.items()), "fields that would be lost, and their defaults")
+        out.line(f"if {' or '.join(tests)}: keep({message}, {fields})")
 
 
 @emit_read.register

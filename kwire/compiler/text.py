@@ -6,6 +6,7 @@ from ..wire import COMPACT_LENGTH, Bytes, Integer, Node, Records, String
 from .numbers import code_of
 from .runs import Reads, Writes
 from .source import NoEmitter
+from .support import packed_lengths
 from .walk import emit_read, emit_write
 
 MOST = 2**31 - 1
@@ -47,8 +48,13 @@ def write_length(length: Node, out: Writes, size: str, most: int = MOST, behind:
     if length is not COMPACT_LENGTH:
         if most < length.high:
             out.line(f"if {size} > {most}: raise Refused")
-        out.fixed(code_of(length), size)  # its struct refuses what is too long
-        out.append(behind)
+        packed = out.packed((code_of(length), size))  # its struct refuses what is too long
+        if not out.waits:
+            table = out.source.constant("K", packed_lengths(code_of(length)), f"pack >{code_of(length)} of 0, 1, 2 ...")
+            packed = f"({table}[{size}] if {size} < {len(packed_lengths('h'))} else {packed})"
+        out.check()
+        out.forget()
+        out.line(f"o.append({' + '.join(filter(None, (packed, behind)))})")
         return
     out.check()
     long = out.piece(f"long({size}, {most})", behind)

@@ -23,11 +23,25 @@ NODES = (
     *(ast.Module, ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign, ast.Expr, ast.Pass),
     *(ast.If, ast.For, ast.While, ast.Raise, ast.Break, ast.Call, ast.Name, ast.Load, ast.Store, ast.Constant),
     *(ast.Attribute, ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Starred, ast.Compare, ast.BoolOp, ast.UnaryOp),
-    *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.And, ast.Or, ast.Not, ast.USub, ast.Is, ast.IsNot, ast.Eq, ast.NotEq),
-    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.IfExp, ast.ListComp, ast.comprehension, ast.NamedExpr),
+    *(
+        ast.BinOp,
+        ast.Add,
+        ast.Sub,
+        ast.Mult,
+        ast.And,
+        ast.Or,
+        ast.Not,
+        ast.USub,
+        ast.UAdd,
+        ast.Is,
+        ast.IsNot,
+        ast.Eq,
+        ast.NotEq,
+    ),
+    *(ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.IfExp, ast.ListComp, ast.comprehension, ast.NamedExpr, ast.UAdd),
 )
 METHODS = {"append", "decode", "join", "loop", "ahead", "rest", "tried", "write", "use", "on", "read"}
-NAMES = re.compile(r"_|[a-z]\w*|[A-Z]\d+|BOOL|BYTE|Refused")
+NAMES = re.compile(r"_|[a-z]\w*|[A-Z]\d+|BOOL|BYTE|EMPTY|Refused")
 
 
 def foreign_words(text: str, fields: set[str]) -> list[str]:

@@ -41,7 +41,7 @@ def test_what_is_written_waits_with_its_checks() -> None:
         "    v1 = m.one",
         "    v2 = m.two",
         "    if m:",
-        "        if not type(v1) is type(v2) is int: ints(v1, v2)",
+        "        if +v1 is not v1 or +v2 is not v2: ints(v1, v2)",
         "        o.append(P1(v1, v2, 3))",
     ]
 

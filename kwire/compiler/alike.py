@@ -1,0 +1,237 @@
+"""Reading short messages that are alike: one struct unpacks a whole message whose counts were all seen before.
+
+Short messages of one kind come from the same programs: names and ids differ, their lengths seldom. For a length of a
+message that is seen often, a function is made that expects the counts of the last such message, and compares them.
+Where they differ, straight lines read the message. Functions are few: bytes may be hostile, and making one takes time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
+
+from ..wire import COMPACT_LENGTH, INT8, Array, Boolean, Bytes, Float64, Integer, NullableStruct, String, Struct, Uuid
+from .numbers import code_of
+from .source import Function, NoEmitter, Source, attribute
+from .structs import construct
+from .support import CONSTANTS
+
+LONGEST = 2048  # bytes of a message; longer ones are arrays, which have shapes of their own
+MOST_VALUES = 640  # in a message, and comparisons
+MOST_KNOWN = 16  # lengths with a function, of one message at one version
+OFTEN = 256  # messages of a length until a function is made for them: these take as long to read as that to make
+MOST_MISSES = 64
+CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+Decoder = Callable[[bytes, int], tuple[Any, int]]
+
+
+class Unlike(Exception):
+    """A message that no struct unpacks: with tags, or with too much in it; never seen outside."""
+
+
+def by_length(schema: Struct, straight: Decoder, title: str) -> Decoder:
+    """Return a decoder that reads messages alike by functions made for them, others by `straight`.
+
+    Args:
+        schema: the tree.
+        straight: reads any message; as `compile_decoder` has it.
+        title: what tracebacks call the functions.
+    """
+    known = Lengths(schema, straight, title)
+
+    def decode(b: bytes, p: int) -> tuple[Any, int]:
+        return known[len(b) - p](b, p)
+
+    return decode
+
+
+class Lengths(dict[int, Decoder]):
+    """By the length of a message, what reads it."""
+
+    def __init__(self, schema: Struct, straight: Decoder, title: str) -> None:
+        self.schema, self.straight, self.title = schema, straight, title
+        self.often, self.made = OFTEN, 0
+
+    def __missing__(self, length: int) -> Decoder:
+        """Begin to count messages of a length."""
+        if length > LONGEST:
+            return self.straight
+        reader = self[length] = self._counting(length)
+        return reader
+
+    def _counting(self, length: int) -> Decoder:
+        left = self.often
+
+        def count(b: bytes, p: int) -> tuple[Any, int]:
+            nonlocal left
+            left -= 1
+            message, stop = self.straight(b, p)
+            if left <= 0 and stop == len(b):
+                self._make(length, message)
+            return message, stop
+
+        return count
+
+    def _make(self, length: int, message: Any) -> None:
+        """Make the function for messages of a length that look like this one; where all are taken, count anew."""
+        if self.made == MOST_KNOWN:
+            self._forget()
+            return
+        try:
+            self[length] = reader_for(self.schema, message, self._missing(length), f"{self.title}, {length} bytes")
+            self.made += 1
+        except (Unlike, NoEmitter):
+            self[length] = self.straight
+
+    def _missing(self, length: int) -> Decoder:
+        left = MOST_MISSES
+
+        def miss(b: bytes, p: int) -> tuple[Any, int]:
+            nonlocal left
+            left -= 1
+            if not left:
+                self.often *= 2
+                self.made -= 1
+                self[length] = self._counting(length)
+            return self.straight(b, p)
+
+        return miss
+
+    def _forget(self) -> None:
+        self.often *= 2
+        self.made = 0
+        self.clear()
+
+
+def reader_for(schema: Struct, message: Any, otherwise: Decoder, title: str) -> Decoder:
+    """Make the function that reads messages with all the counts of this one, and hands others on.
+
+    Raises:
+        Unlike: the message has tags, or too many values.
+        NoEmitter: there is a node that the compiler does not know.
+    """
+    source = Source(title, otherwise=otherwise, **CONSTANTS)
+    out = Whole(source, source.fresh("decode"), "b, p")
+    expression = emit_alike(schema, message, out)
+    out.unpack()
+    out.line(f"return {expression}, len(b)")
+    decoder: Decoder = source.run()["decode"]
+    return decoder
+
+
+class Whole(Function):
+    """A function that unpacks everything at once; `constant` bytes are compared, `value`s have variables."""
+
+    def __init__(self, source: Source, name: str, parameters: str) -> None:
+        super().__init__(source, name, parameters)
+        self._codes: list[str] = []
+        self._targets: list[str] = []
+        self._tests: list[str] = []
+        self._constant = b""
+
+    def constant(self, raw: bytes) -> None:
+        """Expect bytes; neighbours are compared together."""
+        self._constant += raw
+
+    def value(self, code: str, count: int = 1) -> list[str]:
+        """Read values of a format code; return their variables."""
+        self._compare()
+        variables = [self.variable() for _ in range(count)]
+        if len(self._targets) + count > MOST_VALUES:
+            raise Unlike
+        self._codes.append(code if count == 1 else f"{count}{code}" * (count > 0))
+        self._targets += variables
+        return variables
+
+    def _compare(self) -> None:
+        raw, self._constant = self._constant, b""
+        if raw:
+            [variable] = self.value(CODES.get(len(raw), f"{len(raw)}s"))
+            expected = int.from_bytes(raw, "big") if len(raw) in CODES else raw
+            self._tests.append(f"{variable} != {expected!r}")
+
+    def unpack(self) -> None:
+        """Write the lines that unpack and compare."""
+        self._compare()
+        unpack = self.source.struct("".join(self._codes), "unpack_from")
+        self.line(f"{''.join(f'{target}, ' for target in self._targets) or '_'} = {unpack}(b, p)")
+        if self._tests:
+            self.line(f"if {' or '.join(self._tests)}: return otherwise(b, p)")
+
+
+@singledispatch
+def emit_alike(node: Any, value: Any, out: Whole) -> str:
+    """Expect the counts that a node has in a value; return an expression of what is read."""
+    raise NoEmitter(f"no reading of what is alike is written for {type(node).__name__}")
+
+
+@emit_alike.register(Integer)
+@emit_alike.register(Float64)
+def _(node: Integer | Float64, value: Any, out: Whole) -> str:
+    return out.value(code_of(node))[0]
+
+
+@emit_alike.register
+def _(node: Boolean, value: bool, out: Whole) -> str:
+    return f"BOOL[{out.value('B')[0]}]"
+
+
+@emit_alike.register
+def _(node: Uuid, value: bytes, out: Whole) -> str:
+    return out.value("16s")[0]
+
+
+@emit_alike.register(String)
+@emit_alike.register(Bytes)
+def _(node: String | Bytes, value: str | bytes | None, out: Whole) -> str:
+    raw = value.encode() if isinstance(value, str) else value
+    _expect_count(node.length, raw, out)
+    if not raw:
+        return repr(value)
+    variable = out.value(f"{len(raw)}s")[0]
+    return f"{variable}.decode()" if isinstance(node, String) else variable
+
+
+@emit_alike.register
+def _(node: Array, value: tuple[Any, ...] | None, out: Whole) -> str:
+    _expect_count(node.length, value, out)
+    if value is None:
+        return "None"
+    if type(node.element) in (Integer, Float64):
+        items = out.value(code_of(node.element), len(value)) if value else []
+    else:
+        items = [emit_alike(node.element, item, out) for item in value]
+    return f"({''.join(f'{item}, ' for item in items)})"
+
+
+def _expect_count(length: Any, value: Any, out: Whole) -> None:
+    count = -1 if value is None else len(value)
+    if length is not COMPACT_LENGTH:
+        out.constant(length.struct.pack(count))
+    elif count < 127:
+        out.constant(bytes([count + 1]))
+    else:
+        out.constant(bytes([(count + 1) & 127 | 128, (count + 1) >> 7]))  # a message is too short for three
+
+
+@emit_alike.register
+def _(node: Struct, value: Any, out: Whole) -> str:
+    values = {absent.name: out.source.literal(absent.default) for absent in node.absent}
+    for field in node.fields:
+        values[field.name] = emit_alike(field.subcon, getattr(value, attribute(field.name)), out)
+    if node.tagged is not None:
+        for field in node.tagged.fields.values():
+            values[field.name] = out.source.literal(field.default)
+        if value.unknown_tags or any(getattr(value, f.name) != f.default for f in node.tagged.fields.values()):
+            raise Unlike
+        out.constant(b"\0")
+    if not node.fields:  # nothing that could differ: as straight lines, all share one
+        return out.source.constant("D", value)
+    return construct(node, out.source, values)
+
+
+@emit_alike.register
+def _(node: NullableStruct, value: Any, out: Whole) -> str:
+    out.constant(INT8.struct.pack(node.null if value is None else 1))
+    return "None" if value is None else emit_alike(node.subcon, value, out)
