@@ -70,12 +70,30 @@ WORDS: dict[str, tuple[str, str]] = {
         "{topic!r} cannot be the name of a topic",
         "take up to 249 letters, digits, dots, _ and -, and not . or ..",
     ),
+    "topic_collides": ("{topic!r} is too much like {other!r}: dots and _ are one in metrics", "take another name"),
     "topic_exists": ("there is a topic {topic!r} already", "take another name, or delete that"),
     "too_many_partitions": ("this would be more than {most} partitions", "ask for fewer, or delete topics"),
     "partitions_not_consecutive": (
         "partitions {found} are assigned, and they are not numbered on from {first}",
         "number them from {first} on",
     ),
+    "no_live_replica": ("none of the brokers {replicas} of partition {partition} is alive", "name one that is"),
+    "assignment_and_counts": (
+        "partitions or replicas are counted where an assignment is given",
+        "give -1 for both numbers, or no assignment",
+    ),
+    "assignments_not_as_many": (
+        "{found} assignments are given for {wanted} new partitions",
+        "give one for each partition that is added",
+    ),
+    "in_request_twice": ("the request names {name!r} more than once", "name it once"),
+    "name_and_id": ("a topic is named by its name and by its id", "give one of both"),
+    "neither_name_nor_id": ("a topic has neither name nor id", "give one of both"),
+    "unknown_topic_id": ("there is no topic with the id {topic_id}", "name topics that are there"),
+    "unknown_config": ("topics have no config {config!r}", "see kafka-configs --describe --all for those that are"),
+    "bad_config_value": ("config {config!r} cannot be {value!r}", "it takes {takes}"),
+    "not_this_broker": ("broker {asked!r} was meant, and this is {node_id}", "ask that one, or for '' of all brokers"),
+    "unknown_resource_type": ("resources of type {type} have no configs here", "ask for topics (2) or brokers (4)"),
     "unknown_topic": ("there is no topic {topic!r}", "name topics that are there"),
     "must_start_with_slash": ("the rack {rack!r} is no path: it does not start with /", "write it as in /DC1/R1"),
     "empty_component": ("the rack {rack!r} has an empty name in it", "write it as in /DC1/R1"),
@@ -170,6 +188,27 @@ class InvalidReplicaAssignment(Refused):
 
     exception = "org.apache.kafka.common.errors.InvalidReplicaAssignmentException"
     error_code = 39
+
+
+class InvalidRequest(Refused):
+    """A request that contradicts itself."""
+
+    exception = "org.apache.kafka.common.errors.InvalidRequestException"
+    error_code = 42
+
+
+class InvalidConfig(Refused):
+    """A config that is not, or a value that it cannot have."""
+
+    exception = "org.apache.kafka.common.errors.InvalidConfigurationException"
+    error_code = 40
+
+
+class UnknownTopicId(Refused):
+    """A topic was named by an id that none has."""
+
+    exception = "org.apache.kafka.common.errors.UnknownTopicIdException"
+    error_code = 100
 
 
 class BrokerNotAvailable(Refused):

@@ -31,6 +31,12 @@ APIS: dict[str, Api] = {
     "Fetch": Api(4, 17, "fetching:fetch"),
     "ListOffsets": Api(1, 10, "listing:list_offsets"),
     "Metadata": Api(0, 13, "describing:metadata"),
+    "CreateTopics": Api(0, 7, "creating:create_topics"),
+    "DeleteTopics": Api(0, 6, "deleting:delete_topics"),
+    "CreatePartitions": Api(0, 3, "creating:create_partitions"),
+    "DescribeCluster": Api(0, 2, "describing:describe_cluster"),
+    "DescribeConfigs": Api(0, 4, "configuring:describe_configs"),
+    "DescribeLogDirs": Api(0, 5, "directories:describe_log_dirs"),
     "InitProducerId": Api(0, 5, "numbering:init_producer_id"),
     "ApiVersions": Api(0, 4, "apis:api_versions"),
 }

@@ -5,38 +5,22 @@ Knows brokers and their directories, and no messages. What cannot be done is `Re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
-from ..cluster import Broker
+from ..cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
 from ..cluster.replica_assignors import assignor_for
-from ..refusals import (
-    InvalidReplicaAssignment,
-    InvalidTopicException,
-    PolicyViolation,
-    TopicAlreadyExists,
-    UnknownTopicOrPartition,
-)
+from ..refusals import InvalidPartitions, PolicyViolation, UnknownTopicOrPartition
 from .disks import Disk
 from .logs import Log
 from .nodes import LogDir, Node
 from .partitions import Partition, Replica
 from .settings import Settings
+from .topics import Topic, check_assignment, check_name
 
-_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as Kafka's, so that it is a safe name of a folder
-
-
-@dataclass(slots=True)
-class Topic:
-    """A topic; `partitions` are by index from 0 on."""
-
-    name: str
-    topic_id: bytes
-    partitions: list[Partition] = field(default_factory=list)
-    configs: dict[str, str | None] = field(default_factory=dict)
+# The assignors that are Kafka's own of before KRaft; partitions are added as Kafka did.
+_MODES = {"rack-aware": RackAwareMode.ENFORCED, "simple": RackAwareMode.DISABLED}
 
 
 class Controller:
@@ -103,41 +87,46 @@ class Controller:
         place = assignor_for(self.settings.replica_assignor)
         return {index: list(ids) for index, ids in place(self.brokers(), count, factor, self.rng).items()}
 
-    def check_name(self, name: str) -> None:
-        """Refuse a name that a new topic cannot have."""
-        if not _NAME.fullmatch(name) or name in (".", ".."):
-            raise InvalidTopicException("bad_topic_name", topic=name)
-        if name in self.topics:
-            raise TopicAlreadyExists("topic_exists", topic=name)
+    def place_more(self, topic: Topic, count: int) -> dict[int, list[int]]:
+        """Choose brokers for the partitions that are added to a topic so that there are `count`.
 
-    def check_assignment(self, assignment: Mapping[int, Sequence[int]], first: int = 0) -> None:
-        """Refuse an assignment of a client's own: of other partitions than the next, or to brokers that are not."""
-        if sorted(assignment) != list(range(first, first + len(assignment))):
-            raise InvalidReplicaAssignment("partitions_not_consecutive", first=first, found=sorted(assignment))
-        for index, ids in assignment.items():
-            if not ids:
-                raise InvalidReplicaAssignment("empty_replica_list", partition=index)
-            if len(set(ids)) < len(ids):
-                raise InvalidReplicaAssignment("broker_twice_in_one_partition", partition=index, replicas=list(ids))
-            if unknown := sorted(node_id for node_id in ids if node_id not in self.nodes):
-                raise InvalidReplicaAssignment("unknown_broker", unknown=unknown)
+        They go on where partition 0 began (KIP-36), or with another assignor as new ones do.
+        """
+        existing = {partition.index: list(partition.replicas) for partition in topic.partitions}
+        if count <= len(existing):
+            raise InvalidPartitions("partition_count_not_increased", existing=len(existing), num_partitions=count)
+        self._check_room(count - len(existing))
+        mode = _MODES.get(self.settings.replica_assignor)
+        if mode is not None:
+            return add_partitions(existing, broker_metadatas(self.brokers(), mode), count)
+        found = self.place(count - len(existing), len(existing[0]))
+        return {len(existing) + index: ids for index, ids in found.items()}
+
+    def check_new(self, name: str, assignment: Mapping[int, Sequence[int]]) -> None:
+        """Refuse what `create` would refuse."""
+        check_name(name, self.topics)
+        check_assignment(assignment, self.nodes)
+        self._check_room(len(assignment))
+
+    def check_more(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> None:
+        """Refuse what `grow` would refuse."""
+        check_assignment(assignment, self.nodes, len(topic.partitions), len(topic.partitions[0].replicas))
+        self._check_room(len(assignment))
 
     def create(
-        self, name: str, assignment: Mapping[int, Sequence[int]], configs: Mapping[str, str | None] | None = None
+        self, name: str, assignment: Mapping[int, Sequence[int]], configs: Mapping[str, str] | None = None
     ) -> Topic:
         """Make a topic.
 
         Args:
             name: letters, digits, `.`, `_` and `-`.
             assignment: for each partition from 0 on the ids of its brokers.
-            configs: its settings; they are kept and shown, and change nothing.
+            configs: what it has of its own, checked.
 
         Raises:
             InvalidTopicException, TopicAlreadyExists, InvalidReplicaAssignment, PolicyViolation: it cannot be.
         """
-        self.check_name(name)
-        self.check_assignment(assignment)
-        self._check_room(len(assignment))
+        self.check_new(name, assignment)
         topic = Topic(name, self.rng.randbytes(16), configs=dict(configs or {}))
         self.topics[name] = self.by_id[topic.topic_id] = topic
         self._add(topic, assignment)
@@ -146,8 +135,7 @@ class Controller:
     def grow(self, name: str, assignment: Mapping[int, Sequence[int]]) -> None:
         """Add partitions to a topic; raises as `create`, and UnknownTopicOrPartition."""
         topic = self.known(name)
-        self.check_assignment(assignment, len(topic.partitions))
-        self._check_room(len(assignment))
+        self.check_more(topic, assignment)
         self._add(topic, assignment)
 
     def known(self, name: str) -> Topic:

@@ -1,4 +1,6 @@
-"""Metadata: brokers with their racks, topics with their leaders and what is offline; topics made when asked for."""
+"""Metadata: brokers with their racks, topics with their leaders and what is offline; topics made when asked for.
+DescribeCluster: the brokers alone, on request those too that are at their end.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,11 @@ from typing import Any
 
 from .. import messages
 from ..refusals import Refused
+from ..values import EndpointType
 from . import codes
 from .asks import Ask
-from .controller import Topic
 from .partitions import Partition
-
-INTERNAL = ("__consumer_offsets", "__transaction_state")
+from .topics import INTERNAL, Topic, check_name
 
 
 def metadata(ask: Ask) -> Any:
@@ -28,6 +29,26 @@ def metadata(ask: Ask) -> Any:
         controller_id=controller.controller_id,
         topics=tuple(_topics(ask)),
     )
+
+
+def describe_cluster(ask: Ask) -> Any:
+    """Answer DescribeCluster (KIP-700); there are no endpoints of controllers (KIP-919)."""
+    response = messages.DescribeClusterResponse
+    asked, controller = ask.message, ask.cluster.controller
+    if asked.endpoint_type != EndpointType.BROKER:
+        code = codes.UNSUPPORTED_ENDPOINT_TYPE
+        if asked.endpoint_type == EndpointType.CONTROLLER:
+            code = codes.MISMATCHED_ENDPOINT_TYPE
+        return response(
+            error_code=code, error_message="this is an endpoint of brokers", endpoint_type=asked.endpoint_type
+        )
+    nodes = [node for node in controller.nodes.values() if node.is_alive or asked.include_fenced_brokers]
+    row = response.DescribeClusterBroker
+    brokers = (
+        row(broker_id=one.node_id, host=one.host, port=one.port, rack=one.rack, is_fenced=not one.is_alive)
+        for one in nodes
+    )
+    return response(cluster_id=ask.cluster.cluster_id, controller_id=controller.controller_id, brokers=tuple(brokers))
 
 
 def _topics(ask: Ask) -> list[Any]:
@@ -47,7 +68,7 @@ def _asked_topic(ask: Ask, row: Any) -> Any:
         return failure(name=None, topic_id=row.topic_id, error_code=codes.UNKNOWN_TOPIC_ID)
     code = codes.UNKNOWN_TOPIC_OR_PARTITION
     try:
-        controller.check_name(row.name)
+        check_name(row.name, controller.topics)
         if ask.message.allow_auto_topic_creation and ask.cluster.settings.auto_create_topics:
             return _topic(controller.create(row.name, controller.place(-1, -1)))
     except Refused as error:

@@ -41,6 +41,9 @@ class Disk(Protocol):
     def partitions(self) -> Iterable[tuple[str, int]]:
         """Name the partitions that are there."""
 
+    def space(self) -> tuple[int, int]:
+        """Return how many bytes it has, and how many are free; -1 where nobody knows (KIP-827)."""
+
 
 class MemoryStore:
     """Batches in memory; a place is the bytes themselves."""
@@ -80,3 +83,7 @@ class MemoryDisk:
     def partitions(self) -> Iterable[tuple[str, int]]:
         """Name none: memory begins empty."""
         return ()
+
+    def space(self) -> tuple[int, int]:
+        """Say that nobody knows."""
+        return -1, -1

@@ -7,7 +7,7 @@ from typing import Any
 from .. import messages
 from . import codes
 from .asks import Ask
-from .controller import Topic
+from .topics import Topic
 from .waiting import Parked
 
 MOST_WAIT_MS = 300_000  # a parked fetch is remembered so long at most

@@ -10,8 +10,7 @@ from ..faults import BadChecksum
 from ..records import RecordBatch, parse_records
 from . import codes
 from .asks import Ask
-from .controller import Topic
-from .partitions import Partition
+from .topics import Topic
 
 FIRST_OF_MAGIC_2 = 3  # versions of Produce before it bring message sets, which are not kept here
 
@@ -34,22 +33,23 @@ def _partition(ask: Ask, topic: Topic | None, sent: Any, *, by_id: bool) -> Any:
         unknown = codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
         outcome: Outcome = (unknown, -1, None)
     else:
-        outcome = _write(ask, topic.partitions[sent.index], sent.records or b"")
+        outcome = _write(ask, topic, sent.index, sent.records or b"")
     return messages.ProduceResponse.PartitionProduceResponse(
         index=sent.index, error_code=outcome[0], base_offset=outcome[1], error_message=outcome[2]
     )
 
 
-def _write(ask: Ask, partition: Partition, records: bytes) -> Outcome:
+def _write(ask: Ask, topic: Topic, index: int, records: bytes) -> Outcome:
+    partition, settings = topic.partitions[index], ask.cluster.settings
     log = partition.log_at(ask.node_id)
     if isinstance(log, int):
         return log, -1, None
-    settings = ask.cluster.settings
     if ask.message.acks not in (-1, 0, 1):
         return codes.INVALID_REQUIRED_ACKS, -1, None
-    if ask.message.acks == -1 and len(partition.isr) < settings.min_insync_replicas:
+    least = topic.number("min.insync.replicas", settings.min_insync_replicas)
+    if ask.message.acks == -1 and len(partition.isr) < least:
         return codes.NOT_ENOUGH_REPLICAS, -1, None
-    batch = checked(records, ask.version, settings.max_message_bytes)
+    batch = checked(records, ask.version, topic.number("max.message.bytes", settings.max_message_bytes))
     if not isinstance(batch, RecordBatch):
         return batch
     code, offset = partition.producers.check(batch)
@@ -59,8 +59,9 @@ def _write(ask: Ask, partition: Partition, records: bytes) -> Outcome:
     ask.cluster.fail(*failed)
     if offset is None:
         return codes.KAFKA_STORAGE_ERROR, -1, "the log directory failed"
-    if settings.retention_bytes >= 0:
-        partition.retain(settings.retention_bytes)
+    retention_bytes = topic.number("retention.bytes", settings.retention_bytes)
+    if retention_bytes >= 0:
+        partition.retain(retention_bytes)
     ask.cluster.waiting.changed((partition.topic, partition.index))
     return codes.NONE, offset, None
 

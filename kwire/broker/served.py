@@ -16,6 +16,7 @@ from .asks import Ask
 from .controller import Controller
 from .nodes import LogDir, Node
 from .settings import Settings
+from .topics import Topic
 from .waiting import WaitingRoom
 
 
@@ -76,6 +77,12 @@ class ServedCluster:
         for partition in self.controller.partitions():
             if partition.offline:
                 self.waiting.changed((partition.topic, partition.index))
+
+    def delete(self, topic: Topic) -> None:
+        """Delete a topic, and answer whoever waits for its records."""
+        self.controller.delete(topic)
+        for partition in topic.partitions:
+            self.waiting.changed((partition.topic, partition.index))
 
     def tick(self, now: float) -> None:
         """Let time pass."""

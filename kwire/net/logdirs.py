@@ -131,3 +131,8 @@ class FileDisk:
         root.mkdir(parents=True, exist_ok=True)
         matches = (_FOLDER.fullmatch(path.name) for path in root.iterdir() if path.is_dir())
         return sorted((match[1], int(match[2])) for match in matches if match and match[1] not in _NOT_OURS)
+
+    def space(self) -> tuple[int, int]:
+        """Return the size of the file system, and what is free."""
+        total, _, free = shutil.disk_usage(self.path)
+        return total, free

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import kwire
 from kwire.broker import ServedCluster, Settings, codes
-from tests.broker.served import M, cluster_of
+from tests.broker.served import M, ask, cluster_of
 
 
 def metadata(cluster: ServedCluster, *names: str, version: int = 9, **more: Any) -> Any:
@@ -56,3 +58,19 @@ def test_a_topic_by_its_id() -> None:
     rows = (M.MetadataRequest.MetadataRequestTopic(name=None, topic_id=id) for id in (topic.topic_id, bytes(15) + b"x"))
     answer = cluster.answer(1, M.MetadataRequest(topics=tuple(rows)), 12, now=0.0)
     assert [(one.name, one.error_code) for one in answer.topics] == [("t", 0), (None, codes.UNKNOWN_TOPIC_ID)]
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_the_brokers_of_a_cluster_and_those_at_their_end(version: int) -> None:
+    cluster = cluster_of(2)
+    cluster.fail(*cluster.controller.nodes[1].log_dirs)
+    found = ask(cluster, M.DescribeClusterRequest(), version, 2)
+    assert (found.cluster_id, found.controller_id) == (cluster.cluster_id, 2)
+    assert [(one.broker_id, one.rack) for one in found.brokers] == [(2, "r2")]
+    fenced = ask(cluster, M.DescribeClusterRequest(include_fenced_brokers=True), 2, 2).brokers
+    assert [(one.broker_id, one.is_fenced) for one in fenced] == [(1, True), (2, False)]
+
+
+@pytest.mark.parametrize(("type_", "code"), [(2, codes.MISMATCHED_ENDPOINT_TYPE), (7, codes.UNSUPPORTED_ENDPOINT_TYPE)])
+def test_endpoints_of_controllers_are_not_here(type_: int, code: int) -> None:
+    assert ask(cluster_of(), M.DescribeClusterRequest(endpoint_type=type_), 1).error_code == code

@@ -1,0 +1,128 @@
+"""Configs of topics and of brokers: which there are, what they are unless given, what they take.
+
+Defaults are what a served cluster does, which is Kafka's default but for time: nothing is dropped because it is old.
+`min.insync.replicas`, `max.message.bytes` and `retention.bytes` of a topic are obeyed; the others are kept and shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from ..refusals import InvalidConfig
+from ..values import ConfigType
+from .nodes import Node
+from .settings import Settings
+
+MOST_LENGTH = 1000  # characters of a value; only lists of throttled replicas come near
+_LONG, _INT, _LIST, _TEXT, _YES, _RATIO = (ConfigType(name) for name in "LONG INT LIST STRING BOOLEAN DOUBLE".split())
+_HIGHEST = 2**63 - 1
+_WEEK, _DAY = str(7 * 24 * 3600 * 1000), str(24 * 3600 * 1000)
+_REPLICAS = r"\*|(\d+:\d+(,\d+:\d+)*)?"
+
+
+class Config(NamedTuple):
+    """A config of topics: its type, its default, and what it takes: the least number, or a pattern."""
+
+    type: int
+    default: str
+    takes: int | str = 0
+
+
+TOPIC_CONFIGS: Mapping[str, Config] = {
+    "cleanup.policy": Config(_LIST, "delete", r"(delete|compact)(,(delete|compact))?"),
+    "compression.gzip.level": Config(_INT, "-1", r"-1|[1-9]"),
+    "compression.lz4.level": Config(_INT, "9", r"[1-9]|1[0-7]"),
+    "compression.type": Config(_TEXT, "producer", "uncompressed|gzip|snappy|lz4|zstd|producer"),
+    "compression.zstd.level": Config(_INT, "3", -131072),
+    "delete.retention.ms": Config(_LONG, _DAY),
+    "file.delete.delay.ms": Config(_LONG, "60000"),
+    "flush.messages": Config(_LONG, str(_HIGHEST), 1),
+    "flush.ms": Config(_LONG, str(_HIGHEST)),
+    "follower.replication.throttled.replicas": Config(_LIST, "", _REPLICAS),
+    "index.interval.bytes": Config(_INT, "4096"),
+    "leader.replication.throttled.replicas": Config(_LIST, "", _REPLICAS),
+    "local.retention.bytes": Config(_LONG, "-2", -2),
+    "local.retention.ms": Config(_LONG, "-2", -2),
+    "max.compaction.lag.ms": Config(_LONG, str(_HIGHEST), 1),
+    "max.message.bytes": Config(_INT, "1048588"),
+    "message.timestamp.after.max.ms": Config(_LONG, str(_HIGHEST)),
+    "message.timestamp.before.max.ms": Config(_LONG, str(_HIGHEST)),
+    "message.timestamp.type": Config(_TEXT, "CreateTime", "CreateTime|LogAppendTime"),
+    "min.cleanable.dirty.ratio": Config(_RATIO, "0.5", r"0(\.\d+)?|1(\.0+)?"),
+    "min.compaction.lag.ms": Config(_LONG, "0"),
+    "min.insync.replicas": Config(_INT, "1", 1),
+    "preallocate": Config(_YES, "false", "true|false"),
+    "remote.storage.enable": Config(_YES, "false", "true|false"),
+    "retention.bytes": Config(_LONG, "-1", -1),
+    "retention.ms": Config(_LONG, "-1", -1),
+    "segment.bytes": Config(_INT, str(1 << 30), 14),
+    "segment.index.bytes": Config(_INT, str(10 << 20), 4),
+    "segment.jitter.ms": Config(_LONG, "0"),
+    "segment.ms": Config(_LONG, _WEEK, 1),
+    "unclean.leader.election.enable": Config(_YES, "false", "true|false"),
+}
+
+
+def checked(given: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """Return a topic's own configs.
+
+    Raises:
+        InvalidConfig: there is no such config, or its value is none.
+
+    >>> checked([("retention.ms", "1000")])
+    {'retention.ms': '1000'}
+    """
+    found = {}
+    for name, value in given:
+        if name not in TOPIC_CONFIGS:
+            raise InvalidConfig("unknown_config", config=name)
+        config = TOPIC_CONFIGS[name]
+        if value is None or not _is_right(config, value):
+            takes = config.takes if isinstance(config.takes, str) else f"a number from {config.takes} on"
+            raise InvalidConfig("bad_config_value", config=name, value=value, takes=takes)
+        found[name] = value
+    return found
+
+
+def _is_right(config: Config, value: str) -> bool:
+    if isinstance(config.takes, str):
+        return len(value) <= MOST_LENGTH and re.fullmatch(config.takes, value, re.ASCII) is not None
+    most = _HIGHEST if config.type == _LONG else 2**31 - 1
+    return re.fullmatch(r"-?[0-9]{1,19}", value) is not None and config.takes <= int(value) <= most
+
+
+def topic_defaults(settings: Settings) -> dict[str, str]:
+    """Return all configs of a topic that has none of its own."""
+    here = {
+        "max.message.bytes": settings.max_message_bytes,
+        "min.insync.replicas": settings.min_insync_replicas,
+        "retention.bytes": settings.retention_bytes,
+    }
+    defaults = {name: config.default for name, config in TOPIC_CONFIGS.items()}
+    return defaults | {name: str(value) for name, value in here.items()}
+
+
+def _listener(node: Node) -> str:
+    return f"PLAINTEXT://{node.host}:{node.port}"
+
+
+BROKER_CONFIGS: Mapping[str, tuple[int, Callable[[Node, Settings], str | None]]] = {
+    "advertised.listeners": (_TEXT, lambda node, settings: _listener(node)),
+    "auto.create.topics.enable": (_YES, lambda node, settings: str(settings.auto_create_topics).lower()),
+    "broker.id": (_INT, lambda node, settings: str(node.node_id)),
+    "broker.rack": (_TEXT, lambda node, settings: node.rack),
+    "default.replication.factor": (_INT, lambda node, settings: str(settings.default_replication_factor)),
+    "delete.topic.enable": (_YES, lambda node, settings: "true"),
+    "fetch.max.bytes": (_INT, lambda node, settings: str(settings.fetch_max_bytes)),
+    "listeners": (_TEXT, lambda node, settings: _listener(node)),
+    "log.dirs": (_TEXT, lambda node, settings: ",".join(log_dir.path for log_dir in node.log_dirs)),
+    "log.retention.bytes": (_LONG, lambda node, settings: str(settings.retention_bytes)),
+    "log.retention.ms": (_LONG, lambda node, settings: "-1"),
+    "message.max.bytes": (_INT, lambda node, settings: str(settings.max_message_bytes)),
+    "min.insync.replicas": (_INT, lambda node, settings: str(settings.min_insync_replicas)),
+    "num.partitions": (_INT, lambda node, settings: str(settings.num_partitions)),
+    "offset.metadata.max.bytes": (_INT, lambda node, settings: str(settings.offset_metadata_max_bytes)),
+    "unclean.leader.election.enable": (_YES, lambda node, settings: "false"),
+}
