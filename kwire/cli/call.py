@@ -29,7 +29,9 @@ def call(options: argparse.Namespace) -> int:
         return _offline(options)
     name, version = _named(options)
     where = address(options.address)
-    with BrokerConnection(where, timeout=options.timeout, client_id=options.client_id) as broker:
+    with BrokerConnection(
+        where, timeout=options.timeout, client_id=options.client_id, catalog=catalog_of(options)
+    ) as broker:
         codec = codec_in(catalog_of(options), name, _newest(options, broker, name) if version is None else version)
         message = message_of(codec, options.members, _body(options))
         if changes_state(codec, message) and not options.yes:
@@ -71,12 +73,11 @@ def _named(options: argparse.Namespace) -> tuple[str, int | None]:
 
 def _newest(options: argparse.Namespace, broker: BrokerConnection, name: str) -> int:
     """Ask the broker which version is the newest that both sides know."""
-    spec = catalog_of(options).spec(name)
-    theirs = broker.versions().get(spec.api_key) if spec.api_key is not None else None
-    both = [version for version in theirs or () if version in spec.versions]
-    if not both:
+    version = broker.newest(name)
+    if version is None:
+        spec = catalog_of(options).spec(name)
         raise UsageError(f"{broker.address} speaks no version of {spec.api_name} that is known here ({spec.versions})")
-    return max(both)
+    return version
 
 
 def _body(options: argparse.Namespace) -> dict[str, Any] | None:

@@ -1,17 +1,23 @@
-"""`kwire cluster`: brokers, racks and partitions as messages, or a metadata log, tell of them at the end."""
+"""`kwire cluster`: brokers, racks and partitions as messages or a metadata log tell of them at the end, or a live
+broker now."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from ..cluster import ClusterState, learn
 from ..embedded import ControlRecord, FramedRecord
 from ..errors import DumpError, UnknownMessage
 from ..frames import Request, Response, Result
+from ..net.addresses import address
+from ..net.connection import BrokerConnection
+from ..net.discovery import ask_cluster
 from ..render.cluster import cluster_json, cluster_lines
 from ..render.style import json_text
 from ..segments import LogBatch, LogBytes, LogRecord
@@ -25,7 +31,8 @@ def cluster(options: argparse.Namespace) -> int:
     """Print the state after the last frame, or after --at. Returns 0; 2 if nothing in the dump tells of a cluster."""
     if options.at is not None and len(options.files) > 1:
         raise UsageError("--at takes one dump")
-    state = state_of(options, options.at)
+    where = [name for name in options.files if _is_address(name)]
+    state = _asked(options, where) if where else state_of(options, options.at)
     if options.topic is not None and options.topic not in state.topics:
         raise UnknownMessage("topic", options.topic, sorted(state.topics))
     if options.json:
@@ -34,6 +41,19 @@ def cluster(options: argparse.Namespace) -> int:
     for line in cluster_lines(state, options.topic, style_for(sys.stdout, options.color)):
         print(line)
     return 0
+
+
+def _is_address(name: str) -> bool:
+    """Whether it is HOST:PORT, and no file is called so."""
+    return re.fullmatch(r"[^\s/]*:\d+", name) is not None and not Path(name).exists()
+
+
+def _asked(options: argparse.Namespace, where: list[str]) -> ClusterState:
+    of_dumps = (options.at, options.named, options.hex, options.log_of)
+    if len(options.files) > 1 or options.body or any(option is not None for option in of_dumps):
+        raise UsageError(f"{where[0]} is a live broker: ask one, without files and without options for files")
+    with BrokerConnection(address(where[0]), timeout=options.timeout) as broker:
+        return ask_cluster(broker)
 
 
 def state_of(options: argparse.Namespace, last: int | None = None) -> ClusterState:

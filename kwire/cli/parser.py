@@ -21,6 +21,7 @@ Examples:
   kwire report dump.pcap -o report.html   what is in it, as one page
   kwire stats dump.pcap                   who asks for what, how often
   kwire cluster dump.pcap                 brokers by rack, partitions, replicas
+  kwire cluster :9092                     the same of a live broker
   kwire place --from dump.pcap            how evenly they are placed
   kwire encode frames.jsonl -o dump.bin   JSON back to bytes
   kwire call :9092 Metadata topics:=null  ask a broker

@@ -42,7 +42,8 @@ def cluster(commands: Any) -> None:
     parser = command(
         commands,
         "cluster",
-        "show brokers by rack, and partitions, as dumps tell",
+        "show brokers by rack, and partitions, as dumps or a live broker tell",
+        "  kwire cluster localhost:9092          what a live broker says now\n"
         "  kwire cluster dump.bin                what is known at its end\n"
         "  kwire cluster dump.bin --at 120       what was known after frame 120\n"
         "  kwire cluster __cluster_metadata-0/00000000000000000000.log\n"
@@ -50,6 +51,7 @@ def cluster(commands: Any) -> None:
         "cluster:cluster",
     )
     inputs(parser)
+    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="for a broker; 10 unless given")
     parser.add_argument("--topic", metavar="T", help="this topic alone")
     parser.add_argument("--at", type=int, metavar="FRAME", help="after this frame, or offset of a log, not at the end")
     parser.add_argument("--json", action="store_true", help="as one JSON object")

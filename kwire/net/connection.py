@@ -45,6 +45,7 @@ class BrokerConnection:
         self._decoder = FrameDecoder(self.catalog, salvage=True)
         self._reader = FrameReader()
         self._asked = 0
+        self._spoken: dict[int, Versions] = {}
         try:
             self._socket = socket.create_connection(address, timeout)
         except OSError as error:
@@ -94,6 +95,17 @@ class BrokerConnection:
         if answer.error_code == UNSUPPORTED_VERSION:
             answer = self._versions(0, {})
         return {api.api_key: Versions(((api.min_version, api.max_version),)) for api in answer.api_keys}
+
+    def newest(self, name: str) -> int | None:
+        """Return the newest version of a request that the broker and the specs know; None if there is none.
+
+        Args:
+            name: of the request, such as `MetadataRequest`.
+        """
+        spec = self.catalog.spec(name)
+        self._spoken = self._spoken or self.versions()
+        theirs = self._spoken.get(spec.api_key) if spec.api_key is not None else None
+        return max((version for version in theirs or () if version in spec.versions), default=None)
 
     def _versions(self, version: int, members: dict[str, str]) -> Any:
         codec = codec_in(self.catalog, "ApiVersionsRequest", version)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..cluster import Broker, ClusterState, Partition
+from ..cluster.rack_rules import RackRule
 from ..json import uuid_text
 from .style import PLAIN, Style, escape
 from .table import table
@@ -21,6 +22,7 @@ def cluster_lines(state: ClusterState, topic: str | None = None, style: Style = 
         style: colours.
     """
     partitions = state.partitions(topic)
+    rule = RackRule(state.brokers or {})
     known = "" if state.brokers is None else f"{count_text(len(state.brokers), 'broker')}, "
     topics = len({partition.topic for partition in partitions})
     counts = f"{known}{count_text(topics, 'topic')}, {count_text(len(partitions), 'partition')}"
@@ -32,14 +34,15 @@ def cluster_lines(state: ClusterState, topic: str | None = None, style: Style = 
             yield escape(f"  broker {broker.node_id}  {_address(broker)}{'  fenced' if broker.fenced else ''}")
     if partitions:
         yield ""
-        rows = [_row(state, partition) for partition in partitions]
+        rows = [_row(state, partition, rule) for partition in partitions]
         yield from table(["topic", "partition", "leader", "replicas", "isr", "offline", "state"], rows, style)
     yield ""
-    yield from _findings(state, partitions, style)
+    yield from _findings(state, partitions, rule, style)
 
 
 def cluster_json(state: ClusterState, topic: str | None = None) -> dict[str, Any]:
-    """Return the state as plain values for JSON."""
+    """Return the state as plain values for JSON; `rackViolation` is null where no racks are known."""
+    rule = RackRule(state.brokers or {})
     return {
         "kwire": 1,
         "clusterId": state.cluster_id,
@@ -70,6 +73,8 @@ def cluster_json(state: ClusterState, topic: str | None = None) -> dict[str, Any
                     else {"directories": [uuid_text(dir_id) for dir_id in one.directories]}
                 ),
                 "underReplicated": one.is_under_replicated,
+                "racks": [rule.racks.get(node_id) for node_id in one.replicas],
+                "rackViolation": rule.is_violated(one.replicas),
             }
             for one in state.partitions(topic)
         ],
@@ -86,19 +91,24 @@ def troubles(partition: Partition) -> list[str]:
     return found
 
 
-def _row(state: ClusterState, partition: Partition) -> list[str]:
+def _row(state: ClusterState, partition: Partition, rule: RackRule) -> list[str]:
     leader = str(partition.leader) if partition.has_leader else "none"
     nodes = (partition.replicas, partition.isr, state.offline(partition))
     lists = [",".join(map(str, one)) or "-" for one in nodes]
-    return [partition.topic, str(partition.index), leader, *lists, ", ".join(troubles(partition)) or "ok"]
+    found = troubles(partition)
+    if rule.is_violated(partition.replicas):
+        found.append(f"racks {' '.join(rule.racks.get(node_id, '?') for node_id in partition.replicas)}")
+    return [partition.topic, str(partition.index), leader, *lists, ", ".join(found) or "ok"]
 
 
-def _findings(state: ClusterState, partitions: list[Partition], style: Style) -> Iterator[str]:
-    kinds = (
+def _findings(state: ClusterState, partitions: list[Partition], rule: RackRule, style: Style) -> Iterator[str]:
+    kinds = [
         ("without leader", [one for one in partitions if not one.has_leader]),
         ("with offline replicas", [one for one in partitions if state.offline(one)]),
         ("under-replicated", [one for one in partitions if one.is_under_replicated]),
-    )
+    ]
+    if rule.racks:
+        kinds.append(("with rack violations", [one for one in partitions if rule.is_violated(one.replicas)]))
     for what, found in kinds:
         names = ", ".join(f"{one.topic}-{one.index}" for one in found)
         text = escape(f"{what}: {len(found)}" + (f": {names}" if found else ""))

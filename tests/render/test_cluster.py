@@ -25,12 +25,25 @@ def test_lines() -> None:
         "without leader: 1: u-0",
         "with offline replicas: 1: t-0",
         "under-replicated: 1: t-0",
+        "with rack violations: 0",
         "Replicas are in the order of the wire: the first is the preferred leader.",
     ]
 
 
 def test_one_topic_alone() -> None:
     assert "without leader: 0" in list(cluster_lines(STATE, "t"))
+
+
+def test_replicas_on_one_rack_while_another_has_none() -> None:
+    brokers = {id: Broker(id, "h", 1, rack) for id, rack in ((1, "a"), (2, "a"), (3, "b"))}
+    state = ClusterState("id", 1, brokers)
+    for index, replicas in enumerate([(1, 2), (1, 3)]):
+        state.put(Partition("t", index, 1, replicas, replicas))
+    lines = list(cluster_lines(state))
+    assert "t      0          1       1,2       1,2  -        racks a a" in lines
+    assert "with rack violations: 1: t-0" in lines
+    found = cluster_json(state)["partitions"]
+    assert [(one["racks"], one["rackViolation"]) for one in found] == [(["a", "a"], True), (["a", "b"], False)]
 
 
 def test_nothing_is_cut_off() -> None:
