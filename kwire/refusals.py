@@ -71,6 +71,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "take up to 249 letters, digits, dots, _ and -, and not . or ..",
     ),
     "topic_collides": ("{topic!r} is too much like {other!r}: dots and _ are one in metrics", "take another name"),
+    "reserved_topic": ("{topic!r} is the controllers' own", "take another name"),
     "topic_exists": ("there is a topic {topic!r} already", "take another name, or delete that"),
     "too_many_partitions": ("this would be more than {most} partitions", "ask for fewer, or delete topics"),
     "partitions_not_consecutive": (

@@ -54,6 +54,8 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
     "min.compaction.lag.ms": Config(_LONG, "0"),
     "min.insync.replicas": Config(_INT, "1", 1),
     "preallocate": Config(_YES, "false", "true|false"),
+    "remote.log.copy.disable": Config(_YES, "false", "true|false"),
+    "remote.log.delete.on.disable": Config(_YES, "false", "true|false"),
     "remote.storage.enable": Config(_YES, "false", "true|false"),
     "retention.bytes": Config(_LONG, "-1", -1),
     "retention.ms": Config(_LONG, "-1", -1),

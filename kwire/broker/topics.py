@@ -9,13 +9,13 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..refusals import InvalidReplicaAssignment, InvalidTopicException, TopicAlreadyExists
+from ..refusals import InvalidReplicaAssignment, InvalidRequest, InvalidTopicException, TopicAlreadyExists
 from .nodes import Node
 from .partitions import Partition
 
 INTERNAL = ("__consumer_offsets", "__transaction_state")
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as Kafka's, so that it is a safe name of a folder
-_NOT_FOR_CLIENTS = (".", "..", "__cluster_metadata")
+RESERVED = "__cluster_metadata"
 
 
 @dataclass(slots=True)
@@ -40,8 +40,10 @@ def check_name(name: str, topics: Collection[str]) -> None:
         topics: the names that there are. A dot and a _ are the same in the names of metrics, so one of two names that
             differ in these alone is refused.
     """
-    if not _NAME.fullmatch(name) or name in _NOT_FOR_CLIENTS:
+    if not _NAME.fullmatch(name) or name in (".", ".."):
         raise InvalidTopicException("bad_topic_name", topic=name)
+    if name == RESERVED:
+        raise InvalidRequest("reserved_topic", topic=name)
     if name in topics:
         raise TopicAlreadyExists("topic_exists", topic=name)
     if "." in name or "_" in name:

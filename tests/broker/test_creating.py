@@ -74,7 +74,7 @@ def test_what_is_only_to_be_validated_is_not_made() -> None:
     ("wrong", "code"),
     [
         (row("../t"), "INVALID_TOPIC_EXCEPTION"),
-        (row("__cluster_metadata"), "INVALID_TOPIC_EXCEPTION"),
+        (row("__cluster_metadata"), "INVALID_REQUEST"),
         (row("there.is"), "TOPIC_ALREADY_EXISTS"),
         (row("there_is"), "INVALID_TOPIC_EXCEPTION"),
         (row(partitions=0), "INVALID_PARTITIONS"),
