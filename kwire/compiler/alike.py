@@ -19,6 +19,7 @@ from .support import CONSTANTS
 
 LONGEST = 2048  # bytes of a message; longer ones are arrays, which have shapes of their own
 MOST_VALUES = 640  # in a message, and comparisons
+MOST_COUNTED = 256  # lengths whose messages are counted
 MOST_KNOWN = 16  # lengths with a function, of one message at one version
 OFTEN = 256  # messages of a length until a function is made for them: these take as long to read as that to make
 MOST_MISSES = 64
@@ -51,12 +52,17 @@ class Lengths(dict[int, Decoder]):
 
     def __init__(self, schema: Struct, straight: Decoder, title: str) -> None:
         self.schema, self.straight, self.title = schema, straight, title
-        self.often, self.made = OFTEN, 0
+        self.often = OFTEN
+        self.made: set[int] = set()
 
     def __missing__(self, length: int) -> Decoder:
         """Begin to count messages of a length."""
         if length > LONGEST:
             return self.straight
+        if len(self) >= MOST_COUNTED:  # all count from one again, but for those with a function
+            kept = {known: self[known] for known in self.made}
+            self.clear()
+            self.update(kept)
         reader = self[length] = self._counting(length)
         return reader
 
@@ -75,12 +81,12 @@ class Lengths(dict[int, Decoder]):
 
     def _make(self, length: int, message: Any) -> None:
         """Make the function for messages of a length that look like this one; where all are taken, count anew."""
-        if self.made == MOST_KNOWN:
+        if len(self.made) == MOST_KNOWN:
             self._forget()
             return
         try:
             self[length] = reader_for(self.schema, message, self._missing(length), f"{self.title}, {length} bytes")
-            self.made += 1
+            self.made.add(length)
         except (Unlike, NoEmitter):
             self[length] = self.straight
 
@@ -92,7 +98,7 @@ class Lengths(dict[int, Decoder]):
             left -= 1
             if not left:
                 self.often *= 2
-                self.made -= 1
+                self.made.discard(length)
                 self[length] = self._counting(length)
             return self.straight(b, p)
 
@@ -100,7 +106,7 @@ class Lengths(dict[int, Decoder]):
 
     def _forget(self) -> None:
         self.often *= 2
-        self.made = 0
+        self.made.clear()
         self.clear()
 
 

@@ -10,7 +10,7 @@ import pytest
 import kwire
 from kwire.codecs import Codec
 from kwire.compiler import alike
-from kwire.compiler.alike import LONGEST, MOST_KNOWN, MOST_MISSES, OFTEN, Lengths, reader_for
+from kwire.compiler.alike import LONGEST, MOST_COUNTED, MOST_KNOWN, MOST_MISSES, OFTEN, Lengths, reader_for
 from kwire.compiler.support import Refused, refuse
 from kwire.schema import grow
 from tests.compiler.codecs_of import codec_of
@@ -96,8 +96,22 @@ def test_readers_are_few_whatever_comes() -> None:
         data = codec.encode(codec.message_class(one="a" * size, two="", n=1))
         for _ in range(OFTEN + 1):
             read(lengths, data)
-        assert lengths.made <= MOST_KNOWN
+        assert len(lengths.made) <= MOST_KNOWN
     assert lengths.often > OFTEN
+
+
+def test_lengths_that_are_counted_are_few_and_those_with_a_reader_stay() -> None:
+    codec = codec_of(*TEXTS)
+    lengths, asked = lengths_of(codec)
+    often = codec.encode(codec.message_class(one="often", two="", n=1))
+    for _ in range(OFTEN + 1):
+        read(lengths, often)
+    for size in range(3 * MOST_COUNTED):
+        assert read(lengths, codec.encode(codec.message_class(one="a" * size, two="b" * 20, n=1))).one == "a" * size
+        assert len(lengths) <= MOST_COUNTED
+    asked.clear()
+    read(lengths, often)
+    assert not asked
 
 
 def test_long_messages_are_not_counted() -> None:
