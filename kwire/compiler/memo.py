@@ -17,7 +17,7 @@ from .support import Refused
 MOST_BYTES = 4 << 20  # of elements and messages that are held; what they decode to takes up to forty times as much
 LONGEST = 1 << 18  # bytes of an entry
 EACH = 64  # what an entry counts beyond its bytes
-WINDOW = 32  # lookups after which it is asked whether they help
+WINDOW = 192  # lookups after which it is asked whether they help
 REST = 64  # lookups left out where they do not help, at first; then ever more
 MOST_REST = 512
 UNKNOWN: tuple[Any, None] = ((), None)  # no bytes begin with one of none
