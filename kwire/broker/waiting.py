@@ -6,6 +6,8 @@ import heapq
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
+_FEW = 64  # forgotten ones that may be kept in any case
+
 
 class Parked:
     """A request that waits. `response` is None until it is answered.
@@ -15,11 +17,12 @@ class Parked:
         keys: what it waits for a change of.
     """
 
-    __slots__ = ("_attempt", "keys", "response")
+    __slots__ = ("_attempt", "is_timed", "keys", "response")
 
     def __init__(self, attempt: Callable[[bool], Any] = lambda over: None, keys: Iterable[Hashable] = ()) -> None:
         self._attempt, self.keys = attempt, tuple(keys)
         self.response: Any = None
+        self.is_timed = False  # whether the room looks at it when its time is over
 
     def attempt(self, over: bool) -> Any:
         """Return the response, or None if it is too early."""
@@ -31,6 +34,7 @@ class WaitingRoom:
 
     Attributes:
         answered: those that got their response, until somebody takes them out.
+        now: the time, as it was told last.
 
     >>> room = WaitingRoom()
     >>> poll = Parked(lambda over: "nothing" if over else None, ["orders-0"])
@@ -43,15 +47,17 @@ class WaitingRoom:
 
     def __init__(self) -> None:
         self.answered: list[Parked] = []
+        self.now = 0.0
         self._by_key: dict[Hashable, dict[Parked, None]] = {}
         self._deadlines: list[tuple[float, int, Parked]] = []
-        self._count = 0
+        self._count = self._forgotten = 0
 
     def park(self, parked: Parked, deadline: float) -> None:
         """Keep a request until something it waits for lets it be answered, or the time is over."""
         for key in parked.keys:
             self._by_key.setdefault(key, {})[parked] = None
         self._count += 1
+        parked.is_timed = True
         heapq.heappush(self._deadlines, (deadline, self._count, parked))
 
     def changed(self, key: Hashable) -> None:
@@ -75,12 +81,29 @@ class WaitingRoom:
             waiting.pop(parked, None)
             if not waiting:
                 self._by_key.pop(key, None)
-        parked._attempt = _nothing  # what it holds is let go, though the heap keeps it until its time
+        parked._attempt = _nothing
+        if parked.is_timed:
+            parked.is_timed = False
+            self._forgotten += 1
+            self._clear()
+
+    def _clear(self) -> None:
+        """Let go of the forgotten: of those that are next at once, of all when they are most of what is kept."""
+        while self._deadlines and not self._deadlines[0][2].is_timed:
+            heapq.heappop(self._deadlines)
+            self._forgotten -= 1
+        if self._forgotten > len(self._deadlines) // 2 + _FEW:
+            self._deadlines = [row for row in self._deadlines if row[2].is_timed]
+            heapq.heapify(self._deadlines)
+            self._forgotten = 0
 
     def tick(self, now: float) -> None:
         """Answer those whose time is over."""
+        self.now = now
         while self._deadlines and self._deadlines[0][0] <= now:
             parked = heapq.heappop(self._deadlines)[2]
+            parked.is_timed = False
+            self._clear()
             response = parked.attempt(True)
             if response is not None:
                 self.answer(parked, response)

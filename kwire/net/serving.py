@@ -112,7 +112,8 @@ class Serving:
             if not node.is_alive and node_id in self._servers:
                 self._servers.pop(node_id).close()
                 self.note(f"broker {node_id} has no log directory left, and is at its end")
-        if self.cluster.next_deadline != self._deadline:
+        deadline = self.cluster.next_deadline
+        if deadline is not None and (self._deadline is None or deadline < self._deadline):
             self._woken.set()
 
     async def _serve(self, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

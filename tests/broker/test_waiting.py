@@ -26,3 +26,19 @@ def test_who_is_gone_is_not_answered() -> None:
     room.changed("a")
     room.tick(9.0)
     assert (room.answered, parked.response) == ([], None)
+
+
+def test_the_forgotten_are_not_kept_until_their_time() -> None:
+    room = WaitingRoom()
+    last = Parked(lambda over: "answer" if over else None, ["a"])
+    room.park(last, 2000.0)
+    for number in range(10_000):
+        parked = Parked(lambda over: "never" if over else None, ["b"])
+        room.park(parked, 1000.0 + number % 7)
+        room.forget(parked)
+        room.forget(parked)
+    assert len(room._deadlines) < 200
+    room.tick(1999.0)
+    assert room.answered == []
+    room.tick(2000.0)
+    assert ([one.response for one in room.answered], room.next_deadline, room.now) == (["answer"], None, 2000.0)
