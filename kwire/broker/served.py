@@ -14,6 +14,7 @@ from ..catalog import Catalog, catalog_for
 from .apis import apis_by_key, handler_for, table_for
 from .asks import Ask
 from .controller import Controller
+from .groups.coordinator import Groups
 from .nodes import LogDir, Node
 from .settings import Settings
 from .topics import Topic
@@ -31,6 +32,7 @@ class ServedCluster:
     Attributes:
         catalog: the specs of what is served.
         table, apis: the served apis by name, and by key.
+        groups: of consumers, and others.
         waiting: requests that are answered later; who runs the cluster takes them out of `waiting.answered`.
 
     >>> from random import Random
@@ -49,6 +51,7 @@ class ServedCluster:
         self.controller = Controller(nodes, settings, rng)
         self.controller.load()
         self.waiting = WaitingRoom()
+        self.groups = Groups(settings, self.waiting)
         self.producer_ids = rng.getrandbits(40)  # the last one given; those of an earlier run are in its logs
         self.cluster_id = urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=")
 

@@ -11,10 +11,10 @@ MEBIBYTE = 1 << 20
 class Settings:
     """Settings of all brokers; times are in seconds, sizes in bytes.
 
-    `most_partitions`, `most_group_members` and `most_groups` bound what clients can make a broker remember; Kafka has
-    no such bounds, or far higher ones. `fetch_max_bytes` is smaller than Kafka's 55 MiB: so much may wait for each slow
-    client. `replica_assignor` is a name or `MODULE:FUNCTION`, as `assignor_for` takes it. `kip_879` serves
-    CreateReplicaAssignment.
+    `most_partitions`, `most_group_members`, `most_groups` and `most_group_bytes` bound what clients can make a broker
+    remember; Kafka has no such bounds, or far higher ones. `fetch_max_bytes` is smaller than Kafka's 55 MiB: so much
+    may wait for each slow client. `replica_assignor` is a name or `MODULE:FUNCTION`, as `assignor_for` takes it.
+    `kip_879` serves CreateReplicaAssignment.
     """
 
     auto_create_topics: bool = True
@@ -31,5 +31,6 @@ class Settings:
     most_partitions: int = 20_000
     most_group_members: int = 5_000
     most_groups: int = 10_000
+    most_group_bytes: int = 128 * MEBIBYTE  # of all groups with their members and commits
     replica_assignor: str = "rack-aware"
     kip_879: bool = False

@@ -1,0 +1,115 @@
+"""All groups of a served cluster, which broker is asked about which, and what keeps a request from being looked at.
+
+The brokers share all groups: when one is at its end, the next one goes on where it was.
+"""
+
+from __future__ import annotations
+
+from ...cluster.java import string_hash
+from .. import codes
+from ..asks import Ask
+from ..controller import Controller
+from ..settings import Settings
+from ..waiting import WaitingRoom
+from .group import Group, GroupState
+from .held import LEAST_SIZE, Held
+from .members import Member
+from .rebalancing import Rebalancing
+
+
+class Groups:
+    """The groups.
+
+    Attributes:
+        held: the bytes that all of them keep.
+        rebalancing: what moves them on.
+    """
+
+    def __init__(self, settings: Settings, room: WaitingRoom) -> None:
+        self.settings = settings
+        self.held = Held(settings.most_group_bytes)
+        self.rebalancing = Rebalancing(room, settings.initial_rebalance_delay)
+        self._groups: dict[str, Group] = {}
+
+    def find(self, group_id: str) -> Group | None:
+        """Return a group; None if there is no such."""
+        return self._groups.get(group_id)
+
+    def all(self) -> list[Group]:
+        """Return all groups."""
+        return list(self._groups.values())
+
+    def found_or_made(self, group_id: str) -> Group | None:
+        """Return a group, a new one if there is no such; None if there is no room for it."""
+        group = self._groups.get(group_id)
+        if group is None and self._has_room_for_group(group_id):
+            group = self._groups[group_id] = Group(group_id, self.held)
+        return group
+
+    def _has_room_for_group(self, group_id: str) -> bool:
+        if len(self._groups) >= self.settings.most_groups:
+            for group in [group for group in self._groups.values() if group.is_unused]:
+                self.delete(group)
+        return len(self._groups) < self.settings.most_groups and self.held.has_room(LEAST_SIZE + len(group_id))
+
+    def has_room_for_member(self, group: Group, size: int) -> bool:
+        """Say whether a group may have one more member that takes so many bytes."""
+        return len(group.members) + len(group.pending) < self.settings.most_group_members and self.held.has_room(size)
+
+    def delete(self, group: Group) -> None:
+        """Forget a group without members."""
+        del self._groups[group.group_id]
+        self.rebalancing.rest(group)
+        for member_id in list(group.pending):
+            group.expect_no_longer(member_id)
+        group.commits.clear()
+        group.state = GroupState.DEAD
+        self.held.take(-group.size)
+
+
+def coordinator_of(group_id: str, controller: Controller) -> int | None:
+    """Return the id of the broker to ask about a group; None if none is alive.
+
+    Args:
+        group_id: its name decides who is the first choice, as in Kafka by Java's hash.
+        controller: knows who is alive.
+    """
+    nodes = [node for _, node in sorted(controller.nodes.items())]
+    start = abs(string_hash(group_id)) % len(nodes)
+    return next((node.node_id for node in nodes[start:] + nodes[:start] if node.is_alive), None)
+
+
+def problem_with(ask: Ask, group_id: str, *, needs_name: bool = True) -> int:
+    """Return the error code for a request that this broker cannot answer; else none, 0.
+
+    Args:
+        ask: the request.
+        group_id: the group it is about.
+        needs_name: the group may not be the one without a name, which old consumers commit to.
+    """
+    if needs_name and not group_id:
+        return codes.INVALID_GROUP_ID
+    return codes.NONE if coordinator_of(group_id, ask.cluster.controller) == ask.node_id else codes.NOT_COORDINATOR
+
+
+def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> Member | int:
+    """Return a member, or the error code if there is no such or another one has its place."""
+    if instance_id is not None and instance_id not in group.static:
+        return codes.UNKNOWN_MEMBER_ID
+    if instance_id is not None and group.static[instance_id] != member_id:
+        return codes.FENCED_INSTANCE_ID
+    return group.members.get(member_id, codes.UNKNOWN_MEMBER_ID)
+
+
+def membership(ask: Ask, generation: int) -> tuple[Group, Member] | int:
+    """Return the group and the member of a request, or the error code if it is not in this generation of the group."""
+    asked = ask.message
+    if code := problem_with(ask, asked.group_id):
+        return code
+    group = ask.cluster.groups.find(asked.group_id)
+    if group is None:
+        return codes.UNKNOWN_MEMBER_ID
+    found = member_or_problem(group, asked.member_id, asked.group_instance_id)
+    if isinstance(found, int):
+        return found
+    return (group, found) if generation == group.generation else codes.ILLEGAL_GENERATION
