@@ -13,6 +13,7 @@ from ..cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
 from ..cluster.replica_assignors import assignor_for
 from ..refusals import InvalidPartitions, PolicyViolation, UnknownTopicOrPartition
 from .disks import Disk
+from .journal import Journal, change_record, partition_records, removal_record, topic_records
 from .logs import Log
 from .nodes import LogDir, Node
 from .partitions import Partition, Replica
@@ -42,6 +43,9 @@ class Controller:
         self.topics: dict[str, Topic] = {}
         self.by_id: dict[bytes, Topic] = {}
         self.controller_id = min(self.nodes)
+        self.journals: list[tuple[LogDir, Journal]] = []
+        self.journal_end = 0
+        self._to_note: list[list[bytes]] = []
 
     def brokers(self) -> list[Broker]:
         """Return the brokers that are alive."""
@@ -56,27 +60,10 @@ class Controller:
         for topic in self.topics.values():
             yield from topic.partitions
 
-    def load(self) -> None:
-        """Find the topics that the directories hold. Where no file says it, replicas stand by broker id, and those
-        with all records are in sync; the others are given what they lack."""
-        found: dict[str, dict[int, dict[int, Replica]]] = {}
-        for node in self.nodes.values():
-            for log_dir in node.log_dirs:
-                for name, index in self._listed(log_dir):
-                    replicas = found.setdefault(name, {}).setdefault(index, {})
-                    replicas.setdefault(node.node_id, self._opened(log_dir, name, index))
-        for name, partitions in sorted(found.items()):
-            topic = Topic(name, self.rng.randbytes(16))
-            self.topics[name] = self.by_id[topic.topic_id] = topic
-            for index in range(min(max(partitions) + 1, self.settings.most_partitions)):
-                partition = Partition(name, index, dict(sorted(partitions.get(index, {}).items())))
-                self.fail(*partition.recover())
-                topic.partitions.append(partition)
-        self.fail()
-
-    def _listed(self, log_dir: LogDir) -> list[tuple[str, int]]:
+    def listed(self, log_dir: LogDir) -> list[tuple[str, int]]:
+        """Name the partitions that a directory has."""
         listed: list[tuple[str, int]] = []
-        self._guarded(log_dir, lambda disk: listed.extend(disk.partitions()))
+        self.guarded(log_dir, lambda disk: listed.extend(disk.partitions()))
         return listed
 
     def place(self, num_partitions: int, replication_factor: int) -> dict[int, list[int]]:
@@ -128,15 +115,16 @@ class Controller:
         """
         self.check_new(name, assignment)
         topic = Topic(name, self.rng.randbytes(16), configs=dict(configs or {}))
+        made = self._add(topic, assignment)
         self.topics[name] = self.by_id[topic.topic_id] = topic
-        self._add(topic, assignment)
+        self.note(topic_records(topic, made))
         return topic
 
     def grow(self, name: str, assignment: Mapping[int, Sequence[int]]) -> None:
         """Add partitions to a topic; raises as `create`, and UnknownTopicOrPartition."""
         topic = self.known(name)
         self.check_more(topic, assignment)
-        self._add(topic, assignment)
+        self.note(partition_records(topic, self._add(topic, assignment)))
 
     def known(self, name: str) -> Topic:
         """Return a topic; raises UnknownTopicOrPartition."""
@@ -147,12 +135,13 @@ class Controller:
     def delete(self, topic: Topic) -> None:
         """Delete a topic with all its records."""
         del self.topics[topic.name], self.by_id[topic.topic_id]
+        self.note([removal_record(topic)])
         for partition in topic.partitions:
             partition.leader = -1
             partition.close()
             for replica in partition.replicas.values():
                 replica.log_dir.replicas -= 1
-                self._guarded(replica.log_dir, partial(_forget, partition))
+                self.guarded(replica.log_dir, partial(_forget, partition))
 
     def fail(self, *log_dirs: LogDir) -> None:
         """Take log directories offline: their replicas are lost, and others lead. Their broker may be at its end."""
@@ -160,26 +149,46 @@ class Controller:
             log_dir.is_offline = True
         alive = [node_id for node_id, node in self.nodes.items() if node.is_alive]
         self.controller_id = min(alive, default=-1)
-        for partition in self.partitions():
-            if partition.offline:
-                partition.elect()
+        changes = []
+        for topic in self.topics.values():
+            for partition in topic.partitions:
+                before = partition.leader_epoch, partition.isr
+                if partition.offline:
+                    partition.elect()
+                if before != (partition.leader_epoch, partition.isr):
+                    changes.append(change_record(topic, partition, partition.leader_epoch != before[0]))
+        self.note(changes)
+
+    def note(self, records: list[bytes]) -> None:
+        """Write records into all journals; those that come while others are written come behind them."""
+        self._to_note.append(records)
+        if len(self._to_note) > 1:
+            return
+        while self._to_note:
+            rows, end = self._to_note[0], self.journal_end
+            self.journal_end += len(rows)
+            for log_dir, journal in self.journals if rows else ():
+                self.guarded(log_dir, partial(_note, journal, rows, end))
+            self._to_note.pop(0)
 
     def _check_room(self, count: int) -> None:
         if count > self.settings.most_partitions - sum(len(topic.partitions) for topic in self.topics.values()):
             raise PolicyViolation("too_many_partitions", most=self.settings.most_partitions)
 
-    def _add(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> None:
+    def _add(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> list[Partition]:
+        made = []
         for index, ids in sorted(assignment.items()):
-            replicas = {node_id: self._replica(self.nodes[node_id], topic.name, index) for node_id in ids}
-            partition = Partition(topic.name, index, replicas, isr=list(ids))
+            replicas = {node_id: self.replica(self.nodes[node_id], topic.name, index) for node_id in ids}
+            made.append(Partition(topic.name, index, replicas, isr=list(ids)))
+        for partition in made:
             partition.elect()
-            topic.partitions.append(partition)
+        topic.partitions += made
+        return made
 
-    def _replica(self, node: Node, topic: str, index: int) -> Replica:
-        """Put a replica where fewest partitions are."""
+    def replica(self, node: Node, topic: str, index: int, log_dir: LogDir | None = None) -> Replica:
+        """Open a replica where it lies, a new one where fewest partitions are."""
         log_dirs = [one for one in node.log_dirs if not one.is_offline] or node.log_dirs
-        log_dir = min(log_dirs, key=lambda one: one.replicas)
-        return self._opened(log_dir, topic, index)
+        return self._opened(log_dir or min(log_dirs, key=lambda one: one.replicas), topic, index)
 
     def _opened(self, log_dir: LogDir, topic: str, index: int) -> Replica:
         log_dir.replicas += 1
@@ -188,10 +197,10 @@ class Controller:
         def open_log(disk: Disk) -> None:
             replica.log = Log(disk.open(topic, index))
 
-        self._guarded(log_dir, open_log)
+        self.guarded(log_dir, open_log)
         return replica
 
-    def _guarded(self, log_dir: LogDir, act: Callable[[Disk], None]) -> None:
+    def guarded(self, log_dir: LogDir, act: Callable[[Disk], None]) -> None:
         """Use a disk; if it fails, its directory is offline from then on."""
         try:
             if not log_dir.is_offline:
@@ -202,3 +211,7 @@ class Controller:
 
 def _forget(partition: Partition, disk: Disk) -> None:
     disk.delete(partition.topic, partition.index)
+
+
+def _note(journal: Journal, records: list[bytes], offset: int, disk: Disk) -> None:
+    journal.write(records, offset)

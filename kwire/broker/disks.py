@@ -23,6 +23,12 @@ class Store(Protocol):
     def drop_before(self, offset: int) -> None:
         """Forget batches that end before an offset, where that saves space."""
 
+    def truncate(self, last: Any | None) -> None:
+        """Forget all behind the batch at a place; None forgets everything."""
+
+    def roll(self) -> None:
+        """Let the next batch begin what `drop_before` can drop apart from what was before."""
+
     def close(self) -> None:
         """Let go of what the system lent."""
 
@@ -35,14 +41,23 @@ class Disk(Protocol):
     def open(self, topic: str, index: int) -> Store:
         """Return the store of a partition, made if it is not there."""
 
+    def journal(self) -> Store:
+        """Return the store of what the cluster remembers over a restart."""
+
     def delete(self, topic: str, index: int) -> None:
         """Forget a partition."""
+
+    def set_aside(self, topic: str, index: int) -> None:
+        """Keep what is there of a partition, under a name that is no partition's."""
 
     def partitions(self) -> Iterable[tuple[str, int]]:
         """Name the partitions that are there."""
 
     def space(self) -> tuple[int, int]:
         """Return how many bytes it has, and how many are free; -1 where nobody knows (KIP-827)."""
+
+    def check(self) -> None:
+        """See whether it works."""
 
 
 class MemoryStore:
@@ -63,6 +78,12 @@ class MemoryStore:
     def drop_before(self, offset: int) -> None:
         """Do nothing: the log's own index held the bytes."""
 
+    def truncate(self, last: bytes | None) -> None:
+        """Do nothing, as before."""
+
+    def roll(self) -> None:
+        """Do nothing, as before."""
+
     def close(self) -> None:
         """Do nothing."""
 
@@ -77,7 +98,14 @@ class MemoryDisk:
         """Return an empty store."""
         return MemoryStore()
 
+    def journal(self) -> Store:
+        """Return a store that forgets."""
+        return MemoryStore()
+
     def delete(self, topic: str, index: int) -> None:
+        """Do nothing."""
+
+    def set_aside(self, topic: str, index: int) -> None:
         """Do nothing."""
 
     def partitions(self) -> Iterable[tuple[str, int]]:
@@ -87,3 +115,6 @@ class MemoryDisk:
     def space(self) -> tuple[int, int]:
         """Say that nobody knows."""
         return -1, -1
+
+    def check(self) -> None:
+        """Do nothing: memory works."""

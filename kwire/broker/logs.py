@@ -14,6 +14,7 @@ import msgspec
 from ..errors import KwireError
 from ..records import RecordBatch, parse_records
 from .disks import Store
+from .producers import Producers
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,11 @@ class Entry:
     size: int
     place: Any
 
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """What is the same in all replicas."""
+        return self.base_offset, self.last_offset, self.leader_epoch, self.size
+
 
 class Log:
     """A log.
@@ -34,6 +40,7 @@ class Log:
     Attributes:
         start, end: the first offset that is there, and the one that the next record gets.
         size: bytes of all batches.
+        producers: what idempotent producers wrote last.
 
     >>> from kwire import Record, build_batch
     >>> from kwire.broker.disks import MemoryStore
@@ -47,11 +54,13 @@ class Log:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._read()
+
+    def _read(self) -> None:
         self.entries: list[Entry] = []
+        self.producers = Producers()
         self.start = self.end = self.size = 0
-        for batch, place in store.batches():
-            if not self.entries:
-                self.start = batch.base_offset or 0
+        for batch, place in self.store.batches():
             self._note(batch, place)
 
     def append(self, batch: RecordBatch) -> int:
@@ -72,8 +81,10 @@ class Log:
                 place,
             )
         )
+        self.start = self.entries[0].base_offset
         self.end = batch.last_offset + 1
         self.size += size
+        self.producers.note(batch)
 
     def read(self, offset: int, most: int, *, at_least_one: bool = True) -> bytes:
         """Return whole batches from the one on that holds an offset.
@@ -117,6 +128,20 @@ class Log:
         except KwireError:
             pass  # its compression is not installed here: the batch is as near as we get
         return *found, entry.leader_epoch
+
+    def like(self, other: Log) -> int:
+        """Return how many batches, from the first on, are as in another log, or older than all that it has."""
+        theirs = {entry.base_offset: entry for entry in other.entries}
+        for count, entry in enumerate(self.entries):
+            found = theirs.get(entry.base_offset)
+            if entry.last_offset >= other.start and (found is None or found.identity != entry.identity):
+                return count
+        return len(self.entries)
+
+    def truncate(self, count: int) -> None:
+        """Forget all batches but so many from the first on. Raises OSError when the disk fails."""
+        self.store.truncate(self.entries[count - 1].place if count else None)
+        self._read()
 
     def epoch_at(self, offset: int) -> int:
         """Return the leader epoch of the batch with an offset; of the last one for the end; -1 if the log is empty."""

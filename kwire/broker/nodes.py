@@ -47,6 +47,10 @@ class Node:
         """Whether it has a directory that works: a broker stops when it has none (KIP-112)."""
         return not all(log_dir.is_offline for log_dir in self.log_dirs)
 
+    def failed(self) -> LogDir | None:
+        """Return a directory that has failed; None if all work."""
+        return next((log_dir for log_dir in self.log_dirs if log_dir.is_offline), None)
+
     def broker(self) -> Broker:
         """Return it as placements know brokers."""
         return Broker(self.node_id, self.host, self.port, self.rack, fenced=not self.is_alive)

@@ -13,7 +13,6 @@ from ..records import RecordBatch, parse_records
 from . import codes
 from .logs import Log, stamped
 from .nodes import LogDir
-from .producers import Producers
 
 _PORTION = 1 << 20
 
@@ -41,7 +40,6 @@ class Partition:
     isr: list[int] = field(default_factory=list)
     leader: int = NO_LEADER
     leader_epoch: int = -1
-    producers: Producers = field(default_factory=Producers)
 
     @property
     def offline(self) -> tuple[int, ...]:
@@ -94,44 +92,55 @@ class Partition:
                 failed.append(replica.log_dir)
                 if node_id == self.leader:
                     return None, failed
-        self.producers.note(whole)
         return whole.base_offset, failed
 
     def recover(self) -> list[LogDir]:
-        """Begin with what the replicas hold: those that lack records are given them.
+        """Begin with what the replicas hold: those in sync are right, the others are made like them.
+
+        Where none that was in sync is online, nobody leads, for the others may lack records.
 
         Returns:
             The directories that failed.
         """
         logs = {node_id: one.log for node_id, one in self.replicas.items() if one.is_online and one.log is not None}
-        longest = max(logs.values(), key=lambda log: log.end, default=None)
+        source = max((logs[one] for one in self.isr if one in logs), key=lambda log: log.end, default=None)
         failed = []
-        for node_id, log in logs.items():
-            try:
-                self._catch_up(log, longest or log)
-            except OSError:
-                failed.append(self.replicas[node_id].log_dir)
-        self.isr = list(logs)
-        if longest is not None:
-            self.leader_epoch = longest.epoch_at(longest.end)
+        if source is not None:
+            for node_id, log in logs.items():
+                try:
+                    _make_alike(log, source)
+                except OSError:
+                    failed.append(self.replicas[node_id].log_dir)
+            self.isr = list(logs)
+            self.leader_epoch = max(self.leader_epoch, source.epoch_at(source.end))
         self.elect()
         return failed
 
-    def _catch_up(self, log: Log, longest: Log) -> None:
-        if log.end < longest.start:
-            raise OSError("the replica ends before the others begin")
-        while log.end < longest.end:
-            for batch in parse_records(longest.read(log.end, _PORTION)):
-                log.append(batch)
-
-    def retain(self, retention_bytes: int) -> None:
-        """Drop the oldest batches of all replicas that are larger."""
+    def retain(self, retention_bytes: int) -> list[LogDir]:
+        """Drop the oldest batches of all replicas that are larger; returns the directories that failed."""
+        failed = []
         for replica in self.replicas.values():
-            if replica.log is not None and replica.is_online:
-                replica.log.drop(retention_bytes)
+            try:
+                if replica.log is not None and replica.is_online:
+                    replica.log.drop(retention_bytes)
+            except OSError:
+                failed.append(replica.log_dir)
+        return failed
 
     def close(self) -> None:
         """Let go of all files."""
         for replica in self.replicas.values():
             if replica.log is not None:
                 replica.log.store.close()
+
+
+def _make_alike(log: Log, source: Log) -> None:
+    """Give a log what it lacks of another, after what they have in common."""
+    same = log.like(source)
+    if same < len(log.entries) or log.end < source.start:
+        log.truncate(same if log.end >= source.start else 0)
+    at = max(log.end, source.start)
+    while at < source.end:
+        for batch in parse_records(source.read(at, _PORTION)):
+            log.append(batch)
+        at = log.end

@@ -52,7 +52,7 @@ def _write(ask: Ask, topic: Topic, index: int, records: bytes) -> Outcome:
     batch = checked(records, ask.version, topic.number("max.message.bytes", settings.max_message_bytes))
     if not isinstance(batch, RecordBatch):
         return batch
-    code, offset = partition.producers.check(batch)
+    code, offset = log.producers.check(batch)
     if code or offset is not None:
         return code, -1 if offset is None else offset, None
     offset, failed = partition.append(log, batch)
@@ -61,7 +61,7 @@ def _write(ask: Ask, topic: Topic, index: int, records: bytes) -> Outcome:
         return codes.KAFKA_STORAGE_ERROR, -1, "the log directory failed"
     retention_bytes = topic.number("retention.bytes", settings.retention_bytes)
     if retention_bytes >= 0:
-        partition.retain(retention_bytes)
+        ask.cluster.fail(*partition.retain(retention_bytes))
     ask.cluster.waiting.changed((partition.topic, partition.index))
     return codes.NONE, offset, None
 

@@ -16,6 +16,7 @@ from .asks import Ask
 from .controller import Controller
 from .groups.coordinator import Groups
 from .nodes import LogDir, Node
+from .recovery import recover
 from .settings import Settings
 from .topics import Topic
 from .waiting import WaitingRoom
@@ -49,7 +50,7 @@ class ServedCluster:
         self.table = table_for(settings.kip_879)
         self.apis = apis_by_key(self.table, self.catalog)
         self.controller = Controller(nodes, settings, rng)
-        self.controller.load()
+        recover(self.controller)
         self.waiting = WaitingRoom()
         self.groups = Groups(settings, self.waiting)
         self.producer_ids = rng.getrandbits(40)  # the last one given; those of an earlier run are in its logs
@@ -76,10 +77,22 @@ class ServedCluster:
 
     def fail(self, *log_dirs: LogDir) -> None:
         """Take log directories offline, and answer whoever waits for what was there."""
+        if not log_dirs:
+            return
         self.controller.fail(*log_dirs)
         for partition in self.controller.partitions():
             if partition.offline:
                 self.waiting.changed((partition.topic, partition.index))
+
+    def check(self) -> None:
+        """Take directories offline that do not work any more."""
+        for node in self.controller.nodes.values():
+            for log_dir in node.log_dirs:
+                try:
+                    if not log_dir.is_offline:
+                        log_dir.disk.check()
+                except OSError:
+                    self.fail(log_dir)
 
     def delete(self, topic: Topic) -> None:
         """Delete a topic, and answer whoever waits for its records."""

@@ -21,17 +21,24 @@ from ..records.parsing import read_whole
 
 SEGMENT = 1 << 30  # bytes, Kafka's log.segment.bytes
 _FOLDER = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,9})")
-_SEGMENT = re.compile(r"\d{20}\.log")
 _NOT_OURS = ("__cluster_metadata",)
+_JOURNAL = "kwire-metadata-"  # files, not a folder: Kafka does not start where a folder is no partition's
+_CHECK = "kwire-check"
 
 Place = tuple[int, int, int]  # first offset of the segment, position in it, bytes
 
 
 class FileStore:
-    """The segments of one partition. A batch at the end that is not whole is cut off, as Kafka's recovery does."""
+    """The segments of one partition. A batch at the end that is not whole is cut off, as Kafka's recovery does.
 
-    def __init__(self, folder: Path, segment_bytes: int = SEGMENT) -> None:
-        self.folder, self.segment_bytes = folder, segment_bytes
+    Args:
+        folder: where they are.
+        segment_bytes: at which size a new one is begun.
+        prefix: what names of files begin with.
+    """
+
+    def __init__(self, folder: Path, segment_bytes: int = SEGMENT, prefix: str = "") -> None:
+        self.folder, self.segment_bytes, self.prefix = folder, segment_bytes, prefix
         folder.mkdir(parents=True, exist_ok=True)
         self._active, self._size = -1, 0
 
@@ -63,12 +70,13 @@ class FileStore:
 
     def batches(self) -> Iterator[tuple[RecordBatch, Place]]:
         """Give the batches that are there; raises OSError if one is damaged, but for the last segment's end."""
-        files = sorted(path for path in self.folder.iterdir() if _SEGMENT.fullmatch(path.name))
-        for path in files:
-            self._active, self._size = int(path.stem), 0
+        starts = self._starts()
+        for start in starts:
+            self._active, self._size = start, 0
+            path = self._file(start)
             yield from self._segment(path)
             if self._size < path.stat().st_size:
-                if path != files[-1]:
+                if start != starts[-1]:
                     raise OSError(EINVAL, "there is damage inside the log", str(path))
                 os.truncate(path, self._size)
 
@@ -86,16 +94,35 @@ class FileStore:
 
     def drop_before(self, offset: int) -> None:
         """Delete segments that end before an offset."""
-        starts = sorted(int(path.stem) for path in self.folder.iterdir() if _SEGMENT.fullmatch(path.name))
-        for start, following in pairwise(starts):
+        for start, following in pairwise(self._starts()):
             if following <= offset:
                 self._file(start).unlink()
+
+    def truncate(self, last: Place | None) -> None:
+        """Delete what is behind a place."""
+        segment, position, size = last or (-1, 0, 0)
+        for start in reversed(self._starts()):
+            if start > segment:
+                self._file(start).unlink()
+        if last is not None:
+            os.truncate(self._file(segment), position + size)
+        self._active, self._size = segment, position + size
+
+    def roll(self) -> None:
+        """Begin a new segment."""
+        self._active = -1
 
     def close(self) -> None:
         """Do nothing: no file is open."""
 
     def _file(self, base_offset: int) -> Path:
-        return self.folder / f"{base_offset:020}.log"
+        return self.folder / f"{self.prefix}{base_offset:020}.log"
+
+    def _starts(self) -> list[int]:
+        """Return the first offsets of the segments that are there."""
+        pattern = re.compile(re.escape(self.prefix) + r"(\d{20})\.log")
+        matches = (pattern.fullmatch(path.name) for path in self.folder.iterdir())
+        return sorted(int(match[1]) for match in matches if match)
 
 
 def _next_batch(head: bytes, read: Callable[[int], bytes]) -> bytes:
@@ -121,9 +148,18 @@ class FileDisk:
         """Return the segments of a partition."""
         return FileStore(Path(self.path) / f"{topic}-{index}")
 
+    def journal(self) -> FileStore:
+        """Return the files with what the cluster remembers, at the top of the directory."""
+        return FileStore(Path(self.path), prefix=_JOURNAL)
+
     def delete(self, topic: str, index: int) -> None:
         """Delete the folder of a partition."""
         shutil.rmtree(Path(self.path) / f"{topic}-{index}")
+
+    def set_aside(self, topic: str, index: int) -> None:
+        """Rename the folder of a partition, as Kafka names strays."""
+        folder = Path(self.path) / f"{topic}-{index}"
+        folder.rename(folder.with_name(f"{folder.name}.{os.urandom(16).hex()}-stray"))
 
     def partitions(self) -> Iterable[tuple[str, int]]:
         """Name the partitions by their folders."""
@@ -136,3 +172,9 @@ class FileDisk:
         """Return the size of the file system, and what is free."""
         total, _, free = shutil.disk_usage(self.path)
         return total, free
+
+    def check(self) -> None:
+        """Write a file and delete it, for a disk that nobody writes to fails unseen."""
+        file = Path(self.path) / _CHECK
+        file.write_bytes(b"\0")
+        file.unlink()

@@ -24,6 +24,7 @@ from .connection import why
 
 PORTION = 1 << 16
 IDLE = 600.0  # seconds, Kafka's connections.max.idle.ms
+CHECKS = 1.0  # seconds between two looks at the log directories
 MOST_REQUEST = 16 << 20  # bytes of one request; a sixth of Kafka's, and batches may have 1 MiB
 MOST_WAITING = 256 << 20  # bytes of all requests that have begun and not ended
 
@@ -47,7 +48,8 @@ class Serving:
         self._futures: dict[Parked, asyncio.Future[Any]] = {}
         self._woken = asyncio.Event()
         self._deadline: float | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], int] = {}  # of connections, with the broker they are to
+        self._noted: set[tuple[int, int]] = set()  # the directories that the operator knows to have failed
 
     async def start(self, hosts: dict[int, str] | None = None) -> list[Address]:
         """Begin to listen; returns where. Raises CallError if a port is taken.
@@ -72,12 +74,18 @@ class Serving:
         node.port = server.sockets[0].getsockname()[1]
 
     async def run(self) -> None:
-        """Let time pass for the cluster, until cancelled."""
+        """Let time pass for the cluster, and look after its directories, until cancelled."""
+        checked = float("-inf")
         while True:
+            if time.monotonic() >= checked + CHECKS:
+                self.cluster.check()
+                self.settle()
+                checked = time.monotonic()
             deadline = self._deadline = self.cluster.next_deadline
             self._woken.clear()
             with suppress(TimeoutError):
-                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                until = min(checked + CHECKS, deadline or checked + CHECKS)
+                left = max(0.0, until - time.monotonic())
                 async with asyncio.timeout(left):  # wait_for of Python 3.11 can lose a cancellation
                     await self._woken.wait()
             self.cluster.tick(time.monotonic())
@@ -95,8 +103,6 @@ class Serving:
 
     def fail(self, *log_dirs: LogDir) -> None:
         """Let log directories fail, as if their disk did."""
-        for log_dir in log_dirs:
-            self.note(f"{log_dir.path} fails")
         self.cluster.fail(*log_dirs)
         self.settle()
 
@@ -109,18 +115,29 @@ class Serving:
             if future is not None and not future.done():
                 future.set_result(parked.response)
         for node_id, node in self.cluster.controller.nodes.items():
+            for place, log_dir in enumerate(node.log_dirs):
+                if log_dir.is_offline and (node_id, place) not in self._noted:
+                    self._noted.add((node_id, place))
+                    self.note(f"broker {node_id}: log directory {log_dir.path} has failed")
             if not node.is_alive and node_id in self._servers:
-                self._servers.pop(node_id).close()
+                self._end(node_id)
                 self.note(f"broker {node_id} has no log directory left, and is at its end")
         deadline = self.cluster.next_deadline
         if deadline is not None and (self._deadline is None or deadline < self._deadline):
             self._woken.set()
 
+    def _end(self, node_id: int) -> None:
+        """Close the listener of a broker and all its connections; one that is being answered ends by itself."""
+        self._servers.pop(node_id).close()
+        for task, of in self._tasks.items():
+            if of == node_id and task is not asyncio.current_task():
+                task.cancel()
+
     async def _serve(self, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         task = asyncio.current_task()
         assert task is not None
-        self._tasks.add(task)
+        self._tasks[task] = node.node_id
         client = _Client(self, node, reader, writer)
         with suppress(asyncio.CancelledError):  # the end of it all; asyncio would complain of the task
             try:
@@ -130,7 +147,7 @@ class Serving:
             except KwireError as error:
                 self.note(f"{client.host}: {error}; closed")
             finally:
-                self._tasks.discard(task)
+                self._tasks.pop(task, None)
                 client.end()
 
     async def wait(self, parked: Parked) -> Any:

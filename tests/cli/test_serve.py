@@ -35,7 +35,7 @@ def test_brokers_of_a_file_and_a_disk_that_fails(tmp_path: Path) -> None:
             assert brokers_until_one_is_left(address(places[1])) == {2: "/DC2"}
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0
-            assert "d1 fails\nkwire: broker 1 has no log directory left" in process.stderr.read()
+            assert "d1 has failed\nkwire: broker 1 has no log directory left" in process.stderr.read()
         finally:
             process.kill()
 

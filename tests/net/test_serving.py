@@ -82,7 +82,10 @@ def test_a_broker_without_a_good_directory_stops() -> None:
             BrokerConnection(place(made, 1), timeout=5)
 
     _, notes = used(use, 2)
-    assert notes == ["memory fails", "broker 1 has no log directory left, and is at its end"]
+    assert notes == [
+        "broker 1: log directory memory has failed",
+        "broker 1 has no log directory left, and is at its end",
+    ]
 
 
 async def _fail(made: Serving) -> None:
