@@ -1,7 +1,8 @@
-"""What kwire is measured against: for a message at a version, how each decodes, encodes and shows its values.
+"""What kwire is measured against, in Python: how each decodes and encodes a message at a version.
 
 A peer that is not installed, or does not have the message, is None. Each is asked to read bytes in memory into its
-whole tree of objects, and to write that tree to bytes.
+whole tree of objects, and to write that tree to bytes. What it makes of them: kio frozen dataclasses and tuples, enums
+and times; kafka-python objects and lists; aiokafka lists of tuples, the message alone an object; construct dicts.
 """
 
 from __future__ import annotations
@@ -11,239 +12,161 @@ import io
 import pkgutil
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
-from datetime import datetime, timedelta
-from enum import Enum
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 from typing import Any, NamedTuple
-from uuid import UUID
 
 import construct
 import msgspec
 from bodies import Body
+from fromtree import array_like, as_array_like, construct_of
+from values import alike, leaves, our_leaves
 
 import kwire
-from kwire import wire
 
 
 class Peer(NamedTuple):
-    """How one implementation reads and writes one message; `agrees` says whether it reads the values of ours."""
+    """How one implementation reads and writes the bodies of one message; both functions are called with arguments.
 
-    decode: Callable[[], Any]
-    encode: Callable[[], bytes]
-    agrees: Callable[[Any], bool] = lambda message: True
+    Attributes:
+        decode, inputs: a function, and its arguments for each body.
+        encode, messages: the same for what was decoded.
+        agrees: says whether a message of theirs holds the values of one of ours (first argument).
+    """
 
-
-def leaves(value: Any) -> Iterator[Any]:
-    """Yield the values in a tree of objects, each as plain as it can be."""
-    if isinstance(value, dict):
-        for item in value.values():
-            yield from leaves(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from leaves(item)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from leaves(getattr(value, field.name))
-    else:
-        yield plain(value)
+    decode: Callable[..., Any]
+    inputs: list[tuple[Any, ...]]
+    encode: Callable[..., bytes]
+    messages: list[tuple[Any, ...]]
+    agrees: Callable[[Any, Any], bool] = lambda ours, theirs: True
 
 
-def plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        value = value.value
-    if isinstance(value, timedelta):
-        return value // timedelta(milliseconds=1)
-    if isinstance(value, datetime):
-        return round(value.timestamp() * 1000)
-    if isinstance(value, UUID):
-        value = value.bytes
-    if isinstance(value, bytearray | memoryview):
-        value = bytes(value)
-    return None if value == bytes(16) else value
+def reading(body: Body, decode: Callable[..., Any], encode: Callable[..., bytes], agrees: Any = None) -> Peer:
+    """Return a peer whose functions take bytes and a message alone."""
+    messages = [(decode(data),) for data in body.datas]
+    peer = Peer(decode, [(data,) for data in body.datas], encode, messages)
+    return peer if agrees is None else peer._replace(agrees=agrees)
 
 
-def our_leaves(node: Any, value: Any) -> Iterator[Any]:
-    """Yield the values of a message that its version has."""
-    if isinstance(node, wire.Struct):
-        for field in node.all_fields:
-            yield from our_leaves(field.subcon, getattr(value, field.name))
-    elif isinstance(node, wire.Array) and value is not None:
-        for item in value:
-            yield from our_leaves(node.element, item)
-    elif isinstance(node, wire.NullableStruct) and value is not None:
-        yield from our_leaves(node.subcon, value)
-    else:
-        yield plain(value)
+def schema_of(body: Body) -> Any:
+    return kwire.codec(body.message, body.version).schema
 
 
 def ours(body: Body) -> Peer:
     codec = kwire.codec(body.message, body.version)
-    message = codec.decode(body.data)
-    return Peer(lambda: codec.decode(body.data), lambda: codec.encode(message))
+    return reading(body, codec.decode, codec.encode)
 
 
 def remembering(body: Body) -> Peer:
     codec = kwire.codec(body.message, body.version).decoder(memo=True)
-    return ours(body)._replace(decode=lambda: codec.decode(body.data))
+    return reading(body, codec.decode, codec.encode)
 
 
 def reference(body: Body) -> Peer:
     """Our own tree, interpreted: the path that explains."""
-    schema = kwire.codec(body.message, body.version).schema
-    message = schema.parse(body.data)
-    return Peer(lambda: schema.parse(body.data), lambda: schema.build(message))
+    schema = schema_of(body)
+    return reading(body, schema.parse, schema.build)
 
 
 def kio(body: Body) -> Peer | None:
-    kind = "request" if body.message.endswith("Request") else "response"
-    api = re.sub(r"(?<!^)(?=[A-Z])", "_", body.message.removesuffix(kind.capitalize())).lower()
-    try:
-        serial = importlib.import_module("kio.serial")
-        entity = getattr(importlib.import_module(f"kio.schema.{api}.v{body.version}.{kind}"), body.message)
-    except ImportError:
+    found = kio_of(body.message, body.version)
+    if found is None:
         return None
-    read, write = serial.entity_reader(entity), serial.entity_writer(entity)
-    message = read(body.data, 0)[0]
+    read, write = found
 
-    def encode() -> bytes:
+    def encode(message: Any) -> bytes:
         stream = io.BytesIO()
         write(stream, message)
         return stream.getvalue()
 
-    schema = kwire.codec(body.message, body.version).schema
-    return Peer(
-        lambda: read(body.data, 0),
-        encode,
-        lambda ours: Counter(leaves(message)) == Counter(our_leaves(schema, ours)),
-    )
+    def agrees(ours: Any, theirs: Any) -> bool:
+        return Counter(leaves(theirs)) == Counter(our_leaves(schema_of(body), ours))
+
+    messages = [(read(data, 0)[0],) for data in body.datas]
+    return Peer(read, [(data, 0) for data in body.datas], encode, messages, agrees)
+
+
+def kio_of(name: str, version: int) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
+    """Return kio's reader and writer of a message at a version."""
+    kind = "request" if name.endswith("Request") else "response"
+    api = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix(kind.capitalize())).lower()
+    try:
+        serial = importlib.import_module("kio.serial")
+        entity = getattr(importlib.import_module(f"kio.schema.{api}.v{version}.{kind}"), name)
+    except ImportError:
+        return None
+    return serial.entity_reader(entity), serial.entity_writer(entity)
 
 
 @cache
-def _kafka_python(name: str) -> Any:
+def classes_in(package: str) -> dict[str, Any]:
+    """Return the classes of all modules of a package by their names; none if it is not installed."""
     try:
-        package = importlib.import_module("kafka.protocol")
+        path = importlib.import_module(package).__path__
     except ImportError:
-        return None
-    for module in pkgutil.walk_packages(package.__path__, "kafka.protocol."):
-        if not re.search(r"\.old|generate|__main__", module.name):
-            found = getattr(importlib.import_module(module.name), name, None)
-            if found is not None:
-                return found
-    return None
+        return {}
+    names = [module.name for module in pkgutil.walk_packages(path, f"{package}.")]
+    modules = [importlib.import_module(name) for name in names if not re.search(r"\.old|generate|__main__", name)]
+    return {name: found for module in modules for name, found in vars(module).items() if isinstance(found, type)}
 
 
 def kafka_python(body: Body) -> Peer | None:
-    cls = _kafka_python(body.message)
+    cls = classes_in("kafka.protocol").get(body.message)
     if cls is None or not cls.min_version <= body.version <= cls.max_version:
         return None
-
-    def decode() -> Any:
-        return cls.decode(body.data, version=body.version, header=False)
-
-    message = decode()
-    message._header = None
-    schema = kwire.codec(body.message, body.version).schema
-    return Peer(
-        decode,
-        lambda: bytes(message.encode(version=body.version, header=False)),
-        lambda ours: alike(schema, ours, message),
+    peer = reading(
+        body,
+        partial(cls.decode, version=body.version, header=False),
+        partial(cls.encode, version=body.version, header=False),
+        partial(alike, schema_of(body)),
     )
+    for (message,) in peer.messages:
+        message._header = None
+    return peer
 
 
-def alike(node: Any, ours: Any, theirs: Any) -> bool:
-    """Compare messages by the names of fields, where theirs has the name: kafka-python has given others to a few."""
-    if isinstance(node, wire.Struct):
-        names = [field for field in node.all_fields if hasattr(theirs, field.name)]
-        return all(alike(f.subcon, getattr(ours, f.name), getattr(theirs, f.name)) for f in names)
-    if isinstance(node, wire.Array) and ours is not None:
-        return len(ours) == len(theirs) and all(map(alike, [node.element] * len(ours), ours, theirs))
-    if isinstance(node, wire.NullableStruct) and ours is not None:
-        return alike(node.subcon, ours, theirs)
-    return isinstance(theirs, set) or bool(plain(ours) == plain(theirs))  # a set: of the bits in a number
+def aiokafka(body: Body) -> Peer | None:
+    """It has no flexible versions, and names a few messages and most fields its own way: values are compared alone."""
+    cls = classes_in("aiokafka.protocol").get(f"{body.message}_v{body.version}")
+    if cls is None:
+        return None
+
+    def agrees(ours: Any, theirs: Any) -> bool:
+        return Counter(leaves(list(vars(theirs).values()))) == Counter(our_leaves(schema_of(body), ours))
+
+    return reading(body, cls.decode, cls.encode, agrees)
 
 
 def plain_construct(body: Body) -> Peer | None:
-    """Construct's own classes, as one would write them down for this message: no null rule, no tagged fields."""
-    tree = _construct(kwire.codec(body.message, body.version).schema)
+    """Construct's own classes, not ours."""
+    tree = construct_of(schema_of(body))
     try:
-        message = tree.parse(body.data)
-        same = tree.build(message) == body.data
+        peer = reading(body, tree.parse, tree.build)
+        same = all(tree.build(*message) == data for message, data in zip(peer.messages, body.datas, strict=True))
     except construct.ConstructError:
         return None
-    return Peer(lambda: tree.parse(body.data), lambda: tree.build(message)) if same else None
-
-
-def _construct(node: Any) -> Any:
-    if isinstance(node, wire.Struct):
-        parts = [field.name / _construct(field.subcon) for field in node.fields]
-        return construct.Struct(*parts, *([construct.Const(b"\0")] if node.tagged is not None else []))
-    if isinstance(node, wire.Array):
-        return construct.PrefixedArray(_length(node.length), _construct(node.element))
-    if isinstance(node, wire.String):
-        return construct.Prefixed(_length(node.length), construct.GreedyString("utf8"))
-    if isinstance(node, wire.Bytes):
-        return construct.Prefixed(_length(node.length), construct.GreedyBytes)
-    if isinstance(node, wire.Uuid):
-        return construct.Bytes(16)
-    if isinstance(node, wire.Boolean):
-        return construct.Flag
-    return _number(node) if isinstance(node, wire.Integer) else construct.Float64b
-
-
-def _length(node: Any) -> Any:
-    if node is wire.COMPACT_LENGTH:
-        return construct.ExprAdapter(construct.VarInt, lambda obj, _: obj - 1, lambda obj, _: obj + 1)
-    return _number(node)
-
-
-def _number(node: wire.Integer) -> Any:
-    return construct.FormatField(">", node.struct.format[-1:].replace("i", "l").replace("I", "L"))
+    return peer if same else None
 
 
 def msgpack(body: Body) -> Peer:
     """The ceiling: as many values of the same types, in a format that a C library reads into the same classes."""
     codec = kwire.codec(body.message, body.version)
-    cls = _array_like(codec.schema)
-    message = _as(cls, codec.schema, codec.decode(body.data))
-    data, decoder = msgspec.msgpack.encode(message), msgspec.msgpack.Decoder(cls)
-    assert decoder.decode(data) == message
-    return Peer(lambda: decoder.decode(data), lambda: msgspec.msgpack.encode(message))
+    messages = [as_array_like(codec.schema, codec.decode(data)) for data in body.datas]
+    decoder, encode = msgspec.msgpack.Decoder(array_like(codec.schema)), msgspec.msgpack.Encoder().encode
+    datas = [encode(message) for message in messages]
+    assert [decoder.decode(data) for data in datas] == messages
+    return Peer(decoder.decode, tuples(datas), encode, tuples(messages))
 
 
-def _array_like(node: Any) -> Any:
-    if isinstance(node, wire.NullableStruct):
-        return _array_like(node.subcon) | None
-    if isinstance(node, wire.Array):
-        return tuple[_array_like(node.element), ...] | None  # type: ignore[misc]
-    if not isinstance(node, wire.Struct):
-        kinds = {wire.String: str | None, wire.Boolean: bool, wire.Float64: float}
-        return kinds.get(type(node), int if isinstance(node, wire.Integer) else bytes | None)
-    if not hasattr(node, "array_like"):
-        named = [(field.name, _array_like(field.subcon)) for field in node.all_fields]
-        name = node.message_class.__name__
-        node.array_like = msgspec.defstruct(name, named, array_like=True, frozen=True, gc=False)
-    return node.array_like
-
-
-def _as(cls: Any, node: Any, value: Any) -> Any:
-    if value is None:
-        return None
-    if isinstance(node, wire.NullableStruct):
-        return _as(cls, node.subcon, value)
-    if isinstance(node, wire.Array):
-        return tuple(_as(cls, node.element, item) for item in value)
-    if isinstance(node, wire.Struct):
-        inner = _array_like(node)
-        return inner(*(_as(cls, field.subcon, getattr(value, field.name)) for field in node.all_fields))
-    return value
+def tuples(values: Iterable[Any]) -> list[tuple[Any, ...]]:
+    return [(value,) for value in values]
 
 
 PEERS: dict[str, Callable[[Body], Peer | None]] = {
     "kwire": ours,
     "kio": kio,
     "kafka-python": kafka_python,
+    "aiokafka": aiokafka,
     "msgpack": msgpack,
     "construct": plain_construct,
     "reference": reference,
