@@ -46,6 +46,7 @@ class Codec:
         self.message_class = schema.message_class
         self._memo: Memo | None = None
         self._jsonable: json.JsonWriter | None = None
+        self._twin: tuple[Decoder, json.Twin] | None = None
         self._decode: Decoder = self._compile_decoder
         self._encode: Encoder = self._compile_encoder
 
@@ -161,6 +162,31 @@ class Codec:
         members: dict[str, Any] = self._jsonable(message)
         return members
 
+    def json_text(self, data: bytes, start: int = 0) -> tuple[str, Any] | None:
+        """Turn a body into the text of its JSON form at once, for whoever prints many.
+
+        Args:
+            data: the body, up to its end.
+            start: where it begins.
+
+        Returns:
+            The text, as short as JSON can be, and what was read, which has the message's attributes at this version.
+            None: it must be decoded to be told, for there are faults in it, unknown tags, or floats.
+
+        >>> import kwire
+        >>> kwire.codec("ControlledShutdownRequest", 1).json_text(bytes.fromhex("00000003"))[0]
+        '{"brokerId":3}'
+        """
+        if self._twin is None:
+            self._twin = self._compile_twin()
+        decode, twin = self._twin
+        try:
+            message, stop = decode(data, start)
+        except Exception:
+            return None
+        text = twin.text(message) if stop == len(data) else None
+        return None if text is None else (text, message)
+
     def from_json(self, obj: Any, *, defaults: bool = False) -> Any:
         """Turn Kafka's JSON form (plain values) into a message.
 
@@ -203,6 +229,13 @@ class Codec:
         except NoEmitter:  # a node of somebody's own: the reference path alone knows it
             self._decode = refuse
         return self._decode(data, start)
+
+    def _compile_twin(self) -> tuple[Decoder, json.Twin]:
+        try:
+            twin = json.twin_of(self.schema)
+            return compile_decoder(twin.schema, f"{repr(self)[1:-1]}: text"), twin
+        except (NoEmitter, json.NoTwin):
+            return refuse, json.Twin(self.schema, str)
 
     def _compile_encoder(self, message: Any) -> bytes:
         """Encode by the compiled path, which is made on first use."""

@@ -20,7 +20,8 @@ from ..render.values import count_text
 from ..segments import LogBatch, LogBytes, LogRecord
 from .explain import ours
 from .filters import filter_for
-from .inputs import catalog_of, items
+from .inputs import Reading, catalog_of, dumps_in, items
+from .json_lines import Lines, are_for, is_quick
 from .logs import Entry, LogFilter, entries, is_bad, is_faulty
 from .pager import Paged, paged
 from .progress import with_progress
@@ -55,6 +56,12 @@ def decode(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace, counts: dict[str, int]) -> None:
     gist = Gist()
+    if are_for(options):
+        with paged(not options.no_pager and "-" not in options.files) as pager:
+            write = _printer(pager)
+            for text in _lines(options, counts):
+                write(text)
+        return
     wanted, of_log = filter_for(options, catalog_of(options), gist), LogFilter(options)
     salvage = not options.strict
     decoded = _counted(
@@ -68,24 +75,47 @@ def _show(options: argparse.Namespace, counts: dict[str, int]) -> None:
             _array(shown, write)
         elif options.jsonl:
             for item in shown:
-                write((record_json_line(item) if isinstance(item, ENTRY) else json_line(item)) + "\n")
+                write(_json_line(item))
         else:
             _text(ours(shown), options, gist, write)
 
 
+def _lines(options: argparse.Namespace, counts: dict[str, int]) -> Iterator[str]:
+    """Yield all items as JSON lines, one or more at once."""
+    reading = Reading(options, salvage=not options.strict)
+
+    def passed(frames: int) -> None:
+        counts["frames"] += frames
+
+    for dump in dumps_in(options, logs=True):
+        if is_quick(dump, reading):
+            yield from Lines(dump, reading, lambda item: _count(item, counts), passed)
+            continue
+        decoded: Iterator[Item] = entries(reading.items(dump), salvage=reading.salvage, sealed=not options.show_secrets)
+        yield from map(_json_line, with_progress(_counted(decoded, counts), wanted=not sys.stdout.isatty()))
+
+
+def _json_line(item: Item) -> str:
+    return (record_json_line(item) if isinstance(item, ENTRY) else json_line(item)) + "\n"
+
+
 def _counted(decoded: Iterator[Item], counts: dict[str, int]) -> Iterator[Item]:
     for item in decoded:
-        if isinstance(item, ENTRY):
-            counts["records"] += isinstance(item, LogRecord)
-            counts["undecodable"] += is_bad(item)
-            counts["faulty"] += is_faulty(item)
-        else:
-            counts["frames"] += 1
-            if isinstance(item, Undecodable):
-                counts["undecodable" if item.is_failure else "foreign"] += 1
-            elif not isinstance(item, Token) and item.faults:
-                counts["faulty"] += 1
+        _count(item, counts)
         yield item
+
+
+def _count(item: Item, counts: dict[str, int]) -> None:
+    if isinstance(item, ENTRY):
+        counts["records"] += isinstance(item, LogRecord)
+        counts["undecodable"] += is_bad(item)
+        counts["faulty"] += is_faulty(item)
+        return
+    counts["frames"] += 1
+    if isinstance(item, Undecodable):
+        counts["undecodable" if item.is_failure else "foreign"] += 1
+    elif not isinstance(item, Token) and item.faults:
+        counts["faulty"] += 1
 
 
 def _shown(decoded: Iterator[Item], wanted: Callable[[Item], bool], counts: dict[str, int]) -> Iterator[Item]:

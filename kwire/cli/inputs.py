@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
@@ -21,6 +22,7 @@ from ..segments.sealing import seal_bytes
 from .strangers import Strangers
 from .terminal import remark
 
+T = TypeVar("T")
 _NAMED = re.compile(r"([A-Za-z0-9]+)[:\s]v?(\d{1,5})")
 
 
@@ -56,21 +58,40 @@ def items(
     logs: bool = True,
 ) -> Iterator[Result | LogBatch | LogBytes]:
     """As `results`, with the batches of logs."""
-    safe = sealer(options) if sealed else _as_it_is
-    catalog = catalog_of(options)
-    named = named_codec(options.named, catalog, bare=options.body) if options.named else None
-    if options.body and named is None:
-        raise UsageError("--body needs to know the message: add --as NAME:VERSION, such as --as MetadataRequest:12")
-    answers = named if named and named.spec.type == "response" else None
+    reading = Reading(options, trace=trace, salvage=salvage, sealed=sealed)
     for dump in dumps_in(options, remarks, logs=logs):
+        yield from reading.items(dump)
+
+
+class Reading:
+    """How the items of dumps are read: what the options name, how strictly, and whether secrets are taken out."""
+
+    def __init__(
+        self, options: argparse.Namespace, *, trace: bool = False, salvage: bool = True, sealed: bool = True
+    ) -> None:
+        self.options, self.trace, self.salvage = options, trace, salvage
+        self.sealed = sealed and not getattr(options, "show_secrets", False)
+        self.seal: Callable[[Result], Result] = seal if self.sealed else _as_it_is
+        self.catalog = catalog_of(options)
+        self.named = named_codec(options.named, self.catalog, bare=options.body) if options.named else None
+        if options.body and self.named is None:
+            raise UsageError("--body needs to know the message: add --as NAME:VERSION, such as --as MetadataRequest:12")
+
+    def decoder(self) -> FrameDecoder:
+        """Return the decoder of one dump."""
+        answers = self.named if self.named and self.named.spec.type == "response" else None
+        return FrameDecoder(self.catalog, salvage=self.salvage, trace=self.trace, answers=answers)
+
+    def items(self, dump: Dump) -> Iterator[Result | LogBatch | LogBytes]:
+        """Decode the frames of a dump, or yield the batches of a log."""
         if dump.batches is not None:
-            if named is not None:
+            if self.named is not None:
                 raise UsageError("--as names what a frame holds; --log-of says which topic a log is of")
-            yield from _sealed(dump.batches) if sealed and not options.show_secrets else dump.batches
-            continue
-        decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=answers)
+            yield from _sealed(dump.batches) if self.sealed else dump.batches
+            return
+        decoder = self.decoder()
         for frame in dump.frames:
-            yield safe(decoder.decode(_named_frame(frame, named, options)))
+            yield self.seal(decoder.decode(_named_frame(frame, self.named, self.options)))
 
 
 def sealer(options: argparse.Namespace) -> Callable[[Result], Result]:
@@ -120,7 +141,7 @@ def dumps_in(
                     next(dump.frames)  # says that there are none, and what to use
                 others = strangers or Strangers()
                 dump = others.watched(dump)
-                yield replace(dump, frames=_as_far(dump.frames, file)) if found else dump
+                yield _lenient(dump, file) if found else dump
                 for text in (*dump.remarks, *others.texts()):
                     remark(f"{file}: {text}")
                     if remarks is not None:
@@ -131,10 +152,15 @@ def dumps_in(
             _skip(file, error)
 
 
-def _as_far(frames: Iterator[Frame], file: str) -> Iterator[Frame]:
+def _lenient(dump: Dump, file: str) -> Dump:
     """Read a file of a folder as far as it goes: another may be of more use."""
+    said = None if dump.said is None else _as_far(dump.said, file)
+    return replace(dump, frames=_as_far(dump.frames, file), said=said)
+
+
+def _as_far(items: Iterator[T], file: str) -> Iterator[T]:
     try:
-        yield from frames
+        yield from items
     except (DumpError, OSError) as error:
         _skip(file, error)
 

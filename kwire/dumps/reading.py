@@ -50,7 +50,8 @@ class Dump:
     `remarks` grows as frames are read: what else is to be known of the dump, such as what is not in it.
     A log segment or snapshot has `batches` (`LogBatch`, and `LogBytes` for what is in none) and no frames: to read
     these is a DumpError. Of all else `batches` is None.
-    `said` is there for captures: the same as `frames`, of which either can be read, for who counts millions.
+    `said` is there for captures: the same as `frames`, of which either can be read, for who counts millions; `file`
+    is what their frames are said to come from.
     """
 
     kind: str
@@ -58,6 +59,7 @@ class Dump:
     remarks: list[str] = field(default_factory=list)
     batches: Iterator[Item] | None = None
     said: Iterator[Batch] | None = None
+    file: str = ""
 
 
 @contextmanager
@@ -184,7 +186,7 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
     for kind, (magics, reader) in CAPTURES.items():
         if head[:4] in magics:
             said = Streams(file, catalog, share=share).batches(reader(opened.portions(), file))
-            return Dump(kind, written(said, file), said=said)
+            return Dump(kind, written(said, file), said=said, file=file)
     refuse_foreign(head, file)
     # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
     if _TEXT.issuperset(head[:4]) or head.startswith(_BOM):

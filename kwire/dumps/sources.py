@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..frames import Frame, Source
 from ..frames.pieces import NoFrame
@@ -51,13 +51,18 @@ def written(batches: Iterable[Batch], file: str) -> Iterator[Frame]:
             if type(said) is not tuple:
                 closed.append(said)  # type: ignore[arg-type]
                 continue
-            ends, asked, offset, nanoseconds, data, fault, _, _ = said
-            if ends is NOBODY:
-                yield Frame(data, Source(file, count), fault=fault)
-            else:
-                time = None if nanoseconds is None else nanoseconds / SECOND
-                direction = "request" if asked else "response"
-                source = Source(file, count, offset, time, ends.client, ends.broker, ends.connection, direction)
-                yield Frame(data, source, None, None, False, None, fault, tuple(closed))
+            yield frame_of(said, file, count, closed)
+            if said[0] is not NOBODY:
                 closed.clear()
             count += 1
+
+
+def frame_of(said: Said, file: str, number: int, closed: Sequence[int] = ()) -> Frame:
+    """Write one frame; `number` counts from 0, `closed` are the connections that have ended before it."""
+    ends, asked, offset, nanoseconds, data, fault, _, _ = said
+    if ends is NOBODY:
+        return Frame(data, Source(file, number), fault=fault)
+    time = None if nanoseconds is None else nanoseconds / SECOND
+    direction = "request" if asked else "response"
+    source = Source(file, number, offset, time, ends.client, ends.broker, ends.connection, direction)
+    return Frame(data, source, None, None, False, None, fault, tuple(closed))

@@ -46,13 +46,21 @@ class FrameDecoder:
     def decode(self, frame: Frame) -> Result:
         """Decode one frame. Never raises for what the bytes are; see `Undecodable`."""
         for number in frame.closed:
-            self._talks.pop(number, None)
+            self.forget(number)
         source = frame.source
         connection = (source.client, source.broker) if source.connection is None else source.connection
+        return _Attempt(self, frame, self.talk_on(connection)).decode()
+
+    def talk_on(self, connection: object) -> Talk:
+        """Return what is known of a connection, which begins if it is new."""
         talk = self._talks.get(connection)
         if talk is None:
             talk = self._talks[connection] = Talk()
-        return _Attempt(self, frame, talk).decode()
+        return talk
+
+    def forget(self, connection: object) -> None:
+        """Take note that a connection has ended."""
+        self._talks.pop(connection, None)
 
 
 class _Attempt:

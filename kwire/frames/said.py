@@ -1,6 +1,6 @@
 """What one side of a connection said, as captures give it: a frame as a bare tuple, for who counts millions of them.
 
-A `Frame` says the same in words; `Scribe` in `kwire.dumps.sources` writes one from the other.
+A `Frame` says the same in words; `kwire.dumps.sources` writes one from the other.
 """
 
 from __future__ import annotations

@@ -36,17 +36,30 @@ class Talk:
 
     def asked(self, request: Request) -> None:
         """Note a request that was decoded."""
-        header, key = request.header, request.codec.spec.api_key
-        client_id = getattr(header, "client_id", None)
-        if key == API_VERSIONS:
-            self.client = Client(client_id, software_of(request.message) or self.client.software)
-        elif client_id is not None and client_id != self.client.client_id:
-            self.client = Client(client_id, self.client.software)
+        key, message = request.codec.spec.api_key, request.message
+        self.hear(request.header, key, expects_response(message), software_of(message) if key == API_VERSIONS else "")
         self.authenticating = key in (SASL_HANDSHAKE, SASL_AUTHENTICATE)
         self.bare = key == SASL_HANDSHAKE and request.codec.version == 0
         if key == SASL_HANDSHAKE:
-            self.mechanism, self.tokens = request.message.mechanism, 0
-        self.expect(header, request.message)
+            self.mechanism, self.tokens = message.mechanism, 0
+
+    def hear(self, header: Any, key: int | None, awaits: bool, software: str = "") -> None:
+        """Note a request that has nothing to do with SASL.
+
+        Args:
+            header: of the request; None where it has none.
+            key: its api.
+            awaits: whether it will be answered.
+            software: what it tells of the client's software.
+        """
+        client_id = getattr(header, "client_id", None)
+        if key == API_VERSIONS:
+            self.client = Client(client_id, software or self.client.software)
+        elif client_id is not None and client_id != self.client.client_id:
+            self.client = Client(client_id, self.client.software)
+        self.authenticating = self.bare = False
+        if awaits and header is not None:
+            self.waiting.add(header)
 
     def expect(self, header: Any, message: Any) -> None:
         """Note that a request waits for an answer."""

@@ -49,9 +49,7 @@ def seal(result: Result) -> Result:
         return _undecodable(result)
     if isinstance(result, Token):
         return _token(result)
-    if not _may_carry(result.codec) and not (result.codec.name in MESSAGES and is_of_metadata_log(result.message)):
-        return result
-    return _decoded(result)
+    return _decoded(result) if may_hold_secrets(result.codec, result.message) else result
 
 
 def _decoded(result: Request | Response) -> Request | Response:
@@ -135,6 +133,13 @@ class _Sealing:
         return name in _ENVELOPED and self.hides_inside
 
 
+def seal_message(codec: Codec, message: Any) -> Any:
+    """Return a message without its secrets, as `seal` does of a result without faults; not of an Envelope."""
+    sealing = _Sealing()
+    sealed = sealing.struct(codec.schema, message, [])
+    return replaced(sealed, unknown_tags=None) if sealing.found and sealed.unknown_tags else sealed
+
+
 def seal_struct(node: Struct, value: Any) -> Any:
     """Return a message without its secrets, and without unknown tags, which may be some."""
     sealed = _Sealing().struct(node, value, [])
@@ -172,7 +177,7 @@ def _undecodable(result: Undecodable) -> Undecodable:
     frame, size = result.frame, len(result.frame.data)
     if isinstance(frame.fault, NotKafka):
         return replace(result, frame=replace(frame, data=b""), spans=(), hidden=size)
-    known = result.codec is not None and _may_carry(result.codec)
+    known = result.codec is not None and may_carry(result.codec)
     known |= isinstance(result.error, UnexpectedResponse) and may_answer_with_secret(frame.data)
     if not size or not (known or result.is_private or may_hold_secret(frame.data)):
         return result
@@ -225,8 +230,18 @@ def masked(data: bytes, spans: tuple[Span, ...]) -> bytes:
     return bytes(out)
 
 
+def may_hold_secrets(codec: Codec, message: Any) -> bool:
+    """Whether a message may hold a secret, by what it is and by what it is about.
+
+    Args:
+        codec: of the message.
+        message: anything that has its attributes.
+    """
+    return may_carry(codec) or (codec.name in MESSAGES and is_of_metadata_log(message))
+
+
 @cache
-def _may_carry(codec: Codec) -> bool:
+def may_carry(codec: Codec) -> bool:
     """Whether a message has a field that may hold a secret."""
     names = _names(codec.schema)
     return bool(names & (SECRET_FIELDS.keys() | set(_ENVELOPED))) or {"name", "value"} <= names

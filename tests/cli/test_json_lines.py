@@ -1,0 +1,117 @@
+"""All frames of a capture as JSON lines, written quickly: as when something chooses among them and chooses all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire.cli import json_lines
+from kwire.cli.parser import parser_for
+from kwire.render.json_lines import JsonLines
+from tests.cli.test_main import ran
+from tests.cli.test_strangers import ZOOKEEPER, kafka, said, told
+from tests.dumps.building import Talk, capture
+
+
+def capture_of(folder: Path, *talks: Talk, name: str = "all.pcap") -> Path:
+    path = folder / name
+    path.write_bytes(capture([segment for talk in talks for segment in talk.segments]))
+    return path
+
+
+def both_ways(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    quick = told(capsys, "decode", "--jsonl", *arguments)
+    assert told(capsys, "decode", "--jsonl", "--from", "0", *arguments) == quick
+    return quick
+
+
+def test_the_lines_of_a_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = capture_of(tmp_path, kafka(), kafka(50001), said(40001, ZOOKEEPER))
+    code, lines, remarks = both_ways(capsys, str(path))
+    assert (code, lines.count("\n"), lines.count('"type":"foreign"')) == (0, 14, 2)
+    assert "1 connection of ZooKeeper" in remarks
+    assert f'"file":"{path}","frame":13,' in lines
+
+
+def test_frames_that_do_not_decode_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = Talk().open().ask(1).ask(2)
+    broken.say(1, bytes.fromhex("00000008 00000063 ffffffff"))
+    path = capture_of(tmp_path, broken.close())
+    for options in ([], ["--strict"], ["--show-secrets"]):
+        code, lines, remarks = both_ways(capsys, str(path), *options)
+        assert (code, lines.count("\n"), lines.count('"type":"undecodable"')) == (1, 5, 1)
+        assert "5 frames, 1 undecodable\n" in remarks
+
+
+def test_several_files_in_their_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [str(capture_of(tmp_path, kafka(port), name=f"{port}.pcap")) for port in (50000, 50001)]
+    (tmp_path / "raw.bin").write_bytes(bytes.fromhex("0000000a 0003 0001 00000007 0000"))
+    _, lines, _ = both_ways(capsys, *paths, str(tmp_path / "raw.bin"))
+    assert [line.count("50001") for line in lines.splitlines()] == [0] * 6 + [2] * 6 + [0]
+
+
+def test_what_is_broken_in_a_folder_ends_that_file_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capture_of(tmp_path, kafka(), name="a.pcap")
+    (tmp_path / "b.pcap").write_bytes((tmp_path / "a.pcap").read_bytes()[:24] + bytes(8))
+    capture_of(tmp_path, kafka(), name="c.pcap")
+    _, lines, _ = both_ways(capsys, "-r", str(tmp_path))
+    assert lines.count("\n") >= 12
+
+
+def test_a_pipe_gives_the_lines_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = capture_of(tmp_path, kafka())
+    _, lines, _ = both_ways(capsys, str(path))
+    assert ran("decode", "--jsonl", "-", data=path.read_bytes()).stdout.decode() == lines.replace(str(path), "-")
+
+
+def test_many_lines_come_in_pieces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = capture_of(tmp_path, kafka(), kafka(50001))
+    _, whole, _ = both_ways(capsys, str(path))
+    monkeypatch.setattr(json_lines, "MOST_TEXT", 600)
+    written: list[str] = []
+    monkeypatch.setattr("kwire.cli.decode._printer", lambda pager: written.append)
+    told(capsys, "decode", "--jsonl", str(path))
+    assert "".join(written) == whole
+    assert len([text for text in written if text]) > 4
+
+
+def test_an_interrupt_prints_what_was_read_and_counts_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line, calls = JsonLines.line, []
+
+    def interrupted(self: Any, *arguments: Any) -> str | None:
+        calls.append(1)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return line(self, *arguments)
+
+    monkeypatch.setattr(JsonLines, "line", interrupted)
+    code, lines, remarks = told(capsys, "decode", "--jsonl", str(capture_of(tmp_path, kafka())))
+    assert (code, lines.count("\n")) == (130, 3)
+    assert "3 frames, 0 undecodable" in remarks
+
+
+def test_what_chooses_or_names_needs_decoded_frames() -> None:
+    parse = parser_for().parse_args
+    assert json_lines.are_for(parse(["decode", "--jsonl", "x"]))
+    assert json_lines.are_for(parse(["decode", "--jsonl", "x", "--show-secrets", "--strict"]))
+    for options in (
+        ["--api", "Fetch"],
+        ["--client", ""],
+        ["--conn", "1"],
+        ["--errors"],
+        ["--from", "0"],
+        ["--to", "1"],
+    ):
+        assert not json_lines.are_for(parse(["decode", "--jsonl", "x", *options]))
+    assert not json_lines.are_for(parse(["decode", "--jsonl", "x", "--as", "Metadata:1"]))
+    assert not json_lines.are_for(parse(["decode", "--json", "x"]))
+
+
+def test_drafts_are_decoded_frame_by_frame(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both_ways(capsys, str(capture_of(tmp_path, kafka())), "--profile", "KIP-112")

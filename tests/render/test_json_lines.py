@@ -1,0 +1,236 @@
+"""Lines that are written straight from bytes are those of decoded frames, and the state behind them is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kwire
+from kwire import FrameDecoder
+from kwire.dumps.sources import frame_of
+from kwire.frames.said import Ends, Said, numbers_of
+from kwire.redaction import seal
+from kwire.render import json_lines
+from kwire.render.envelope import json_line
+from kwire.render.json_lines import JsonLines
+from tests.conftest import needs_shared
+from tests.dumps.captured import CAPTURES
+
+M: Any = kwire.messages
+TIME = 1_700_000_000_123_456_789
+FILE = 'a "file"\x1b.pcap'
+Spoken = tuple[bool, bytes]
+
+
+def asked(message: Any, version: int, number: int, client: str | None = "me") -> Spoken:
+    return True, kwire.encode_request(message, version, correlation_id=number, client_id=client)
+
+
+def answered(message: Any, version: int, number: int) -> Spoken:
+    return False, kwire.encode_response(message, version, correlation_id=number)
+
+
+def said_by(ends: Ends, spoken: Spoken, number: int = 0) -> Said:
+    is_request, data = spoken
+    return (ends, is_request, number * 100, TIME + number, data, None, *numbers_of(data))
+
+
+def lines_of(frames: Sequence[Spoken], *, sealed: bool = True, salvage: bool = True) -> list[bool]:
+    """Say which frames are told quickly; each line must be that of a decoder that sees all frames, and so the state."""
+    ends = Ends("10.0.0.1:5000", "10.0.0.2:9092", 7)
+    quick, careful = FrameDecoder(salvage=salvage), FrameDecoder(salvage=salvage)
+    lines, quickly = JsonLines(quick, FILE, sealed=sealed), []
+    safe = seal if sealed else (lambda result: result)
+    for number, spoken in enumerate(frames):
+        said = said_by(ends, spoken, number)
+        line, frame = lines.line(said, number), frame_of(said, FILE, number)
+        wanted = json_line(safe(careful.decode(frame)))
+        quickly.append(line is not None)
+        assert (line or json_line(safe(quick.decode(frame))) + "\n") == wanted + "\n"
+        one, other = quick.talk_on(7), careful.talk_on(7)
+        assert one.client == other.client
+        assert (one.authenticating, one.bare, one.mechanism) == (other.authenticating, other.bare, other.mechanism)
+        assert list(one.waiting._headers) == list(other.waiting._headers)
+    return quickly
+
+
+METADATA = asked(M.MetadataRequest(topics=None), 1, 7)
+TOPIC = M.MetadataResponse.MetadataResponseTopic(name="orders\u202e", topic_id=b"\xff" * 16)
+
+
+def test_what_comes_again_is_told_again() -> None:
+    response = M.MetadataResponse(topics=[TOPIC])
+    frames = [asked(M.MetadataRequest(topics=None), 12, 7), answered(response, 12, 7)] * 3
+    assert lines_of(frames) == [True] * 6
+
+
+def test_client_ids() -> None:
+    for client in (None, "", "other", 'quotes " and \x1b\u202e', "é"):
+        assert lines_of([METADATA, asked(M.MetadataRequest(topics=None), 12, 8, client), METADATA]) == [True] * 3
+    data = bytearray(METADATA[1])
+    data[14] = 0xFF
+    assert lines_of([METADATA, (True, bytes(data)), METADATA]) == [True, False, True]
+
+
+def test_what_is_odd_is_left_to_the_decoder_and_waits_for_its_answer_too() -> None:
+    data = METADATA[1] + b"\0"
+    odd = (True, (len(data) - 4).to_bytes(4, "big") + data[4:])
+    answer = answered(M.MetadataResponse(), 1, 7)
+    assert lines_of([odd, answer, METADATA, answer]) == [False, True, True, True]
+    tagged = bytearray(asked(M.MetadataRequest(topics=None), 12, 7)[1])
+    tagged[16:17] = bytes.fromhex("01 05 00")
+    tagged[:4] = (len(tagged) - 4).to_bytes(4, "big")
+    assert lines_of([(True, bytes(tagged)), METADATA]) == [False, True]
+
+
+def test_answers_that_come_in_another_order() -> None:
+    first, second = (asked(M.MetadataRequest(topics=None), 1, number) for number in (1, 2))
+    answer = answered(M.MetadataResponse(), 1, 2)
+    assert lines_of([first, second, answer, answer, answered(M.MetadataResponse(), 1, 1)]) == [True, True] + [False] * 3
+
+
+def test_nothing_answers_a_producer_that_wants_no_answer() -> None:
+    frames = [asked(M.ProduceRequest(acks=acks), 3, acks) for acks in (0, 1)]
+    assert lines_of([*frames, answered(M.ProduceResponse(), 3, 1)]) == [True] * 3
+
+
+def test_software_is_remembered_and_its_version_may_be_refused() -> None:
+    request = asked(M.ApiVersionsRequest(client_software_name="x", client_software_version="1"), 3, 1)
+    refused = M.ApiVersionsResponse(error_code=35)
+    frames = [request, answered(refused, 0, 1), asked(M.ApiVersionsRequest(), 0, 2), answered(refused, 0, 2)]
+    frames += [asked(M.ApiVersionsRequest(), 2, 3, "he"), answered(M.ApiVersionsResponse(), 2, 3)]
+    assert lines_of(frames * 2) == [True] * 12
+
+
+def configured(name: str) -> Spoken:
+    message = M.DescribeConfigsResponse
+    configs = [message.DescribeConfigsResourceResult(name=name, value="wonder")]
+    return answered(message(results=[message.DescribeConfigsResult(configs=configs)]), 4, 7)
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_secrets(sealed: bool) -> None:
+    request = asked(M.DescribeConfigsRequest(resources=[]), 4, 7)
+    frames = [request, configured("ssl.keystore.password"), request, configured("retention.ms")]
+    assert lines_of(frames, sealed=sealed) == [True] * 4
+    odd = asked(M.AlterConfigsRequest(resources=[]), 0, 1, "\x1b")
+    assert lines_of([odd], sealed=sealed) == [not sealed]
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_logging_in_and_envelopes_are_left_to_the_decoder(sealed: bool) -> None:
+    frames = [
+        asked(M.SaslHandshakeRequest(mechanism="PLAIN"), 1, 1),
+        answered(M.SaslHandshakeResponse(), 1, 1),
+        asked(M.SaslAuthenticateRequest(auth_bytes=b"\0alice\0wonder"), 0, 2),
+        answered(M.SaslAuthenticateResponse(), 0, 2),
+        asked(M.EnvelopeRequest(request_data=METADATA[1][4:]), 0, 3),
+        METADATA,
+    ]
+    assert lines_of(frames, sealed=sealed) == [False] * 5 + [True]
+
+
+def test_the_log_of_the_controllers_is_sealed() -> None:
+    partitions = [M.FetchResponse.PartitionData(records=b"a secret")]
+    for topic, is_hidden in (("__cluster_metadata", True), ("orders", False)):
+        response = M.FetchResponse.FetchableTopicResponse(topic=topic, partitions=partitions)
+        frames = [asked(M.FetchRequest(), 11, 7), answered(M.FetchResponse(responses=[response]), 11, 7)]
+        assert lines_of(frames) == [True, True]
+        lines, ends = JsonLines(FrameDecoder(), FILE), Ends("", "", 7)
+        assert ('"_hidden":8' in [str(lines.line(said_by(ends, one), 0)) for one in frames][1]) is is_hidden
+
+
+def test_headers_without_a_client_and_apis_that_nobody_knows() -> None:
+    assert lines_of([asked(M.ControlledShutdownRequest(broker_id=1), 0, 1)]) == [False]
+    lines = JsonLines(FrameDecoder(), FILE)
+    for api in range(-300, 3000):
+        data = bytes.fromhex("0000000a") + (api << 16 & 0xFFFFFFFF).to_bytes(4, "big") + bytes(6)
+        lines.line(said_by(Ends("", "", 1), (True, data)), 0)
+    assert len(lines._plans[True]) < 100
+
+
+def test_a_time_that_is_none_or_nearly_none() -> None:
+    ends = Ends("", "", 1)
+    lines, said = JsonLines(FrameDecoder(), FILE), said_by(Ends("", "", 1), METADATA)
+    for now in (None, 0, 999_999_999):
+        assert lines.line((ends, True, 0, now, *said[4:]), 0) is None
+    assert lines.line((ends, True, 0, 10**9, *said[4:]), 0) is not None
+
+
+def test_a_connection_that_has_ended_is_forgotten() -> None:
+    decoder = FrameDecoder()
+    lines = JsonLines(decoder, FILE)
+    lines.line(said_by(Ends("", "", 1), METADATA), 0)
+    talk = decoder.talk_on(1)
+    assert len(talk.waiting) == 1
+    lines.forget(1)
+    assert decoder.talk_on(1) is not talk
+    assert not lines._speakers
+
+
+def test_what_is_held_is_bounded_and_what_is_used_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_lines, "MOST_HELD", 10_000)
+    lines, ends = JsonLines(FrameDecoder(), FILE), Ends("", "", 1)
+    for number in range(1000):
+        request = M.MetadataRequest(topics=[M.MetadataRequest.MetadataRequestTopic(name=f"topic {number}")])
+        lines.line(said_by(ends, asked(request, 1, number)), 0)
+        lines.line(said_by(ends, METADATA), 0)
+        (plan,) = filter(None, lines._plans[True].values())
+        held = [*plan.newer.items(), *plan.older.items()]
+        assert sum(len(body) + len(told[0]) for body, told in held) < 20_000
+        assert METADATA[1][16:] in plan.newer
+    assert 20 < len(held) < 200
+
+
+def test_what_is_long_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_lines, "LONGEST", 100)
+    lines = JsonLines(FrameDecoder(), FILE)
+    assert lines.line(said_by(Ends("", "", 1), METADATA), 0)
+    assert not any(plan.newer for plan in lines._plans[True].values() if plan)
+
+
+POOL: list[Spoken] = [
+    METADATA,
+    answered(M.MetadataResponse(topics=[TOPIC]), 1, 7),
+    asked(M.FetchRequest(cluster_id="c"), 12, 8),
+    answered(M.FetchResponse(), 12, 8),
+    asked(M.ApiVersionsRequest(client_software_name="x"), 3, 7, "he"),
+    answered(M.ApiVersionsResponse(error_code=35), 0, 7),
+    asked(M.SaslHandshakeRequest(mechanism="PLAIN"), 0, 8),
+    asked(M.ProduceRequest(acks=0), 9, 8),
+    asked(M.CreateTopicsRequest(), 5, 8, None),
+    (False, bytes.fromhex("00000004 00000007")),
+]
+
+
+@given(st.lists(st.tuples(st.sampled_from(POOL), st.integers(4, 60), st.integers(0, 255)), max_size=12), st.booleans())
+def test_whatever_comes_the_lines_are_the_same(choices: list[tuple[Spoken, int, int]], salvage: bool) -> None:
+    frames = []
+    for (is_request, data), place, byte in choices:
+        changed = data[:place] + bytes([byte]) + data[place + 1 :] if byte and place < len(data) else data
+        frames.append((is_request, changed))
+    lines_of(frames, salvage=salvage)
+
+
+@needs_shared
+@pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
+def test_what_brokers_and_clients_say(path: Any) -> None:
+    with kwire.open_dump(path) as dump:
+        quick, careful = FrameDecoder(), FrameDecoder()
+        lines, number = JsonLines(quick, str(path)), 0
+        assert dump.said is not None
+        for said in (said for batch in dump.said for said in batch):
+            if type(said) is not tuple:
+                lines.forget(said)  # type: ignore[arg-type]
+                careful.forget(said)
+                continue
+            line, frame = lines.line(said, number), frame_of(said, str(path), number)
+            line = line or json_line(seal(quick.decode(frame))) + "\n"
+            assert line == json_line(seal(careful.decode(frame))) + "\n"
+            number += 1
+            if number == 300:
+                break
