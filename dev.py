@@ -32,11 +32,17 @@ CHECKS = [
     [str(BIN / "mypy"), "--strict", "kwire", "tests", "dev.py"],
     [str(BIN / "lint-imports")],
 ]
-SCRIPTS = {"test": ["kwire", "pytest"], "test,lint": ["kwire", "pytest", "ruff", "mypy", "lint-imports"]}
+# The extras of the commands, each with what the one before it has, and the scripts that they bring.
+SCRIPTS = {
+    "test": ["kwire", "pytest"],
+    "test,lint": ["kwire", "pytest", "ruff", "mypy", "lint-imports"],
+    "test,lint,spark": ["kwire", "pytest", "ruff", "mypy", "lint-imports", "spark-submit"],
+}
+EXTRAS = {"demo": "test", "test": "test", "lint": "test,lint", "ci": "test,lint,spark"}
 USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are passed on to it
        python3 dev.py test -x -k name  run the tests; more arguments are passed on to pytest
        python3 dev.py lint             run ruff, mypy and import-linter, all of them, and report each
-       python3 dev.py ci               lint, then test, and report the time of each step"""
+       python3 dev.py ci               lint, then test with Spark (on Java 17), and report the time of each step"""
 # Of pip's and uv's variables only those that say where and how to fetch are kept: others could misdirect the set-up.
 FETCHING = r"\w*(INDEX|CACHE|TIMEOUT|RETRIES|KEYRING|CERT|HOST)\w*|FIND_LINKS|PROXY|CONFIG_FILE|NATIVE_TLS|OFFLINE"
 PYTHONS = "HOME|PATH|WARNINGS|OPTIMIZE|INSPECT|STARTUP|SAFEPATH|EXECUTABLE|PLATLIBDIR|USERBASE"
@@ -80,10 +86,15 @@ def works(extras: str) -> bool:
         return False
 
 
+def is_stamped(extras: str) -> bool:
+    """Whether .venv was finished with just these extras, is current, and works."""
+    found = STAMP.read_bytes().decode(errors="replace") if STAMP.is_file() else ""
+    return found == stamp(extras) and works(extras)
+
+
 def is_ready(extras: str) -> bool:
     """Whether .venv was finished with at least these extras, is current, and works."""
-    found = STAMP.read_bytes().decode(errors="replace") if STAMP.is_file() else ""
-    return found in [stamp(more) for more in SCRIPTS if more.startswith(extras)] and works(extras)
+    return any(is_stamped(more) for more in SCRIPTS if more.startswith(extras))
 
 
 def quiet(*command: str) -> tuple[int, str]:
@@ -163,15 +174,15 @@ def locked() -> Iterator[None]:
 
 
 def set_up(extras: str) -> None:
-    """Make .venv ready; where only the lint extra is missing add it, otherwise start from nothing."""
+    """Make .venv ready; where only further extras are missing add them, otherwise start from nothing."""
     if is_ready(extras):
         return
     with locked():
         if is_ready(extras):  # made by another run in the meantime
             return
-        say("setting up .venv (once, about 15 s) ...")
+        say(f"setting up .venv (once, about {60 if 'spark' in extras else 15} s) ...")
         finished = stamp(extras)  # taken now: pyproject.toml may be edited while the installation runs
-        fresh = not is_ready("test") or STAMP.read_text() != stamp("test")
+        fresh = not any(less != extras and is_stamped(less) for less in SCRIPTS if extras.startswith(less))
         if fresh:
             clear()
         else:
@@ -226,7 +237,7 @@ def main() -> int:
     checking = options.command in ("lint", "ci")
     if checking and options.args:
         parser.error(f"{options.command} takes no arguments")
-    set_up("test,lint" if checking else "test")
+    set_up(EXTRAS[options.command])
     if checking:
         return run_all(CHECKS + [PYTEST] * (options.command == "ci"))
     return run_only([*(DEMO if options.command == "demo" else PYTEST), *options.args])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,32 @@ settings.register_profile("dev", max_examples=10, deadline=None, suppress_health
 settings.register_profile("ci", max_examples=30, deadline=None, derandomize=True, suppress_health_check=_slow)
 settings.register_profile("nightly", max_examples=2000, deadline=None, suppress_health_check=_slow)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+def spark_is_there() -> bool:
+    """Whether pyspark is installed, and a Java to run it; CI says that they must be."""
+    java = shutil.which("java") or os.environ.get("JAVA_HOME")
+    found = find_spec("pyspark") is not None and bool(java)
+    assert found or os.environ.get("KWIRE_SPARK") != "required", f"pyspark and Java are required; Java is {java}"
+    return found
+
+
+class WithoutSpark:
+    """Leaves out what cannot be imported or run without Spark."""
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """Say which folders are not looked into."""
+        return True if collection_path in (ROOT / "kwire/spark", ROOT / "tests/spark") else None
+
+    def pytest_report_header(self) -> str:
+        """Say so."""
+        return "spark: left out, for pyspark or Java are not there (python3 dev.py ci installs pyspark)"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Leave the tests of Spark out where there is none."""
+    if not spark_is_there():
+        config.pluginmanager.register(WithoutSpark())
 
 
 def pytest_sessionstart() -> None:

@@ -1,0 +1,57 @@
+"""Captures as Arrow record batches, one row a frame, for one machine: pyarrow, polars and DuckDB read them.
+
+    >>> from kwire import arrow
+    >>> batch = next(arrow.read("fixtures/dumps/kafka-3.9-zk.bin", apis="LeaderAndIsrRequest", body="struct"))
+    >>> batch.schema.names[:4], batch["message"][0]["live_leaders"][0]["port"].as_py()
+    (['path', 'offset', 'length', 'timestamp'], 19011)
+
+Spark's data source is made of the same parts. Loads pyarrow and numpy (the extra `arrow`) when called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..columnar import need_libraries
+
+__all__ = ["read", "schema"]
+
+
+def read(paths: str | Sequence[str], **options: Any) -> Iterator[Any]:
+    """Read captures.
+
+    Args:
+        paths: files, folders and globs.
+        options: as of Spark's data source, by the same names or as Python writes them: `max_frame_bytes` is
+            `maxFrameBytes`.
+
+    Yields:
+        `pyarrow.RecordBatch`es, the rows of a connection or of a file of raw frames in their order.
+
+    Raises:
+        MissingExtra: pyarrow or numpy are not installed.
+        BadOption: an option is not known or does not take such a value, or there is no such file.
+        MalformedFrame: in the mode FAILFAST.
+    """
+    need_libraries()
+    from .finding import find_files
+    from .units import Unit
+
+    reading = _reading(options)
+    files = find_files([paths] if isinstance(paths, str) else paths, reading.options)
+    batches: Iterator[Any] = reading.read(Unit(file.path, weight=file.size) for file in files if file.size)
+    return batches
+
+
+def schema(**options: Any) -> Any:
+    """Return the `pyarrow.Schema` of what `read` gives with such options; raises as it does."""
+    need_libraries()
+    return _reading(options).schema
+
+
+def _reading(options: dict[str, Any]) -> Any:
+    from .options import Options
+    from .reading import Reading
+
+    return Reading(Options.parse({name.replace("_", ""): value for name, value in options.items()}))

@@ -1,0 +1,139 @@
+"""What the header of a frame may name: an api at a version, with all that is looked up but once.
+
+Knows catalogs and header versions; reads no frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from ..catalog import Catalog, catalog_for
+from ..codecs import Codec, codec_in
+from ..frames import Frame
+from ..headers import header_version_for
+
+HANDSHAKE = 17 << 16  # SaslHandshake v0: tokens without a header follow
+MOST_KNOWN = 65536  # numbers; hostile bytes may bring any
+
+
+class Api:
+    """An api at a version.
+
+    Args:
+        key, version: as the header has them; None where nothing does.
+        name: of the api; of a message that is no request or response, its own; None if it is not known.
+        catalog: where its messages are.
+        message: the message, where a container names it.
+        bare: whether frames are a body alone.
+
+    Attributes:
+        asks, answers: whether rows are wanted of its requests and of its responses; both, unless somebody says no.
+    """
+
+    def __init__(
+        self,
+        key: int | None,
+        version: int | None,
+        name: str | None,
+        catalog: Catalog,
+        *,
+        message: str | None = None,
+        bare: bool = False,
+    ) -> None:
+        self.key, self.version, self.name = key, version, name
+        self.catalog, self.message, self.bare = catalog, message, bare
+        self.asks = self.answers = True
+
+    @cached_property
+    def number(self) -> int:
+        """Key and version in one, as requests begin."""
+        return (self.key or 0) << 16 | (self.version or 0) & 0xFFFF
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether its requests have a client id, and nothing but whole frames follows them."""
+        return bool(self.request_header) and self.number != HANDSHAKE
+
+    @cached_property
+    def request_header(self) -> int | None:
+        """The version of the header in front of requests; None if there is none, or the api is not known."""
+        spec = None if self.key is None else self.catalog.find(self.key, "request", self.version)
+        return None if spec is None or self.version is None else header_version_for(spec, self.version)
+
+    @cached_property
+    def response_header(self) -> int | None:
+        """The version of the header in front of responses."""
+        spec = None if self.key is None else self.catalog.find(self.key, "response", self.version)
+        return None if spec is None or self.version is None else header_version_for(spec, self.version)
+
+    @cached_property
+    def request(self) -> Codec | None:
+        """The codec of its requests."""
+        return self._codec("request")
+
+    @cached_property
+    def response(self) -> Codec | None:
+        """The codec of its responses."""
+        return self._codec("response")
+
+    def codec(self, asked: bool | None) -> Codec | None:
+        """Return the codec of one direction, or of the message that is named."""
+        if self.message is not None and self.version is not None:
+            return codec_in(self.catalog, self.message, self.version)
+        return self.request if asked else None if asked is None else self.response
+
+    def _codec(self, type_name: str) -> Codec | None:
+        spec = None if self.key is None else self.catalog.find(self.key, type_name, self.version)
+        return None if spec is None or self.version is None else codec_in(self.catalog, spec.name, self.version)
+
+
+class Apis:
+    """The apis of a catalog, by the number that stands in front of a request: api key and version in one.
+
+    Args:
+        catalog: the specs.
+        choose: says of an api which of its frames are wanted.
+
+    >>> apis = Apis(catalog_for())
+    >>> apis.get(3 << 16 | 12).name, apis.get(3 << 16 | 999)
+    ('Metadata', None)
+    """
+
+    def __init__(self, catalog: Catalog, choose: Callable[[Api], None] = lambda api: None) -> None:
+        self.catalog, self._choose = catalog, choose
+        self._known: dict[int, Api | None] = {}
+
+    def get(self, number: int) -> Api | None:
+        """Return an api at a version; None if the catalog has no such request."""
+        try:
+            return self._known[number]
+        except KeyError:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            found = self._known[number] = self._find(number)
+            return found
+
+    def named(self, frame: Frame) -> Api:
+        """Return what a container says that a frame holds."""
+        assert frame.message is not None and frame.version is not None
+        catalog = catalog_for(frame.profile) if frame.profile else self.catalog
+        spec = catalog.spec(frame.message, frame.version)
+        is_of_api = spec.type in ("request", "response")
+        name = spec.api_name if is_of_api else spec.name
+        key = spec.api_key if is_of_api else None
+        return self._chosen(Api(key, frame.version, name, catalog, message=frame.message, bare=frame.bare))
+
+    def unknown(self, key: int, version: int) -> Api:
+        """Return an api, or a version of one, that the catalog does not have."""
+        spec = self.catalog.find(key, "request")
+        return Api(key, version, None if spec is None else spec.api_name, self.catalog)
+
+    def _find(self, number: int) -> Api | None:
+        key, version = number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000
+        spec = self.catalog.find(key, "request", version)
+        return None if spec is None else self._chosen(Api(key, version, spec.api_name, self.catalog))
+
+    def _chosen(self, api: Api) -> Api:
+        self._choose(api)
+        return api

@@ -1,0 +1,40 @@
+"""What captures as tables may be refused for, with its words: an option, or a frame where none may be malformed.
+
+KwireError
++-- BadOption              the caller: an option that is not known, or does not take such a value
++-- MalformedFrame         the input: a frame that cannot be read, where that is to end all
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import KwireError, excerpt
+
+
+class BadOption(KwireError):
+    """An option that is not known, or that does not take such a value: `option`, `value`, `problem`, `hint`."""
+
+    def __init__(self, option: str = "", value: Any = None, problem: str = "", hint: str = "") -> None:
+        super().__init__(option, value, problem, hint)  # by which it is pickled: Spark sends it between processes
+        self.option, self.value, self.problem, self.hint = option, value, problem, hint
+
+    def __str__(self) -> str:
+        given = "" if self.value is None else f"={excerpt(self.value)}"
+        return f"option {self.option}{given}: {self.problem}" + (f"; {self.hint}" if self.hint else "")
+
+
+class MalformedFrame(KwireError):
+    """A frame that cannot be read: `file`, `offset` in bytes, `api`, `version`, `problem`."""
+
+    hint = "mode=PERMISSIVE keeps such frames in _corrupt_record"
+
+    def __init__(
+        self, file: str = "", offset: int = 0, api: str | None = None, version: int | None = None, problem: str = ""
+    ) -> None:
+        super().__init__(file, offset, api, version, problem)
+        self.file, self.offset, self.api, self.version, self.problem = file, offset, api, version, problem
+
+    def __str__(self) -> str:
+        what = f", api={self.api}, version={self.version}" if self.api else ""
+        return f"[KWIRE_MALFORMED_FRAME] path={self.file}, offset={self.offset}{what}: {self.problem}; {self.hint}"

@@ -1,0 +1,164 @@
+"""The options of a reading, by the names that Spark's readers have for them; whatever is not known is refused.
+
+Knows names and values; knows no files and no columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from ..errors import suggestion
+from ..frames import LIMIT
+from .errors import BadOption
+
+MODES = PERMISSIVE, DROPMALFORMED, FAILFAST = "PERMISSIVE", "DROPMALFORMED", "FAILFAST"
+BODIES = JSON, STRUCT, RAW, NONE = "json", "struct", "raw", "none"
+FORMATS = AUTO, FRAMES, HEX, PCAP, LOG = "auto", "frames", "hex", "pcap", "log"
+DIRECTIONS = "auto", "request", "response"
+_SIZE = re.compile(r"(\d{1,15})\s*([kmgt]?)i?b?")
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a reading is told; `parse` makes it of text. Each is named as Spark would name it: `max_partition_bytes`
+    is the option `maxPartitionBytes`.
+
+    Attributes:
+        dump_format: `auto` (told apart by content), `frames`, `hex`, `pcap`, `log`.
+        mode: what becomes of malformed frames: `PERMISSIVE` keeps them, `DROPMALFORMED` leaves them out, `FAILFAST`
+            raises MalformedFrame.
+        column_name_of_corrupt_record: the column that keeps them.
+        body: what `message` is: `json`, `struct` (of one message, see `apis`), `raw` (the whole frame), `none`.
+        apis: names of apis (`Metadata`) or of messages (`MetadataResponse`); others are passed over. Empty: all.
+        direction: `request` or `response`; `auto` is both.
+        columns: the columns that are wanted; empty: all.
+        path_glob_filter, recursive_file_lookup, modified_before, modified_after, ignore_missing_files: which files.
+        max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes.
+        max_records_per_batch, max_bytes_per_batch: of a record batch.
+        max_frame_bytes: the size of a frame that is believed.
+        max_corrupt_bytes: of what is in no frame, given out as one row.
+        profile, release: the specs, as for `kwire.codec`.
+    """
+
+    dump_format: str = AUTO
+    mode: str = PERMISSIVE
+    column_name_of_corrupt_record: str = "_corrupt_record"
+    body: str = JSON
+    apis: tuple[str, ...] = ()
+    direction: str = "auto"
+    columns: tuple[str, ...] = ()
+    path_glob_filter: str = ""
+    recursive_file_lookup: bool = False
+    modified_before: float | None = None
+    modified_after: float | None = None
+    ignore_missing_files: bool = False
+    max_partition_bytes: int = 32 << 20
+    open_cost_in_bytes: int = 4 << 20
+    min_partitions: int = 0
+    max_records_per_batch: int = 4096
+    max_bytes_per_batch: int = 8 << 20
+    max_frame_bytes: int = LIMIT
+    max_corrupt_bytes: int = 1 << 20
+    profile: str = ""
+    release: str = ""
+
+    @classmethod
+    def parse(cls, given: Mapping[str, Any]) -> Options:
+        """Read options by the names that Spark's users write, in any case.
+
+        Raises:
+            BadOption: one is not known, or does not take such a value.
+
+        >>> Options.parse({"maxPartitionBytes": "64m", "mode": "failfast"}).max_partition_bytes
+        67108864
+        >>> Options.parse({"mod": "FAILFAST"})
+        Traceback (most recent call last):
+        kwire.arrow.errors.BadOption: option mod='FAILFAST': there is no such option; did you mean mode?
+        """
+        values: dict[str, Any] = {}
+        for name, value in given.items():
+            if name.lower() in REFUSED:
+                raise BadOption(name, value, "this is not supported", REFUSED[name.lower()])
+            field = _FIELDS.get(name.lower())
+            if field is None:
+                raise BadOption(name, value, "there is no such option", suggestion(name, NAMES))
+            values[field] = _READERS[field](name, value) if field in _READERS else str(value)
+        return cls(**values)
+
+
+def _word(known: tuple[str, ...]) -> Callable[[str, Any], str]:
+    by_case = {word.lower(): word for word in known}
+
+    def read(name: str, value: Any) -> str:
+        word = by_case.get(str(value).strip().lower())
+        if word is None:
+            raise BadOption(name, value, "it is none of the values", f"known: {', '.join(known)}")
+        return word
+
+    return read
+
+
+def _words(name: str, value: Any) -> tuple[str, ...]:
+    words = value.split(",") if isinstance(value, str) else value
+    return tuple(filter(None, (str(word).strip() for word in words)))
+
+
+def _truth(name: str, value: Any) -> bool:
+    word = str(value).strip().lower()
+    if word not in ("true", "false"):
+        raise BadOption(name, value, "it is true or false")
+    return word == "true"
+
+
+def _number(least: int, most: int = 2**31 - 1) -> Callable[[str, Any], int]:
+    def read(name: str, value: Any) -> int:
+        match = _SIZE.fullmatch(str(value).strip().lower())
+        number = int(match[1]) * _UNITS[match[2]] if match else -1
+        if not least <= number <= most:
+            raise BadOption(name, value, f"a number from {least} to {most} is needed", "such as 32m or 4096")
+        return number
+
+    return read
+
+
+def _moment(name: str, value: Any) -> float:
+    try:
+        return datetime.fromisoformat(str(value)).timestamp()
+    except ValueError:
+        raise BadOption(name, value, "no point in time", "write it as 2026-01-31T12:00:00") from None
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+NAMES = [_camel(field.name) for field in fields(Options)]
+_FIELDS = {_camel(field.name).lower(): field.name for field in fields(Options)}
+REFUSED = {
+    "badrecordspath": "mode=PERMISSIVE keeps malformed frames in the column _corrupt_record, and says why in _error"
+}
+_READERS: dict[str, Callable[[str, Any], Any]] = {
+    "dump_format": _word(FORMATS),
+    "mode": _word(MODES),
+    "body": _word(BODIES),
+    "direction": _word(DIRECTIONS),
+    "apis": _words,
+    "columns": _words,
+    "recursive_file_lookup": _truth,
+    "ignore_missing_files": _truth,
+    "modified_before": _moment,
+    "modified_after": _moment,
+    "max_partition_bytes": _number(1, 2**40),
+    "open_cost_in_bytes": _number(0, 2**40),
+    "min_partitions": _number(0),
+    "max_records_per_batch": _number(1),
+    "max_bytes_per_batch": _number(1),
+    "max_frame_bytes": _number(8),
+    "max_corrupt_bytes": _number(1),
+}

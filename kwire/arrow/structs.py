@@ -1,0 +1,161 @@
+"""The column `message` as structs of one message, with the fields of all its versions; by `kwire.columnar`.
+
+Knows rows, and which of them are of one version; knows no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..catalog import Catalog
+from ..columnar import arrow_schema
+from ..columnar.arrays import conform
+from ..columnar.reading import Columns
+from ..errors import DecodeError, EncodeError
+from .bodies import Bodies, body_start, read_carefully
+from .faults import Fault, fault_of
+from .pairing import Row
+
+BODY = "body_index"
+WHOLE = 1 << 30  # rows or bytes: what is read at once here is little enough to be one batch
+Groups = dict[int, tuple[list[int], list[bytes]]]  # version -> the rows, and the body of each
+
+
+class Structs(Bodies):
+    """Bodies of one message as structs.
+
+    Args:
+        name: the message.
+        fields: those that are wanted, in this order, what is in a struct by a dot; None: all.
+        catalog: the specs.
+
+    Attributes:
+        type: of the column. What one version does not have is null.
+    """
+
+    def __init__(self, name: str, fields: Sequence[str] | None, catalog: Catalog) -> None:
+        self.name, self.catalog = name, catalog
+        schema = arrow_schema(name, columns=fields, catalog=catalog)
+        self.type = pa.struct([field for field in schema if field.name != BODY])
+        self._fields = [*(fields if fields is not None else self.type.names), BODY]
+        self._columns: dict[int, Columns] = {}
+
+    def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
+        """Return structs, null for all that is not this message."""
+        groups, careful = self._groups(rows)
+        found = []
+        for version, (indices, bodies) in groups.items():
+            for piece, places, errors in self._read(version, indices, bodies):
+                found.append((piece, places))
+                careful += [index for index, _ in errors]
+        again: Groups = {}
+        for index in careful:
+            self._carefully(rows[index], index, again, faults)
+        for version, (indices, bodies) in again.items():
+            for piece, places, errors in self._read(version, indices, bodies):
+                found.append((piece, places))
+                for index, error in errors:
+                    faults.setdefault(index, fault_of(error) or Fault("BAD_FIELD", str(error), None, None))
+        return in_order(found, len(rows), self.type)
+
+    def of(self, bodies: Sequence[bytes | None], version: int) -> Iterator[tuple[Any, list[int], list[Any]]]:
+        """Read bodies of one version; yield structs, the index of each, and (index, error) of those that are bad."""
+        return self._read(version, list(range(len(bodies))), bodies)
+
+    def _groups(self, rows: Sequence[Row]) -> tuple[Groups, list[int]]:
+        """Return bodies by their versions, and the rows of which only the reference path knows where they begin."""
+        groups: Groups = {}
+        careful = []
+        for index, (_, data, _, _, asked, api, _, _, fault) in enumerate(rows):
+            codec = api.codec(asked) if api is not None and fault is None else None
+            if api is None or codec is None or codec.name != self.name:
+                continue
+            start = body_start(data, api, asked)
+            if start < 0:
+                careful.append(index)
+                continue
+            indices, bodies = groups.get(codec.version) or groups.setdefault(codec.version, ([], []))
+            indices.append(index)
+            bodies.append(data[start:])
+        return groups, careful
+
+    def _carefully(self, row: Row, index: int, groups: Groups, faults: dict[int, Fault]) -> None:
+        """Read a frame by the reference path; what there is of it is put down as it should have been written."""
+        assert row[5] is not None
+        codec, message, fault = read_carefully(row[1], row[5], row[4])
+        if fault is not None:
+            faults[index] = fault
+        if codec is None:
+            return
+        try:
+            body = codec.encode(message)
+        except EncodeError:  # such as text that grew too long when what is not UTF-8 was replaced
+            return
+        indices, bodies = groups.setdefault(codec.version, ([], []))
+        indices.append(index)
+        bodies.append(body)
+
+    def _read(
+        self, version: int, indices: Sequence[int], bodies: Sequence[bytes | None]
+    ) -> Iterator[tuple[Any, list[int], list[tuple[int, DecodeError]]]]:
+        columns = self._columns.get(version)
+        if columns is None:
+            spec = self.catalog.spec(self.name, version)
+            columns = Columns(spec, version, "", self._fields, union=True, max_rows=WHOLE, max_bytes=WHOLE)
+            self._columns[version] = columns
+        for batch, errors in columns.read(bodies):
+            structs = pa.Array.from_buffers(self.type, batch.num_rows, [None], children=batch.columns[:-1])
+            places = [indices[place] for place in batch.column(batch.num_columns - 1).to_pylist()]
+            yield structs, places, [(indices[error.body_index], error.error) for error in errors]
+
+
+class Both(Bodies):
+    """Bodies of an api as structs of two: its request and its response, of which one is null.
+
+    Args:
+        parts: what makes structs of either.
+    """
+
+    def __init__(self, parts: Mapping[str, Structs]) -> None:
+        self.parts = parts
+        self.type = pa.struct([(name, structs.type) for name, structs in parts.items()])
+
+    def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
+        """Return structs; null where neither is there."""
+        arrays = [structs.column(rows, faults) for structs in self.parts.values()]
+        there = np.zeros(len(rows), bool)
+        for array in arrays:
+            there |= array.is_valid().to_numpy(zero_copy_only=False)
+        return pa.StructArray.from_arrays(arrays, fields=list(self.type), mask=pa.array(~there))
+
+
+class Shaped(Bodies):
+    """Structs with the fields of a type of the user's, in its order.
+
+    Args:
+        bodies: what makes structs with these fields, and perhaps in another order.
+        type_: the type.
+    """
+
+    def __init__(self, bodies: Bodies, type_: Any) -> None:
+        self.bodies, self.type = bodies, type_
+
+    def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
+        """Return structs of this type."""
+        return conform(self.bodies.column(rows, faults), self.type)
+
+
+def in_order(found: Sequence[tuple[Any, list[int]]], count: int, type_: Any) -> Any:
+    """Put arrays together, each of whose values has its place; what has none is null."""
+    if len(found) == 1 and len(found[0][0]) == count:
+        return found[0][0]
+    if not found:
+        return pa.nulls(count, type_)
+    places = [place for _, some in found for place in some]
+    order = np.full(count, -1)
+    order[places] = np.arange(len(places))
+    return pa.concat_arrays([array for array, _ in found]).take(pa.array(order, mask=order < 0))

@@ -1,0 +1,131 @@
+"""What one process reads at a time: a file, a part of a file of raw frames, or a share of a capture's connections.
+
+Parts begin where a frame does, and know what waits for an answer there: an exact walk finds that out, for no guess can.
+What is in no frame ends the parts: the last one reads from there on. Reads files, decodes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from ..dumps import open_dump
+from ..dumps.compression import unpacked
+from ..dumps.reading import CAPTURES, PORTION
+from ..errors import DumpError
+from .apis import Apis
+from .finding import File
+from .options import FRAMES, Options
+from .pairing import Pairing
+from .talks import State
+from .walking import Walker
+
+RAW = "raw frames"
+MOST_SHARES = 64
+
+
+class Unit(NamedTuple):
+    """Something to read.
+
+    Attributes:
+        path: the file.
+        start, stop: the bytes of a part; 0 and None: all there is.
+        state: what waits for an answer at the start of a part.
+        part, parts: the share of a capture.
+        weight: how much there is to read, in bytes.
+    """
+
+    path: str
+    start: int = 0
+    stop: int | None = None
+    state: State = State()
+    part: int = 0
+    parts: int = 1
+    weight: int = 0
+
+
+def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Unit]]:
+    """Divide files among processes, each of which gets about as much as the options say.
+
+    Args:
+        files: what there is to read.
+        options: of the reading.
+        apis: what is known of frames.
+
+    Returns:
+        For each process what it reads.
+    """
+    least = options.min_partitions or 2 * (os.cpu_count() or 1)
+    total = sum(file.size + options.open_cost_in_bytes for file in files)
+    most = min(options.max_partition_bytes, max(options.open_cost_in_bytes, total // least, 1))
+    units = [unit for file in files for unit in units_of(file, most, options, apis)]
+    return _packed(units, most, options.open_cost_in_bytes)
+
+
+def _packed(units: list[Unit], most: int, cost: int) -> list[list[Unit]]:
+    """Put units together, the largest first, up to a size."""
+    packs: list[list[Unit]] = []
+    size = most
+    for unit in sorted(units, key=lambda unit: -unit.weight):
+        if not packs or size + unit.weight > most:
+            packs.append([])
+            size = 0
+        packs[-1].append(unit)
+        size += unit.weight + cost
+    return packs
+
+
+def units_of(file: File, most: int, options: Options, apis: Apis) -> Iterator[Unit]:
+    """Yield the units of a file, none of them much larger than `most` if that can be."""
+    if not file.size:
+        return
+    kind = kind_of(file.path, options) if file.size > most else ""
+    if kind == RAW:
+        yield from parts_of(file, most, options, apis)
+    elif kind in CAPTURES:
+        parts = min(MOST_SHARES, -(-file.size // most))
+        yield from (Unit(file.path, part=part, parts=parts, weight=file.size // parts) for part in range(parts))
+    else:
+        yield Unit(file.path, weight=file.size)
+
+
+def kind_of(path: str, options: Options) -> str:
+    """Say what a file is, `raw frames` or a kind of `open_dump`; nothing if it cannot be told or read."""
+    try:
+        if options.dump_format == FRAMES:
+            with Path(path).open("rb") as stream:
+                return unpacked(portions_of(stream), path).prefix + RAW
+        with open_dump(path) as dump:
+            return dump.kind
+    except (DumpError, FileNotFoundError):  # who reads it says so
+        return ""
+
+
+def parts_of(file: File, most: int, options: Options, apis: Apis) -> Iterator[Unit]:
+    """Walk through raw frames, and yield parts of them that are larger than `most` by less than a frame."""
+    pairing = Pairing(apis, lambda row: None)
+    start, state = 0, State()
+    with Path(file.path).open("rb") as stream:
+        walker = Walker(portions_of(stream, file.size), 0, options.max_frame_bytes, options.max_corrupt_bytes)
+        for cuts in walker.cuts():
+            if cuts[-1][2] is not None:
+                break
+            if walker.offset - start < most:
+                pairing.raw(cuts)
+                continue
+            for cut in cuts:
+                if cut[0] - start >= most:
+                    yield Unit(file.path, start, cut[0], state, weight=cut[0] - start)
+                    start, state = cut[0], pairing.state(walker.least)
+                pairing.raw([cut])
+    if start < file.size:
+        yield Unit(file.path, start, file.size, state, weight=file.size - start)
+
+
+def portions_of(stream: BinaryIO, left: int | None = None) -> Iterator[bytes]:
+    """Yield so many bytes from where a file stands, or all that follow."""
+    while portion := stream.read(PORTION if left is None else min(PORTION, left)):
+        yield portion
+        left = None if left is None else left - len(portion)

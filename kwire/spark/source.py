@@ -1,0 +1,98 @@
+"""`spark.read.format("kwire")`: the data source, a thin skin over `kwire.arrow`, whose options these are.
+
+Three processes of Spark's use it: one asks for the schema, one divides the files, many read. What goes from one to
+another is what pickle takes; none of them has a session.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from ..arrow.errors import BadOption
+from ..arrow.options import Options
+from ..arrow.reading import Reading
+from ..arrow.units import Unit
+from .types import schema_to_arrow, to_spark
+
+PATHS = "path", "paths"  # of one path Spark makes the one, of several the other, as JSON
+
+
+class KwireSource(DataSource):  # type: ignore[misc]
+    """Captures as rows, one a frame. What options there are, `kwire.arrow.options.Options` says."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "kwire"
+
+    def schema(self) -> Any:
+        """Return the columns that the options ask for."""
+        return to_spark(Reading(options_of(self.options)).schema)
+
+    def reader(self, schema: Any) -> KwireReader:
+        """Return what reads these columns."""
+        return KwireReader(options_of(self.options), schema_to_arrow(schema), paths_of(self.options))
+
+
+class Part(InputPartition):  # type: ignore[misc]
+    """What one task reads."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        super().__init__(None)
+        self.units = units
+
+
+class KwireReader(DataSourceReader):  # type: ignore[misc]
+    """Reads captures.
+
+    Args:
+        options: of the reading.
+        schema: the columns, as a `pyarrow.Schema`.
+        paths: files, folders and globs.
+    """
+
+    def __init__(self, options: Options, schema: Any, paths: Sequence[str]) -> None:
+        self.options, self.columns, self.paths = options, schema, paths
+        reading_of(options, schema)  # says now what does not go together
+
+    def partitions(self) -> list[InputPartition]:
+        """Divide the files among tasks; those that come later are not read."""
+        return [Part(units) for units in reading_of(self.options, self.columns).divide(self.paths)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """Yield record batches. Where there is nothing to divide, Spark asks for one part of its own."""
+        if isinstance(partition, Part):
+            yield from reading_of(self.options, self.columns).read(partition.units)
+
+
+@lru_cache(maxsize=4)
+def reading_of(options: Options, schema: Any) -> Reading:
+    """Return a reading, one for all tasks of a worker: to make one, the trees of all versions are grown.
+
+    A worker collects its garbage behind every task; what is there by now stays, and needs no looking at.
+    """
+    default = Reading(options)
+    reading = default if default.schema.equals(schema) else Reading(options, schema)
+    gc.freeze()
+    return reading
+
+
+def options_of(options: Mapping[str, Any]) -> Options:
+    """Return the options, without the paths."""
+    return Options.parse({name: value for name, value in options.items() if name not in PATHS})
+
+
+def paths_of(options: Mapping[str, Any]) -> list[str]:
+    """Return the paths; BadOption if there are none."""
+    if "paths" in options:
+        return [str(path) for path in json.loads(options["paths"])]
+    if "path" not in options:
+        hint = "spark.read.format('kwire').load(PATH); CREATE TABLE ... USING kwire loses it: make a view"
+        raise BadOption("path", None, "there is none", hint)
+    return [options["path"]]

@@ -1,0 +1,119 @@
+"""Captures through Spark: the same rows as without it, nothing lost, and errors that say what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kwire
+from tests.arrow.captures import FRAMES, PCAP, conversation, rows_of, write
+from tests.arrow.test_reading import UNKNOWN
+
+
+def load(spark: Any, *paths: Path, **options: Any) -> Any:
+    return spark.read.format("kwire").options(**options).load([str(path) for path in paths])
+
+
+def collected(df: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = df.toArrow().to_pylist()
+    return rows
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: (row["path"], str(row["connection"]), str(row["direction"]), row["offset"]))
+
+
+def test_rows_are_those_of_arrow(spark: Any) -> None:
+    rows = collected(load(spark, FRAMES, PCAP))
+    assert in_order(rows) == in_order(rows_of([FRAMES, PCAP]))
+    assert len(rows) > 100
+
+
+def test_one_file_in_many_parts_gives_itself_back(spark: Any, tmp_path: Path) -> None:
+    data = b"".join([*conversation(300), UNKNOWN, *conversation(300)]) + b"\xff" * 100
+    path = write(tmp_path, data)
+    df = load(spark, path, body="raw", maxPartitionBytes="4k", openCostInBytes=0, minPartitions=8)
+    rows = sorted(collected(df), key=lambda row: row["offset"])
+    assert b"".join(row["message"] or row["_corrupt_record"] for row in rows) == data
+    assert [row["offset"] for row in rows if row["_error"]] == [len(data) // 2 - 58, len(data) - 100]
+    spread = df.selectExpr("spark_partition_id() as part", "_error is null as good").groupBy("part").count().collect()
+    assert len(spread) >= 8
+    answers = [row for row in rows if row["direction"] == "response"]
+    assert {(row["api_name"], row["client_id"]) for row in answers} == {("Metadata", "me")}
+    assert len(answers) == 600
+
+
+def test_a_struct_has_the_fields_of_all_versions(spark: Any) -> None:
+    df = load(spark, PCAP, apis="UpdateMetadataRequest", body="struct")
+    racks = df.selectExpr("explode(message.live_brokers) as b").selectExpr("b.id", "b.rack").distinct().orderBy("id")
+    assert [tuple(row) for row in racks.collect()] == [(2, "/dc1/r2")]
+    fields = df.schema["message"].dataType.names
+    assert fields == [name for name in kwire.arrow_schema("UpdateMetadataRequest").names if name != "body_index"]
+
+
+def test_a_schema_of_the_users_is_what_comes(spark: Any) -> None:
+    schema = (
+        "message struct<live_brokers: array<struct<rack: string, id: int>>>, api_version short, _corrupt_record binary"
+    )
+    reader = spark.read.format("kwire").schema(schema).options(apis="UpdateMetadataRequest", body="struct")
+    df = reader.load(str(PCAP))
+    assert df.columns == ["message", "api_version", "_corrupt_record"]
+    first = df.first()
+    assert first["message"]["live_brokers"][0].asDict().keys() == {"rack", "id"}
+
+
+def test_columns_are_chosen_by_name(spark: Any) -> None:
+    df = load(spark, PCAP, columns="api_key, offset", mode="failfast")
+    assert df.dtypes == [("api_key", "smallint"), ("offset", "bigint")]
+    assert df.groupBy("api_key").count().count() > 1
+
+
+def test_modes_differ_in_what_becomes_of_bad_frames(spark: Any, tmp_path: Path) -> None:
+    path = write(tmp_path, b"".join(conversation(2)) + UNKNOWN)
+    assert load(spark, path).where("_error.code = 'UNSUPPORTED_API'").count() == 1
+    assert load(spark, path, mode="DROPMALFORMED").count() == 4
+    with pytest.raises(Exception, match=r"KWIRE_MALFORMED_FRAME\] path=.*offset=.*api key 32767"):
+        load(spark, path, mode="FAILFAST").count()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"mode": "LENIENT"}, "known: PERMISSIVE, DROPMALFORMED, FAILFAST"),
+        ({"maxPartitionByte": "1"}, "did you mean maxPartitionBytes"),
+        ({"body": "struct"}, "a struct is of one api"),
+        ({"apis": "Metadatas"}, "did you mean Metadata"),
+        ({"badRecordsPath": "x"}, "mode=PERMISSIVE keeps"),
+    ],
+)
+def test_a_wrong_option_is_an_error(spark: Any, options: dict[str, str], text: str) -> None:
+    with pytest.raises(Exception, match=text):
+        load(spark, FRAMES, **options).schema  # noqa: B018
+
+
+def test_wrong_paths_and_schemas_are_errors(spark: Any) -> None:
+    with pytest.raises(Exception, match="PATH_NOT_FOUND"):
+        load(spark, Path("/nowhere/at/all")).count()
+    with pytest.raises(Exception, match="option path: there is none"):
+        spark.read.format("kwire").load().count()
+    with pytest.raises(Exception, match="needs the column _corrupt_record BINARY"):
+        spark.read.format("kwire").schema("api_key short").load(str(FRAMES)).count()
+
+
+def test_a_folder_of_any_files_never_fails(spark: Any, tmp_path: Path) -> None:
+    for index, data in enumerate([b"", b"\0", b"hello", bytes(100), FRAMES.read_bytes(), b"\x1f\x8b\x08bad", b"{}"]):
+        write(tmp_path, data, f"file-{index}")
+    write(tmp_path, b"no", ".hidden")
+    rows = collected(load(spark, tmp_path))
+    assert {Path(row["path"]).name for row in rows} == {f"file-{index}" for index in range(1, 7)}
+    assert sum(row["_error"] is None for row in rows) == 6
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert load(spark, empty).count() == 0
+
+
+def test_a_view_reads_it_too(spark: Any) -> None:
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW frames USING kwire OPTIONS (path '{FRAMES}', body 'none')")
+    assert spark.sql("SELECT count(*) FROM frames").first()[0] == 6
