@@ -1,0 +1,88 @@
+"""Real Kafka for tests: clusters that the material's `kafka-up` starts, and Java programs with Kafka's own jars.
+
+Where Java, Maven or the material is missing, tests are skipped; with KWIRE_INTEROP=required they fail.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SHARED
+
+TOOLS = SHARED / "captures/tools"
+CACHE = Path.home() / ".cache/kafka-up"
+RELEASES = ("3.9.1", "4.4.0")  # the last one with ZooKeeper, and KRaft
+JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+
+def need(*programs: str) -> None:
+    """Skip a test, or fail it where all must be there."""
+    missing = [name for name in programs if shutil.which(name) is None]
+    if not TOOLS.is_dir():
+        missing.append(str(TOOLS))
+    if missing:
+        reason = f"there is no {', no '.join(missing)}"
+        (pytest.fail if os.environ.get("KWIRE_INTEROP") == "required" else pytest.skip)(reason)
+
+
+@cache
+def jars(release: str) -> str:
+    """Return the class path of a release; it is downloaded at first."""
+    command = [sys.executable, str(TOOLS / "kafka-up"), release, "--resolve-only", "--dir", os.devnull]
+    subprocess.run([*command, "--cache", str(CACHE)], check=True, timeout=600, capture_output=True)
+    return str(CACHE / release / "jars/*")
+
+
+def java(release: str, *arguments: str) -> str:
+    """Run a Java program with the jars of a release, and return what it printed."""
+    command = ["java", *JVM, "-cp", jars(release), *arguments]
+    done = subprocess.run(command, timeout=120, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@contextmanager
+def real_cluster(release: str, folder: Path, brokers: int, racks: str) -> Iterator[dict[str, Any]]:
+    """Run a real cluster; gives what kafka-up says of it."""
+    jars(release)
+    base = _free_ports(10 * brokers + 10)
+    command = [sys.executable, str(TOOLS / "kafka-up"), release, "--dir", str(folder), "--cache", str(CACHE)]
+    command += ["--brokers", str(brokers), "--racks", racks, "--log-dirs", "2", "--base-port", str(base)]
+    command += ["--no-request-log", "--conf", "controlled.shutdown.enable=false"]
+    try:
+        done = subprocess.run(command, timeout=180, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[-3000:]
+        yield json.loads(done.stdout)
+    finally:
+        kafka_down(folder, "--kill")
+
+
+def kafka_down(folder: Path, *options: str) -> None:
+    """Stop a cluster, or a broker of it."""
+    command = [sys.executable, str(TOOLS / "kafka-down"), str(folder), *options]
+    subprocess.run(command, timeout=120, capture_output=True)
+
+
+def _free_ports(count: int) -> int:
+    """Find a row of ports that nobody listens on; below those that systems give out."""
+    for base in range(21000, 32000, 200):
+        with ExitStack() as stack:
+            try:
+                for port in range(base, base + count):
+                    stack.enter_context(socket.create_server(("127.0.0.1", port)))
+            except OSError:
+                continue
+        return base
+    raise AssertionError("there is no row of free ports")
