@@ -1,8 +1,8 @@
 """Systems of whole clusters: what brokers and partitions there are, and where replicas go. Values in, values out.
 
 Knows nodes, replicas and racks; knows no bytes, no frames and no files. `learning` turns messages into state by the
-names of their attributes; `replica_requests`, which answers some, and `jbod`, whose machines exchange them, are rooms
-of their own.
+names of their attributes; `history`, which writes down what they say from when to when, `replica_requests`, which
+answers some, and `jbod`, whose machines exchange them, are rooms of their own.
 """
 
 from .learning import LESSONS, learn

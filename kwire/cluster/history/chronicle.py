@@ -1,0 +1,125 @@
+"""All that is heard of one cluster, written down: messages in, tables out.
+
+Memory grows with what happened, not with how often it was said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ..jbod.answers import partition_errors
+from ..jbod.requests import topic_ids_in
+from ..jbod.values import KAFKA_STORAGE_ERROR
+from . import told
+from .answers import judged
+from .brokers import Brokers
+from .hearing import Heard
+from .offline import Offline
+from .rows import Racks, lives, shrinks, states
+from .story import Moment, Story
+from .tables import Tables
+from .told import DELETED, Told
+
+
+class History:
+    """The history of one cluster.
+
+    Attributes:
+        brokers: its brokers.
+        stories: of its partitions, by topic and index.
+        term: the highest controller epoch; what controllers of earlier terms say is not believed.
+
+    >>> from kwire import messages
+    >>> history = History()
+    >>> history.hear(Heard(messages.StopReplicaRequest(controller_epoch=3), 3, time=1.0))
+    >>> history.term, history.tables().partition_states
+    (3, ())
+    """
+
+    def __init__(self) -> None:
+        self.brokers = Brokers()
+        self.stories: dict[tuple[str, int], Story] = {}
+        self.term = -1
+        self._count = 0
+        self._names: dict[bytes, str] = {}
+        self._failures: dict[tuple[str, int], list[tuple[Moment, int | None]]] = {}
+
+    def hear(self, heard: Heard, is_refused: bool = False) -> None:
+        """Take down a message.
+
+        Args:
+            heard: the next one in the order of time, or of the file where there are no times.
+            is_refused: whether it is a request that was answered with STALE_CONTROLLER_EPOCH.
+        """
+        self._count += 1
+        lesson = _LESSONS.get(heard.name)
+        if lesson is not None and not is_refused:
+            lesson(self, heard, Moment(self._count, heard.time))
+
+    def tables(self) -> Tables:
+        """Return what became of the cluster so far."""
+        stories = sorted(self.stories.items())
+        offline, racks = Offline(self.brokers, self._failures), Racks(self.brokers)
+        return Tables(
+            tuple(row for key, story in stories for row in states(*key, story)),
+            tuple(lives(self.brokers)),
+            tuple(row for key, story in stories for row in offline.of(*key, story)),
+            tuple(row for key, story in stories for row in racks.violations(*key, story)),
+            tuple(row for key, story in stories for row in shrinks(*key, story)),
+        )
+
+    def _controlled(self, heard: Heard, now: Moment) -> None:
+        if heard.message.controller_epoch < self.term:
+            return
+        self.term = heard.message.controller_epoch
+        told_now = list(told.told_by_controller(heard.message, heard.version))
+        if heard.name != "StopReplicaRequest":
+            self._names |= {topic_id: name for name, topic_id in topic_ids_in(heard.message).items()}
+        if heard.name == "UpdateMetadataRequest":
+            listed = told.listed_by_controller(heard.message, heard.version)
+            self.brokers.hear(heard.connection, listed, now, heard.name)
+            if heard.message.type == told.FULL:
+                there = {(one.topic, one.partition) for one in told_now}
+                told_now += [Told(*key, DELETED) for key in self.stories if key not in there]
+        self._take(told_now, heard.connection, now, heard.name, False)
+
+    def _viewed(self, heard: Heard, now: Moment) -> None:
+        listed = told.listed_by_view(heard.message)
+        self.brokers.hear(heard.broker, listed, now, heard.name, is_view=True)
+        self._take(told.told_by_view(heard.message, heard.version), heard.broker, now, heard.name, True)
+
+    def _take(self, told_now: Iterable[Told], teller: str, now: Moment, source: str, is_view: bool) -> None:
+        for topic, partition, state in told_now:
+            if partition is None:
+                for key in [key for key in self.stories if key[0] == topic]:
+                    self.stories[key].tell(teller, state, now, source, is_view)
+                continue
+            story = self.stories.setdefault((topic, partition), Story())
+            story.tell(teller, state, now, source, is_view)
+
+    def _answered(self, heard: Heard, now: Moment) -> None:
+        for key, code in partition_errors(heard.message, self._names).items():
+            if code == KAFKA_STORAGE_ERROR:
+                self._failures.setdefault(key, []).append((now, self.brokers.at(heard.broker)))
+
+
+_LESSONS: dict[str, Callable[[History, Heard, Moment], None]] = {
+    "UpdateMetadataRequest": History._controlled,
+    "LeaderAndIsrRequest": History._controlled,
+    "StopReplicaRequest": History._controlled,
+    "MetadataResponse": History._viewed,
+    "LeaderAndIsrResponse": History._answered,
+    "StopReplicaResponse": History._answered,
+}
+
+
+def history_of(messages: Iterable[Heard]) -> Tables:
+    """Return what became of a cluster.
+
+    Args:
+        messages: what was heard, in the order of time; others than those of `APIS` are passed over.
+    """
+    history = History()
+    for heard, is_refused in judged(messages):
+        history.hear(heard, is_refused)
+    return history.tables()

@@ -1,0 +1,167 @@
+"""What one message says of partitions and brokers, as values. Knows the fields of messages; remembers nothing.
+
+Sources: KIP-112 (offline replicas), KIP-36 (racks), KIP-516 (topic ids).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from ..jbod.requests import partition_states, stopped_partitions, topic_ids_in
+from ..jbod.values import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
+from ..learning import OFFLINE_SINCE
+from ..state import NO_LEADER
+
+FULL = 2  # the type of an UpdateMetadata request that lists all there is
+LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC = 5, 3
+_NO_ID = bytes(16)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A partition as a message has it; None for what it does not say. `offline` is in ascending order."""
+
+    leader: int
+    leader_epoch: int | None = None
+    partition_epoch: int | None = None
+    isr: tuple[int, ...] | None = None
+    replicas: tuple[int, ...] | None = None
+    offline: tuple[int, ...] | None = None
+    topic_id: bytes | None = None
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it says that the partition is gone."""
+        return self.leader == LEADER_DURING_DELETE
+
+    def agrees(self, other: State) -> bool:
+        """Whether two states are one, as far as both say something.
+
+        >>> State(1, isr=(1,)).agrees(State(1, leader_epoch=4)), State(1, isr=(1,)).agrees(State(1, isr=(1, 2)))
+        (True, False)
+        """
+        if self.is_deleted or other.is_deleted:
+            return self.leader == other.leader
+        return self.leader == other.leader and all(
+            mine is None or theirs is None or mine == theirs
+            for mine, theirs in zip(self._rest, other._rest, strict=True)
+        )
+
+    def is_older(self, other: State) -> bool:
+        """Whether the epochs say that this was before another; of one leader epoch, the partition's decides."""
+        if self.leader_epoch is None or other.leader_epoch is None:
+            return False
+        if self.leader_epoch != other.leader_epoch or self.partition_epoch is None or other.partition_epoch is None:
+            return self.leader_epoch < other.leader_epoch
+        return self.partition_epoch < other.partition_epoch
+
+    def filled(self, other: State) -> State:
+        """Return this with what only the other says."""
+        gaps = {name: getattr(other, name) for name in _FIELDS if getattr(self, name) is None}
+        return replace(self, **gaps)
+
+    @property
+    def _rest(self) -> tuple[Any, ...]:
+        return (self.leader_epoch, self.partition_epoch, self.isr, self.replicas, self.offline, self.topic_id)
+
+
+_FIELDS = ("leader_epoch", "partition_epoch", "isr", "replicas", "offline", "topic_id")
+DELETED = State(LEADER_DURING_DELETE)
+
+
+class Told(NamedTuple):
+    """What is said of one partition; of a whole topic, where `partition` is None."""
+
+    topic: str
+    partition: int | None
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A live broker. `endpoints` are `LISTENER://host:port`, without the listener where nobody said it."""
+
+    node_id: int
+    rack: str | None
+    endpoints: tuple[str, ...]
+
+
+def told_by_controller(message: Any, version: int) -> Iterator[Told]:
+    """Yield what a LeaderAndIsr, UpdateMetadata or StopReplica request says."""
+    if type(message).__name__ == "StopReplicaRequest":
+        for (topic, index), _, epoch in stopped_partitions(message):
+            if epoch == EPOCH_DURING_DELETE:
+                yield Told(topic, index, DELETED)
+        return
+    ids = topic_ids_in(message)
+    tells_offline = version >= OFFLINE_SINCE.get(type(message).__name__, version + 1)
+    for (topic, index), one in partition_states(message):
+        state = State(
+            one.leader,
+            one.leader_epoch,
+            one.zk_version if hasattr(one, "zk_version") else one.partition_epoch,
+            tuple(one.isr),
+            tuple(one.replicas),
+            tuple(sorted(one.offline_replicas)) if tells_offline else None,
+            _known(ids.get(topic)),
+        )
+        yield Told(topic, index, DELETED if state.is_deleted else state)
+
+
+def told_by_view(message: Any, version: int) -> Iterator[Told]:
+    """Yield what a Metadata response says: the view of one broker, for one client.
+
+    A leader that the broker does not reach on the client's listener is none of the partition's (error 72), so of
+    partitions with errors only those without a leader (5) are told of; below version 1 their lists leave out brokers
+    that are down.
+    """
+    for topic in message.topics:
+        if topic.error_code == UNKNOWN_TOPIC and topic.name is not None:
+            yield Told(topic.name, None, DELETED)
+        for one in topic.partitions:
+            if one.error_code in (0, LEADER_NOT_AVAILABLE):
+                name = topic.name or bytes(topic.topic_id).hex()
+                yield Told(name, one.partition_index, _seen(one, bytes(topic.topic_id), version))
+
+
+def _seen(one: Any, topic_id: bytes, version: int) -> State:
+    tells_lists = version >= 1 or one.error_code == 0
+    return State(
+        NO_LEADER if one.error_code else one.leader_id,
+        one.leader_epoch if one.leader_epoch >= 0 else None,
+        None,
+        tuple(one.isr_nodes) if tells_lists else None,
+        tuple(one.replica_nodes) if tells_lists else None,
+        tuple(sorted(one.offline_replicas)) if version >= OFFLINE_SINCE["MetadataResponse"] else None,
+        _known(topic_id),
+    )
+
+
+def listed_by_controller(message: Any, version: int) -> tuple[Listed, ...]:
+    """Return the live brokers that an UpdateMetadata request lists."""
+    if version == 0:
+        return tuple(Listed(one.id, None, (_address(one.v0_host, one.v0_port),)) for one in message.live_brokers)
+    return tuple(
+        Listed(one.id, one.rack or None, tuple(_endpoint(where) for where in one.endpoints))
+        for one in message.live_brokers
+    )
+
+
+def listed_by_view(message: Any) -> tuple[Listed, ...]:
+    """Return the live brokers that a Metadata response lists, each with the endpoint of the client's listener."""
+    return tuple(Listed(one.node_id, one.rack or None, (_address(one.host, one.port),)) for one in message.brokers)
+
+
+def _endpoint(one: Any) -> str:
+    address = _address(one.host, one.port)
+    return f"{one.listener}://{address}" if one.listener else address
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _known(topic_id: bytes | None) -> bytes | None:
+    return None if topic_id == _NO_ID else topic_id

@@ -1,0 +1,137 @@
+"""What the tables say of real clusters is what ZooKeeper's own log and the brokers' sessions say."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+import kwire
+from kwire.cluster.history import OfflineReplica, Tables, heard, history_of
+from kwire.cluster.jbod import TopicPartition
+from tests.cluster.jbod.runs import Run, read_run
+from tests.conftest import SHARED, needs_shared
+
+pytestmark = needs_shared
+FOLDER = SHARED / "captures"
+RUNS = sorted(path.name.removesuffix(".znodes.json") for path in FOLDER.glob("*.znodes.json"))
+FAILING = [run for run in RUNS if "/log_dir_event_0" in (FOLDER / f"{run}.znodes.history.jsonl").read_text()]
+SOON = 1.0  # seconds in which a controller makes known what it has decided
+State = tuple[int, int, tuple[int, ...]]
+
+
+@cache
+def tables(run: str, kind: str = "controller") -> Tables:
+    found = map(heard, kwire.decode_frames(kwire.read_dump(str(FOLDER / f"{run}.{kind}.pcap"))))
+    return history_of(sorted(filter(None, found), key=lambda one: one.time or 0.0))
+
+
+@cache
+def facts(run: str) -> Run:
+    return read_run(FOLDER, run)
+
+
+def znodes(path: Path) -> dict[TopicPartition, list[State]]:
+    """Return the states that ZooKeeper has had, by partition."""
+    states: dict[TopicPartition, list[State]] = {}
+    for row in map(json.loads, path.read_text().splitlines()):
+        place = re.fullmatch(r"/brokers/topics/([^/]+)/partitions/(\d+)/state", row["path"])
+        if place and row.get("data"):
+            state = json.loads(row["data"])
+            told = state["leader"], state["leader_epoch"], tuple(state["isr"])
+            states.setdefault((place[1], int(place[2])), []).append(told)
+    return states
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_partitions_have_the_states_of_zookeeper_in_their_order(run: str) -> None:
+    known = znodes(FOLDER / f"{run}.znodes.history.jsonl")
+    rows = groupby(tables(run).partition_states, key=lambda row: (row.topic, row.partition))
+    told = {key: [(row.leader, row.leader_epoch, row.isr) for row in found] for key, found in rows}
+    assert told.keys() == known.keys()
+    for key, states in told.items():
+        later = iter(known[key])
+        # A state that is changed before the controller tells of it is told by nobody.
+        assert all(any(state == one for one in later) for state, _ in groupby(states)), key
+
+
+def test_hardly_a_state_of_zookeeper_is_missing() -> None:
+    for run in ("kafka-2.4-zk", "kafka-3.9-zk", "kafka-3.9-zk-admin"):
+        known = znodes(FOLDER / f"{run}.znodes.history.jsonl")
+        told = {(row.topic, row.partition, row.leader_epoch, row.isr) for row in tables(run).partition_states}
+        there = {(*key, state[1], state[2]) for key, states in known.items() for state in states}
+        assert len(there - told) <= len(there) / 10
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_brokers_live_as_long_as_their_sessions(run: str) -> None:
+    for node_id, sessions in facts(run).sessions.items():
+        lives = [row for row in tables(run).brokers if row.broker == node_id]
+        assert len(lives) <= len(sessions)
+        for life in lives:
+            assert life.valid_from is not None
+            start, end = max(session for session in sessions if session[0] <= life.valid_from + 0.01)
+            assert life.valid_to is None or end - 0.01 <= life.valid_to, (start, end, life)
+
+
+def gone(run: str) -> list[OfflineReplica]:
+    return [row for row in tables(run).offline_replicas if row.cause == "log directory"]
+
+
+@pytest.mark.parametrize("run", FAILING)
+def test_the_story_of_a_failed_disk(run: str) -> None:
+    failures = facts(run).failures()
+    assert failures
+    for at, broker, lost in failures:
+        rows = [row for row in gone(run) if row.broker == broker and at <= (row.offline_from or 0) < at + SOON]
+        assert {(row.topic, row.partition) for row in rows} == lost
+        for row in rows:
+            assert row.leader_after != broker
+            assert row.leader_before == broker or row.leader_after in (row.leader_before, -1)
+
+
+@pytest.mark.parametrize("run", FAILING)
+def test_lost_replicas_come_back_with_their_broker_or_not_at_all(run: str) -> None:
+    for row in gone(run):
+        if row.ended_by == "online":
+            assert row.offline_to is not None
+            starts = [start for start, _ in facts(run).sessions[row.broker]]
+            assert any(start <= row.offline_to + 0.01 < start + SOON for start in starts), row
+
+
+def test_replicas_whose_disk_is_still_bad_are_announced_and_taken_back() -> None:
+    rows = [row for row in gone("kafka-3.9-zk") if (row.topic, row.partition, row.broker) == ("flaky", 0, 2)]
+    assert [(row.leader_before, row.leader_after, row.ended_by) for row in rows] == [(2, 3, "online"), (3, 3, "online")]
+    first, second = rows
+    assert first.offline_to is not None
+    assert second.offline_from is not None
+    assert 0.5 < second.offline_from - first.offline_to < 1.5
+
+
+def test_clients_alone_see_the_same_failure() -> None:
+    seen = {(row.topic, row.partition, row.broker) for row in gone("kafka-3.9-zk")}
+    rows = [row for row in tables("kafka-3.9-zk", "clients").offline_replicas if row.topic in ("flaky", "lonely")]
+    assert {("flaky", 0, 2), ("flaky", 1, 2), ("lonely", 0, 2)} <= {
+        (row.topic, row.partition, row.broker) for row in rows
+    }
+    assert {row.source for row in rows} <= {"MetadataResponse", "brokers"}
+    assert ("flaky", 0, 2) in seen
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_what_clients_see_adds_nothing_to_what_the_controller_says(run: str) -> None:
+    said = [
+        one
+        for kind in ("controller", "clients")
+        for result in kwire.decode_frames(kwire.read_dump(str(FOLDER / f"{run}.{kind}.pcap")))
+        if (one := heard(result)) is not None
+    ]
+    both = history_of(sorted(said, key=lambda one: one.time or 0.0))
+    alone = tables(run)
+    assert both.isr_shrinks == alone.isr_shrinks
+    assert both.rack_violations == alone.rack_violations
+    assert len(both.partition_states) == len(alone.partition_states)

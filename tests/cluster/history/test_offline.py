@@ -1,0 +1,78 @@
+"""Which replicas went, when, why, who led then, and when they came back."""
+
+from __future__ import annotations
+
+from kwire.cluster.history import Heard, OfflineReplica, history_of
+from kwire.cluster.history.story import LAG
+
+from .saying import Update, brokers, leader_and_isr, refusal, update
+
+LIVE = {1: "r", 2: "s"}
+
+
+def offline(*said: Heard) -> list[OfflineReplica]:
+    return list(history_of(said).offline_replicas)
+
+
+def row(
+    since: float | None, until: float | None = None, ended: str | None = None, cause: str | None = "log directory"
+) -> OfflineReplica:
+    return OfflineReplica("t", 0, 2, cause, 2, 1, since, until, ended, "UpdateMetadataRequest")
+
+
+def test_a_replica_goes_and_comes_back_as_messages_say_it() -> None:
+    gone = update(2.0, offline=(2,), isr=(1,), epochs=(1, 1), live=LIVE)
+    found = offline(update(1.0, leader=2, live=LIVE), gone, update(3.0, isr=(1,), epochs=(1, 1), live=LIVE))
+    assert found == [row(2.0, 3.0, "online")]
+
+
+def test_it_may_end_otherwise_or_not_at_all() -> None:
+    first, gone = update(1.0, leader=2, live=LIVE), update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)
+    assert offline(first, gone) == [row(2.0)]
+    assert offline(first, gone, update(3.0, leader=-2, live=LIVE)) == [row(2.0, 3.0, "deleted")]
+    moved = update(3.0, replicas=(1, 3), epochs=(1, 2), live=LIVE)
+    assert offline(first, gone, moved) == [row(2.0, 3.0, "removed")]
+
+
+def test_a_broker_that_is_away_is_the_cause() -> None:
+    first = update(1.0, leader=2, live=LIVE)
+    told = update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)  # it is told to shut down and lives a little longer
+    assert offline(first, told, brokers(2.5, {1: "r"})) == [row(2.0, cause="broker")]
+    assert offline(first, told, update(3.0, epochs=(1, 2), live=LIVE), brokers(9.0, {1: "r"})) == [
+        row(2.0, 3.0, "online")
+    ]
+
+
+def test_a_failed_directory_is_the_cause_if_the_broker_answers_so() -> None:
+    first = update(1.0, leader=2, live=LIVE, topic_id=bytes([7] * 16))
+    told = update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)
+    asked, failed = leader_and_isr(1.5, to=2, leader=2, number=8), refusal(1.6, 2, 0, 56, 8)
+    assert offline(first, asked, failed, told, brokers(2.5, {1: "r"})) == [row(2.0)]
+    of_another = refusal(1.6, 1, 0, 56, 8)
+    assert offline(first, asked, of_another, told, brokers(2.5, {1: "r"})) == [row(2.0, cause="broker")]
+    late = update(2.0 + LAG, offline=(2,), epochs=(1, 1), live=LIVE)
+    assert offline(first, asked, failed, late, brokers(99.0, {1: "r"})) == [row(2.0 + LAG, cause="broker")]
+
+
+def test_without_lists_of_brokers_there_is_no_cause() -> None:
+    assert offline(update(1.0, leader=2), update(2.0, offline=(2,), epochs=(1, 1))) == [row(2.0, cause=None)]
+
+
+def test_before_kafka_1_it_follows_from_the_brokers() -> None:
+    said = [update(1.0, live=LIVE, version=3), brokers(2.0, {1: "r"}), brokers(3.0, LIVE), brokers(4.0, {2: "s"})]
+    expected = [
+        OfflineReplica("t", 0, 2, "broker", 1, 1, 2.0, 3.0, "online", "brokers"),
+        OfflineReplica("t", 0, 1, "broker", 1, 1, 4.0, None, None, "brokers"),
+    ]
+    assert offline(*said) == expected
+
+
+def test_a_broker_that_was_never_there_is_away_from_the_beginning() -> None:
+    (found,) = offline(update(1.0, live={1: "r"}, version=3), brokers(2.0, {1: "r"}))
+    assert (found.broker, found.offline_from, found.offline_to, found.leader_before) == (2, 1.0, None, None)
+
+
+def test_without_times_rows_stand_in_their_order() -> None:
+    said = [update(None, leader=2, live=LIVE), update(None, offline=(2,), epochs=(1, 1), live=LIVE)]
+    assert offline(*said) == [row(None)]
+    assert offline(Heard(Update(controller_epoch=1), 8)) == []
