@@ -5,7 +5,7 @@ Knows what each column holds and what a mode does with what is malformed; reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -192,15 +192,16 @@ def _directions(rows: list[Row], _: Any, __: Any) -> Any:
     return pa.array(["request" if row[4] else None if row[4] is None else "response" for row in rows], pa.string())
 
 
-def _corrupt(rows: list[Row], faults: dict[int, Fault], _: Any) -> Any:
-    return pa.array([row[1] or None if index in faults else None for index, row in enumerate(rows)], pa.binary())
+def corrupt_column(data: Sequence[bytes | None], faults: Mapping[int, Any]) -> Any:
+    """Return the bytes of all that has a fault."""
+    return pa.array([one if index in faults else None for index, one in enumerate(data)], pa.binary())
 
 
-def _errors(rows: list[Row], faults: dict[int, Fault], _: Any) -> Any:
+def error_column(count: int, faults: Mapping[int, Fault]) -> Any:
+    """Return what is wrong with each row, null where nothing is."""
     if not faults:
-        return pa.nulls(len(rows), ERROR)
-    named = [faults[index]._asdict() if index in faults else None for index in range(len(rows))]
-    return pa.array(named, ERROR)
+        return pa.nulls(count, ERROR)
+    return pa.array([faults[index]._asdict() if index in faults else None for index in range(count)], ERROR)
 
 
 Maker = Callable[[list[Row], dict[int, Fault], list[tuple[int, str]]], Any]
@@ -216,6 +217,6 @@ MAKERS: dict[str, Maker] = {
     "api_version": lambda rows, _, __: pa.array([row[5] and row[5].version for row in rows], pa.int16()),
     "correlation_id": lambda rows, _, __: pa.array([row[6] for row in rows], pa.int32()),
     "client_id": lambda rows, _, __: pa.array([row[7] for row in rows], pa.string()),
-    CORRUPT: _corrupt,
-    ERROR_NAME: _errors,
+    CORRUPT: lambda rows, faults, _: corrupt_column([row[1] or None for row in rows], faults),
+    ERROR_NAME: lambda rows, faults, _: error_column(len(rows), faults),
 }

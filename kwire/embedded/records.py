@@ -89,7 +89,7 @@ def coordinator_record(key: Any, value: Any = None, version: int = 0) -> Coordin
     if kind != "coordinator-key" or number is None:
         raise WrongType(need="a key of a coordinator's log", found=name)
     embedded = None if value is None else Embedded(type(value).__name__, version, value)
-    return CoordinatorRecord(log_of(name, kind), number, Embedded(name, _key_version(name, number), key), embedded)
+    return CoordinatorRecord(log_of(name, kind), number, Embedded(name, key_version(name, number), key), embedded)
 
 
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
@@ -107,11 +107,11 @@ def _decode(log: str, key: bytes, value: bytes | None, legacy_keys: bool) -> Coo
     names = record_types(catalog_for()).get((log, number), RecordType())
     if legacy_keys and log == GROUPS and number == 0:
         names = OFFSET_COMMIT
-    version = number if names.key is None else _key_version(names.key, number, legacy_keys)
+    version = number if names.key is None else key_version(names.key, number, legacy_keys)
     return CoordinatorRecord(log, number, read_embedded(reader, names.key, version), _value(names.value, value))
 
 
-def _key_version(name: str, number: int, legacy: bool = False) -> int:
+def key_version(name: str, number: int, legacy: bool = False) -> int:
     """Return the version of a key's message: 0, or its type where that is the only one or asked for."""
     versions = versions_of(name)
     return number if number in versions and (legacy or 0 not in versions) else 0

@@ -1,17 +1,30 @@
-"""Kafka's protocol in Spark: a data source, column functions. The one room that imports pyspark, when it is used.
+"""Kafka's protocol in Spark: a data source and column functions. The one room that imports pyspark, when it is used.
 
 kwire.spark.register(spark)
 spark.read.format("kwire").option("apis", "UpdateMetadataRequest").option("body", "struct").load("captures/")
+df.select(kwire.spark.from_kwire("value", "OffsetCommitValue"))
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..columnar import need_libraries
 from ..errors import MissingExtra
 
-__all__ = ["register"]
+if TYPE_CHECKING:
+    from .functions import from_kwire as from_kwire
+    from .functions import kwire_header as kwire_header
+    from .functions import schema_of_kwire as schema_of_kwire
+    from .functions import to_kwire as to_kwire
+
+_ROOMS = {
+    "from_kwire": "functions",
+    "kwire_header": "functions",
+    "schema_of_kwire": "functions",
+    "to_kwire": "functions",
+}
+__all__ = ["register", *sorted(_ROOMS)]
 
 
 def register(spark: Any) -> None:
@@ -25,9 +38,20 @@ def register(spark: Any) -> None:
     Raises:
         MissingExtra: pyspark or pyarrow are not installed.
     """
+    spark.dataSource.register(_load("source").KwireSource)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _ROOMS:
+        raise AttributeError(f"module 'kwire.spark' has no attribute {name!r}")
+    return getattr(_load(_ROOMS[name]), name)
+
+
+def _load(room: str) -> Any:
+    from importlib import import_module
+
     need_libraries()
     try:
-        from .source import KwireSource
+        return import_module(f".{room}", __name__)
     except ImportError:
         raise MissingExtra("Spark", "pyspark", "spark") from None
-    spark.dataSource.register(KwireSource)

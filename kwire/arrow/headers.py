@@ -1,0 +1,53 @@
+"""What stands in front of the body of a request or an answer, as a column: what `kwire_header` does to each batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from .apis import Apis
+from .talks import Talk
+
+TYPE = pa.struct(
+    [
+        ("length", pa.int32()),
+        ("api_key", pa.int16()),
+        ("api_name", pa.string()),
+        ("api_version", pa.int16()),
+        ("correlation_id", pa.int32()),
+        ("client_id", pa.string()),
+    ]
+)
+
+
+def header_column(cells: Any, apis: Apis, asked: bool) -> Any:
+    """Return the headers of frames.
+
+    Args:
+        cells: an array of binary, each a frame with its size.
+        apis: the apis that are known.
+        asked: whether they are requests; of an answer its header says but the correlation id.
+
+    Returns:
+        An array of structs; null for what is no whole frame. What is not known of an api is null.
+    """
+    talk = Talk(None)
+    return pa.array([_header(cell, talk, apis, asked) for cell in cells.to_pylist()], TYPE)
+
+
+def _header(data: bytes | None, talk: Talk, apis: Apis, asked: bool) -> dict[str, Any] | None:
+    if data is None or len(data) < (12 if asked else 8) or int.from_bytes(data[:4], "big") != len(data) - 4:
+        return None
+    if not asked:
+        return {"length": len(data), "correlation_id": int.from_bytes(data[4:8], "big", signed=True)}
+    request = talk.request(data, apis)
+    api = request[1] if request else apis.get(int.from_bytes(data[4:8], "big", signed=True))
+    return {
+        "length": len(data),
+        "api_key": int.from_bytes(data[4:6], "big", signed=True),
+        "api_name": api.name if api else None,
+        "api_version": int.from_bytes(data[6:8], "big", signed=True),
+        "correlation_id": int.from_bytes(data[8:12], "big", signed=True),
+        "client_id": request[2] if request else None,
+    }

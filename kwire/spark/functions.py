@@ -1,0 +1,176 @@
+"""Columns of bytes become columns of structs and back, inside any query.
+
+What they do to a batch stands in `kwire.arrow`, in `cells`, `encoding` and `headers`; here is what Spark wants to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as sql
+
+from ..arrow.apis import Apis
+from ..arrow.cells import Cells, cell_reader, portions
+from ..arrow.encoding import CellWriter
+from ..arrow.errors import BadOption
+from ..arrow.headers import TYPE, header_column
+from ..catalog import catalog_for
+from ..errors import suggestion
+from .types import to_spark
+
+MODES = "PERMISSIVE", "FAILFAST"
+TRUTHS = {"framed": "framed", "includeerrors": "include_errors"}
+TEXTS = {"profile": "profile", "release": "release"}
+OPTIONS = ["mode", "framed", "includeErrors", *TEXTS]
+
+
+def from_kwire(
+    data: Any,
+    api: str,
+    direction: str | None = None,
+    version: int | str | Column | None = None,
+    options: Mapping[str, Any] | None = None,
+    *,
+    fields: Sequence[str] | None = None,
+) -> Column:
+    """Decode a column of messages.
+
+    Args:
+        data: the column, or its name: binary, each cell the body of a message. Records of Kafka's own topics and of a
+            group's protocol (`OffsetCommitValue`, `GroupMetadataKey`, `ConsumerProtocolSubscription`) have their
+            version in front, as they lie there.
+        api: the message, `MetadataResponse`; or its api, `Metadata`, with a direction.
+        direction: `request` or `response`.
+        version: a number, a column or its name; None where cells say it.
+        options: `mode`: PERMISSIVE (what cannot be read is null) or FAILFAST; `includeErrors`: have the columns
+            `_corrupt_record` and `_error` in the struct too; `framed`: size and header are in front, as in the column
+            `message` with body=raw; `profile`, `release`: the specs.
+        fields: those that are wanted, what is in a struct by a dot; others are not decoded. None: all.
+
+    Returns:
+        A column of structs, with the fields of all versions; null where one has none. Null for null, and for a record
+        of another type in the same topic.
+
+    Raises:
+        UnknownMessage: there is no such message or field.
+        BadOption: an option is not known, or a version is needed.
+    """
+    cells = _cells(api, direction, options, None if fields is None else tuple(fields))
+    reader = cell_reader(cells)
+    if version is None:
+        if not reader.tells:
+            hint = "version=9, or a column; whole requests say it: options={'framed': True}"
+            raise BadOption("version", None, f"cells of {api} do not say theirs", hint)
+
+        def decode(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+            for batch in batches:
+                yield from cell_reader(cells).read(batch, None)
+
+        return sql.arrow_udf(decode, to_spark(reader.type))(_column(data))
+
+    def decode_versions(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+        for batch, versions in batches:
+            yield from cell_reader(cells).read(batch, versions)
+
+    return sql.arrow_udf(decode_versions, to_spark(reader.type))(_column(data), _version(version))
+
+
+def to_kwire(
+    data: Any,
+    api: str,
+    direction: str | None = None,
+    version: int | str | Column = 0,
+    options: Mapping[str, Any] | None = None,
+) -> Column:
+    """Encode a column of structs to bodies of messages.
+
+    Args:
+        data: the column, or its name; structs with fields of the message, as `from_kwire` gives them. What is missing
+            has its default.
+        api, direction, version: as for `from_kwire`.
+        options: `mode`: FAILFAST (what cannot be encoded ends the job), or PERMISSIVE (is null); `profile`, `release`.
+
+    Returns:
+        A column of binary: bodies alone, without anything in front; null for null.
+
+    Raises:
+        As `from_kwire`.
+    """
+    cells = _cells(api, direction, {"mode": "FAILFAST", **(options or {})}, None)
+    _writer(cells)
+
+    def encode(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+        for structs, versions in batches:
+            yield from _writer(cells).write(structs, versions)
+
+    return sql.arrow_udf(encode, "binary")(_column(data), _version(version))
+
+
+def kwire_header(data: Any, direction: str = "request", options: Mapping[str, Any] | None = None) -> Column:
+    """Read the headers of a column of frames.
+
+    Args:
+        data: the column, or its name: frames with their size, as in the column `message` with body=raw.
+        direction: `request`; or `response`, of which the header says but the correlation id.
+        options: `profile`, `release`: the specs.
+
+    Returns:
+        A column of structs: `length`, `api_key`, `api_name`, `api_version`, `correlation_id`, `client_id`; null for
+        what is no whole frame.
+    """
+    if direction not in ("request", "response"):
+        raise BadOption("direction", direction, "it is request or response")
+    asked = direction == "request"
+    cells = _cells("Metadata", direction, options, None)
+    profile, release = cells.profile, cells.release
+
+    def read(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        for batch in batches:
+            for start, stop in portions(batch):
+                yield header_column(batch.slice(start, stop - start), _apis(profile, release), asked)
+
+    return sql.arrow_udf(read, to_spark(TYPE))(_column(data))
+
+
+def schema_of_kwire(api: str, direction: str | None = None, options: Mapping[str, Any] | None = None) -> Column:
+    """Return the schema of what `from_kwire` gives, as text in a column, as Spark's `schema_of_json` does."""
+    return sql.lit(to_spark(cell_reader(_cells(api, direction, options, None)).type).simpleString())
+
+
+def _column(data: Any) -> Column:
+    return data if isinstance(data, Column) else sql.col(data)
+
+
+def _version(version: int | str | Column) -> Column:
+    return (sql.lit(version) if isinstance(version, int) else _column(version)).cast("int")
+
+
+def _cells(api: str, direction: str | None, options: Mapping[str, Any] | None, fields: tuple[str, ...] | None) -> Cells:
+    values: dict[str, Any] = {}
+    for name, value in (options or {}).items():
+        known = name.lower()
+        if known == "mode":
+            values["mode"] = str(value).upper()
+            if values["mode"] not in MODES:
+                raise BadOption(name, value, "[PARSE_MODE_UNSUPPORTED] it is none of the modes", ", ".join(MODES))
+        elif known in TRUTHS:
+            values[TRUTHS[known]] = str(value).lower() == "true"
+        elif known in TEXTS:
+            values[TEXTS[known]] = str(value)
+        else:
+            raise BadOption(name, value, "there is no such option", suggestion(name, OPTIONS))
+    return Cells(name=api, direction=direction, fields=fields, **values)
+
+
+@lru_cache(maxsize=16)
+def _writer(cells: Cells) -> CellWriter:
+    return CellWriter(cells)
+
+
+@lru_cache(maxsize=4)
+def _apis(profile: str, release: str) -> Apis:
+    return Apis(catalog_for(profile or None, release or None))
