@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from .frames import Frame as Frame
     from .frames import FrameDecoder as FrameDecoder
     from .frames import FrameReader as FrameReader
+    from .frames import HeaderReader as HeaderReader
     from .frames import InFlightRequests as InFlightRequests
+    from .frames import Peek as Peek
     from .frames import Request as Request
     from .frames import Response as Response
     from .frames import Source as Source
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from .frames import decode_frames as decode_frames
     from .frames import encode_request as encode_request
     from .frames import encode_response as encode_response
+    from .frames import peek as peek
     from .headers import header_version_for as header_version_for
     from .records import Record as Record
     from .records import RecordBatch as RecordBatch
@@ -67,12 +70,14 @@ _ROOMS = {
     "Frame": "frames",
     "FrameDecoder": "frames",
     "FrameReader": "frames",
+    "HeaderReader": "frames",
     "InFlightRequests": "frames",
     "KwireError": "errors",
     "LogBatch": "segments",
     "LogBytes": "segments",
     "LogRecord": "segments",
     "MissingExtra": "errors",
+    "Peek": "frames",
     "Record": "records",
     "RecordBatch": "records",
     "RecordHeader": "records",
@@ -100,6 +105,7 @@ _ROOMS = {
     "messages": "messages",
     "open_dump": "dumps",
     "parse_records": "records",
+    "peek": "frames",
     "read_dump": "dumps",
     "read_log": "dumps",
     "release": "releases",

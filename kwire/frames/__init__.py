@@ -3,10 +3,12 @@
 Knows sizes, headers and who answers whom; knows no files and no sockets.
 """
 
+from .choosing import decode_frames
 from .cutting import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames
-from .decoding import FrameDecoder, decode_frames
+from .decoding import FrameDecoder
 from .encoding import encode_request, encode_response
 from .pairing import InFlightRequests
+from .peeking import HeaderReader, Peek, peek
 from .results import NOBODY, Client, Request, Response, Result, Token, Undecodable
 from .retracing import spans_for
 from .sasl import SaslMessage
@@ -19,7 +21,9 @@ __all__ = [
     "Frame",
     "FrameDecoder",
     "FrameReader",
+    "HeaderReader",
     "InFlightRequests",
+    "Peek",
     "Request",
     "Response",
     "Result",
@@ -31,5 +35,6 @@ __all__ = [
     "decode_frames",
     "encode_request",
     "encode_response",
+    "peek",
     "spans_for",
 ]

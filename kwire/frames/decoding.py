@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +9,7 @@ from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError
 from ..faults import UnexpectedResponse, UnknownApi, UnknownVersion
+from ..headers import header_version_for
 from .cutting import Frame, int16, int32, size_fault
 from .inside import inside_request, inside_response, token_of
 from .pieces import BareToken
@@ -45,11 +45,23 @@ class FrameDecoder:
 
     def decode(self, frame: Frame) -> Result:
         """Decode one frame. Never raises for what the bytes are; see `Undecodable`."""
+        return self._attempt(frame).decode()
+
+    def pass_over(self, frame: Frame, is_request: bool) -> bool:
+        """Take note of a frame by its header alone; False if that cannot be read, or the frame is not to be paired.
+
+        Args:
+            frame: one that has nothing to do with SASL, ApiVersions or Envelope, and is answered if it is a request.
+            is_request: which it is, as `HeaderReader` says.
+        """
+        return self._attempt(frame).pass_over(is_request)
+
+    def _attempt(self, frame: Frame) -> _Attempt:
         for number in frame.closed:
             self.forget(number)
         source = frame.source
         connection = (source.client, source.broker) if source.connection is None else source.connection
-        return _Attempt(self, frame, self.talk_on(connection)).decode()
+        return _Attempt(self, frame, self.talk_on(connection))
 
     def talk_on(self, connection: object) -> Talk:
         """Return what is known of a connection, which begins if it is new."""
@@ -84,6 +96,31 @@ class _Attempt:
         if bare and frame.fault is None and len(frame.data) == 4 + int32(frame.data, 0):
             return self.token()
         return replace(result, client=talk.client, is_private=was_private or talk.authenticating)
+
+    def pass_over(self, is_request: bool) -> bool:
+        """Note the frame without a look at its body; False if that is not enough."""
+        if self.frame.fault is not None or self.frame.message is not None:
+            return False
+        return self.pass_over_request() if is_request else self.pass_over_answer()
+
+    def pass_over_request(self) -> bool:
+        codec = self.codec_of_request()
+        if not isinstance(codec, Codec):
+            return False
+        try:
+            header = self.reading.header(
+                self.reading.reader(), "RequestHeader", header_version_for(codec.spec, codec.version)
+            )
+        except DecodeError:
+            return False
+        self.talk.hear(header, codec.spec.api_key, awaits=True)
+        return True
+
+    def pass_over_answer(self) -> bool:
+        asked = self.waiting.find(int32(self.frame.data, 4))
+        if asked is not None:
+            self.waiting.settle(asked)
+        return asked is not None
 
     def result(self) -> Result:
         """Decode the frame as what it is said to be, or as what its content says."""
@@ -230,25 +267,3 @@ class _Attempt:
 
 def _is_clean(result: Result) -> bool:
     return isinstance(result, Response) and not result.faults
-
-
-def decode_frames(
-    frames: Iterable[Frame],
-    catalog: Catalog | None = None,
-    *,
-    salvage: bool = True,
-    trace: bool = False,
-    memo: bool = False,
-) -> Iterator[Result]:
-    """Decode frames one after the other.
-
-    Args:
-        frames: as `kwire.read_dump` gives them; requests and responses may be mixed.
-        catalog, salvage, trace, memo: as for `FrameDecoder`.
-
-    Yields:
-        A `Request`, `Response` or `Undecodable` for each frame, in the same order.
-    """
-    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, memo=memo)
-    for frame in frames:
-        yield decoder.decode(frame)

@@ -42,6 +42,35 @@ class Peek(NamedTuple):
 NEITHER = Peek(None)
 
 
+def peek(frame: Frame | bytes, catalog: Catalog | None = None) -> Peek:
+    """Return what the header of one frame says. The body is not touched; it need not even be there.
+
+    Args:
+        frame: a frame, or its first bytes, size field and all.
+        catalog: the specs to use; those of Kafka's releases unless told.
+
+    Returns:
+        Of a request its api key, version, correlation id and client id. What is no request, or is said to come from
+        the broker, is taken for a response, whose header has but the correlation id: `HeaderReader` says which
+        request it answers. Eight bytes are the least that tell anything.
+
+    >>> import kwire
+    >>> request = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 9, correlation_id=7, client_id="me")
+    >>> peek(request[:16])
+    Peek(is_request=True, api_key=3, version=9, correlation_id=7, client_id='me', asked_at=None)
+    """
+    frame = frame if isinstance(frame, Frame) else Frame(bytes(frame))
+    if frame.fault is not None or len(frame.data) < 8:
+        return NEITHER
+    is_answer = frame.source.direction == "response"
+    asked = None if is_answer else HeaderReader(catalog).request(frame.data, frame.source.time)
+    if asked is not None:
+        return asked
+    if frame.source.direction == "request":
+        return NEITHER
+    return Peek(False, correlation_id=_INT32.unpack_from(frame.data, 4)[0])
+
+
 class HeaderReader:
     """Reads headers of the frames of any number of connections, each frame in the order of its connection.
 

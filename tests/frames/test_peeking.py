@@ -77,3 +77,25 @@ def test_noise_is_neither() -> None:
     short = bytes.fromhex("0000000a 0003 0001 00000005")
     for data in (b"", b"\0\0\0\4", short, b"\0\0\0\x0a\x27\x0f" + bytes(8), b"\0\0\0\x0a\0\3\0\1\0\0\0\5\x7f\xff"):
         assert HeaderReader().read(kwire.Frame(data)) is NEITHER
+
+
+def test_one_header_is_read_without_its_body() -> None:
+    whole = kwire.peek(request(70000))
+    assert (whole.is_request, whole.api_key, whole.version, whole.correlation_id) == (True, 3, 1, 70000)
+    garbage = request(70000)[:16] + b"\xff" * 4
+    assert kwire.peek(garbage) == kwire.peek(garbage[:16]) == whole
+    assert kwire.peek(kwire.Frame(garbage, kwire.Source(time=5.0))) == whole._replace(asked_at=5.0)
+
+
+def test_one_answer_says_its_number_alone() -> None:
+    assert kwire.peek(response(70000)) == (False, -1, -1, 70000, None, None)
+    from_broker = kwire.Frame(request(7), kwire.Source(direction="response"))
+    assert kwire.peek(from_broker)[:4] == (False, -1, -1, 3 << 16 | 1)
+
+
+def test_one_frame_that_tells_nothing() -> None:
+    assert kwire.peek(b"\0\0\0\5\x7f") is NEITHER
+    assert kwire.peek(kwire.Frame(request(7), fault=kwire.DecodeError())) is NEITHER
+    assert kwire.peek(kwire.Frame(bytes.fromhex("00000008 7fff7fff00000001"), kwire.Source(direction="request"))) is (
+        NEITHER
+    )
