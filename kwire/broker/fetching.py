@@ -8,7 +8,7 @@ from .. import messages
 from . import codes
 from .asks import Ask
 from .topics import Topic
-from .waiting import Parked
+from .waiting import Later, Parked
 
 MOST_WAIT_MS = 300_000  # a parked fetch is remembered so long at most
 
@@ -24,8 +24,8 @@ def fetch(ask: Ask) -> Any:
     keys = [(topic.name, part.partition) for topic, part in _wanted(ask)]
 
     def attempt(over: bool) -> Any:
-        response, enough = _read(ask)
-        return response if enough or over else None
+        _, enough = _read(ask, measure=True)
+        return Later(lambda: _read(ask)[0]) if enough or over else None
 
     parked = Parked(attempt, keys)
     ask.cluster.waiting.park(parked, ask.now + min(asked.max_wait_ms, MOST_WAIT_MS) / 1000)
@@ -38,10 +38,11 @@ def _wanted(ask: Ask) -> list[tuple[Topic, Any]]:
     return [(topic, part) for topic, parts in rows if topic is not None for part in parts]
 
 
-def _read(ask: Ask) -> tuple[Any, bool]:
-    """Read what is there. The second value says whether it is enough, or an error, which does not wait."""
+def _read(ask: Ask, *, measure: bool = False) -> tuple[Any, bool]:
+    """Read what is there, or only measure it. The second value says whether it is enough, or an error, which does not
+    wait."""
     response = messages.FetchResponse
-    reading = _Reading(ask)
+    reading = _Reading(ask, measure)
     rows = []
     for row in ask.message.topics:
         topic = ask.cluster.controller.find(row.topic, row.topic_id)
@@ -54,9 +55,10 @@ def _read(ask: Ask) -> tuple[Any, bool]:
 class _Reading:
     """How much is read so far, and how much may be."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, measure: bool) -> None:
         self.ask, self.size, self.failed = ask, 0, False
-        self.left = min(ask.message.max_bytes, ask.cluster.settings.fetch_max_bytes)
+        self.only_measure = measure
+        self.left = min(ask.message.max_bytes, ask.cluster.fetch_max_bytes)
 
     def partition(self, topic: Topic | None, part: Any, *, by_id: bool) -> Any:
         if topic is None or not 0 <= part.partition < len(topic.partitions):
@@ -69,13 +71,14 @@ class _Reading:
         if not log.start <= part.fetch_offset <= log.end:
             return self._failure(part, codes.OFFSET_OUT_OF_RANGE, log.end, log.start)
         most = min(part.partition_max_bytes, self.left)
+        size = log.measure(part.fetch_offset, most, at_least_one=not self.size)
         try:
-            data = log.read(part.fetch_offset, most, at_least_one=not self.size)
+            data = b"" if self.only_measure else log.read(part.fetch_offset, size)
         except OSError:
             self.ask.cluster.fail(partition.replicas[self.ask.node_id].log_dir)
             return self._failure(part, codes.KAFKA_STORAGE_ERROR)
-        self.size += len(data)
-        self.left -= len(data)
+        self.size += size
+        self.left -= size
         return _row(part, codes.NONE, log.end, log.start, data)
 
     def _failure(self, part: Any, code: int, end: int = -1, start: int = -1) -> Any:

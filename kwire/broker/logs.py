@@ -86,20 +86,27 @@ class Log:
         self.size += size
         self.producers.note(batch)
 
-    def read(self, offset: int, most: int, *, at_least_one: bool = True) -> bytes:
-        """Return whole batches from the one on that holds an offset.
+    def measure(self, offset: int, most: int, *, at_least_one: bool = True) -> int:
+        """Return how many bytes `read` gives.
 
         Args:
             offset: of the first record wanted.
             most: how many bytes.
             at_least_one: give the first batch even if it is larger, so that a reader gets on.
         """
-        first = last = self._place(offset)
         size = 0
-        while last < len(self.entries):
-            size += self.entries[last].size
-            if size > most and not (at_least_one and last == first):
+        for place in range(self._place(offset), len(self.entries)):
+            more = self.entries[place].size
+            if size + more > most and (size or not at_least_one):
                 break
+            size += more
+        return size
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Return whole batches from the one on that holds an offset, so many bytes or fewer."""
+        first = last = self._place(offset)
+        while last < len(self.entries) and self.entries[last].size <= size:
+            size -= self.entries[last].size
             last += 1
         return self.store.read([entry.place for entry in self.entries[first:last]]) if last > first else b""
 

@@ -141,6 +141,6 @@ def _make_alike(log: Log, source: Log) -> None:
         log.truncate(same if log.end >= source.start else 0)
     at = max(log.end, source.start)
     while at < source.end:
-        for batch in parse_records(source.read(at, _PORTION)):
+        for batch in parse_records(source.read(at, source.measure(at, _PORTION))):
             log.append(batch)
         at = log.end

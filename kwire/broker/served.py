@@ -34,6 +34,7 @@ class ServedCluster:
         catalog: the specs of what is served.
         table, apis: the served apis by name, and by key.
         groups: of consumers, and others.
+        fetch_max_bytes: of one answer to Fetch; who runs the cluster may lower it for a while.
         waiting: requests that are answered later; who runs the cluster takes them out of `waiting.answered`.
 
     >>> from random import Random
@@ -46,6 +47,7 @@ class ServedCluster:
 
     def __init__(self, nodes: Sequence[Node], settings: Settings, rng: Random) -> None:
         self.settings, self.rng = settings, rng
+        self.fetch_max_bytes = settings.fetch_max_bytes
         self.catalog: Catalog = catalog_for("KIP-879" if settings.kip_879 else None)
         self.table = table_for(settings.kip_879)
         self.apis = apis_by_key(self.table, self.catalog)

@@ -4,28 +4,46 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 _FEW = 64  # forgotten ones that may be kept in any case
 
 
+class Later(NamedTuple):
+    """A response that is made when somebody takes it: many may be due at once, and large."""
+
+    make: Callable[[], Any]
+
+
 class Parked:
-    """A request that waits. `response` is None until it is answered.
+    """A request that waits.
 
     Args:
         attempt: is asked for the response whenever something has changed; True says that the time is over.
         keys: what it waits for a change of.
     """
 
-    __slots__ = ("_attempt", "is_timed", "keys", "response")
+    __slots__ = ("_attempt", "_response", "is_timed", "keys")
 
     def __init__(self, attempt: Callable[[bool], Any] = lambda over: None, keys: Iterable[Hashable] = ()) -> None:
         self._attempt, self.keys = attempt, tuple(keys)
-        self.response: Any = None
+        self._response: Any = None
         self.is_timed = False  # whether the room looks at it when its time is over
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether there is a response."""
+        return self._response is not None
+
+    @property
+    def response(self) -> Any:
+        """The response; None until it is answered."""
+        if isinstance(self._response, Later):
+            self._response = self._response.make()
+        return self._response
+
     def attempt(self, over: bool) -> Any:
-        """Return the response, or None if it is too early."""
+        """Return the response, perhaps a `Later`, or None if it is too early."""
         return self._attempt(over)
 
 
@@ -69,8 +87,8 @@ class WaitingRoom:
 
     def answer(self, parked: Parked, response: Any) -> None:
         """Give a parked request its response; only the first one counts."""
-        if parked.response is None:
-            parked.response = response
+        if not parked.is_answered:
+            parked._response = response
             self.forget(parked)
             self.answered.append(parked)
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
+from .. import messages
 from ..broker import Node, Parked, ServedCluster
 from ..broker.nodes import LogDir
 from ..broker.talking import Said, read_request, write_response
@@ -26,7 +27,9 @@ PORTION = 1 << 16
 IDLE = 600.0  # seconds, Kafka's connections.max.idle.ms
 CHECKS = 1.0  # seconds between two looks at the log directories
 MOST_REQUEST = 16 << 20  # bytes of one request; a sixth of Kafka's, and batches may have 1 MiB
-MOST_WAITING = 256 << 20  # bytes of all requests that have begun and not ended
+MOST_WAITING = 128 << 20  # bytes of all requests that have begun and not ended
+MOST_UNSENT = 128 << 20  # bytes of all answers that clients have not taken yet
+PATIENCE = 5.0  # seconds in which an answer is to be taken when others wait for room
 
 Note = Callable[[str], None]
 
@@ -43,7 +46,8 @@ class Serving:
     def __init__(self, cluster: ServedCluster, note: Note, *, idle: float = IDLE) -> None:
         self.cluster, self.note, self.idle = cluster, note, idle
         self.connections = self.requests = 0
-        self.buffered = 0  # bytes of requests that are not whole yet
+        self.buffered = self.unsent = 0  # bytes of requests that are not whole yet, and of answers
+        self._sending: dict[_Client, tuple[float, int]] = {}  # since when, and bytes; the newest comes last
         self._servers: dict[int, asyncio.Server] = {}
         self._futures: dict[Parked, asyncio.Future[Any]] = {}
         self._woken = asyncio.Event()
@@ -113,7 +117,7 @@ class Serving:
             parked = waiting.answered.pop()
             future = self._futures.pop(parked, None)
             if future is not None and not future.done():
-                future.set_result(parked.response)
+                future.set_result(None)
         for node_id, node in self.cluster.controller.nodes.items():
             for place, log_dir in enumerate(node.log_dirs):
                 if log_dir.is_offline and (node_id, place) not in self._noted:
@@ -150,14 +154,47 @@ class Serving:
                 self._tasks.pop(task, None)
                 client.end()
 
-    async def wait(self, parked: Parked) -> Any:
-        """Wait for the answer to a request."""
+    async def wait(self, parked: Parked) -> None:
+        """Wait until a request is answered."""
         future = self._futures[parked] = asyncio.get_running_loop().create_future()
         try:
-            return await future
+            await future
         finally:
             self._futures.pop(parked, None)
             self.cluster.waiting.forget(parked)
+
+    async def room(self) -> None:
+        """Wait until there is room for an answer that may be large, and say how large.
+
+        Where there is none, those who have not taken theirs for PATIENCE seconds lose it.
+        """
+        while self.unsent > MOST_UNSENT:
+            before = time.monotonic() - PATIENCE
+            for client, (since, _) in list(self._sending.items()):
+                if since > before:
+                    break
+                self._give_up(client)
+            if self.unsent > MOST_UNSENT:
+                await asyncio.sleep(PATIENCE / 20)
+        share = (MOST_UNSENT - self.unsent) // 8
+        self.cluster.fetch_max_bytes = min(self.cluster.settings.fetch_max_bytes, max(share, PORTION))
+
+    @contextmanager
+    def sending(self, client: _Client, size: int) -> Iterator[None]:
+        """Count an answer until it is sent. What is not waited for may take as much again."""
+        self._sending[client] = time.monotonic(), size
+        self.unsent += size
+        while self.unsent > 2 * MOST_UNSENT and len(self._sending) > 1:
+            self._give_up(next(iter(self._sending)))
+        try:
+            yield
+        finally:
+            self.unsent -= self._sending.pop(client, (0.0, 0))[1]
+
+    def _give_up(self, client: _Client) -> None:
+        self.note(f"{client.host}: it does not read its answers; closed")
+        self.unsent -= self._sending.pop(client)[1]
+        client.writer.transport.abort()
 
 
 class _Client:
@@ -188,7 +225,7 @@ class _Client:
                 said = read_request(frame, self.serving.cluster.catalog, self.serving.cluster.apis)
                 if not isinstance(said, Said):
                     return await self._refuse(said.answer, said.problem)
-                await self._answer(said)
+                await self._send(await self._answered(said))
                 if not self.node.is_alive:
                     return False
         except BadFrame as error:
@@ -198,9 +235,12 @@ class _Client:
             return await self._refuse(b"", "there is no room for more requests that have begun")
         return True
 
-    async def _answer(self, said: Said) -> None:
+    async def _answered(self, said: Said) -> bytes:
+        """Return the answer to a request; no bytes if none is due."""
         self.serving.requests += 1
         cluster = self.serving.cluster
+        if isinstance(said.message, messages.FetchRequest):
+            await self.serving.room()
         response = cluster.answer(
             self.node.node_id,
             said.message,
@@ -212,16 +252,22 @@ class _Client:
         self.serving.settle()
         if isinstance(response, Parked):
             response = await self._waited(response)
-        if response is not None:
-            await self._send(write_response(said, response, cluster.catalog))
+        return b"" if response is None else write_response(said, response, cluster.catalog)
 
     async def _waited(self, parked: Parked) -> Any:
-        return parked.response if parked.response is not None else await self.serving.wait(parked)
+        if not parked.is_answered:
+            await self.serving.wait(parked)
+            await self.serving.room()
+        response = parked.response
+        self.serving.settle()
+        return response
 
     async def _send(self, data: bytes) -> None:
-        self.writer.write(data)
-        async with asyncio.timeout(self.serving.idle):
-            await self.writer.drain()
+        with self.serving.sending(self, len(data)):
+            self.writer.write(data)
+            del data  # the transport has a copy
+            async with asyncio.timeout(self.serving.idle):
+                await self.writer.drain()
 
     async def _refuse(self, answer: bytes, problem: str) -> bool:
         if answer:
