@@ -15,7 +15,7 @@ from typing import Any
 
 from ..columnar import need_libraries
 
-__all__ = ["read", "schema"]
+__all__ = ["history", "read", "schema"]
 
 
 def read(paths: str | Sequence[str], **options: Any) -> Iterator[Any]:
@@ -55,3 +55,27 @@ def _reading(options: dict[str, Any]) -> Any:
     from .reading import Reading
 
     return Reading(Options.parse({name.replace("_", ""): value for name, value in options.items()}))
+
+
+def history(paths: str | Sequence[str], **options: Any) -> dict[str, Any]:
+    """Return what became of the cluster that captures tell of, as `kwire.cluster.history` writes it down.
+
+    Args:
+        paths: files, folders and globs, all of one cluster.
+        options: as of `read`, which files and how; not which columns.
+
+    Returns:
+        A `pyarrow.Table` of each name: `partition_states`, `brokers`, `offline_replicas`, `rack_violations`,
+        `isr_shrinks`.
+
+    Raises:
+        As `read`.
+
+    >>> tables = history("fixtures/dumps/kafka-3.9-zk.pcap")
+    >>> sorted(set(zip(*tables["brokers"].select(["broker", "rack"]).to_pydict().values())))
+    [(1, '/dc1/r1'), (2, '/dc1/r2'), (3, '/dc2/r1')]
+    """
+    need_libraries()
+    from .chronicles import OPTIONS, tables_of
+
+    return tables_of(read(paths, **{**options, **OPTIONS}))

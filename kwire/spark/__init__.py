@@ -13,6 +13,7 @@ from ..columnar import need_libraries
 from ..errors import MissingExtra
 
 if TYPE_CHECKING:
+    from . import cluster as cluster
     from .functions import from_kwire as from_kwire
     from .functions import kwire_header as kwire_header
     from .functions import schema_of_kwire as schema_of_kwire
@@ -24,7 +25,7 @@ _ROOMS = {
     "schema_of_kwire": "functions",
     "to_kwire": "functions",
 }
-__all__ = ["register", *sorted(_ROOMS)]
+__all__ = ["cluster", "register", *sorted(_ROOMS)]
 
 
 def register(spark: Any) -> None:
@@ -42,6 +43,8 @@ def register(spark: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "cluster":  # a room with names of its own
+        return _load(name)
     if name not in _ROOMS:
         raise AttributeError(f"module 'kwire.spark' has no attribute {name!r}")
     return getattr(_load(_ROOMS[name]), name)

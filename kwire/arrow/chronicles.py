@@ -1,0 +1,146 @@
+"""The history of clusters as Arrow: whole frames in their order in, rows of the tables of `kwire.cluster.history` out.
+
+Knows columns and types; what becomes of what is heard, it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..catalog import catalog_for
+from ..cluster.history import APIS, ROWS, Heard, Tables, history_of
+from ..codecs import Codec, codec_in
+from ..errors import KwireError
+from ..frames import Frame, Request, Response
+from ..frames.reading import FrameReading
+
+# What is read of captures, as options of `kwire.arrow.read` and of Spark's data source: of Metadata but the answers.
+OPTIONS = {
+    "apis": ",".join([*APIS[:-1], "MetadataResponse"]),
+    "body": "raw",
+    "columns": "path,offset,timestamp,connection,direction,api_name,api_version,correlation_id,message",
+}
+COLUMNS = ("timestamp", "connection", "direction", "api_name", "api_version", "correlation_id", "message")
+_TYPES = {
+    "str": pa.string(),
+    "int": pa.int32(),
+    "Nodes": pa.list_(pa.int32()),
+    "float": pa.timestamp("us", "UTC"),
+    "tuple[str, ...]": pa.list_(pa.string()),
+    "tuple[str | None, ...]": pa.list_(pa.string()),
+}
+ROWS_IN_BATCH = 4096
+
+
+def table_schema(table: str) -> Any:
+    """Return the `pyarrow.Schema` of a table.
+
+    >>> table_schema("isr_shrinks").field("removed").type
+    ListType(list<item: int32>)
+    """
+    return pa.schema([(field.name, _TYPES[str(field.type).removesuffix(" | None")]) for field in fields(ROWS[table])])
+
+
+# All tables in one: each row has its struct in the column of its table, and nulls in the others.
+UNION = pa.schema(
+    [("cluster", pa.string()), ("table", pa.string())]
+    + [(table, pa.struct(list(table_schema(table)))) for table in ROWS]
+)
+
+
+def tables_of(batches: Iterable[Any]) -> dict[str, Any]:
+    """Return the history of one cluster.
+
+    Args:
+        batches: record batches as the options `OPTIONS` give them, in any order.
+
+    Returns:
+        A `pyarrow.Table` for each of `kwire.cluster.history.ROWS`.
+    """
+    tables = history_of(_heard(row[1:] for row in _rows(_in_order(list(batches)))))
+    return {table: pa.Table.from_pylist(_dicts(tables, table), table_schema(table)) for table in ROWS}
+
+
+def _in_order(batches: list[Any]) -> list[Any]:
+    """Return what was said in its order: by time, requests first; where there is no time, as it lies in the file."""
+    if not batches:
+        return []
+    table = pa.Table.from_batches(batches)
+    side = pc.if_else(table["timestamp"].is_valid(), table["direction"], pa.scalar(None, pa.string()))
+    order = [(name, "ascending") for name in ("timestamp", "path", "side", "offset")]
+    found: list[Any] = table.append_column("side", side).sort_by(order).to_batches()
+    return found
+
+
+def chronicles(batches: Iterable[Any]) -> Iterator[Any]:
+    """Write down the history of one cluster after the other.
+
+    Args:
+        batches: record batches with the columns `cluster` and `COLUMNS`, as the options `OPTIONS` give them; all rows
+            of a cluster together, in the order of what was said.
+
+    Yields:
+        Record batches with the schema `UNION`.
+    """
+    for cluster, rows in groupby(_rows(batches), key=itemgetter(0)):
+        tables = history_of(_heard(row[1:] for row in rows))
+        for table in ROWS:
+            found = iter(_dicts(tables, table))
+            while part := list(islice(found, ROWS_IN_BATCH)):
+                columns = [pa.nulls(len(part), field.type) for field in UNION]
+                columns[:2] = [pa.array([value] * len(part), pa.string()) for value in (cluster, table)]
+                place = UNION.get_field_index(table)
+                columns[place] = pa.array(part, UNION.field(place).type)
+                yield pa.record_batch(columns, schema=UNION)
+
+
+def _rows(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield the cluster, None where there is no such column, and what is in `COLUMNS`."""
+    for batch in batches:
+        has_clusters = "cluster" in batch.schema.names
+        clusters = batch.column("cluster").to_pylist() if has_clusters else [None] * batch.num_rows
+        times = batch.column("timestamp").cast(pa.int64()).to_pylist()
+        others = [batch.column(name).to_pylist() for name in COLUMNS[1:]]
+        yield from zip(clusters, times, *others, strict=True)
+
+
+def _heard(rows: Iterable[tuple[Any, ...]]) -> Iterator[Heard]:
+    catalog, memory = catalog_for(), dict[Codec, Codec]()
+    for time, connection, direction, api_name, api_version, correlation_id, data in rows:
+        if data is None or api_version is None:
+            continue
+        reading = FrameReading(Frame(bytes(data)), catalog, salvage=True, trace=False, memory=memory)
+        try:
+            codec = codec_in(catalog, f"{api_name}{str(direction).capitalize()}", api_version)
+        except KwireError:
+            continue
+        result = reading.request(codec) if direction == "request" else reading.response(codec)
+        if isinstance(result, Request | Response):
+            seconds = None if time is None else time / 1e6
+            yield Heard(result.message, codec.version, seconds, *_ends(connection), correlation_id)
+
+
+def _ends(connection: dict[str, Any] | None) -> tuple[str, str]:
+    if connection is None:
+        return "", ""
+    return _end(connection["src"], connection["src_port"]), _end(connection["dst"], connection["dst_port"])
+
+
+def _end(host: str | None, port: int | None) -> str:
+    return f"[{host}]:{port}" if host and ":" in host else f"{host}:{port}"
+
+
+def _dicts(tables: Tables, table: str) -> list[dict[str, Any]]:
+    names = [field.name for field in fields(ROWS[table])]
+    times = [field.name for field in fields(ROWS[table]) if str(field.type).startswith("float")]
+    rows = [{name: getattr(row, name) for name in names} for row in getattr(tables, table)]
+    for row in rows:
+        row.update({name: round(row[name] * 1e6) for name in times if row[name] is not None})
+    return rows

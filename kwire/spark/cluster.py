@@ -1,0 +1,90 @@
+"""The history of clusters from captures, as DataFrames: states of partitions, brokers, offline replicas and more.
+
+    spark.read.format("kwire").options(**cluster.OPTIONS).load("captures/")
+
+reads what it takes and no more. What becomes of it `kwire.cluster.history` decides; here it is brought into order, a
+cluster in one task, all clusters beside each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sql
+
+from ..arrow.chronicles import COLUMNS, OPTIONS, UNION, chronicles
+from ..arrow.errors import BadOption
+from ..cluster.history import ROWS
+from .types import to_spark
+
+__all__ = ["OPTIONS", "History", "history"]
+FOLDER = r"/?[^/]*$"  # a file's name, with the slash before it
+
+
+class History(NamedTuple):
+    """What became of clusters; every table has the column `cluster`, the others are as `kwire.cluster.history` says.
+
+    Attributes:
+        all: all tables in one, which is worked out once and kept: `all.unpersist()` lets go of it.
+        partition_states: states of partitions, from when to when.
+        brokers: brokers with their racks, from when to when.
+        offline_replicas: replicas that were offline (KIP-112): since when, until when, why, who led before and after.
+        rack_violations: replicas that lay on racks as they should not (KIP-36), from when to when.
+        isr_shrinks: when replicas left the ISR.
+    """
+
+    all: DataFrame
+    partition_states: DataFrame
+    brokers: DataFrame
+    offline_replicas: DataFrame
+    rack_violations: DataFrame
+    isr_shrinks: DataFrame
+
+
+def history(frames: DataFrame, cluster: Column | None = None) -> History:
+    """Write down the history of clusters.
+
+    Args:
+        frames: frames as the data source gives them with `OPTIONS`, whole (`body=raw`); more columns do not matter,
+            and they may come from a table that keeps them. Where they have no time, those of a file are in order.
+        cluster: tells the clusters apart, by any of their columns; the folder of the file unless given.
+
+    Returns:
+        DataFrames; nothing is read until one of them is asked for.
+
+    Raises:
+        BadOption: a column is missing, or `message` is no whole frame.
+
+    Example:
+        >>> frames = spark.read.format("kwire").options(**OPTIONS).load("captures/")  # doctest: +SKIP
+        >>> history(frames).offline_replicas.where("cause = 'log directory'").show()  # doctest: +SKIP
+    """
+    _check(frames)
+    named = sql.regexp_replace("path", FOLDER, "") if cluster is None else cluster
+    side = sql.when(sql.col("timestamp").isNotNull(), sql.col("direction"))  # at one moment, requests come first
+    told = frames.where("message is not null").select(named.cast("string").alias("cluster"), "path", "offset", *COLUMNS)
+    order = ["cluster", "timestamp", "path", side, "offset"]
+    rows = told.repartition("cluster").sortWithinPartitions(*order).mapInArrow(_chronicles, to_spark(UNION)).persist()
+    return History(rows, *(_table(rows, name) for name in ROWS))
+
+
+def _chronicles(batches: Iterator[Any]) -> Iterator[Any]:
+    return chronicles(batches)
+
+
+def _table(rows: DataFrame, name: str) -> DataFrame:
+    return rows.where(sql.col("table") == name).select("cluster", f"{name}.*")
+
+
+def _check(frames: DataFrame) -> None:
+    types = dict(frames.dtypes)
+    for name in ("path", "offset", *COLUMNS):
+        if name not in types:
+            raise BadOption("columns", None, f"the column {name} is missing", _HINT)
+    if types["message"] != "binary":
+        raise BadOption("body", None, f"message is {types['message'][:40]}, not the whole frame", _HINT)
+
+
+_HINT = "read with .options(**kwire.spark.cluster.OPTIONS)"
