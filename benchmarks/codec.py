@@ -5,6 +5,7 @@ is slow for all of them. What is printed are ratios within a round: their median
 greatest; above 1 kwire is faster. Before anything is timed, each must give back the bytes and hold the same values.
 The memo is off, but in the column that has its name.
 Peers: pip install kio==0.6.5 kafka-python==3.0.12 aiokafka==0.14.0
+--others: Java, Go and Rust, each in a process of its own, in the same rounds; all then by the clock on the wall.
 """
 
 from __future__ import annotations
@@ -13,10 +14,15 @@ import argparse
 import importlib.metadata
 import statistics
 import sys
+import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
+import traffic
 from bodies import Body, bodies
+from others import PROGRAMS, Other, started
 from peers import PEERS, Peer
 from turns import Timer, Times, ratios, round_robin, spread, timer
 
@@ -41,9 +47,11 @@ def main() -> None:
     options = arguments()
     names = list(PEERS) if options.peers == "all" else ["kwire", *options.peers.split(",")]
     report_missing(names)
-    rows = measured(bodies(options.only, in_turn=True), names, options.rounds, options.slot)
+    rows = measured(bodies(options.only, in_turn=True), names, options)
     for operation in ("decode", "encode"):
-        report(operation, rows, [name for name in names if name != "kwire"])
+        report(operation, rows, columns(operation, names, options.others))
+    if options.traffic:
+        traffic.report(traffic.measured(options.traffic, options.rounds))
 
 
 def arguments() -> argparse.Namespace:
@@ -52,6 +60,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--slot", type=float, default=0.006, metavar="SECONDS", help="time of one turn")
     parser.add_argument("--peers", default="kio,kafka-python,msgpack", help=f"some of {', '.join(PEERS)}; or all")
+    parser.add_argument(
+        "--traffic", type=Path, nargs="+", default=[], metavar="CAPTURE", help="messages of captures too"
+    )
+    parser.add_argument("--others", action="store_true", help="Java, Go and Rust too, which are built if need be")
     return parser.parse_args()
 
 
@@ -65,17 +77,38 @@ def report_missing(names: list[str]) -> None:
                 print(f"{name} is not installed: its columns are empty")
 
 
-def measured(chosen: list[Body], names: list[str], rounds: int, slot: float) -> list[Row]:
+def columns(operation: str, names: list[str], others: bool) -> list[str]:
+    """Return whom kwire is compared with."""
+    left_out = ("kwire", "memo" if operation == "encode" else "")
+    return [name for name in names if name not in left_out] + (list(PROGRAMS) if others else [])
+
+
+def measured(chosen: list[Body], names: list[str], options: argparse.Namespace) -> list[Row]:
     """Compare what all implementations make of the bodies, and time them."""
-    runs: list[dict[str, Timer]] = []
-    for body in chosen:
-        peers = {name: peer for name in names if (peer := PEERS[name](body)) is not None}
-        check(body, peers)
-        runs.append({name: timer(one.decode, one.inputs, time.process_time) for name, one in peers.items()})
-        peers.pop("memo", None)  # it knows nothing of encoding
-        runs.append({name: timer(one.encode, one.messages, time.process_time) for name, one in peers.items()})
-    times = iter(round_robin(runs, rounds, slot, min(WARM, 16 * slot)))
-    return [Row(body, next(times), next(times)) for body in chosen]
+    with tempfile.TemporaryDirectory() as scratch:
+        others = started(Path(scratch)) if options.others else []
+        clock = time.perf_counter if options.others else time.process_time
+        runs = [timers for body in chosen for timers in timers_of(body, names, clock, others)]
+        times = iter(round_robin(runs, options.rounds, options.slot, min(WARM, 16 * options.slot)))
+        rows = [Row(body, next(times), next(times)) for body in chosen]
+        for other in others:
+            other.end()
+    return rows
+
+
+def timers_of(
+    body: Body, names: list[str], clock: Callable[[], float], others: list[Other]
+) -> tuple[dict[str, Timer], dict[str, Timer]]:
+    """Compare what all make of one body; return what times decoding and encoding."""
+    peers = {name: peer for name in names if (peer := PEERS[name](body)) is not None}
+    check(body, peers)
+    decode = {name: timer(one.decode, one.inputs, clock) for name, one in peers.items()}
+    encode = {name: timer(one.encode, one.messages, clock) for name, one in peers.items() if name != "memo"}
+    for other in others:
+        timers = other.load(body)
+        if timers:
+            decode[other.name], encode[other.name] = timers["decode"], timers["encode"]
+    return decode, encode
 
 
 def check(body: Body, peers: dict[str, Peer]) -> None:
@@ -90,7 +123,6 @@ def check(body: Body, peers: dict[str, Peer]) -> None:
 
 def report(operation: str, rows: list[Row], others: list[str]) -> None:
     """Print a table of one operation: a row a body, and the median of all."""
-    others = [name for name in others if not (name == "memo" and operation == "encode")]
     print(f"\n{operation:56}{'bytes':>8}{'µs':>9}" + "".join(f"{name:>22}" for name in others))
     for row in rows:
         cells = "".join(f"{spread(row.ratios(operation, other)):>22}" for other in others)

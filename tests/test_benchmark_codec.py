@@ -32,3 +32,10 @@ def test_construct_and_the_reference_path_take_turns_too() -> None:
     rows = [line.split() for line in lines if "1x1000" in line and "(Java)" not in line]
     assert len(rows) == 6
     assert all(float(row[5]) > 0 for row in rows)
+
+
+def test_messages_of_captures_are_decoded_with_a_memo_and_without() -> None:
+    lines = compared("--only", "Heartbeat", "--peers", "kio", "--traffic", "fixtures/dumps/kafka-3.9-zk.pcap")
+    rows = {line.split()[0]: line.split()[1:] for line in lines[-3:]}
+    assert list(rows) == ["LeaderAndIsr", "UpdateMetadata", "Metadata"]
+    assert all(int(row[0]) > 0 and float(row[3]) > 0 < float(row[5]) for row in rows.values())
