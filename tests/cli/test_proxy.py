@@ -23,14 +23,17 @@ def test_lines_a_capture_and_a_summary(tmp_path: Path) -> None:
     with serving(naming("b1:9092")) as broker:
         command = [sys.executable, "-m", "kwire", "proxy", ":0", broker, "-w", str(capture)]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stdout and process.stderr
-            listening = re.search(r"listening on (\S+) for", process.stderr.readline())
-            assert listening
-            ask(address(listening[1]))
-            lines = [process.stdout.readline(), process.stdout.readline()]
-            process.send_signal(signal.SIGINT)
-            assert process.wait(10) == 130
-            assert process.stderr.read() == "kwire: 2 messages of 1 connection\n"
+            try:
+                assert process.stdout and process.stderr
+                listening = re.search(r"listening on (\S+) for", process.stderr.readline())
+                assert listening
+                ask(address(listening[1]))
+                lines = [process.stdout.readline(), process.stdout.readline()]
+                process.send_signal(signal.SIGINT)
+                assert process.wait(10) == 130
+                assert process.stderr.read() == "kwire: 2 messages of 1 connection\n"
+            finally:
+                process.kill()  # where an assertion failed, nothing else would end it
     assert [line[13:28] for line in lines] == ["-> Metadata:1  ", "<- Metadata:1  "]
     assert len(list(kwire.read_dump(capture))) == 2
 
