@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import socket
 import subprocess
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from kwire.net.addresses import Address
 from kwire.net.connection import BrokerConnection
 from kwire.net.serving import Serving
 from tests.broker.served import batch, cluster_of, fetching, values
+from tests.interop.clients import need_client
 
 M = kwire.messages
 
@@ -127,9 +127,9 @@ def test_slow_half_open_and_many_connections() -> None:
     assert 0 < held < 200 * 64
 
 
-@pytest.mark.skipif(not shutil.which("kcat"), reason="kcat is not installed")
 @pytest.mark.parametrize("options", [[], ["-z", "gzip"], ["-X", "enable.idempotence=true"]])
 def test_kcat_writes_and_reads(tmp_path: Path, options: list[str]) -> None:
+    need_client("kcat")
     lines = [f"record {number}" for number in range(1000)]
     (tmp_path / "lines").write_text("\n".join(lines) + "\n", "utf-8")
 
