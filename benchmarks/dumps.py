@@ -3,15 +3,15 @@
     .venv/bin/python benchmarks/dumps.py CAPTURE ... --megabytes 100 --rounds 5 --bodies 10
 
 Each capture is grown in a temporary folder (`grow_pcap.py`). `kwire stats` runs against `tshark -q -z io,phs` and
-`-z io,stat`; then, on the first megabytes (`--bodies`), `kwire decode` against `-T fields`, and `--jsonl` against
-`-T json`. What both read must be counted the same, by api and version; what tshark missed is named. Without tshark,
-kwire alone is measured. Like all benchmarks it needs kwire installed, as `python3 dev.py` does in .venv.
+`-z io,stat`, `kwire decode --jsonl` against `-T json`; then, on the first megabytes (`--bodies`), `kwire decode`
+against `-T fields`. What both decode of these, and what one of them misses, is counted from their JSON by api and
+version (`missed.py`). Without tshark, kwire alone is measured. Like all benchmarks it needs kwire installed, as
+`python3 dev.py` does in .venv. `--only TEXT` measures the tasks whose names hold the text.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import statistics
@@ -19,16 +19,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from grow_pcap import grow
+from missed import JSON, TSHARK
+from missed import report as report_missed
 
 KWIRE = [sys.executable, "-m", "kwire"]
-REQUESTS = ["-T", "fields", "-e", "kafka.request_key", "-e", "kafka.request.version"]
-FIELDS = [*REQUESTS, "-e", "kafka.response_key", "-e", "kafka.response.version", "-e", "kafka.correlation_id"]
+NAMES = ("request_key", "request.version", "response_key", "response.version", "correlation_id")
+FIELDS = ["-T", "fields", *(word for name in NAMES for word in ("-e", f"kafka.{name}"))]
 
 
 class Run(NamedTuple):
@@ -39,19 +40,19 @@ class Run(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What is measured: what kwire is asked for, what tshark is asked for, and whether bodies are printed."""
+    """What is measured: what kwire is asked for, what tshark is asked for, and whether the first megabytes will do."""
 
     name: str
     kwire: list[str]
     tshark: list[str]
-    bodies: bool
+    head: bool
 
 
 TASKS = [
     Task("stats | -q -z io,phs", ["stats"], ["-q", "-z", "io,phs"], False),
     Task("stats | -q -z io,stat", ["stats"], ["-q", "-z", "io,stat,0,kafka"], False),
     Task("decode | -T fields", ["decode", "--no-pager"], FIELDS, True),
-    Task("decode --jsonl | -T json", ["decode", "--no-pager", "--jsonl"], ["-T", "json"], True),
+    Task("decode --jsonl | -T json", ["decode", "--no-pager", "--jsonl"], JSON, False),
 ]
 
 
@@ -66,51 +67,6 @@ def measured(command: Sequence[str]) -> Run:
         raise SystemExit(f"dumps: {' '.join(command)} ends with {process.returncode}")
     kilobytes = usage.ru_maxrss / (1024 if sys.platform == "darwin" else 1)
     return Run(seconds, kilobytes / 1024)
-
-
-def requests_by_kwire(path: Path) -> Counter[tuple[int, int]]:
-    """Count requests by api key and version."""
-    from kwire.releases import releases
-
-    command = [*KWIRE, "stats", "--json", "--by", "api,version", str(path)]
-    answer = subprocess.run(command, capture_output=True, check=True)
-    keys = {name: key for key, name in ((key, releases().name_of(None, key)) for key in range(200)) if name}
-    counted: Counter[tuple[int, int]] = Counter()
-    for row in json.loads(answer.stdout)["rows"]:
-        if row["requests"]:
-            counted[keys[row["api"]], int(row["version"])] += row["requests"]
-    return counted
-
-
-def tshark_for(source: Path) -> list[str]:
-    """Return tshark's command for a capture, which must be told the ports of the brokers; none if it is not here."""
-    if shutil.which("tshark") is None:
-        return []
-    import kwire
-
-    ends = {frame.source.broker for frame in kwire.read_dump(source) if frame.fault is None}
-    ports = sorted({int(end.rpartition(":")[2]) for end in ends if end})
-    return ["tshark", *(word for port in ports for word in ("-d", f"tcp.port=={port},kafka"))]
-
-
-def requests_by_tshark(path: Path, tshark: list[str]) -> Counter[tuple[int, int]]:
-    """Count requests by api key and version; a packet may hold several."""
-    command = [*tshark, "-r", str(path), *REQUESTS, "-Y", "kafka.request_key"]
-    answer = subprocess.run(command, capture_output=True, check=True, text=True)
-    counted: Counter[tuple[int, int]] = Counter()
-    for line in answer.stdout.splitlines():
-        keys, versions = (cell.split(",") for cell in line.split("\t"))
-        counted.update((int(key), int(version)) for key, version in zip(keys, versions, strict=False))
-    return counted
-
-
-def missed(path: Path, tshark: list[str]) -> Counter[tuple[int, int]]:
-    """Return the requests that tshark did not read; that it reads some which kwire does not is an error."""
-    ours, theirs = requests_by_kwire(path), requests_by_tshark(path, tshark)
-    more = theirs - ours
-    if more:
-        raise SystemExit(f"dumps: tshark reads requests that kwire does not: {dict(more)}")
-    return ours - theirs
 
 
 def times(task: Task, path: Path, rounds: int, tshark: list[str]) -> tuple[list[Run], list[Run]]:
@@ -152,14 +108,14 @@ def report(source: Path, folder: Path, options: argparse.Namespace) -> None:
     with large.open("wb") as out:
         grow(source, out, int(options.megabytes * 1_000_000))
     small = head_of(large, folder, min(options.bodies, options.megabytes))
-    tshark = tshark_for(source)
+    tshark = TSHARK if shutil.which("tshark") else []
     print(f"{source.name}: {large.stat().st_size:,} bytes, of which {small.stat().st_size:,} with bodies")
     print(f"{'':28} {'kwire':>10} {'':9} {'tshark' if tshark else 'no tshark':>10} {'':9} tshark / kwire")
     for task in TASKS:
-        print(row(task.name, *times(task, small if task.bodies else large, options.rounds, tshark)), flush=True)
+        if options.only in task.name:
+            print(row(task.name, *times(task, small if task.head else large, options.rounds, tshark)), flush=True)
     if tshark:
-        for (key, version), count in sorted(missed(large, tshark).items()):
-            print(f"  tshark missed {count} requests with api key {key}, version {version}")
+        print("\n".join(report_missed(small)), flush=True)
     large.unlink()
     small.unlink()
 
@@ -168,8 +124,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("captures", type=Path, nargs="+")
     parser.add_argument("--megabytes", type=float, default=100, help="grow captures to so much (100)")
-    parser.add_argument("--bodies", type=float, default=10, help="megabytes of which bodies are decoded (10)")
+    parser.add_argument(
+        "--bodies", type=float, default=10, help="megabytes that are decoded to lines, and counted (10)"
+    )
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", metavar="TEXT", help="tasks whose names hold this text")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for source in options.captures:
