@@ -32,6 +32,7 @@ class Catalog:
     def __init__(self, layers: Sequence[Layer], profile: str = "", release: str | None = None) -> None:
         self.layers = tuple(layers)
         self.profile, self.release = profile, release
+        self._found: dict[tuple[int, str, int | None], MessageSpec] = {}  # of those that exist, so that they are few
 
     @classmethod
     def from_directory(cls, folder: str | Path, *, alone: bool = False) -> Catalog:
@@ -86,8 +87,13 @@ class Catalog:
 
         Without a version, the first one that has the key.
         """
-        found = (layer.find(api_key, type_name, version, self.release) for layer in self.layers)
-        return next((spec for spec in found if spec is not None), None)
+        found = self._found.get((api_key, type_name, version))
+        if found is None:
+            specs = (layer.find(api_key, type_name, version, self.release) for layer in self.layers)
+            found = next((spec for spec in specs if spec is not None), None)
+            if found is not None:
+                self._found[api_key, type_name, version] = found
+        return found
 
     def _specs(self, name: str) -> list[MessageSpec]:
         if not any(name in layer.files for layer in self.layers):

@@ -10,6 +10,7 @@ from ..codecs import Codec, codec_in
 from ..errors import DecodeError
 from ..faults import UnexpectedResponse, UnknownApi, UnknownVersion
 from ..headers import header_version_for
+from ..wire import Reader
 from .cutting import Frame, int16, int32, size_fault
 from .inside import inside_request, inside_response, token_of
 from .pieces import BareToken
@@ -45,7 +46,7 @@ class FrameDecoder:
 
     def decode(self, frame: Frame) -> Result:
         """Decode one frame. Never raises for what the bytes are; see `Undecodable`."""
-        return self._attempt(frame).decode()
+        return _Attempt(self, frame, self._talk_of(frame)).decode()
 
     def pass_over(self, frame: Frame, is_request: bool) -> bool:
         """Take note of a frame by its header alone; False if that cannot be read, or the frame is not to be paired.
@@ -54,14 +55,35 @@ class FrameDecoder:
             frame: one that has nothing to do with SASL, ApiVersions or Envelope, and is answered if it is a request.
             is_request: which it is, as `HeaderReader` says.
         """
-        return self._attempt(frame).pass_over(is_request)
+        talk = self._talk_of(frame)
+        if frame.fault is not None or frame.message is not None:
+            return False
+        if is_request:
+            return self._hear(frame, talk)
+        asked = talk.waiting.find(int32(frame.data, 4))
+        if asked is not None:
+            talk.waiting.settle(asked)
+        return asked is not None
 
-    def _attempt(self, frame: Frame) -> _Attempt:
+    def _hear(self, frame: Frame, talk: Talk) -> bool:
+        """Note a request without a look at its body; False if its header cannot be read."""
+        spec = self.catalog.find(int16(frame.data, 4), "request", version := int16(frame.data, 6))
+        header_version = None if spec is None else header_version_for(spec, version)
+        if spec is None or header_version is None:
+            return False
+        reader = Reader(frame.data, 4, salvage=self.salvage)
+        try:
+            header = codec_in(self.catalog, "RequestHeader", header_version).read(reader)
+        except DecodeError:
+            return False
+        talk.hear(header, spec.api_key, awaits=True)
+        return True
+
+    def _talk_of(self, frame: Frame) -> Talk:
         for number in frame.closed:
             self.forget(number)
         source = frame.source
-        connection = (source.client, source.broker) if source.connection is None else source.connection
-        return _Attempt(self, frame, self.talk_on(connection))
+        return self.talk_on((source.client, source.broker) if source.connection is None else source.connection)
 
     def talk_on(self, connection: object) -> Talk:
         """Return what is known of a connection, which begins if it is new."""
@@ -82,7 +104,12 @@ class _Attempt:
         self.frame, self.talk, self.waiting, self.answers = frame, talk, talk.waiting, decoder.answers
         self.catalog = catalog_for(frame.profile) if frame.profile else decoder.catalog
         self.reading = FrameReading(
-            frame, self.catalog, salvage=decoder.salvage, trace=decoder.trace, memory=decoder.memory
+            frame,
+            self.catalog,
+            salvage=decoder.salvage,
+            trace=decoder.trace,
+            memory=decoder.memory,
+            client=talk.client,
         )
 
     def decode(self) -> Result:
@@ -96,31 +123,6 @@ class _Attempt:
         if bare and frame.fault is None and len(frame.data) == 4 + int32(frame.data, 0):
             return self.token()
         return replace(result, client=talk.client, is_private=was_private or talk.authenticating)
-
-    def pass_over(self, is_request: bool) -> bool:
-        """Note the frame without a look at its body; False if that is not enough."""
-        if self.frame.fault is not None or self.frame.message is not None:
-            return False
-        return self.pass_over_request() if is_request else self.pass_over_answer()
-
-    def pass_over_request(self) -> bool:
-        codec = self.codec_of_request()
-        if not isinstance(codec, Codec):
-            return False
-        try:
-            header = self.reading.header(
-                self.reading.reader(), "RequestHeader", header_version_for(codec.spec, codec.version)
-            )
-        except DecodeError:
-            return False
-        self.talk.hear(header, codec.spec.api_key, awaits=True)
-        return True
-
-    def pass_over_answer(self) -> bool:
-        asked = self.waiting.find(int32(self.frame.data, 4))
-        if asked is not None:
-            self.waiting.settle(asked)
-        return asked is not None
 
     def result(self) -> Result:
         """Decode the frame as what it is said to be, or as what its content says."""
@@ -239,7 +241,7 @@ class _Attempt:
         """Take out a request that waits no longer, and those that it has overtaken."""
         dropped = self.waiting.settle(request)
         result = self.opened(result)
-        return replace(result, unanswered=tuple(dropped)) if isinstance(result, Response) else result
+        return replace(result, unanswered=tuple(dropped)) if dropped and isinstance(result, Response) else result
 
     def named(self, codec: Codec) -> Response | Undecodable:
         """Decode as a response that is said to be this one; a request in flight that asked for it waits no longer."""
@@ -253,16 +255,19 @@ class _Attempt:
         if isinstance(result, Undecodable):
             return result
         self.talk.asked(result)
-        return replace(result, client=self.talk.client, inside=inside_request(result, self.talk, self.reading))
+        inside, client = inside_request(result, self.talk, self.reading), self.talk.client
+        is_told = inside is None and client == result.client
+        return result if is_told else replace(result, client=client, inside=inside)
 
     def response(self, codec: Codec, request: Any = None) -> Response | Undecodable:
         return self.reading.response(codec, request)
 
     def opened(self, result: Response | Undecodable) -> Response | Undecodable:
-        """Add who asked, and what an answer carries."""
+        """Add what an answer carries."""
         if isinstance(result, Undecodable):
             return result
-        return replace(result, client=self.talk.client, inside=inside_response(result, self.talk, self.reading))
+        inside = inside_response(result, self.talk, self.reading)
+        return result if inside is None else replace(result, inside=inside)
 
 
 def _is_clean(result: Result) -> bool:

@@ -17,7 +17,7 @@ from ..tracing import Span, TracingReader
 from ..wire import INT32, Reader
 from .cutting import Frame, int16, int32
 from .pieces import NoFrame
-from .results import Request, Response, Undecodable
+from .results import NOBODY, Client, Request, Response, Undecodable
 
 UNSUPPORTED_VERSION = 35
 
@@ -32,13 +32,21 @@ class FrameReading:
         catalog: the specs.
         salvage, trace: as for `FrameDecoder`.
         memory: the decoders with a memo, by their codecs; None to do without.
+        client: who speaks on this connection, as far as that is known.
     """
 
     def __init__(
-        self, frame: Frame, catalog: Catalog, *, salvage: bool, trace: bool, memory: dict[Codec, Codec] | None = None
+        self,
+        frame: Frame,
+        catalog: Catalog,
+        *,
+        salvage: bool,
+        trace: bool,
+        memory: dict[Codec, Codec] | None = None,
+        client: Client = NOBODY,
     ) -> None:
         self.frame, self.catalog, self.salvage, self.trace = frame, catalog, salvage, trace
-        self.memory = memory
+        self.memory, self.client = memory, client
 
     def request(self, codec: Codec) -> Request | Undecodable:
         """Read a request."""
@@ -89,6 +97,7 @@ class FrameReading:
             header=header,
             correlation_id=number(header),
             rest=rest,
+            client=self.client,
             **_notes(reader),
             **more,
         )
