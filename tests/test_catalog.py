@@ -11,6 +11,7 @@ from kwire.catalog import Catalog, catalog_for, overlays_for, profiles
 from kwire.errors import SpecError, UnknownMessage, UnsupportedVersion
 from kwire.layers import Layer
 from kwire.messages import message_class
+from kwire.resources import SCHEMAS
 from kwire.spec import MessageSpec
 from tests.small_specs import document, field
 
@@ -191,3 +192,12 @@ def test_a_spec_that_is_not_valid_is_refused_when_it_is_asked_for(tmp_path: Path
     assert catalog.spec("ARequest", 0).name == "ARequest"
     with pytest.raises(SpecError, match=r"BRequest.json:\d+: \$.validVersions: 'x' is not a version range"):
         catalog.spec("BRequest", 0)
+
+
+def test_what_was_found_by_its_key_is_kept_and_what_is_not_there_is_not() -> None:
+    catalog = Catalog.from_directory(SCHEMAS / "drafts" / "KIP-879")
+    found = catalog.find(68, "request", 0)
+    assert found is not None
+    assert catalog.find(68, "request", 0) is found
+    assert all(catalog.find(key, "request", 0) is None for key in range(5000, 5100))
+    assert list(catalog._found) == [(68, "request", 0)]

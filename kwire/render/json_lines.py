@@ -163,7 +163,7 @@ class _Speaker:
         self.talk = talk
         start = f',"client":{_text(ends.client)},"broker":{_text(ends.broker)},"connection":{ends.connection}'
         self.tails = tuple(f'{start},"direction":"{word}"}},"header":{{"apiKey":' for word in ("response", "request"))
-        self.client = b"no client id begins like this"
+        self.client: bytes | tuple[()] = ()  # nothing begins with one of no texts
         self.client_id: str | None = None
         self.client_text, self.start = "", CLIENT
 

@@ -81,3 +81,14 @@ def test_few_forwarded_requests_are_remembered() -> None:
     for number in range(FORWARDED + 2):
         talk.forward(number, f"header {number}")
     assert (talk.forwarded(1), talk.forwarded(2), talk.forwarded(2)) == (None, "header 2", None)
+
+
+def test_a_request_is_noted_by_what_matters_of_it() -> None:
+    talk, header = Talk(), M.RequestHeader(request_api_key=18, correlation_id=7, client_id="me")
+    talk.hear(header, 18, awaits=True, software="x 1")
+    assert (talk.client, talk.waiting.next) == (Client("me", "x 1"), header)
+    talk.authenticating = talk.bare = True
+    talk.hear(M.RequestHeader(request_api_key=0, client_id="he"), 0, awaits=False)
+    assert (talk.client, len(talk.waiting), talk.authenticating, talk.bare) == (Client("he", "x 1"), 1, False, False)
+    talk.hear(None, 7, awaits=True)
+    assert (talk.client, len(talk.waiting)) == (Client("he", "x 1"), 1)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace as replaced
+
 import kwire
 from kwire import Frame, Request, Undecodable
 from kwire.frames import Source, Token
 from kwire.frames.pieces import NotKafka
 from kwire.redaction import seal
+from kwire.redaction.sealing import may_hold_secrets, seal_message
 from kwire.secrets import Hidden
 from tests.frames.test_decoding import decoded, request, response
 from tests.frames.test_inside import enveloped
@@ -103,3 +106,14 @@ def test_bytes_of_other_protocols_are_not_shown() -> None:
     after = seal(result)
     assert isinstance(after, Undecodable)
     assert (after.frame.data, after.is_failure) == (b"", False)
+
+
+def test_a_message_alone_is_sealed_as_in_its_frame() -> None:
+    codec = kwire.codec("SaslAuthenticateRequest", 2)
+    for message in (TOKEN, replaced(TOKEN, unknown_tags=bytes.fromhex("050161"))):
+        (result,) = sealed(asked(message, 2))
+        assert seal_message(codec, message) == result.message
+        assert may_hold_secrets(codec, message)
+    plain = M.MetadataRequest(unknown_tags=bytes.fromhex("050161"))
+    assert seal_message(kwire.codec("MetadataRequest", 9), plain) is plain
+    assert not may_hold_secrets(kwire.codec("MetadataRequest", 9), plain)

@@ -76,6 +76,11 @@ def test_client_ids() -> None:
     assert lines_of([METADATA, (True, bytes(data)), METADATA]) == [True, False, True]
 
 
+def test_a_client_id_that_is_longer_than_its_frame_is_none() -> None:
+    for length in (b"\x7f\xff", b"\x80\x00", b"\xff\xfe"):
+        assert lines_of([(True, METADATA[1][:12] + length + METADATA[1][14:])]) == [False]
+
+
 def test_what_is_odd_is_left_to_the_decoder_and_waits_for_its_answer_too() -> None:
     data = METADATA[1] + b"\0"
     odd = (True, (len(data) - 4).to_bytes(4, "big") + data[4:])
