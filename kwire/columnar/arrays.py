@@ -6,6 +6,7 @@ Knows bytes and types; knows no messages.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,13 @@ def from_numpy(values: Any, type_: Any) -> Any:
 
 def binary_at(data: bytes, count: int, offset: int, stride: int, size: int) -> Any:
     """Return bytes of one size, which stand `stride` bytes apart, as an Arrow array."""
-    values: Any = b""
-    if size:
-        values = np.ascontiguousarray(strided(f"V{size}", data, count, offset, stride)).view("u1")
-    return pa.Array.from_buffers(pa.binary(), count, [None, evenly(count, size), pa.py_buffer(values)])
+    values = np.ascontiguousarray(strided(f"V{size}", data, count, offset, stride)) if size else np.empty(0, np.uint8)
+    return binary_of(values, count, size)
+
+
+def binary_of(values: Any, count: int, size: int) -> Any:
+    """Return a numpy array of bytes of one size as an Arrow array."""
+    return pa.Array.from_buffers(pa.binary(), count, [None, evenly(count, size), pa.py_buffer(values.view("u1"))])
 
 
 def lists_at(node: wire.Array, data: bytes, count: int, offset: int, stride: int, length: int) -> Any:
@@ -76,9 +80,16 @@ def lists_at(node: wire.Array, data: bytes, count: int, offset: int, stride: int
     return pa.Array.from_buffers(type_, count, [None, evenly(count, length)], children=[values])
 
 
+@lru_cache(4)
 def evenly(count: int, size: int) -> Any:
-    """Return the buffer of offsets of things of one size."""
+    """Return the buffer of offsets of things of one size; columns of one batch share them."""
     return pa.py_buffer(np.arange(0, count * size + 1, size, np.int32) if size else np.zeros(count + 1, np.int32))
+
+
+def nulls(count: int) -> Any:
+    """Return an array of binary that is null."""
+    zeros = evenly(count, 0)
+    return pa.Array.from_buffers(pa.binary(), count, [zeros, zeros, zeros])
 
 
 def offsets_of(lengths: Any) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""What was collected becomes columns side by side: the fields of the rows, and those of the levels around them again
+"""What was read becomes columns side by side: the fields of the rows, and those of the levels around them again
 and again.
 
 Repeating may make much of little, so that it is done for a part of the rows at a time, as much as may be in one batch.
@@ -7,41 +7,42 @@ Repeating may make much of little, so that it is done for a part of the rows at 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from .arrays import conform, evenly, from_numpy, offsets_of, to_bits
-from .collected import Table
+from .arrays import conform, evenly, from_numpy, nulls, offsets_of, to_bits
 from .plan import Choice, Plan
 
-OFTEN = 8  # rows of one text, from which on it is repeated by multiplication
+OFTEN = 64  # rows of one text, from which on it is repeated by multiplication
 
 
 class Assembly:
-    """The columns of what was collected of some bodies.
+    """The columns of what was read of some bodies.
 
     Args:
         plan: what is wanted.
-        messages: what was collected of the messages.
+        messages: the columns of the messages.
         bodies: which bodies they are from.
         max_bytes: how much may come of repeating, at a time.
     """
 
-    def __init__(self, plan: Plan, messages: Table, bodies: list[int], max_bytes: int) -> None:
+    def __init__(self, plan: Plan, messages: dict[str, Any], bodies: list[int], max_bytes: int) -> None:
         self.plan, self.max_bytes = plan, max_bytes
         self.bodies = pa.array(np.array(bodies, np.int64))
         self.counts = [len(bodies)]
-        self.fields = [{name: messages.column(name, len(bodies)) for name in messages.fields}]
+        self.fields = [messages]
         bounds: list[Any] = []  # for each row of a level, where its rows in the level below begin; and where they end
         for level in plan.levels[1:]:
             lengths, values = below(self.fields[-1].get(level.name), self.counts[-1])
-            bounds.append(np.concatenate([[0], np.cumsum(lengths)]))
+            bounds.append(sums(lengths))
             self.counts.append(len(values))
             is_struct = pa.types.is_struct(values.type)
             names = [field.name for field in values.type] if is_struct else []
-            self.fields.append({name: values.field(name) for name in names} if is_struct else {level.name: values})
+            fields = {name: values.field(index) for index, name in enumerate(names)}
+            self.fields.append(fields if is_struct else {level.name: values})
         self.starts = bounds[-1:]  # for each row of a level, where the rows that are wanted begin
         for above in reversed(bounds[:-1]):
             self.starts.insert(0, self.starts[0][above])
@@ -50,9 +51,9 @@ class Assembly:
         """Yield all rows as record batches, of any size but for what is repeated."""
         columns = [self._column(choice) for choice in self.plan.choices]
         for start, stop in self._portions(columns):
-            times = [np.diff(np.clip(starts, start, stop)) for starts in self.starts]
+            times = [Times(differences(np.clip(starts, start, stop)), stop - start) for starts in self.starts]
             arrays = [
-                repeated(column, times[max(choice.level, 0)], stop - start)
+                times[max(choice.level, 0)].repeat(column)
                 if self._is_outer(choice)
                 else column.slice(start, stop - start)
                 for choice, column in zip(self.plan.choices, columns, strict=True)
@@ -75,7 +76,7 @@ class Assembly:
         """Yield from where to where the rows are put together at a time."""
         rows, most = self.counts[-1], 0
         long = [
-            (column, np.diff(self.starts[choice.level]))
+            (column, differences(self.starts[choice.level]))
             for choice, column in zip(self.plan.choices, columns, strict=True)
             if self._is_outer(choice) and is_long(column.type)
         ]
@@ -100,7 +101,19 @@ def below(column: Any, count: int) -> tuple[Any, Any]:
     if pa.types.is_struct(column.type):
         return column.is_valid().to_numpy(zero_copy_only=False).astype(np.int64), column.drop_null()
     offsets = np.frombuffer(column.buffers()[1], np.int32, count + 1, 4 * column.offset)
-    return np.diff(offsets), column.flatten()
+    return differences(offsets), column.values  # nothing is in what is null
+
+
+def sums(lengths: Any) -> Any:
+    """Return where each begins, and where the last ends."""
+    found = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=found[1:])
+    return found
+
+
+def differences(bounds: Any) -> Any:
+    """Return how far each is from the next."""
+    return bounds[1:] - bounds[:-1]
 
 
 def is_long(type_: Any) -> bool:
@@ -114,33 +127,43 @@ def sizes_of(column: Any) -> Any:
         return np.fromiter((column.slice(row, 1).nbytes for row in range(len(column))), np.int64, len(column))
     if column.null_count == len(column):
         return np.zeros(len(column), np.int64)
-    return np.diff(np.frombuffer(column.buffers()[1], np.int32, len(column) + 1, 4 * column.offset))
+    return differences(np.frombuffer(column.buffers()[1], np.int32, len(column) + 1, 4 * column.offset))
 
 
-def repeated(values: Any, times: Any, count: int) -> Any:
-    """Return each value as often as `times` says, `count` together."""
-    if values.null_count == len(values):
-        return pa.nulls(count, values.type)
-    if pa.types.is_integer(values.type) and not values.null_count:
-        return from_numpy(np.repeat(values.to_numpy(), times), values.type)
-    if pa.types.is_boolean(values.type) and not values.null_count:
-        return to_bits(np.repeat(values.to_numpy(zero_copy_only=False), times))
-    is_text = pa.types.is_string(values.type) or pa.types.is_binary(values.type)
-    if is_text and count >= OFTEN * len(values):
-        return _repeated_texts(values, times, count)
-    return values.take(pa.array(np.repeat(np.arange(len(values)), times)))
+class Times:
+    """How often the rows of a level are repeated: of each its number, `count` together."""
 
+    def __init__(self, each: Any, count: int) -> None:
+        self.each, self.count = each, count
 
-def _repeated_texts(values: Any, times: Any, count: int) -> Any:
-    texts = values.view(pa.binary()).to_pylist()
-    if len(set(texts)) == 1:
-        data = texts[0] * count
-    else:
-        data = b"".join([text * often for text, often in zip(texts, times.tolist(), strict=True) if text])
-    lengths = {-1 if text is None else len(text) for text in texts}
-    if len(lengths) == 1:
-        buffers = [None, evenly(count, lengths.pop())]
-    else:
-        each = np.array([-1 if text is None else len(text) for text in texts], np.int64)
-        buffers = list(offsets_of(np.repeat(each, times)))
-    return pa.Array.from_buffers(values.type, count, [*buffers, pa.py_buffer(data)])
+    @cached_property
+    def rows(self) -> Any:
+        """The row that is repeated, for each repetition."""
+        return pa.array(np.repeat(np.arange(len(self.each)), self.each))
+
+    def repeat(self, values: Any) -> Any:
+        """Return each value as often as it is to be."""
+        if values.null_count == len(values):
+            return nulls(self.count) if pa.types.is_binary(values.type) else pa.nulls(self.count, values.type)
+        if pa.types.is_integer(values.type) and not values.null_count:
+            return from_numpy(np.repeat(values.to_numpy(), self.each), values.type)
+        if pa.types.is_boolean(values.type) and not values.null_count:
+            return to_bits(np.repeat(values.to_numpy(zero_copy_only=False), self.each))
+        is_text = pa.types.is_string(values.type) or pa.types.is_binary(values.type)
+        if is_text and self.count >= OFTEN * len(values):
+            return self._texts(values)
+        return values.take(self.rows)
+
+    def _texts(self, values: Any) -> Any:
+        texts = values.view(pa.binary()).to_pylist()
+        lengths = {-1 if text is None else len(text) for text in texts}
+        if len(set(texts)) == 1:
+            data = texts[0] * self.count
+        else:
+            data = b"".join([text * often for text, often in zip(texts, self.each.tolist(), strict=True) if text])
+        if len(lengths) == 1:
+            buffers = [None, evenly(self.count, lengths.pop())]
+        else:
+            each = np.array([-1 if text is None else len(text) for text in texts], np.int64)
+            buffers = list(offsets_of(np.repeat(each, self.each)))
+        return pa.Array.from_buffers(values.type, self.count, [*buffers, pa.py_buffer(data)])

@@ -1,36 +1,30 @@
-"""Bodies in, record batches out: collects many bodies, takes bad ones out again, keeps batches small.
+"""Bodies in, record batches out: reads many bodies at once, again without the bad ones, and keeps batches small.
 
-What the walk refuses goes to the reference path, which says why.
+What is refused goes to the reference path, which says why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from ..compiler.source import Source
-from ..compiler.support import CONSTANTS
 from ..errors import DecodeError
 from ..faults import NoColumns
 from ..schema import grow
 from ..spec import MessageSpec
-from ..wire import Reader, Struct
-from .collected import Lists, Table
-from .cutting import Walk
+from ..wire import Reader
+from .fields import Fields
 from .levels import Assembly
 from .plan import Plan, trees_of
-from .walk import CONSTANTS as OURS
-from .walk import fields
+from .rows import Buffer, Rows
 
-MOST_ITEMS = 1 << 18  # pieces that are held until they are made into columns
-MOST_BODY = 2**31 - 1  # bytes; of no more can Arrow's offsets tell, nor the size of a frame
+MOST_BODIES = 1 << 14  # that are made into columns together
 MOST_BATCH = 2**30  # bytes
 ARENA = 16 << 20  # bytes
 ENOUGH = 2 << 20  # bytes of bodies that are worth making columns of; what more makes falls out of the cache
-ERROR_WEIGHT = 8  # what an error holds, for each byte of its body
 
 
 class BadBody(NamedTuple):
@@ -45,34 +39,6 @@ class Batch(NamedTuple):
 
     rows: Any
     errors: tuple[BadBody, ...]
-
-
-class Collector:
-    """The generated source of one walk, and the lists it fills. One reading uses it at a time."""
-
-    def __init__(self, schema: Struct, plan: Plan, title: str) -> None:
-        np.empty(
-            ARENA, np.uint8
-        )  # a large block that is freed lets glibc keep memory from then on, where it else gives
-        # all back after each batch: three quarters of the time went into pages that came again
-        self.lists, self.table = Lists(), Table()
-        self.source = Source(f"{title}: columns", **CONSTANTS, **OURS)
-        out = Walk(self.source, self.lists, self.source.fresh("message"), self.table)
-        fields(schema, out, self.table, plan.wanted)
-        out.finish()
-        out.line("return p")
-        self.message: Callable[[bytes, int], int] = self.source.run()["message"]
-
-    def add(self, body: bytes) -> bool:
-        """Collect a body; if it is refused, nothing of it stays."""
-        marks = self.lists.marks()
-        try:
-            if self.message(body, 0) == len(body) <= MOST_BODY:
-                return True
-        except Exception:  # the reference path says what it is
-            pass
-        self.lists.undo(marks)
-        return False
 
 
 class Columns:
@@ -99,7 +65,9 @@ class Columns:
         self._plan = Plan(trees_of(spec) if union else [self._tree], path, columns, dictionary=dictionary)
         self.schema = self._plan.schema
         self._most_rows, self._most_bytes = max(max_rows, 1), min(max(max_bytes, 1), MOST_BATCH)
-        self._idle: list[Collector] = []
+        self._idle: list[Fields] = []
+        np.empty(ARENA, np.uint8)  # glibc keeps the memory of batches from when a large block is freed, and else gives
+        # all back after each: three quarters of the time went into pages that came again
 
     def __repr__(self) -> str:
         return f"<kwire columns of {self.name} v{self.version}: {', '.join(self.schema.names)}>"
@@ -114,49 +82,58 @@ class Columns:
             Batches, whose rows are in the order of the bodies; with each, the bodies before its end that are bad.
             A bad body gives no rows, and takes none from the others.
         """
-        collector = self._idle.pop() if self._idle else Collector(self._tree, self._plan, self._title())
+        fields = self._idle.pop() if self._idle else Fields(f"{self.name} v{self.version}: columns")
         try:
-            yield from self._read(collector, bodies)
+            for some, indexes in self._portions(bodies):
+                yield from self._batches(fields, some, indexes)
         finally:
-            collector.lists.clear()
-            self._idle.append(collector)
+            self._idle.append(fields)
 
-    def _read(self, collector: Collector, bodies: Iterable[Any]) -> Iterator[Batch]:
-        good: list[int] = []
-        errors: list[BadBody] = []
+    def _portions(self, bodies: Iterable[Any]) -> Iterator[tuple[list[bytes], list[int]]]:
+        """Yield bodies that are read together, each with its index."""
+        some: list[bytes] = []
+        indexes: list[int] = []
         size, enough = 0, min(self._most_bytes, ENOUGH)
         for index, body in enumerate(bodies):
-            data = body.as_py() if hasattr(body, "as_py") else body
+            data = body if type(body) is bytes else as_bytes(body)
             if data is None:
                 continue
-            data = data if type(data) is bytes else bytes(data)
             if size and len(data) >= enough:  # nothing is added to what fills Arrow's offsets alone
-                yield from self._batches(collector, good, errors)
-                size = 0
-            if collector.add(data):
-                good.append(index)
-                size += len(data)
-            else:
-                errors.append(BadBody(index, self._explain(data)))
-                size += ERROR_WEIGHT * len(data)
-            if size >= enough or len(errors) + collector.lists.items() >= MOST_ITEMS:
-                yield from self._batches(collector, good, errors)
-                size = 0
-        if good or errors:
-            yield from self._batches(collector, good, errors)
+                yield some, indexes
+                some, indexes, size = [], [], 0
+            some.append(data)
+            indexes.append(index)
+            size += len(data)
+            if size >= enough or len(some) == MOST_BODIES:
+                yield some, indexes
+                some, indexes, size = [], [], 0
+        if some:
+            yield some, indexes
 
-    def _batches(self, collector: Collector, good: list[int], errors: list[BadBody]) -> Iterator[Batch]:
-        """Yield what was collected, and begin anew. Errors go with the first batch."""
-        told = tuple(errors)
-        for batch in Assembly(self._plan, collector.table, good, self._most_bytes).batches():
+    def _batches(self, fields: Fields, bodies: list[bytes], indexes: list[int]) -> Iterator[Batch]:
+        """Yield the columns of some bodies. Errors go with the first batch."""
+        columns, bad = self._columns(fields, bodies)
+        told = tuple(BadBody(indexes[place], self._explain(bodies[place])) for place in sorted(bad))
+        if bad:
+            bodies = [body for place, body in enumerate(bodies) if place not in bad]
+            indexes = [index for place, index in enumerate(indexes) if place not in bad]
+            columns, _ = self._columns(fields, bodies)
+        for batch in Assembly(self._plan, columns, indexes, self._most_bytes).batches():
             for piece in self._pieces(batch):
                 yield Batch(piece, told)
                 told = ()
         if told:
             yield Batch(pa.RecordBatch.from_pylist([], schema=self.schema), told)
-        good.clear()
-        errors.clear()
-        collector.lists.clear()
+
+    def _columns(self, fields: Fields, bodies: list[bytes]) -> tuple[dict[str, Any], set[int]]:
+        """Return the fields of the messages, and which of the bodies are bad: if any are, the fields are no good."""
+        buffer = Buffer(bodies)
+        sizes = np.fromiter(map(len, bodies), np.int64, len(bodies))
+        ends = np.cumsum(sizes)
+        rows = Rows(buffer, ends - sizes, ends, lambda which: which)
+        fields.arrays.begin()
+        columns = fields.members(self._tree, rows, self._plan.wanted)
+        return columns, buffer.bad.union(np.nonzero(rows.at != ends)[0].tolist())
 
     def _pieces(self, batch: Any) -> Iterator[Any]:
         """Cut a batch into pieces that are no larger than they may be."""
@@ -185,5 +162,8 @@ class Columns:
         except DecodeError as error:
             return error.with_traceback(None)
 
-    def _title(self) -> str:
-        return f"{self.name} v{self.version}"
+
+def as_bytes(body: Any) -> bytes | None:
+    """Return a body, also one of a pyarrow array, as bytes."""
+    data = body.as_py() if hasattr(body, "as_py") else body
+    return None if data is None else bytes(data)
