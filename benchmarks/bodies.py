@@ -84,12 +84,14 @@ def corpus() -> list[Body]:
     return [Body(f"{row[0][:-4]} (Java)", row[1], int(row[2]), ((CORPUS / row[0]).read_bytes(),)) for row in rows]
 
 
-def made(message: str, version: int, outer: int, inner: int, mixed: bool, *, alike: bool | None = None) -> Body:
-    """Make a body of a message; with `alike` 64 of them, of the same lengths or not."""
+def made(
+    message: str, version: int, outer: int, inner: int, mixed: bool, *, alike: bool | None = None, count: int = IN_TURN
+) -> Body:
+    """Make a body of a message; with `alike` a count of them, of the same lengths or not."""
     codec = kwire.codec(message, version)
-    seeds = [""] if alike is None else [f" {number}" for number in range(IN_TURN)]
+    seeds = [""] if alike is None else [f" {number}" for number in range(count)]
     values = [_Values(outer, inner, mixed, seed, alike is False).struct(codec.schema, 0) for seed in seeds]
-    turn = "" if alike is None else f" {IN_TURN} {'alike' if alike else 'unlike'} in turn"
+    turn = "" if alike is None else f" {count} {'alike' if alike else 'unlike'} in turn"
     label = f"{message} v{version} {outer}x{inner}{' mixed' if mixed else ''}{turn}"
     return Body(label, message, version, tuple(codec.encode(value) for value in values))
 

@@ -1,8 +1,9 @@
 """How fast bodies become columns, beside messages: python benchmarks/columns.py [--only TEXT] [--rounds N]
 
-`codec.decode` and `kwire.columns` take turns in one process over the same bodies, copies of one. What is printed are
-ratios within a round: their median, and in brackets the least and the greatest; above 1 columns are faster. Neither
-keeps what it made. Before anything is timed, columns must hold the values of the messages.
+`codec.decode` and `kwire.columns` take turns in one process over the same bodies: copies of one, or several in turn.
+Columns read them in one call. What is printed are ratios within a round: their median, and in brackets the least and
+the greatest; above 1 columns are faster. Neither keeps what it made. Before anything is timed, columns must hold the
+values of the messages.
 
     all         every column, those of enclosing levels too: each is repeated for each row
     dictionary  the same, with strings and uuids around the rows as dictionaries
@@ -17,9 +18,10 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from itertools import cycle, islice
 from typing import Any
 
-from bodies import Body, bodies
+from bodies import Body, bodies, made
 
 import kwire
 from kwire.columnar.plan import paths_in
@@ -35,10 +37,19 @@ def main() -> None:
     parser.add_argument("--bytes", type=int, default=4 << 20, help="of all bodies of one kind together")
     options = parser.parse_args()
     print(f"{'rows a body, bytes a body, µs a body as messages':70}" + "".join(f"{name:>22}" for name in COLUMNS))
-    for body in bodies(options.only):
+    for body in [*bodies(options.only, in_turn=True), *many(options.only)]:
         path = innermost(body)
         if path:
             print(row(body, path, options.rounds, options.bytes))
+
+
+def many(only: str) -> list[Body]:
+    """Return what is read by the hundred: bodies of which each has other values."""
+    found = [
+        made("MetadataResponse", 12, outer, inner, mixed, alike=False, count=200)
+        for outer, inner, mixed in ((1, 1000, False), (100, 10, False), (100, 10, True))
+    ]
+    return [body for body in found if only in body.label]
 
 
 def innermost(body: Body) -> str:
@@ -70,20 +81,21 @@ def elements(value: Any, names: list[str]) -> Iterator[Any]:
 def row(body: Body, path: str, rounds: int, size: int) -> str:
     """Measure one body; return its line."""
     codec = kwire.codec(body.message, body.version)
-    alike = [bytes(bytearray(body.data)) for _ in range(max(1, size // len(body.data)))]
+    count = max(len(body.datas), int(size / body.size))
+    copies = [bytes(bytearray(data)) for data in islice(cycle(body.datas), count)]
     readers = {name: reader(body, path, name) for name in COLUMNS}
     rows = check(codec, body, path, readers)
-    calls: dict[str, Callable[[], object]] = {"messages": lambda: [None for one in alike if codec.decode(one) is None]}
+    calls: dict[str, Callable[[], object]] = {"messages": lambda: [None for one in copies if codec.decode(one) is None]}
     for name, columns in readers.items():
-        calls[name] = lambda columns=columns: [None for batch in columns.read(alike) if batch is None]  # type: ignore[misc]
+        calls[name] = lambda columns=columns: [None for batch in columns.read(copies) if batch is None]  # type: ignore[misc]
     times: Times = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
             times[name].append(seconds(call))
     label = f"{body.label} {path}"
-    each = statistics.median(times["messages"]) / len(alike) * 1e6
+    each = statistics.median(times["messages"]) / len(copies) * 1e6
     cells = "".join(f"{text(times['messages'], times[name]):>22}" for name in COLUMNS)
-    return f"{label[:48]:48}{rows:>6}{len(body.data):>7}{each:>9.1f}{cells}"
+    return f"{label[:48]:48}{rows:>6}{body.size:>7.0f}{each:>9.1f}{cells}"
 
 
 def reader(body: Body, path: str, name: str) -> Any:
@@ -105,15 +117,21 @@ def is_outer(column: str, path: str) -> bool:
 
 def check(codec: kwire.Codec, body: Body, path: str, readers: dict[str, Any]) -> int:
     """Make sure that columns hold the values of the messages; return how many rows a body has."""
-    there = list(elements(codec.decode(body.data), path.split(".")))
+    there = [item for data in body.datas for item in elements(codec.decode(data), path.split("."))]
     for columns in readers.values():
-        batches = [batch.rows for batch in columns.read([body.data])]
+        batches = [batch.rows for batch in columns.read(body.datas)]
         assert sum(batch.num_rows for batch in batches) == len(there), (body.label, path)
         for name in columns.schema.names:
             values = [getattr(item, name, None) for item in there]
-            if values and isinstance(values[0], int | str | bytes):
+            if values and isinstance(values[0], int | str | bytes | tuple) and not is_nested(values):
+                values = [list(value) if isinstance(value, tuple) else value for value in values]
                 assert [value for batch in batches for value in batch.column(name).to_pylist()] == values, name
-    return len(there)
+    return len(there) // len(body.datas)
+
+
+def is_nested(values: list[Any]) -> bool:
+    """Say whether values are arrays of structs."""
+    return any(hasattr(item, "__struct_fields__") for value in values if isinstance(value, tuple) for item in value)
 
 
 def seconds(call: Callable[[], object]) -> float:

@@ -112,9 +112,11 @@ class Array:
         if n < LONG or not self.patterns or not self.patterns.is_flat:
             return None
         if (p, n) not in self.runs:
-            if not self.shape or not is_run(b, p, n, self.shape):
+            shape = self.shape if self.shape and is_run(b, p, n, self.shape) else None
+            if shape is None:
                 self.shape = self.patterns.shape(b, p)
-            self.runs[p, n] = self.shape if self.shape and is_run(b, p, n, self.shape) else None
+                shape = self.shape if self.shape and is_run(b, p, n, self.shape) else None
+            self.runs[p, n] = shape
         return self.runs[p, n]
 
     def pass_over(self, rows: Rows, counts: Any) -> None:
