@@ -49,19 +49,15 @@ class Assembly:
 
     def batches(self) -> Iterator[Any]:
         """Yield all rows as record batches, of any size but for what is repeated."""
-        columns = [self._column(choice) for choice in self.plan.choices]
+        rows = len(self.starts)
+        columns = [(self._column(choice), min(max(choice.level, 0), rows)) for choice in self.plan.choices]
         for start, stop in self._portions(columns):
             times = [Times(differences(np.clip(starts, start, stop)), stop - start) for starts in self.starts]
             arrays = [
-                times[max(choice.level, 0)].repeat(column)
-                if self._is_outer(choice)
-                else column.slice(start, stop - start)
-                for choice, column in zip(self.plan.choices, columns, strict=True)
+                times[level].repeat(column) if level < rows else column.slice(start, stop - start)
+                for column, level in columns
             ]
             yield pa.RecordBatch.from_arrays(arrays, schema=self.plan.schema)
-
-    def _is_outer(self, choice: Choice) -> bool:
-        return max(choice.level, 0) < len(self.starts)
 
     def _column(self, choice: Choice) -> Any:
         """Return a column of its level, as many as that has rows."""
@@ -72,14 +68,11 @@ class Assembly:
         values = pa.nulls(self.counts[choice.level], wanted) if column is None else conform(column, wanted)
         return values if wanted is choice.type else values.dictionary_encode()
 
-    def _portions(self, columns: list[Any]) -> Iterator[tuple[int, int]]:
-        """Yield from where to where the rows are put together at a time."""
+    def _portions(self, columns: list[tuple[Any, int]]) -> Iterator[tuple[int, int]]:
+        """Yield from where to where the rows are put together at a time; `columns` are those with their levels."""
         rows, most = self.counts[-1], 0
-        long = [
-            (column, differences(self.starts[choice.level]))
-            for choice, column in zip(self.plan.choices, columns, strict=True)
-            if self._is_outer(choice) and is_long(column.type)
-        ]
+        each = [differences(starts) for starts in self.starts]
+        long = [(column, each[level]) for column, level in columns if level < len(each) and is_long(column.type)]
         for column, times in long:
             at_most = column.get_total_buffer_size() * int(times.max(initial=0))
             most += at_most if at_most < self.max_bytes // len(columns) else int(sizes_of(column) @ times)
