@@ -14,7 +14,7 @@ from ..frames import Frame
 from ..headers import header_version_for
 
 HANDSHAKE = 17 << 16  # SaslHandshake v0: tokens without a header follow
-MOST_KNOWN = 65536  # numbers; hostile bytes may bring any
+MOST_KNOWN = 4096  # versions that a spec leaves open may be any
 
 
 class Api:
@@ -102,17 +102,22 @@ class Apis:
 
     def __init__(self, catalog: Catalog, choose: Callable[[Api], None] = lambda api: None) -> None:
         self.catalog, self._choose = catalog, choose
-        self._known: dict[int, Api | None] = {}
+        self._known: dict[int, Api] = {}
+        self._ranges: dict[int, tuple[tuple[int, int], ...]] = {}  # the versions of a key's requests
 
     def get(self, number: int) -> Api | None:
         """Return an api at a version; None if the catalog has no such request."""
-        try:
-            return self._known[number]
-        except KeyError:
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            found = self._known[number] = self._find(number)
-            return found
+        api = self._known.get(number)
+        if api is not None:
+            return api
+        key, version = number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000
+        ranges = self._ranges.get(key)
+        if ranges is None:
+            ranges = self._ranges[key] = self._ranges_of(key)
+        for low, high in ranges:
+            if low <= version <= high:
+                return self._find(number, key, version)
+        return None
 
     def named(self, frame: Frame) -> Api:
         """Return what a container says that a frame holds."""
@@ -129,10 +134,18 @@ class Apis:
         spec = self.catalog.find(key, "request")
         return Api(key, version, None if spec is None else spec.api_name, self.catalog)
 
-    def _find(self, number: int) -> Api | None:
-        key, version = number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000
+    def _ranges_of(self, key: int) -> tuple[tuple[int, int], ...]:
+        specs = (layer.find(key, "request", None, self.catalog.release) for layer in self.catalog.layers)
+        return tuple(span for spec in specs if spec is not None for span in spec.versions.ranges)
+
+    def _find(self, number: int, key: int, version: int) -> Api | None:
         spec = self.catalog.find(key, "request", version)
-        return None if spec is None else self._chosen(Api(key, version, spec.api_name, self.catalog))
+        if spec is None:
+            return None
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        api = self._known[number] = self._chosen(Api(key, version, spec.api_name, self.catalog))
+        return api
 
     def _chosen(self, api: Api) -> Api:
         self._choose(api)

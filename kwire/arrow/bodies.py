@@ -14,7 +14,6 @@ import msgspec
 import pyarrow as pa
 
 from ..codecs import Codec
-from ..errors import KwireError
 from ..faults import DefaultTag
 from ..frames import Frame, Undecodable
 from ..frames.reading import UNSUPPORTED_VERSION, FrameReading
@@ -101,36 +100,22 @@ class Json(Bodies):
 
     type = pa.string()
 
-    def __init__(self) -> None:
-        self._decoders: dict[Codec, Codec] = {}
-
     def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
         """Return texts."""
-        texts: list[bytes | None] = []
+        texts: list[str | None] = []
         for index, (_, data, _, _, asked, api, _, _, fault) in enumerate(rows):
             codec = api.codec(asked) if api is not None and fault is None else None
             if codec is None or api is None:
                 texts.append(None)
-            else:
-                texts.append(self._text(data, api, asked, codec) or self._carefully(data, api, asked, index, faults))
-        return pa.array(texts, pa.binary()).view(self.type)
+                continue
+            start = body_start(data, api, asked)
+            told = codec.json_text(data, start) if start >= 0 else None
+            texts.append(_carefully(data, api, asked, index, faults) if told is None else told[0])
+        return pa.array(texts, self.type)
 
-    def _text(self, data: bytes, api: Api, asked: bool | None, codec: Codec) -> bytes | None:
-        start = body_start(data, api, asked)
-        if start < 0:
-            return None
-        decoder = self._decoders.get(codec)
-        if decoder is None:
-            decoder = self._decoders[codec] = codec.decoder(memo=True)
-        try:
-            return msgspec.json.encode(codec.jsonable(decoder.decode(data[start:])))
-        except KwireError:
-            return None
 
-    def _carefully(
-        self, data: bytes, api: Api, asked: bool | None, index: int, faults: dict[int, Fault]
-    ) -> bytes | None:
-        codec, message, fault = read_carefully(data, api, asked)
-        if fault is not None:
-            faults[index] = fault
-        return None if codec is None else msgspec.json.encode(codec.jsonable(message))
+def _carefully(data: bytes, api: Api, asked: bool | None, index: int, faults: dict[int, Fault]) -> str | None:
+    codec, message, fault = read_carefully(data, api, asked)
+    if fault is not None:
+        faults[index] = fault
+    return None if codec is None else msgspec.json.encode(codec.jsonable(message)).decode()
