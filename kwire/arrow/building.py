@@ -197,11 +197,12 @@ def corrupt_column(data: Sequence[bytes | None], faults: Mapping[int, Any]) -> A
     return pa.array([one if index in faults else None for index, one in enumerate(data)], pa.binary())
 
 
-def error_column(count: int, faults: Mapping[int, Fault]) -> Any:
+def error_column(count: int, faults: Mapping[int, Any]) -> Any:
     """Return what is wrong with each row, null where nothing is."""
     if not faults:
         return pa.nulls(count, ERROR)
-    return pa.array([faults[index]._asdict() if index in faults else None for index in range(count)], ERROR)
+    told = {index: one if isinstance(one, dict) else one._asdict() for index, one in faults.items()}
+    return pa.array([told.get(index) for index in range(count)], ERROR)
 
 
 Maker = Callable[[list[Row], dict[int, Fault], list[tuple[int, str]]], Any]

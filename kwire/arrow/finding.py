@@ -58,7 +58,7 @@ def _local(path: str) -> str:
 
 
 def _files(path: str, given: str, options: Options) -> Iterator[Path]:
-    named = [Path(path)] if Path(path).exists() else [one for text in choices(path) for one in _globbed(text)]
+    named = [Path(path)] if path and Path(path).exists() else [one for text in choices(path) for one in _globbed(text)]
     if not named:
         raise BadOption("path", given, "[PATH_NOT_FOUND] there is no such file or folder")
     for one in named:

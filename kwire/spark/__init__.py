@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from .functions import kwire_header as kwire_header
     from .functions import schema_of_kwire as schema_of_kwire
     from .functions import to_kwire as to_kwire
+    from .rows import records as records
 
 _ROOMS = {
     "from_kwire": "functions",
     "kwire_header": "functions",
+    "records": "rows",
     "schema_of_kwire": "functions",
     "to_kwire": "functions",
 }

@@ -1,0 +1,253 @@
+"""Records as rows: of Produce requests, Fetch answers and logs, each beside the columns of the frame it came in.
+
+What cannot be read, a batch that inflates beyond all measure too, is a row with its bytes and with what is wrong. Knows
+columns; knows no Spark and no files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from .. import wire
+from ..catalog import catalog_for
+from ..codecs import Codec
+from ..columnar.types import struct_of
+from ..records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
+from .apis import Api, Apis
+from .bodies import read_carefully
+from .building import CORRUPT, ERROR_NAME, MESSAGE, TYPES, error_column
+from .errors import BadOption
+from .faults import fault_of
+
+NEEDED = {MESSAGE: pa.binary(), "direction": pa.string(), "api_key": pa.int16(), "api_version": pa.int16()}
+LEFT_OUT = MESSAGE, CORRUPT, ERROR_NAME
+_MORE = "path", CORRUPT, ERROR_NAME
+RECORD = pa.struct(
+    [
+        ("topic", pa.string()),
+        ("topic_id", pa.binary()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp", pa.timestamp("us", "UTC")),
+        ("timestamp_type", pa.string()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
+        ("producer_id", pa.int64()),
+        ("producer_epoch", pa.int16()),
+        ("sequence", pa.int32()),
+        ("is_transactional", pa.bool_()),
+        ("is_control", pa.bool_()),
+        ("compression", pa.string()),
+        ("magic", pa.int8()),
+    ]
+)
+MOST_ROWS, MOST_BYTES = 4096, 8 << 20
+LATEST = 253402300799999  # milliseconds since 1970: the end of the year 9999
+_FOLDER = re.compile(r"(.+)-(\d{1,9})")
+_NAMES = {"topic": ("topic", "name"), "topic_id": ("topic_id",), "partition": ("partition_index", "index", "partition")}
+
+
+class Place(NamedTuple):
+    """Whose records they are, as far as that is known."""
+
+    topic: str | None = None
+    topic_id: bytes | None = None
+    partition: int | None = None
+
+
+UNKNOWN = Place()
+NOBODY = "", bytes(16)  # what stands for a name or an id that a version lacks
+
+
+class RecordReader:
+    """Reads the records in frames.
+
+    Args:
+        columns: those of the frames, as a `pyarrow.Schema`: `message` (with body=raw), `direction`, `api_key` and
+            `api_version` are needed; `path` tells the topic of a log.
+        limit: the most bytes that the records of one batch may take once decompressed.
+
+    Attributes:
+        schema: all other columns of the frames, `record`, `_corrupt_record` and `_error`.
+
+    Raises:
+        BadOption: a column is missing.
+    """
+
+    def __init__(self, columns: Any, limit: int = LIMIT) -> None:
+        for name, type_ in NEEDED.items():
+            if name not in columns.names or columns.field(name).type != type_:
+                hint = "read the frames with body=raw, and keep their columns"
+                raise BadOption("columns", name, f"records need the column {name}, {type_}", hint)
+        self.limit, self.apis = limit, Apis(catalog_for())
+        self.kept = [name for name in columns.names if name not in LEFT_OUT]
+        more = [("record", RECORD), (CORRUPT, TYPES[CORRUPT]), (ERROR_NAME, TYPES[ERROR_NAME])]
+        self.schema = pa.schema([*(columns.field(name) for name in self.kept), *more])
+
+    def read(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Yield record batches, for `pyarrow.RecordBatch`es of frames; a frame without records gives no row."""
+        for batch in batches:
+            found = Found(batch.select(self.kept), self.schema)
+            for index in range(batch.num_rows):
+                for _ in self._frame(batch, index, found):
+                    if found.is_full:
+                        yield found.batch()
+            if found.frames:
+                yield found.batch()
+
+    def _frame(self, batch: Any, index: int, found: Found) -> Iterator[None]:
+        """Find the records of one frame; yield now and then."""
+        cells = {name: batch.column(name)[index].as_py() for name in (*NEEDED, *_MORE) if name in batch.schema.names}
+        data, key, version = cells[MESSAGE], cells["api_key"], cells["api_version"]
+        if data is None:
+            if cells.get(ERROR_NAME) is not None:
+                found.fail(index, cells.get(CORRUPT), cells[ERROR_NAME])
+        elif key is None or version is None:
+            if cells["direction"] is None:
+                yield from self._set(index, place_of(cells.get("path")), data, False, found)
+        else:
+            yield from self._of_api(index, self.apis.get(key << 16 | version & 0xFFFF), cells, found)
+
+    def _of_api(self, index: int, api: Api | None, cells: dict[str, Any], found: Found) -> Iterator[None]:
+        asked, data = cells["direction"] == "request", cells[MESSAGE]
+        codec = api.codec(asked) if api is not None else None
+        if api is None or codec is None or not holds_records(codec):
+            return
+        read = read_carefully(data, api, asked)
+        if read.codec is None:
+            found.fail(index, data, read.fault)
+            return
+        for place, some in sets_in(read.codec.schema, read.message, UNKNOWN):
+            yield from self._set(index, place, some, not asked, found)
+
+    def _set(self, index: int, place: Place, data: bytes, may_be_cut: bool, found: Found) -> Iterator[None]:
+        """Find the records in some batches; brokers may cut the last one of an answer, which then is no fault."""
+        batches = parse_records(data, salvage=True)
+        for batch in batches:
+            if isinstance(batch, UndecodableRecords):
+                found.fail(index, batch.data, fault_of(batch.error))
+            else:
+                yield from self._batch(index, place, batch, found)
+            yield
+        if batches.rest and not may_be_cut:
+            found.fail(index, batches.rest, fault_of(batches.faults[0]))
+            yield
+
+    def _batch(self, index: int, place: Place, batch: RecordBatch, found: Found) -> Iterator[None]:
+        fault = fault_of(batch.faults[0]) if batch.faults else None
+        lost: bytes | None = batch.data  # once, however many of its records cannot be read
+        for record in batch.records(salvage=True, limit=self.limit):
+            if isinstance(record, Record):
+                found.add(index, place, batch, record, fault)
+            else:
+                found.fail(index, lost, fault_of(record.error))
+                lost = None
+            yield
+
+
+class Found:
+    """Records of the frames of one batch, column by column.
+
+    Args:
+        frames: the columns that are kept of the frames.
+        schema: of the batches that are made.
+    """
+
+    def __init__(self, frames: Any, schema: Any) -> None:
+        self._kept, self._schema = frames, schema
+        self.frames: list[int] = []  # of which frame each row is
+        self._values: list[tuple[Any, ...] | None] = []
+        self._lost: list[bytes | None] = []
+        self._faults: dict[int, Any] = {}
+        self._bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a batch should be made."""
+        return len(self.frames) >= MOST_ROWS or self._bytes >= MOST_BYTES
+
+    def add(self, index: int, place: Place, batch: RecordBatch, record: Record, fault: Any) -> None:
+        """Add a record; a fault of its batch says nothing against its value."""
+        if fault is not None:
+            self._faults[len(self.frames)] = fault
+        time = record.timestamp * 1000 if 0 <= record.timestamp <= LATEST else None
+        headers = [header._asdict() for header in record.headers]
+        values = (record.offset, time, batch.timestamp_type, record.key, record.value, headers)
+        kind = batch.is_transactional, batch.is_control, batch.compression, batch.magic
+        producer = batch.producer_id, batch.producer_epoch, batch.sequence(record)
+        self._put(index, (*place, *values, *producer, *kind), None)
+        self._bytes += len(record.key or b"") + len(record.value or b"")
+
+    def fail(self, index: int, data: bytes | None, fault: Any) -> None:
+        """Add what could not be read."""
+        self._faults[len(self.frames)] = fault
+        self._put(index, None, data)
+        self._bytes += len(data or b"")
+
+    def _put(self, index: int, values: tuple[Any, ...] | None, data: bytes | None) -> None:
+        self.frames.append(index)
+        self._values.append(values)
+        self._lost.append(data)
+
+    def batch(self) -> Any:
+        """Return all rows as a record batch, and begin anew."""
+        none = (None,) * RECORD.num_fields
+        columns = zip(*(none if values is None else values for values in self._values), strict=True)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORD, strict=True)]
+        missing = pa.array([values is None for values in self._values])
+        records = pa.StructArray.from_arrays(arrays, fields=list(RECORD), mask=missing)
+        kept = self._kept.take(pa.array(self.frames)).columns
+        lost, errors = pa.array(self._lost, pa.binary()), error_column(len(self.frames), self._faults)
+        batch = pa.RecordBatch.from_arrays([*kept, records, lost, errors], schema=self._schema)
+        self.frames, self._values, self._lost, self._faults, self._bytes = [], [], [], {}, 0
+        return batch
+
+
+@lru_cache(maxsize=256)
+def holds_records(codec: Codec) -> bool:
+    """Whether a message has a field of records."""
+    return _holds(codec.schema)
+
+
+def _holds(node: Any) -> bool:
+    inner = struct_of(getattr(node, "element", node))
+    if not isinstance(inner, wire.Struct):
+        return isinstance(inner, wire.Records)
+    return any(_holds(field.subcon) for field in inner.all_fields)
+
+
+def sets_in(node: Any, value: Any, place: Place) -> Iterator[tuple[Place, bytes]]:
+    """Yield all records fields of a message, and whose they are."""
+    for field in node.all_fields:
+        item = getattr(value, field.name)
+        if isinstance(field.subcon, wire.Records):
+            if item:
+                yield place, item
+        elif isinstance(field.subcon, wire.Array) and _holds(field.subcon):
+            for one in item or ():
+                yield from sets_in(struct_of(field.subcon.element), one, _within(place, one))
+
+
+def _within(place: Place, value: Any) -> Place:
+    """Return a place with what a struct says of it."""
+    names = value.__struct_fields__
+    told = {part: next((name for name in words if name in names), None) for part, words in _NAMES.items()}
+    said = {part: getattr(value, name) for part, name in told.items() if name is not None}
+    return place._replace(**{part: None if one in NOBODY else one for part, one in said.items()})
+
+
+def place_of(path: str | None) -> Place:
+    """Say which partition a log is of, by the name of its folder.
+
+    >>> place_of("/data/orders-7/00000000000000000000.log")
+    Place(topic='orders', topic_id=None, partition=7)
+    """
+    match = _FOLDER.fullmatch(PurePath(path).parent.name) if path else None
+    return Place(match[1], None, int(match[2])) if match else UNKNOWN
