@@ -37,7 +37,8 @@ class Layer:
     @classmethod
     def of_folder(cls, folder: Path, profile: str = "", release: str = "") -> Layer:
         """Make a layer of our own: `<Message>.json`, one message a file."""
-        return cls({path.stem: path for path in sorted(folder.glob("*.json"))}, profile, release)
+        paths = sorted((path for path in folder.iterdir() if path.name.endswith(".json")), key=lambda path: path.name)
+        return cls({path.name.removesuffix(".json"): path for path in paths}, profile, release)
 
     @classmethod
     def of_anything(cls, folder: Path) -> Layer:

@@ -1,9 +1,21 @@
-"""Where the data that comes with kwire lies: the specs and the tables. Knows the folder, not what is in it."""
+"""Where the data that comes with kwire lies: the specs and the tables. Knows the folder, not what is in it.
+
+kwire may itself lie in a zip, as Spark ships it: then so does the folder.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-_HERE = Path(__file__).parent
-# In the wheel the folder lies in the package, in a checkout beside it.
-SCHEMAS = _HERE / "schemas" if (_HERE / "schemas").is_dir() else _HERE.parent / "schemas"
+
+def _schemas(package: Path) -> Any:
+    """Return the folder: in the wheel it lies in the package, in a checkout beside it; in a zip a `zipfile.Path`."""
+    if package.parent.is_file():
+        from zipfile import Path as ZipPath
+
+        return ZipPath(str(package.parent), f"{package.name}/schemas/")
+    return package / "schemas" if (package / "schemas").is_dir() else package.parent / "schemas"
+
+
+SCHEMAS: Path = _schemas(Path(__file__).parent)

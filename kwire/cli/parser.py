@@ -23,6 +23,7 @@ Examples:
   kwire cluster dump.pcap                 brokers by rack, partitions, replicas
   kwire cluster :9092                     the same of a live broker
   kwire place --from dump.pcap            how evenly they are placed
+  kwire pipeline captures/ --out lake     Parquet, on Spark
   kwire encode frames.jsonl -o dump.bin   JSON back to bytes
   kwire call :9092 Metadata topics:=null  ask a broker
   kwire serve                             be one
@@ -39,6 +40,7 @@ COMMANDS = (
     "cluster",
     "place",
     "redact",
+    "pipeline",
     "call",
     "proxy",
     "serve",
@@ -71,6 +73,7 @@ def parser_for() -> argparse.ArgumentParser:
     questions.cluster(commands)
     questions.place(commands)
     questions.redact(commands)
+    questions.pipeline(commands)
     brokers.call(commands)
     brokers.proxy(commands)
     brokers.serve(commands)

@@ -1,4 +1,4 @@
-"""The grammars of the commands that ask something of whole dumps: stats, cluster, place, redact."""
+"""The grammars of the commands that ask something of whole dumps: stats, cluster, place, redact, pipeline."""
 
 from __future__ import annotations
 
@@ -118,3 +118,40 @@ def redact(commands: Any) -> None:
     parser.add_argument("--keep", default="", metavar="KINDS", help="what stays, with commas between; see --list")
     parser.add_argument("--list", action="store_true", help="list the kinds of things that are taken out")
     profile(parser)
+
+
+def pipeline(commands: Any) -> None:
+    """Add `kwire pipeline`."""
+    parser = command(
+        commands,
+        "pipeline",
+        "turn captures into Parquet on Spark, with the history of their clusters",
+        "  kwire pipeline captures/ --out lake             on all cores of this machine\n"
+        "  kwire pipeline 'a/*.pcap' --out lake --plots    with a drawing of each cluster\n"
+        "  kwire pipeline /data --out s3a://lake/kafka --master spark://host:7077\n"
+        "  kwire pipeline --zip kwire.zip                  for spark-submit\n"
+        "\nlake/frames has a row a frame, by api. Beside it: partition_states, brokers,\n"
+        "offline_replicas (KIP-112), rack_violations (KIP-36), isr_shrinks. The captures\n"
+        "of a folder are of one cluster, unless --cluster tells otherwise.\n",
+        "pipeline:pipeline",
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="captures, folders of them, globs")
+    parser.add_argument("--out", metavar="DIR", help="where the tables go")
+    parser.add_argument("--master", metavar="URL", help="where Spark runs: local[2], spark://host:7077, yarn")
+    parser.add_argument(
+        "--body",
+        choices=("json", "raw", "none"),
+        default="json",
+        help="what the column message of the frames is; json unless given",
+    )
+    parser.add_argument(
+        "--cluster", metavar="REGEX", help="its first group, found in the path of a file, names the cluster"
+    )
+    parser.add_argument("--plots", action="store_true", help="draw the history of each cluster, to DIR/plots")
+    parser.add_argument("--overwrite", action="store_true", help="replace what is in DIR")
+    parser.add_argument(
+        "--option", action="append", metavar="NAME=VALUE", help="of the data source, such as maxPartitionBytes=64m"
+    )
+    parser.add_argument("--conf", action="append", metavar="NAME=VALUE", help="of Spark")
+    parser.add_argument("--json", action="store_true", help="the counts as one JSON object")
+    parser.add_argument("--zip", metavar="FILE", help="write kwire as a zip for spark-submit, and a script beside it")

@@ -94,7 +94,9 @@ class History:
                 for key in [key for key in self.stories if key[0] == topic]:
                     self.stories[key].tell(teller, state, now, source, is_view)
                 continue
-            story = self.stories.setdefault((topic, partition), Story())
+            story = self.stories.get((topic, partition))
+            if story is None:
+                story = self.stories[topic, partition] = Story()
             story.tell(teller, state, now, source, is_view)
 
     def _answered(self, heard: Heard, now: Moment) -> None:

@@ -6,7 +6,7 @@ since this one's last news; and what is older by its epochs is never news within
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from .told import DELETED, State
@@ -139,6 +139,6 @@ class Story:
         newest = self.entries[-1].state if self.entries else DELETED
         if not (state.is_deleted or newest.is_deleted or self._is_anew(state)):
             lists = {name: getattr(newest, name) for name in INHERITED if getattr(state, name) is None}
-            state = replace(state, **lists)
+            state = state._replace(**lists)
         self.entries.append(Entry(state, now, source))
         self._learn(state)

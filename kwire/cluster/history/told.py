@@ -6,7 +6,7 @@ Sources: KIP-112 (offline replicas), KIP-36 (racks), KIP-516 (topic ids).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..jbod.requests import partition_states, stopped_partitions, topic_ids_in
@@ -19,8 +19,7 @@ LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC = 5, 3
 _NO_ID = bytes(16)
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """A partition as a message has it; None for what it does not say. `offline` is in ascending order."""
 
     leader: int
@@ -42,12 +41,11 @@ class State:
         >>> State(1, isr=(1,)).agrees(State(1, leader_epoch=4)), State(1, isr=(1,)).agrees(State(1, isr=(1, 2)))
         (True, False)
         """
-        if self.is_deleted or other.is_deleted:
-            return self.leader == other.leader
-        return self.leader == other.leader and all(
-            mine is None or theirs is None or mine == theirs
-            for mine, theirs in zip(self._rest, other._rest, strict=True)
-        )
+        if self == other:
+            return True
+        if self.leader != other.leader or self.is_deleted:
+            return False
+        return all(mine is None or theirs is None or mine == theirs for mine, theirs in zip(self, other, strict=True))
 
     def is_older(self, other: State) -> bool:
         """Whether the epochs say that this was before another; of one leader epoch, the partition's decides."""
@@ -59,15 +57,12 @@ class State:
 
     def filled(self, other: State) -> State:
         """Return this with what only the other says."""
-        gaps = {name: getattr(other, name) for name in _FIELDS if getattr(self, name) is None}
-        return replace(self, **gaps)
-
-    @property
-    def _rest(self) -> tuple[Any, ...]:
-        return (self.leader_epoch, self.partition_epoch, self.isr, self.replicas, self.offline, self.topic_id)
+        if None not in self:
+            return self
+        pairs: Iterator[Any] = zip(self, other, strict=True)
+        return State(*(theirs if mine is None else mine for mine, theirs in pairs))
 
 
-_FIELDS = ("leader_epoch", "partition_epoch", "isr", "replicas", "offline", "topic_id")
 DELETED = State(LEADER_DURING_DELETE)
 
 

@@ -1,0 +1,86 @@
+"""`kwire pipeline`: captures to Parquet on Spark, on this machine or a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from pathlib import Path
+
+from ..errors import MissingExtra
+from ..render.style import json_text
+from .inputs import UsageError
+from .terminal import remark
+
+
+def pipeline(options: argparse.Namespace) -> int:
+    """Run the job, or write the zip. Returns 1 if there are frames that could not be decoded."""
+    if options.zip is not None:
+        return _zip(Path(options.zip))
+    if not options.files or options.out is None:
+        raise UsageError("name captures and a folder: kwire pipeline CAPTURES... --out DIR")
+    if options.cluster is not None:
+        _check(options.cluster)
+    given = {"body": options.body, **_pairs(options.option, "--option")}
+    settings = _pairs(options.conf, "--conf")
+    try:
+        from ..spark import job, session
+        from ..spark.plots import need_matplotlib
+    except ModuleNotFoundError as error:
+        raise MissingExtra("kwire pipeline", (error.name or "pyspark").partition(".")[0], "spark") from None
+    if options.plots:
+        need_matplotlib()
+    with session.session(options.master, settings) as spark:
+        counts = job.run(
+            spark,
+            options.files,
+            options.out,
+            options=given,
+            clusters=options.cluster,
+            overwrite=options.overwrite,
+            plots=options.plots,
+        )
+    _print(counts._asdict(), options.json)
+    return 1 if counts.corrupt else 0
+
+
+def _check(pattern: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise UsageError(f"--cluster {pattern}: {error}") from None
+    if not groups:
+        raise UsageError(f"--cluster {pattern}: it needs a group in parentheses, which names the cluster")
+
+
+def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
+    pairs = {}
+    for one in given or ():
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{option} {one}: it is NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def _print(counts: dict[str, object], as_json: bool) -> None:
+    rows = counts.pop("rows")
+    plots = counts.pop("plots")
+    assert isinstance(rows, dict)
+    assert isinstance(plots, tuple)
+    if as_json:
+        print(json_text({**counts, "tables": rows, "plots": plots}))
+        return
+    for name, count in {**counts, **rows}.items():
+        print(f"{name:<17} {count:>15,}")
+    for file in plots:
+        print(file)
+
+
+def _zip(file: Path) -> int:
+    from ..spark.shipping import NEEDED, write_zip
+
+    script = write_zip(file)
+    print(f"spark-submit --py-files {shlex.quote(str(file))} {shlex.quote(str(script))} CAPTURES... --out DIR")
+    remark(f"on the cluster these have to be installed: {', '.join(NEEDED)}")
+    return 0

@@ -1,0 +1,52 @@
+"""What a job on Spark may fail for before it begins, with its words.
+
+KwireError
++-- MissingJava            the installation: no Java that runs Spark
++-- OutputExists           the caller: there is something where the result is to go
++-- JobFailed              Spark: what it said when a job did not end well
+"""
+
+from __future__ import annotations
+
+from ..errors import KwireError
+
+
+class MissingJava(KwireError):
+    """There is no Java, or one too old: `found` is its version, None where there is none."""
+
+    hint = "install it (apt-get install openjdk-17-jre-headless, dnf install java-17-openjdk-headless, brew install "
+    hint += "openjdk@17), or point JAVA_HOME to one"
+
+    def __init__(self, found: int | None = None) -> None:
+        super().__init__(found)
+        self.found = found
+
+    def __str__(self) -> str:
+        there = "there is no Java" if self.found is None else f"there is Java {self.found}"
+        return f"Spark needs Java 17 or newer, and {there}; {self.hint}"
+
+
+class OutputExists(KwireError):
+    """There is something where the result is to go: `path`."""
+
+    hint = "--overwrite replaces it"
+
+    def __init__(self, path: str = "") -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path}: it is there already, and not empty; {self.hint}"
+
+
+class JobFailed(KwireError):
+    """A job of Spark's did not end well: `problem` is what Spark said, of which the first line matters."""
+
+    def __init__(self, problem: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        lines = [line.strip() for line in self.problem.splitlines() if line.strip()]
+        own = [line for line in lines if "[KWIRE_" in line or line.startswith("kwire.")]
+        return f"Spark: {[*own, *lines, 'the job failed'][0]}"

@@ -1,0 +1,125 @@
+"""One job from captures to Parquet: all frames, and the history of the clusters that they tell of.
+
+Knows where tables go and what is counted; what is in them, the data source and `cluster` know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as sql
+
+from ..arrow.finding import find_files
+from ..arrow.options import Options
+from ..cluster.history import ROWS
+from . import cluster
+from .errors import JobFailed, OutputExists
+
+FRAMES = "frames"
+PLOTS = "plots"
+
+
+class Counts(NamedTuple):
+    """What a job has read and written.
+
+    Attributes:
+        frames: rows of the table of frames.
+        corrupt: those of them that could not be decoded.
+        bytes: of the captures, in all of them.
+        rows: of each table of the history.
+        plots: files with drawings.
+    """
+
+    frames: int
+    corrupt: int
+    bytes: int
+    rows: dict[str, int]
+    plots: tuple[str, ...] = ()
+
+
+def run(
+    spark: Any,
+    paths: Sequence[str],
+    out: str,
+    *,
+    options: Mapping[str, Any] | None = None,
+    clusters: str | None = None,
+    overwrite: bool = False,
+    plots: bool = False,
+) -> Counts:
+    """Write captures as Parquet: `OUT/frames`, by api, and a folder a table of the history.
+
+    Args:
+        spark: a session that reads `kwire`.
+        paths: files, folders and globs.
+        out: the folder, or whatever Spark can write to.
+        options: of the data source, for the frames.
+        clusters: a regular expression whose first group, found in the path of a file, names its cluster; the folder of
+            the file does unless given.
+        overwrite: replace what is there.
+        plots: draw the history of each cluster, to `OUT/plots`.
+
+    Returns:
+        The counts.
+
+    Raises:
+        BadOption: an option is not known, or there is no such file.
+        OutputExists: there is something in that folder.
+        JobFailed: Spark says why.
+    """
+    given = {"body": "json", **{name.lower(): value for name, value in (options or {}).items()}}
+    find_files(list(paths), Options.parse(given))
+    if not overwrite and Path(out).is_dir() and any(Path(out).iterdir()):
+        raise OutputExists(out)
+    try:
+        counts = _frames(_load(spark, paths, given), f"{out}/{FRAMES}", overwrite)
+        files = {name: value for name, value in given.items() if name not in cluster.OPTIONS}
+        return _history(_load(spark, paths, {**files, **cluster.OPTIONS}), out, clusters, overwrite, plots, counts)
+    except PySparkException as error:
+        raise JobFailed(str(error)) from None
+
+
+def _load(spark: Any, paths: Sequence[str], options: Mapping[str, Any]) -> DataFrame:
+    return spark.read.format("kwire").options(**options).load(list(paths))
+
+
+def _frames(frames: DataFrame, out: str, overwrite: bool) -> Counts:
+    """Write the frames; they are counted on their way."""
+    seen = Observation(FRAMES)
+    is_corrupt = sql.col("_error").isNotNull() if "_error" in frames.columns else sql.lit(False)
+    length = sql.col("length") if "length" in frames.columns else sql.lit(0)
+    counted = frames.observe(
+        seen,
+        sql.count(sql.lit(1)).alias("frames"),
+        sql.count_if(is_corrupt).alias("corrupt"),
+        sql.coalesce(sql.sum(length), sql.lit(0)).alias("bytes"),
+    )
+    writer = counted.write.mode(_mode(overwrite))
+    if "api_name" in frames.columns:
+        writer = writer.partitionBy("api_name")
+    writer.parquet(out)
+    return Counts(**seen.get, rows={})
+
+
+def _history(frames: DataFrame, out: str, clusters: str | None, overwrite: bool, plots: bool, counts: Counts) -> Counts:
+    named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
+    told = cluster.history(frames, named)
+    # Worked out here, the clusters beside each other: behind coalesce one task would have all of them.
+    found = {row["table"]: row["count"] for row in told.all.groupBy("table").count().collect()}
+    for name in ROWS:
+        getattr(told, name).coalesce(1).write.mode(_mode(overwrite)).parquet(f"{out}/{name}")
+    drawn: Sequence[str] = ()
+    if plots:
+        from .plots import draw
+
+        drawn = draw(told, f"{out}/{PLOTS}")
+    told.all.unpersist()
+    return counts._replace(rows={name: found.get(name, 0) for name in ROWS}, plots=tuple(drawn))
+
+
+def _mode(overwrite: bool) -> str:
+    return "overwrite" if overwrite else "error"

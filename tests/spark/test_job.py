@@ -1,0 +1,94 @@
+"""Captures become tables on disk, and are counted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire import arrow
+from kwire.arrow.errors import BadOption
+from kwire.cluster.history import ROWS
+from kwire.spark.errors import JobFailed, OutputExists
+from kwire.spark.shipping import write_zip
+from tests.arrow.captures import FRAMES, PCAP, rows_of
+from tests.conftest import ROOT
+from tests.spark.conftest import SETTINGS
+
+
+@pytest.fixture(scope="session")
+def job(spark: Any) -> Any:
+    from kwire.spark import job
+
+    return job
+
+
+def test_tables_are_written_and_counted(spark: Any, job: Any, tmp_path: Path) -> None:
+    broken = tmp_path / "in/b"
+    broken.mkdir(parents=True)
+    (broken / "dump.bin").write_bytes(FRAMES.read_bytes() + b"\x00\x00\x00\x09\x00\x03\x00\x0c\xff")
+    shutil.copy(PCAP, tmp_path / "in")
+    out = str(tmp_path / "lake")
+    counts = job.run(spark, [str(tmp_path / "in/*.pcap"), str(broken)], out, clusters=r"/([^/]+)\.\w+$")
+    rows = rows_of([tmp_path / "in" / PCAP.name, broken / "dump.bin"])
+    assert (counts.frames, counts.corrupt, counts.bytes) == (len(rows), 1, sum(row["length"] for row in rows))
+    kept = spark.read.parquet(f"{out}/frames").toArrow().to_pylist()
+    assert sorted((row["path"], row["offset"], row["api_name"] or "") for row in kept) == sorted(
+        (row["path"], row["offset"], row["api_name"] or "") for row in rows
+    )
+    assert {row["_corrupt_record"] for row in kept} - {None} == {b"\x00\x00\x00\x09\x00\x03\x00\x0c\xff"}
+    for name in ROWS:
+        table = spark.read.parquet(f"{out}/{name}")
+        found = table.where("cluster = 'kafka-3.9-zk'").drop("cluster").toArrow().to_pylist()
+        assert sorted(found, key=repr) == sorted(arrow.history(str(PCAP))[name].to_pylist(), key=repr)
+        assert counts.rows[name] == table.count()
+
+
+def test_nothing_is_replaced_unless_it_is_asked_for(spark: Any, job: Any, tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/mine").write_text("x")
+    with pytest.raises(OutputExists, match="not empty; --overwrite replaces it"):
+        job.run(spark, [str(FRAMES)], str(tmp_path / "here"))
+    with pytest.raises(BadOption, match="no such option; did you mean mode"):
+        job.run(spark, [str(FRAMES)], str(tmp_path / "new"), options={"mod": "x"})
+    with pytest.raises(BadOption, match="none"):
+        job.run(spark, [str(tmp_path / "none")], str(tmp_path / "new"))
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+
+
+def test_a_frame_that_ends_the_job_is_named(spark: Any, job: Any, tmp_path: Path) -> None:
+    (tmp_path / "dump").write_bytes(FRAMES.read_bytes() + b"\x00\x00\x00\x09\x00\x03\x00\x0c\xff")
+    with pytest.raises(JobFailed, match=r"KWIRE_MALFORMED_FRAME\] path=.*dump, offset=\d+"):
+        job.run(spark, [str(tmp_path / "dump")], str(tmp_path / "out"), options={"mode": "FAILFAST", "body": "raw"})
+
+
+def test_spark_submit_runs_it_from_the_zip(tmp_path: Path) -> None:
+    script = write_zip(tmp_path / "kwire.zip")
+    poison = tmp_path / "poison"
+    poison.mkdir()
+    (poison / "kwire.py").write_text("raise RuntimeError('this is not the zip')")
+    submit = shutil.which("spark-submit", path=str(Path(sys.executable).parent))
+    assert submit is not None
+    words = ["--master", "local[1]", *(word for one in SETTINGS.items() for word in ("--conf", "=".join(one)))]
+    words += ["--py-files", str(tmp_path / "kwire.zip"), str(script), str(FRAMES), "--out", str(tmp_path / "lake")]
+    done = subprocess.run(
+        [submit, *words],
+        env={
+            **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            "PYTHONPATH": str(poison),
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+        },
+        cwd=ROOT.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.splitlines()[0].split() == ["frames", "6"]
+    assert (tmp_path / "lake/partition_states/_SUCCESS").exists()

@@ -1,0 +1,52 @@
+"""What stands in the way of a session is said before Spark starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kwire.spark.errors import JobFailed, MissingJava
+from kwire.spark.session import need_java
+
+
+def java(folder: Path, version: str) -> str:
+    """Make a Java that says its version and does nothing else."""
+    (folder / "bin").mkdir(parents=True)
+    script = folder / "bin/java"
+    script.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2020-01-01' >&2\n")
+    script.chmod(0o755)
+    return str(folder)
+
+
+def test_java_is_needed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingJava, match=r"needs Java 17 or newer, and there is no Java; install it \(apt-get"):
+        need_java()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "gone"))
+    with pytest.raises(MissingJava, match="there is no Java"):
+        need_java()
+
+
+@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.2"])
+def test_an_old_java_will_not_do(version: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", java(tmp_path, version))
+    found = version.removeprefix("1.").split(".")[0]
+    with pytest.raises(MissingJava, match=f"there is Java {found};"):
+        need_java()
+
+
+@pytest.mark.parametrize("version", ["17.0.15", "21", "25-ea"])
+def test_a_newer_one_will(version: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", java(tmp_path, version))
+    need_java()
+
+
+def test_of_what_spark_says_the_line_that_matters_is_shown() -> None:
+    assert (
+        str(JobFailed("[PATH_NOT_FOUND] no such path\n  at java.lang.Thread")) == "Spark: [PATH_NOT_FOUND] no such path"
+    )
+    long = "job aborted\nTraceback\n  kwire.arrow.errors.MalformedFrame: [KWIRE_MALFORMED_FRAME] path=x\n\tat y"
+    assert "[KWIRE_MALFORMED_FRAME] path=x" in str(JobFailed(long))
+    assert str(JobFailed("")) == "Spark: the job failed"
