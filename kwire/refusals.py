@@ -94,6 +94,8 @@ WORDS: dict[str, tuple[str, str]] = {
     "unknown_config": ("topics have no config {config!r}", "see kafka-configs --describe --all for those that are"),
     "bad_config_value": ("config {config!r} cannot be {value!r}", "it takes {takes}"),
     "not_this_broker": ("broker {asked!r} was meant, and this is {node_id}", "ask that one, or for '' of all brokers"),
+    "config_without_value": ("config {config!r} has no value", "give one, or delete the config"),
+    "not_to_be_altered": ("configs of resources of type {type} stay as they are", "alter those of topics (2)"),
     "unknown_resource_type": ("resources of type {type} have no configs here", "ask for topics (2) or brokers (4)"),
     "unknown_topic": ("there is no topic {topic!r}", "name topics that are there"),
     "must_start_with_slash": ("the rack {rack!r} is no path: it does not start with /", "write it as in /DC1/R1"),

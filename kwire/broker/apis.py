@@ -36,6 +36,7 @@ APIS: dict[str, Api] = {
     "CreatePartitions": Api(0, 3, "creating:create_partitions"),
     "DescribeCluster": Api(0, 2, "describing:describe_cluster"),
     "DescribeConfigs": Api(0, 4, "configuring:describe_configs"),
+    "IncrementalAlterConfigs": Api(0, 1, "configuring:incremental_alter_configs"),
     "DescribeLogDirs": Api(0, 5, "directories:describe_log_dirs"),
     "FindCoordinator": Api(0, 6, "groups.finding:find_coordinator"),
     "JoinGroup": Api(0, 9, "groups.joining:join_group"),

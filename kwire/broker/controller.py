@@ -13,7 +13,7 @@ from ..cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
 from ..cluster.replica_assignors import assignor_for
 from ..refusals import InvalidPartitions, PolicyViolation, UnknownTopicOrPartition
 from .disks import Disk
-from .journal import Journal, change_record, partition_records, removal_record, topic_records
+from .journal import Journal, change_record, config_record, partition_records, removal_record, topic_records
 from .logs import Log
 from .nodes import LogDir, Node
 from .partitions import Partition, Replica
@@ -125,6 +125,12 @@ class Controller:
         topic = self.known(name)
         self.check_more(topic, assignment)
         self.note(partition_records(topic, self._add(topic, assignment)))
+
+    def configure(self, topic: Topic, configs: Mapping[str, str]) -> None:
+        """Set the configs of a topic, which are checked, instead of those that it has."""
+        names = [name for name in {**topic.configs, **configs} if topic.configs.get(name) != configs.get(name)]
+        topic.configs = dict(configs)
+        self.note([config_record(topic, name) for name in names])
 
     def known(self, name: str) -> Topic:
         """Return a topic; raises UnknownTopicOrPartition."""

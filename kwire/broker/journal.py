@@ -43,10 +43,17 @@ class Known:
         except KwireError as error:
             raise OSError(f"the journal of topics is damaged: {error}") from None
         learn(self.state, record.message, record.version or 0)
-        if type(record.message).__name__ == "ConfigRecord" and record.message.value is not None:
-            self.configs.setdefault(record.message.resource_name, {})[record.message.name] = record.message.value
+        if type(record.message).__name__ == "ConfigRecord":
+            self._configure(record.message)
         if type(record.message).__name__ == "TopicRecord":
             self.configs.pop(record.message.name, None)
+
+    def _configure(self, record: Any) -> None:
+        configs = self.configs.setdefault(record.resource_name, {})
+        if record.value is None:
+            configs.pop(record.name, None)
+        else:
+            configs[record.name] = record.value
 
 
 class Journal:
@@ -88,13 +95,15 @@ def broker_record(node: Node) -> bytes:
 
 def topic_records(topic: Topic, partitions: Iterable[Partition]) -> list[bytes]:
     """Write of a topic that it is there, with some of its partitions."""
-    found = [messages.TopicRecord(name=topic.name, topic_id=topic.topic_id)]
-    for name, value in topic.configs.items():
-        row = messages.ConfigRecord(
-            resource_type=ConfigResourceType.TOPIC, resource_name=topic.name, name=name, value=value
-        )
-        found.append(row)
-    return [*map(_written, found), *partition_records(topic, partitions)]
+    found = _written(messages.TopicRecord(name=topic.name, topic_id=topic.topic_id))
+    configs = [config_record(topic, name) for name in topic.configs]
+    return [found, *configs, *partition_records(topic, partitions)]
+
+
+def config_record(topic: Topic, name: str) -> bytes:
+    """Write what a config of a topic is set to; null if it is not."""
+    value, kind = topic.configs.get(name), ConfigResourceType.TOPIC
+    return _written(messages.ConfigRecord(resource_type=kind, resource_name=topic.name, name=name, value=value))
 
 
 def partition_records(topic: Topic, partitions: Iterable[Partition]) -> list[bytes]:

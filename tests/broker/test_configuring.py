@@ -73,3 +73,49 @@ def test_a_topics_own_limits_hold() -> None:
     assert produce(cluster, batch(b"v")).error_code == 0
     cluster.fail(*cluster.controller.nodes[2].log_dirs)
     assert produce(cluster, batch(b"v")).error_code == codes.NOT_ENOUGH_REPLICAS
+
+
+SET, DELETE, APPEND, SUBTRACT = range(4)
+
+
+def alter(cluster: ServedCluster, *changes: tuple[str, int, str | None], version: int = 1, **more: Any) -> str:
+    """Change configs of topic t; return the name of the error code."""
+    request = M.IncrementalAlterConfigsRequest
+    rows = tuple(request.AlterableConfig(name=a, config_operation=b, value=c) for a, b, c in changes)
+    named = {"resource_type": more.pop("type_", TOPIC), "resource_name": more.pop("name", "t")}
+    resource = request.AlterConfigsResource(**named, configs=rows)
+    (answer,) = ask(cluster, request(resources=(resource,), **more), version).responses
+    return str(ErrorCode(answer.error_code))
+
+
+@pytest.mark.parametrize("version", range(2))
+def test_configs_are_altered(version: int) -> None:
+    cluster = cluster_of()
+    topic = cluster.controller.create("t", {0: [1]}, {"retention.bytes": "9", "segment.ms": "5"})
+    changes = [("retention.bytes", DELETE, None), ("flush.ms", SET, "7"), ("cleanup.policy", APPEND, "compact")]
+    assert alter(cluster, *changes, version=version, validate_only=True) == "NONE"
+    assert topic.configs == {"retention.bytes": "9", "segment.ms": "5"}
+    assert alter(cluster, *changes, version=version) == "NONE"
+    assert topic.configs == {"segment.ms": "5", "flush.ms": "7", "cleanup.policy": "delete,compact"}
+    assert alter(cluster, ("cleanup.policy", SUBTRACT, "delete")) == "NONE"
+    assert topic.configs["cleanup.policy"] == "compact"
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "code"),
+    [
+        ([("flush.ms", SET, "soon")], {}, "INVALID_CONFIG"),
+        ([("flush.ms", SET, None)], {}, "INVALID_REQUEST"),
+        ([("flush.ms", APPEND, "1")], {}, "INVALID_CONFIG"),
+        ([("cleanup.policy", 9, "compact")], {}, "INVALID_CONFIG"),
+        ([("no.such", DELETE, None)], {}, "INVALID_CONFIG"),
+        ([("flush.ms", SET, "1"), ("flush.ms", SET, "2")], {}, "INVALID_REQUEST"),
+        ([("flush.ms", SET, "1")], {"name": "no"}, "UNKNOWN_TOPIC_OR_PARTITION"),
+        ([("num.partitions", SET, "1")], {"type_": BROKER, "name": "1"}, "INVALID_REQUEST"),
+    ],
+)
+def test_configs_that_cannot_be_altered(changes: Any, more: Any, code: str) -> None:
+    cluster = cluster_of()
+    topic = cluster.controller.create("t", {0: [1]})
+    assert alter(cluster, *changes, **more) == code
+    assert topic.configs == {}

@@ -35,6 +35,7 @@ def test_topics_are_as_they_were(tmp_path: Path) -> None:
     cluster = started(tmp_path)
     topic = cluster.controller.create("t", {0: [3, 1], 1: [2, 3]}, {"retention.bytes": "9"})
     cluster.controller.grow("t", {2: [1, 2]})
+    cluster.controller.configure(topic, {"flush.ms": "5"})
     cluster.controller.delete(cluster.controller.create("gone", {0: [1]}))
     for _ in range(2):  # also what was written anew at the start
         again = started(tmp_path).controller

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -57,16 +58,26 @@ def java(release: str, *arguments: str) -> str:
 def real_cluster(release: str, folder: Path, brokers: int, racks: str) -> Iterator[dict[str, Any]]:
     """Run a real cluster; gives what kafka-up says of it."""
     jars(release)
-    base = _free_ports(10 * brokers + 10)
-    command = [sys.executable, str(TOOLS / "kafka-up"), release, "--dir", str(folder), "--cache", str(CACHE)]
-    command += ["--brokers", str(brokers), "--racks", racks, "--log-dirs", "2", "--base-port", str(base)]
-    command += ["--no-request-log", "--conf", "controlled.shutdown.enable=false"]
+    options = ["--brokers", str(brokers), "--racks", racks, "--log-dirs", "2", "--no-request-log"]
+    options += ["--conf", "controlled.shutdown.enable=false"]
     try:
-        done = subprocess.run(command, timeout=180, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr[-3000:]
-        yield json.loads(done.stdout)
+        yield _started(release, folder, 10 * brokers + 10, options)
     finally:
-        kafka_down(folder, "--kill")
+        for attempt in folder.iterdir():
+            kafka_down(attempt, "--kill")
+
+
+def _started(release: str, folder: Path, ports: int, options: list[str]) -> dict[str, Any]:
+    """Start a cluster; on a busy machine Kafka may give up waiting for ZooKeeper, so this is tried again."""
+    for attempt in range(3):
+        place = ["--dir", str(folder / str(attempt)), "--cache", str(CACHE), "--base-port", str(_free_ports(ports))]
+        command = [sys.executable, str(TOOLS / "kafka-up"), release, *place, *options]
+        done = subprocess.run(command, timeout=180, capture_output=True, text=True)
+        if done.returncode == 0:
+            facts: dict[str, Any] = json.loads(done.stdout)
+            return facts
+        kafka_down(folder / str(attempt), "--kill")
+    raise AssertionError(done.stderr[-3000:])
 
 
 def kafka_down(folder: Path, *options: str) -> None:
@@ -76,8 +87,9 @@ def kafka_down(folder: Path, *options: str) -> None:
 
 
 def _free_ports(count: int) -> int:
-    """Find a row of ports that nobody listens on; below those that systems give out."""
-    for base in range(21000, 32000, 200):
+    """Find a row of ports that nobody listens on, below those that systems give out; other suites may look too."""
+    for _ in range(50):
+        base = Random().randrange(21000, 32000, 100)
         with ExitStack() as stack:
             try:
                 for port in range(base, base + count):

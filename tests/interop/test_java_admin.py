@@ -78,5 +78,7 @@ def test_kafkas_own_tools(brokers: Brokers) -> None:
     dirs = java(release, "org.apache.kafka.tools.LogDirsCommand", *server, "--describe", "--broker-list", "1")
     (found,) = json.loads(dirs[dirs.index("{") :])["brokers"]
     assert {one["logDir"][-1]: one["error"] is None for one in found["logDirs"]} == {"a": False, "b": True}
-    configs = java(release, "kafka.admin.ConfigCommand", *server, "--describe", "--entity-type", "topics")
-    assert "min.insync.replicas=2 sensitive=false" in configs
+    configs = ("kafka.admin.ConfigCommand", *server, "--entity-type", "topics", "--entity-name", "t")
+    java(release, *configs, "--alter", "--add-config", "flush.ms=77")
+    found = java(release, *configs, "--describe")
+    assert all(f"{config} sensitive=false" in found for config in ("min.insync.replicas=2", "flush.ms=77"))

@@ -204,6 +204,28 @@ def test_partitions_are_refused_with_kafkas_codes(real: Real) -> None:
         assert ErrorCode(ours) == ErrorCode(theirs), (name, count, given)
 
 
+def test_configs_are_altered_or_refused_with_kafkas_codes(real: Real) -> None:
+    request = M.IncrementalAlterConfigsRequest
+    here = cluster_of(3)
+    here.controller.create("there.is", {0: [1, 2]})
+    for name, changes in (
+        ("there.is", [("flush.ms", 0, "5"), ("cleanup.policy", 2, "compact")]),
+        ("there.is", [("flush.ms", 1, None)]),
+        ("there.is", [("flush.ms", 0, "soon")]),
+        ("there.is", [("flush.ms", 0, None)]),
+        ("there.is", [("flush.ms", 2, "5")]),
+        ("there.is", [("no.such", 0, "5")]),
+        ("there.is", [("flush.ms", 0, "5"), ("flush.ms", 0, "6")]),
+        ("no", [("flush.ms", 0, "5")]),
+    ):
+        rows = tuple(request.AlterableConfig(name=a, config_operation=b, value=c) for a, b, c in changes)
+        resource = request.AlterConfigsResource(resource_type=2, resource_name=name, configs=rows)
+        asked = request(resources=(resource,), validate_only=True)
+        ours = here.answer(1, asked, 1, now=0.0).responses[0].error_code
+        theirs = real.ask("IncrementalAlterConfigsRequest", 1, asked).responses[0].error_code
+        assert ErrorCode(ours) == ErrorCode(theirs), (name, changes)
+
+
 def test_a_broker_that_is_gone(real: Real) -> None:  # the last one: the broker stays away
     kafka_down(real.folder, "--broker", "3", "--kill")
     until(lambda: "with offline replicas: 2: shown-0, shown-1" in cluster(real, "shown"))

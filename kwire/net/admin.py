@@ -1,0 +1,66 @@
+"""What is asked of a broker as an administrator does: CreateReplicaAssignment (KIP-879).
+
+Knows connections; what the messages mean is `kwire.cluster.replica_requests`'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..catalog import catalog_for
+from ..cluster.placement import Assignment
+from ..cluster.replica_requests import DEFAULT_TIMEOUT_MS
+from ..cluster.replica_requests import create_replica_assignment as asking
+from ..codecs import codec_in
+from .addresses import Address
+from .connection import BrokerConnection
+
+
+class Admin:
+    """Asks one broker.
+
+    Args:
+        address: where it listens.
+        timeout: seconds to wait for the connection, and for each portion of an answer.
+
+    Raises:
+        CallError: nothing listens there, or it does not answer in time.
+    """
+
+    def __init__(self, address: Address, timeout: float = 10.0) -> None:
+        self._broker = BrokerConnection(address, timeout=timeout, catalog=catalog_for("KIP-879"))
+
+    def __enter__(self) -> Admin:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._broker.close()
+
+    def create_replica_assignment(
+        self,
+        num_partitions: int,
+        replication_factor: int,
+        node_ids: Sequence[int] = (),
+        force_simple_assignment: bool = False,
+        timeout_ms: int = DEFAULT_TIMEOUT_MS,
+    ) -> Assignment:
+        """Ask where replicas would be placed (KIP-879); nothing is created.
+
+        Args:
+            num_partitions: how many partitions; they are numbered from 0.
+            replication_factor: replicas of each.
+            node_ids: ids of the brokers to choose from; empty means all live brokers.
+            force_simple_assignment: without the broker's assignor, and without racks.
+            timeout_ms: after which the broker gives up.
+
+        Returns:
+            For each partition the ids of its brokers, the preferred leader first.
+
+        Raises:
+            ReplicaAssignmentRefused: the broker said no, with an empty array; the text names the possible causes.
+            CallError: the connection broke, or no answer came in time; or the broker does not serve this draft.
+        """
+        call = asking(num_partitions, replication_factor, node_ids, force_simple_assignment, timeout_ms)
+        answer = self._broker.ask(codec_in(self._broker.catalog, "CreateReplicaAssignmentRequest", 0), call.request)
+        assert answer is not None
+        return call.assignment(answer.message)
