@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.broker.waiting import Parked, WaitingRoom
+from kwire.broker.waiting import Later, Parked, WaitingRoom
 
 
 def test_the_first_answer_counts_and_nothing_is_kept() -> None:
@@ -42,3 +42,18 @@ def test_the_forgotten_are_not_kept_until_their_time() -> None:
     assert room.answered == []
     room.tick(2000.0)
     assert ([one.response for one in room.answered], room.next_deadline, room.now) == (["answer"], None, 2000.0)
+
+
+def test_a_response_that_is_made_when_somebody_takes_it() -> None:
+    made: list[int] = []
+
+    def make() -> str:
+        made.append(1)
+        return "late"
+
+    room = WaitingRoom()
+    parked = Parked(lambda over: Later(make), ["key"])
+    room.park(parked, 1.0)
+    room.changed("key")
+    assert (parked.is_answered, made, room.answered) == (True, [], [parked])
+    assert (parked.response, parked.response, made) == ("late", "late", [1])

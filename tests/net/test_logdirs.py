@@ -59,6 +59,33 @@ def test_segments_are_rolled_read_and_dropped(tmp_path: Path) -> None:
     assert sorted(int(path.stem) for path in tmp_path.iterdir()) == [2, 4]
 
 
+@pytest.mark.parametrize("kept", range(6))
+def test_what_is_behind_a_place_is_cut_off(tmp_path: Path, kept: int) -> None:
+    data = [kwire.build_batch([kwire.Record(offset, 0, None, b"v")]) for offset in range(5)]
+    store = FileStore(tmp_path, segment_bytes=2 * len(data[0]))
+    places = [store.append(one, offset) for offset, one in enumerate(data)][:kept]
+    store.truncate(places[-1] if places else None)
+    assert [place for _, place in FileStore(tmp_path).batches()] == places
+    store.append(data[0], 7)
+    assert len(list(FileStore(tmp_path).batches())) == len(places) + 1
+
+
+def test_a_directory_is_looked_after(tmp_path: Path) -> None:
+    disk = FileDisk(str(tmp_path / "d"))
+    disk.journal()
+    disk.check()
+    assert list((tmp_path / "d").iterdir()) == []
+    assert disk.space()[0] > 0
+    (tmp_path / "d").rename(tmp_path / "e")
+    for use in (disk.check, disk.space):
+        with pytest.raises(FileNotFoundError):
+            use()
+    (tmp_path / "d").touch()
+    for act in (disk.check, disk.journal, disk.partitions):
+        with pytest.raises(OSError, match="d"):
+            act()
+
+
 def test_a_directory_that_fails_is_noticed(tmp_path: Path) -> None:
     cluster = started(tmp_path, count=2)
     cluster.controller.create("t", {0: [1, 2]})
