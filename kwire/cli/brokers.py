@@ -76,9 +76,10 @@ def serve(commands: Any) -> None:
         "  kwire serve --cluster c.json --fail-log-dir 1:/data/b@30\n"
         '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
         '"logDirs": ["/data/a", "/data/b"]}, ...]}; all but the id may be missing. Without\n'
-        "directories, records are kept in memory; consumer groups and their commits are so\n"
-        "always. For tests and trials: no replication over the network, no transactions,\n"
-        "no security.\n",
+        "directories, all is kept in memory; with them topics and records are there after\n"
+        "a restart (consumer groups are not), and one that is removed or broken is noticed.\n"
+        "For tests and trials: no replication over the network, no transactions, no\n"
+        "security.\n",
         "serve:serve",
     )
     parser.add_argument("listen", nargs="?", default=":9092", metavar="LISTEN", help="HOST:PORT; :9092 unless given")

@@ -62,7 +62,7 @@ def real(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def until(condition: Any) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not condition():
         assert time.monotonic() < deadline, "it did not come to that"
         time.sleep(0.1)
@@ -132,13 +132,13 @@ def test_a_proxy_between_kcat_and_brokers(real: Real, tmp_path: Path) -> None:
             place = re.findall(r"127\.0\.0\.1:\d+", proxy.stderr.readline())[0]
             kcat = ["kcat", "-b", place, "-t", "shown", "-q"]
             produce = [*kcat, "-P", "-X", "acks=all", "-X", "enable.idempotence=true"]
-            subprocess.run(produce, check=True, timeout=60, input="\n".join(lines) + "\n", text=True)
+            subprocess.run(produce, check=True, timeout=120, input="\n".join(lines) + "\n", text=True)
             consume = [*kcat, "-C", "-o", "beginning", "-e"]
-            read = subprocess.run(consume, check=True, timeout=60, capture_output=True, text=True).stdout.splitlines()
-            listed = subprocess.run([*kcat, "-L"], check=True, timeout=60, capture_output=True, text=True).stdout
+            read = subprocess.run(consume, check=True, timeout=120, capture_output=True, text=True).stdout.splitlines()
+            listed = subprocess.run([*kcat, "-L"], check=True, timeout=120, capture_output=True, text=True).stdout
         finally:
             proxy.send_signal(signal.SIGINT)
-            proxy.wait(20)
+            proxy.wait(60)
     assert sorted(read) == sorted(lines)
     assert not set(re.findall(r" at (127\.0\.0\.1:\d+)", listed)) & set(real.places)
     frames = list(kwire.decode_frames(kwire.read_dump(tmp_path / "seen.pcap")))

@@ -58,7 +58,7 @@ class Brokers:
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(20) == 0
+        assert self.process.wait(60) == 0
 
     def end(self) -> None:
         """End the process, however it is."""
@@ -69,7 +69,7 @@ class Brokers:
         """Ask a broker, any that answers unless told."""
         for port in [self.ports[node - 1]] if node else self.ports:
             try:
-                with BrokerConnection(Address("127.0.0.1", port), timeout=5) as broker:
+                with BrokerConnection(Address("127.0.0.1", port), timeout=20) as broker:
                     answer = broker.ask(kwire.codec(name, version), message)
                     assert answer is not None
                     return answer.message
@@ -103,7 +103,7 @@ class Brokers:
         return [one.error_code for one in found]
 
     def until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 90
         while time.monotonic() < deadline:
             try:
                 if condition():

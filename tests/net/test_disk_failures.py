@@ -52,14 +52,14 @@ def producing(brokers: Brokers, topic: str) -> Iterator[Callable[[int, int], Non
             feed(HALF, 2 * HALF)
             assert producer.stdin is not None
             producer.stdin.close()
-            assert producer.wait(60) == 0  # everything is acknowledged
-            assert consumer.wait(60) == 0
+            assert producer.wait(120) == 0  # everything is acknowledged
+            assert consumer.wait(120) == 0
         finally:
             producer.kill()
             consumer.kill()
     expected = [f"{topic} {number}" for number in range(2 * HALF)]
     assert out.read_text().splitlines() == expected
-    again = subprocess.run([*kcat, "-C", "-o", "beginning", "-e", "-q"], check=True, timeout=60, capture_output=True)
+    again = subprocess.run([*kcat, "-C", "-o", "beginning", "-e", "-q"], check=True, timeout=120, capture_output=True)
     assert again.stdout.decode().splitlines() == expected
 
 

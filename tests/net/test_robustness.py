@@ -44,13 +44,13 @@ class Broker:
         client = socket.socket()
         if receive_buffer:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        client.settimeout(20)
+        client.settimeout(60)
         client.connect(self.where)
         return client
 
     def works(self) -> None:
         """A record goes in and comes out."""
-        with BrokerConnection(self.where, timeout=30) as broker:
+        with BrokerConnection(self.where, timeout=90) as broker:
             names = (M.MetadataRequest.MetadataRequestTopic(name="small"),)
             broker.ask(kwire.codec("MetadataRequest", 12), M.MetadataRequest(topics=names))
             offset = produce(broker, "small", b"v")
@@ -80,7 +80,7 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
                 assert process.poll() is None
             made = Broker(process, address(found[0]))
             made.works()
-            with BrokerConnection(made.where, timeout=30) as connection:
+            with BrokerConnection(made.where, timeout=90) as connection:
                 names = (M.MetadataRequest.MetadataRequestTopic(name="t"),)
                 connection.ask(kwire.codec("MetadataRequest", 12), M.MetadataRequest(topics=names))
                 for _ in range(32):
@@ -169,7 +169,7 @@ def test_a_thousand_that_wait_for_the_same_records(broker: Broker) -> None:
         for client in clients:
             client.sendall(wanting(MIB, wait=60_000))
         broker.works()
-        with BrokerConnection(broker.where, timeout=30) as connection:
+        with BrokerConnection(broker.where, timeout=90) as connection:
             assert produce(connection, "t", bytes(MIB // 2)) == 32
         for client in clients:
             assert taken(client, int.from_bytes(taken(client, 4), "big")).count(0) > MIB // 2
