@@ -18,40 +18,36 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import traffic
 from bodies import Body, bodies
 from others import PROGRAMS, Other, started
 from peers import PEERS, Peer
-from turns import Timer, Times, ratios, round_robin, spread, timer
+from picture import check_matplotlib, draw
+from results import Row, medians
+from table import table
+from turns import Timer, round_robin, spread, timer
 
 NEEDED = ("kio", "kafka-python", "aiokafka")
 WARM = 0.1  # seconds: enough for what kwire and others do when they have seen a message often
 
 
-class Row(NamedTuple):
-    """What was measured of one body: seconds of a call, by implementation, a round each."""
-
-    body: Body
-    decode: Times
-    encode: Times
-
-    def ratios(self, operation: str, other: str) -> list[float]:
-        """Return how many times faster kwire is than another; nothing if it was not measured."""
-        times: Times = getattr(self, operation)
-        return ratios(times[other], times["kwire"]) if other in times else []
-
-
 def main() -> None:
     options = arguments()
+    if options.picture:
+        check_matplotlib()
     names = list(PEERS) if options.peers == "all" else ["kwire", *options.peers.split(",")]
     report_missing(names)
     rows = measured(bodies(options.only, in_turn=True), names, options)
     for operation in ("decode", "encode"):
         report(operation, rows, columns(operation, names, options.others))
-    if options.traffic:
-        traffic.report(traffic.measured(options.traffic, options.rounds))
+    found = traffic.measured(options.traffic, options.rounds) if options.traffic else {}
+    if found:
+        traffic.report(found)
+    if options.table:
+        print("", *table(rows, found), sep="\n")
+    if options.picture:
+        draw(rows, options.picture)
 
 
 def arguments() -> argparse.Namespace:
@@ -64,6 +60,8 @@ def arguments() -> argparse.Namespace:
         "--traffic", type=Path, nargs="+", default=[], metavar="CAPTURE", help="messages of captures too"
     )
     parser.add_argument("--others", action="store_true", help="Java, Go and Rust too, which are built if need be")
+    parser.add_argument("--table", action="store_true", help="the README's table too")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw it too, with matplotlib: speed.png")
     return parser.parse_args()
 
 
@@ -126,12 +124,9 @@ def report(operation: str, rows: list[Row], others: list[str]) -> None:
     print(f"\n{operation:56}{'bytes':>8}{'µs':>9}" + "".join(f"{name:>22}" for name in others))
     for row in rows:
         cells = "".join(f"{spread(row.ratios(operation, other)):>22}" for other in others)
-        taken = statistics.median(getattr(row, operation)["kwire"]) * 1e6
+        taken = statistics.median(row.times(operation)["kwire"]) * 1e6
         print(f"{row.body.label:56}{row.body.size:>8.0f}{taken:>9.2f}{cells}")
-    cells = ""
-    for other in others:
-        found = [statistics.median(them) for row in rows if (them := row.ratios(operation, other))]
-        cells += f"{spread(found):>22}"
+    cells = "".join(f"{spread(medians(rows, operation, other)):>22}" for other in others)
     print(f"{f'median of {len(rows)}, least and greatest median':73}{cells}")
 
 

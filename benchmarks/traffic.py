@@ -26,6 +26,7 @@ KINDS = {
 Message = tuple[int, bytes]  # version, body
 Captured = list[list[Message]]  # by capture
 Decode = Callable[..., Any]
+Found = tuple[Captured, Times]  # messages, and how long passes over all of them took
 
 
 def captured(paths: Iterable[Path]) -> dict[str, Captured]:
@@ -109,7 +110,7 @@ def times_of(name: str, captures: Captured, rounds: int) -> Times:
     return times
 
 
-def measured(paths: Sequence[Path], rounds: int) -> dict[str, tuple[Captured, Times]]:
+def measured(paths: Sequence[Path], rounds: int) -> dict[str, Found]:
     """Time the messages of captures.
 
     Returns:
@@ -132,7 +133,7 @@ def compared(times: Times) -> dict[str, list[float]]:
     return found | {f"{memo} by kio": ratios(times["kio"], times[memo]) for memo in found if "kio" in times}
 
 
-def report(found: dict[str, tuple[Captured, Times]]) -> None:
+def report(found: dict[str, Found]) -> None:
     """Print a row for each kind of message."""
     heads = {"new": "new decoders", "held": "held decoders", "new by kio": "new, by kio", "held by kio": "held, by kio"}
     print(f"\n{'messages of captures, with a memo':34}{'messages':>9}{'bytes':>9}{'µs each':>9}", end="")

@@ -5,14 +5,20 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from pathlib import Path
 
 from tests.conftest import ROOT
 
 
-def compared(*arguments: str) -> list[str]:
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "benchmarks" / "codec.py"), "--rounds", "1", "--slot", "0.0002", *arguments]
-    done = subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
-    return done.stdout.decode().splitlines()
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})
+
+
+def compared(*arguments: str) -> list[str]:
+    done = run(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
 
 
 def test_every_body_is_decoded_and_encoded_beside_what_is_installed() -> None:
@@ -28,10 +34,21 @@ def test_every_body_is_decoded_and_encoded_beside_what_is_installed() -> None:
 
 
 def test_construct_and_the_reference_path_take_turns_too() -> None:
-    lines = compared("--only", "1x1000", "--peers", "construct,reference")
+    lines = compared("--only", "1x1000", "--peers", "construct,reference", "--table")
     rows = [line.split() for line in lines if "1x1000" in line and "(Java)" not in line]
     assert len(rows) == 6
     assert all(float(row[5]) > 0 for row in rows)
+    assert "|  | plain construct |" in lines
+    assert any(line.startswith("| encode, every message | ") for line in lines)
+    assert lines[-1].startswith("- the reference path: ")
+
+
+def test_a_picture_is_drawn_or_what_it_needs_is_said(tmp_path: Path) -> None:
+    done = run("--only", "HeartbeatRequest", "--peers", "msgpack", "--picture", str(tmp_path / "speed.png"))
+    if importlib.util.find_spec("matplotlib") is None:
+        assert (done.returncode, done.stderr) == (1, "a picture needs matplotlib: pip install matplotlib\n")
+    else:
+        assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_messages_of_captures_are_decoded_with_a_memo_and_without() -> None:

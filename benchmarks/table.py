@@ -1,0 +1,108 @@
+"""The table of what was reached, in Markdown: for each line of it the bodies it is about, and whom it compares with.
+
+Each figure is a median over rounds; of several bodies the median of them, and the least. Knows not how they came.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+
+from bodies import SHORT
+from results import Row, medians
+from traffic import Found, compared
+from turns import ratios, short
+
+UNIFORM = "MetadataResponse v12 1x1000"
+LARGE = ("LeaderAndIsrRequest v7 1x1000", "UpdateMetadataRequest v8 1x1000")
+NAMES = {
+    "kio": "kio (Rust)",
+    "kafka-python": "kafka-python",
+    "aiokafka": "aiokafka",
+    "construct": "plain construct",
+    "java": "Java, warm",
+    "go": "Go",
+    "rust": "Rust",
+}
+Choice = Callable[[Row], bool]
+
+
+def labelled(*texts: str) -> Choice:
+    """Choose bodies whose names hold one of the texts and end with it, in our words or in those of the corpus."""
+    return lambda row: row.body.label.removesuffix(" (Java)").replace("_", " ").endswith(texts)
+
+
+def is_short(row: Row) -> bool:
+    return row.body.size <= SHORT and " in turn" not in row.body.label
+
+
+def is_of_metadata(choice: Choice) -> Choice:
+    return lambda row: row.body.label.startswith("MetadataResponse") and row.body.version == 12 and choice(row)
+
+
+LINES: tuple[tuple[str, str, Choice], ...] = (
+    ("decode, 1 topic with 1,000 partitions of one shape", "decode", is_of_metadata(labelled("1x1000"))),
+    ("decode, 100 topics with 10 partitions", "decode", is_of_metadata(labelled(" 100x10"))),
+    ("the same, mixed shapes", "decode", is_of_metadata(labelled("100x10 mixed", "100x10mixed"))),
+    (f"decode, messages up to {SHORT} bytes, one again and again", "decode", is_short),
+    ("the same, 64 in turn of the same lengths", "decode", labelled("64 alike in turn")),
+    ("the same, 64 in turn of other lengths in each", "decode", labelled("64 unlike in turn")),
+    ("encode, every message", "encode", lambda row: True),
+)
+
+
+def table(rows: Sequence[Row], found: dict[str, Found]) -> list[str]:
+    """Return the lines of the table; columns of what was not measured are left out."""
+    others = [name for name in NAMES if any(name in row.decode for row in rows)]
+    head = ["", *(NAMES[name] for name in others)]
+    lines = [[label, *(cell(rows, operation, choice, other) for other in others)] for label, operation, choice in LINES]
+    ruled = [head, ["---", *("---:" for _ in others)], *(line for line in lines if any(line[1:]))]
+    text = [f"| {' | '.join(line)} |" for line in ruled]
+    return [*text, "", *(f"- {line}" for line in [*of_large(rows), *of_reference(rows), *of_traffic(found)])]
+
+
+def cell(rows: Sequence[Row], operation: str, choice: Choice, other: str) -> str:
+    """Write the median of some bodies, and of several the least."""
+    figures = medians([row for row in rows if choice(row)], operation, other)
+    if len(figures) < 2:
+        return "".join(map(short, figures))
+    return f"{short(statistics.median(figures))} ({short(min(figures))})"
+
+
+def of_large(rows: Sequence[Row]) -> list[str]:
+    """Compare messages that no Python peer has, a byte against a byte of kio's."""
+    by_label = {row.body.label: row for row in rows}
+    there = by_label.get(UNIFORM)
+    if there is None or "kio" not in there.decode:
+        return []
+    lines = []
+    for row in (by_label[label] for label in LARGE if label in by_label):
+        factor = row.body.size / there.body.size
+        decode = factor * statistics.median(ratios(there.decode["kio"], row.decode["kwire"]))
+        encode = statistics.median(ratios(row.decode["kwire"], row.encode["kwire"]))
+        figures = f"decode {short(decode)} of kio's {UNIFORM}, a byte against a byte; encode {short(encode)} of decode"
+        lines.append(f"{row.body.label}: {figures}")
+    return lines
+
+
+def of_reference(rows: Sequence[Row]) -> list[str]:
+    """Say how fast the reference path is beside plain construct."""
+    figures = [
+        statistics.median(ratios(times["construct"], times["reference"]))
+        for row in rows
+        for times in (row.decode,)
+        if "construct" in times and "reference" in times
+    ]
+    if not figures:
+        return []
+    return [f"the reference path: {short(statistics.median(figures))} of plain construct (least {short(min(figures))})"]
+
+
+def of_traffic(found: dict[str, Found]) -> list[str]:
+    """Say what a memo saves on the messages of captures."""
+    words = {"new": "new decoders", "held": "held", "new by kio": "new, of kio", "held by kio": "held, of kio"}
+    return [
+        f"{name} in the order of captures, with a memo: "
+        + ", ".join(f"{words[how]} {short(statistics.median(figures))}" for how, figures in compared(times).items())
+        for name, (_, times) in found.items()
+    ]
