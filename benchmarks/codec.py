@@ -5,7 +5,7 @@ is slow for all of them. What is printed are ratios within a round: their median
 greatest; above 1 kwire is faster. Before anything is timed, each must give back the bytes and hold the same values.
 The memo is off, but in the column that has its name.
 Peers: pip install kio==0.6.5 kafka-python==3.0.12 aiokafka==0.14.0
---others: Java, Go and Rust, each in a process of its own, in the same rounds; all then by the clock on the wall.
+--others: Java, Go and Rust, each in a process of its own, in the same rounds; processor time of all its threads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import traffic
@@ -85,8 +84,7 @@ def measured(chosen: list[Body], names: list[str], options: argparse.Namespace) 
     """Compare what all implementations make of the bodies, and time them."""
     with tempfile.TemporaryDirectory() as scratch:
         others = started(Path(scratch)) if options.others else []
-        clock = time.perf_counter if options.others else time.process_time
-        runs = [timers for body in chosen for timers in timers_of(body, names, clock, others)]
+        runs = [timers for body in chosen for timers in timers_of(body, names, others)]
         times = iter(round_robin(runs, options.rounds, options.slot, min(WARM, 16 * options.slot)))
         rows = [Row(body, next(times), next(times)) for body in chosen]
         for other in others:
@@ -94,14 +92,12 @@ def measured(chosen: list[Body], names: list[str], options: argparse.Namespace) 
     return rows
 
 
-def timers_of(
-    body: Body, names: list[str], clock: Callable[[], float], others: list[Other]
-) -> tuple[dict[str, Timer], dict[str, Timer]]:
+def timers_of(body: Body, names: list[str], others: list[Other]) -> tuple[dict[str, Timer], dict[str, Timer]]:
     """Compare what all make of one body; return what times decoding and encoding."""
     peers = {name: peer for name in names if (peer := PEERS[name](body)) is not None}
     check(body, peers)
-    decode = {name: timer(one.decode, one.inputs, clock) for name, one in peers.items()}
-    encode = {name: timer(one.encode, one.messages, clock) for name, one in peers.items() if name != "memo"}
+    decode = {name: timer(one.decode, one.inputs, time.process_time) for name, one in peers.items()}
+    encode = {name: timer(one.encode, one.messages, time.process_time) for name, one in peers.items() if name != "memo"}
     for other in others:
         timers = other.load(body)
         if timers:

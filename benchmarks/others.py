@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -143,8 +144,16 @@ class Other:
         return timers
 
     def time(self, operation: str, number: int, slot: float) -> float:
-        """Return the seconds of one call."""
-        return float(self.ask(f"{operation} {number} {round(slot * 1e9)}")) / 1e9
+        """Return the seconds of one call: processor time of all threads, where the system tells that of others."""
+        begin = self.clock()
+        calls = int(self.ask(f"{operation} {number} {round(slot * 1e9)}"))
+        return (self.clock() - begin) / calls
+
+    def clock(self) -> float:
+        """Return how long it has worked."""
+        if sys.platform != "linux":
+            return time.perf_counter()
+        return time.clock_gettime(~self.process.pid << 3 | 2)  # as clock_getcpuclockid(3) makes it
 
     def end(self) -> None:
         """Let it end, which it does where nothing more is asked."""

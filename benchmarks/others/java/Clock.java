@@ -13,7 +13,7 @@ import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
 
-/** Times Kafka's own classes; others/README.md says what it is asked. */
+/** Calls Kafka's own classes; others/README.md says what it is asked. */
 public class Clock {
     /** One message at one version, and its bodies. */
     static class Loaded {
@@ -67,14 +67,12 @@ public class Clock {
 
     static volatile Object sink;
 
-    static double time(Loaded loaded, boolean decodes, long slot) {
+    static long calls(Loaded loaded, boolean decodes, long slot) {
         long count = 0;
-        for (long end = System.nanoTime() + slot / 2; System.nanoTime() < end; count++)
-            sink = loaded.call(decodes, count);
-        long begin = System.nanoTime();
-        for (long number = 0; number < count; number++)
-            sink = loaded.call(decodes, number);
-        return (System.nanoTime() - begin) / (double) count;
+        for (long end = System.nanoTime() + slot; System.nanoTime() < end;)
+            for (long batch = count + 1; batch > 0; batch--)
+                sink = loaded.call(decodes, count++);
+        return count;
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -89,7 +87,7 @@ public class Clock {
                     all.add(loaded);
                     System.out.println("ok");
                 } else {
-                    System.out.println(time(all.get(Integer.parseInt(words[1])), words[0].equals("decode"), Long.parseLong(words[2])));
+                    System.out.println(calls(all.get(Integer.parseInt(words[1])), words[0].equals("decode"), Long.parseLong(words[2])));
                 }
             } catch (Exception error) {
                 System.out.println("no " + error.toString().replace('\n', ' '));
