@@ -53,7 +53,7 @@ def schema_of(body: Body) -> Any:
 
 
 def ours(body: Body) -> Peer:
-    codec = kwire.codec(body.message, body.version)
+    codec = kwire.codec(body.message, body.version).decoder()  # its own: what it learns of one body is not another's
     return reading(body, codec.decode, codec.encode)
 
 
