@@ -2,7 +2,8 @@
 
 Short messages of one kind come from the same programs: names and ids differ, their lengths seldom. For a length of a
 message that is seen often, a function is made that expects the counts of the last such message, and compares them.
-Where they differ, straight lines read the message. Functions are few: bytes may be hostile, and making one takes time.
+Where they differ, the next such function reads the message, or straight lines do. Functions are few: bytes may be
+hostile, and making one takes time.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from .support import CONSTANTS
 LONGEST = 2048  # bytes of a message; longer ones are arrays, which have shapes of their own
 MOST_VALUES = 640  # in a message, and comparisons
 MOST_COUNTED = 256  # lengths whose messages are counted
-MOST_KNOWN = 16  # lengths with a function, of one message at one version
-OFTEN = 256  # messages of a length until a function is made for them: these take as long to read as that to make
-MOST_MISSES = 64
+MOST_KNOWN = 64  # functions, of one message at one version
+MOST_HELD = 2048  # values that these read, together; and those of one more
+OFTEN = 384  # messages of a length until a function is made for them: these take as long to read as that to make
+LATER = 1 << 18  # messages that found no room, until all are learnt anew: traffic may be another by then
+MOST_SHAPES = 3  # functions of one length
 CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 Decoder = Callable[[bytes, int], tuple[Any, int]]
 
@@ -48,12 +51,17 @@ def by_length(schema: Struct, straight: Decoder, title: str) -> Decoder:
 
 
 class Lengths(dict[int, Decoder]):
-    """By the length of a message, what reads it."""
+    """By the length of a message, what reads it.
+
+    Attributes:
+        made: the lengths with functions.
+        held: how many functions there are, and how many values they read.
+    """
 
     def __init__(self, schema: Struct, straight: Decoder, title: str) -> None:
         self.schema, self.straight, self.title = schema, straight, title
-        self.often = OFTEN
         self.made: set[int] = set()
+        self.held = 0, 0
 
     def __missing__(self, length: int) -> Decoder:
         """Begin to count messages of a length."""
@@ -63,67 +71,77 @@ class Lengths(dict[int, Decoder]):
             kept = {known: self[known] for known in self.made}
             self.clear()
             self.update(kept)
-        reader = self[length] = self._counting(length)
+        reader = self[length] = self._counting(length, 0)
         return reader
 
-    def _counting(self, length: int) -> Decoder:
-        left = self.often
+    def _counting(self, length: int, depth: int) -> Decoder:
+        """Return what reads messages of a length that so many functions do not read.
+
+        It goes by straight lines, until there is a function for one more shape.
+        """
+        left, following = OFTEN, None
 
         def count(b: bytes, p: int) -> tuple[Any, int]:
-            nonlocal left
+            nonlocal left, following
+            if following is not None:
+                return following(b, p)
             left -= 1
             message, stop = self.straight(b, p)
             if left <= 0 and stop == len(b):
-                self._make(length, message)
+                following = self._learnt(length, depth, message)
             return message, stop
 
         return count
 
-    def _make(self, length: int, message: Any) -> None:
-        """Make the function for messages of a length that look like this one; where all are taken, count anew."""
-        if len(self.made) == MOST_KNOWN:
-            self._forget()
-            return
-        try:
-            self[length] = reader_for(self.schema, message, self._missing(length), f"{self.title}, {length} bytes")
-            self.made.add(length)
-        except (Unlike, NoEmitter):
-            self[length] = self.straight
+    def _learnt(self, length: int, depth: int, message: Any) -> Decoder:
+        """Return the function for messages that look like this one, or what does without it."""
+        count, values = self.held
+        if depth == MOST_SHAPES or count == MOST_KNOWN or values >= MOST_HELD:
+            reader = self._waiting()
+        else:
+            try:
+                reader, more = reader_for(self.schema, message, self._counting(length, depth + 1), self.title)
+                self.held = count + 1, values + more
+                self.made.add(length)
+            except (Unlike, NoEmitter):
+                reader = self.straight
+        if not depth:
+            self[length] = reader
+        return reader
 
-    def _missing(self, length: int) -> Decoder:
-        left = MOST_MISSES
+    def _waiting(self) -> Decoder:
+        """Return what reads messages that found no room; when they were many, all are learnt anew."""
+        left = LATER
 
-        def miss(b: bytes, p: int) -> tuple[Any, int]:
+        def wait(b: bytes, p: int) -> tuple[Any, int]:
             nonlocal left
             left -= 1
             if not left:
-                self.often *= 2
-                self.made.discard(length)
-                self[length] = self._counting(length)
+                self.clear()
+                self.made.clear()
+                self.held = 0, 0
             return self.straight(b, p)
 
-        return miss
-
-    def _forget(self) -> None:
-        self.often *= 2
-        self.made.clear()
-        self.clear()
+        return wait
 
 
-def reader_for(schema: Struct, message: Any, otherwise: Decoder, title: str) -> Decoder:
+def reader_for(schema: Struct, message: Any, otherwise: Decoder, title: str) -> tuple[Decoder, int]:
     """Make the function that reads messages with all the counts of this one, and hands others on.
+
+    Returns:
+        The function, and how many values it reads.
 
     Raises:
         Unlike: the message has tags, or too many values.
         NoEmitter: there is a node that the compiler does not know.
     """
-    source = Source(title, otherwise=otherwise, **CONSTANTS)
+    source = Source(f"{title}, alike", otherwise=otherwise, **CONSTANTS)
     out = Whole(source, source.fresh("decode"), "b, p")
     expression = emit_alike(schema, message, out)
     out.unpack()
     out.line(f"return {expression}, len(b)")
     decoder: Decoder = source.run()["decode"]
-    return decoder
+    return decoder, out.values
 
 
 class Whole(Function):
@@ -135,6 +153,11 @@ class Whole(Function):
         self._targets: list[str] = []
         self._tests: list[str] = []
         self._constant = b""
+
+    @property
+    def values(self) -> int:
+        """How many values it reads, the compared ones among them."""
+        return len(self._targets)
 
     def constant(self, raw: bytes) -> None:
         """Expect bytes; neighbours are compared together."""

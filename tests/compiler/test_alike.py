@@ -10,7 +10,17 @@ import pytest
 import kwire
 from kwire.codecs import Codec
 from kwire.compiler import alike
-from kwire.compiler.alike import LONGEST, MOST_COUNTED, MOST_KNOWN, MOST_MISSES, OFTEN, Lengths, reader_for
+from kwire.compiler.alike import (
+    LONGEST,
+    MOST_COUNTED,
+    MOST_HELD,
+    MOST_KNOWN,
+    MOST_SHAPES,
+    MOST_VALUES,
+    OFTEN,
+    Lengths,
+    reader_for,
+)
 from kwire.compiler.support import Refused, refuse
 from kwire.schema import grow
 from tests.compiler.codecs_of import codec_of
@@ -78,26 +88,52 @@ def test_a_reader_is_made_for_what_comes_often() -> None:
     assert len(asked) == OFTEN
 
 
-def test_messages_of_the_same_length_that_are_not_alike_are_read_by_straight_lines() -> None:
+def test_a_length_may_have_a_few_shapes_and_others_are_read_by_straight_lines() -> None:
     codec = codec_of(*TEXTS)
     lengths, asked = lengths_of(codec)
-    for count in range(OFTEN + 5 * MOST_MISSES):
-        ones = 4 if count <= OFTEN else count % 5
+
+    def once(ones: int, count: int) -> int:
         message = codec.message_class(one="a" * ones, two="b" * (8 - ones), n=count)
+        before = len(asked)
         assert read(lengths, codec.encode(message)) == message
-    assert len(asked) > OFTEN + 3 * MOST_MISSES
-    assert lengths.often == 2 * OFTEN  # it was of no use: the next one is to be wanted more
+        return len(asked) - before
+
+    for count in range(7 * OFTEN):
+        once(count % MOST_SHAPES, count)
+    assert [once(ones, 1) for ones in range(MOST_SHAPES + 2)] == [0] * MOST_SHAPES + [1, 1]
+    for count in range(OFTEN):
+        once(5 + count % 3, count)
+    assert lengths.held[0] == MOST_SHAPES
+    assert [once(ones, 1) for ones in range(MOST_SHAPES + 2)] == [0] * MOST_SHAPES + [1, 1]
 
 
-def test_readers_are_few_whatever_comes() -> None:
+def test_readers_are_few_whatever_comes_and_others_have_their_turn_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike, "LATER", 3)
     codec = codec_of(*TEXTS)
-    lengths, _ = lengths_of(codec)
-    for size in range(3 * MOST_KNOWN):
+    lengths, asked = lengths_of(codec)
+    for size in range(MOST_KNOWN + 1):
         data = codec.encode(codec.message_class(one="a" * size, two="", n=1))
         for _ in range(OFTEN + 1):
             read(lengths, data)
-        assert len(lengths.made) <= MOST_KNOWN
-    assert lengths.often > OFTEN
+        assert len(lengths.made) == min(size + 1, MOST_KNOWN)
+    for _ in range(2 + OFTEN + 1):
+        read(lengths, data)
+    assert list(lengths.made) == [len(data)]
+    asked.clear()
+    read(lengths, data)
+    assert not asked
+
+
+def test_readers_of_many_values_are_fewer() -> None:
+    codec = codec_of(field("Parts", "[]Part", fields=[field("N", "int8")]))
+    lengths, _ = lengths_of(codec)
+    part = getattr(codec.message_class, "Part")  # noqa: B009
+    for count in range(300, 310):
+        data = codec.encode(codec.message_class(parts=(part(n=1),) * count))
+        for _ in range(OFTEN + 1):
+            read(lengths, data)
+    assert lengths.held[1] < MOST_HELD + MOST_VALUES
+    assert len(lengths.made) < 5
 
 
 def test_lengths_that_are_counted_are_few_and_those_with_a_reader_stay() -> None:
@@ -140,7 +176,7 @@ def test_the_reader_leaves_what_differs_to_others() -> None:
     codec = codec_of(field("One", "string", nullableVersions="0+"), field("Flag", "bool"), field("Id", "uuid"))
     message = codec.message_class(one="abc", flag=True, id=bytes(range(16)))
     data = codec.encode(message)
-    decode = reader_for(codec.schema, message, refuse, "test")
+    decode, _ = reader_for(codec.schema, message, refuse, "test")
     assert decode(data, 0) == (message, len(data))
     for at in (0, len(data) - 1):  # the length, the tags
         with pytest.raises(Refused):
