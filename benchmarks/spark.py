@@ -288,10 +288,10 @@ def largest_worker(call: Callable[[], None]) -> float:
 def below(process: int) -> Iterator[int]:
     """Yield the processes that a process has started, and those that these have, but for Java."""
     try:
-        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+        texts = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/children")]
     except OSError:
         return
-    for child in map(int, children):
+    for child in map(int, " ".join(texts).split()):
         yield from below(child)
         yield child
 

@@ -38,7 +38,8 @@ class Options:
         direction: `request` or `response`; `auto` is both.
         columns: the columns that are wanted; empty: all.
         path_glob_filter, recursive_file_lookup, modified_before, modified_after, ignore_missing_files: which files.
-        max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes.
+        max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes; to open a file counts
+            as so many bytes, of which Spark's own readers say more, for they open files elsewhere.
         max_records_per_batch, max_bytes_per_batch: of a record batch.
         max_frame_bytes: the size of a frame that is believed.
         max_corrupt_bytes: of what is in no frame, given out as one row.
@@ -58,7 +59,7 @@ class Options:
     modified_after: float | None = None
     ignore_missing_files: bool = False
     max_partition_bytes: int = 32 << 20
-    open_cost_in_bytes: int = 4 << 20
+    open_cost_in_bytes: int = 256 << 10
     min_partitions: int = 0
     max_records_per_batch: int = 4096
     max_bytes_per_batch: int = 8 << 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +184,26 @@ def test_a_reading_that_was_left_begins_anew() -> None:
     reading = Reading(Options.parse({"maxRecordsPerBatch": 2}))
     next(reading.read([Unit(str(FRAMES))]))
     assert [batch.num_rows for batch in reading.read([Unit(str(FRAMES))])] == [2, 2, 2]
+
+
+def test_every_capture_has_the_rows_that_decoding_says(shared: Path) -> None:
+    paths = [*(shared / "captures").glob("*.pcap"), *(shared / "captures").glob("*.pcapng")]
+    assert len(paths) > 10
+    for path in paths:
+        results: list[Any] = list(kwire.decode_frames(kwire.read_dump(path)))
+        told = Counter(_told(result) for result in results)
+        assert Counter(_said(row) for row in rows_of(path)) == told, path
+
+
+def _told(result: Any) -> Any:
+    if isinstance(result, kwire.Undecodable):
+        return "bad"
+    if not isinstance(result, kwire.Request | kwire.Response):
+        return "token"
+    return result.codec.spec.type, result.api_key, result.api_version, bool(result.faults)
+
+
+def _said(row: Any) -> Any:
+    if row["message"] is None:
+        return "token" if row["_error"] is None else "bad"
+    return row["direction"], row["api_key"], row["api_version"], row["_error"] is not None

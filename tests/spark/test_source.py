@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,11 @@ def test_a_folder_of_any_files_never_fails(spark: Any, tmp_path: Path) -> None:
 def test_a_view_reads_it_too(spark: Any) -> None:
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW frames USING kwire OPTIONS (path '{FRAMES}', body 'none')")
     assert spark.sql("SELECT count(*) FROM frames").first()[0] == 6
+
+
+def test_messages_of_every_capture_are_counted_the_same(spark: Any, shared: Path) -> None:
+    paths = sorted((shared / "captures").glob("*.pcap"))
+    keys = ["direction", "api_name", "api_version"]
+    df = load(spark, shared / "captures" / "*.pcap", body="none", maxPartitionBytes="256k", openCostInBytes=0)
+    counted = {tuple(row)[:3]: row["count"] for row in df.groupBy(*keys).count().collect()}
+    assert counted == Counter(tuple(row[key] for key in keys) for row in rows_of(paths, body="none"))
