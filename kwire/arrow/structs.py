@@ -25,6 +25,15 @@ WHOLE = 1 << 30  # rows or bytes: what is read at once here is little enough to 
 Groups = dict[int, tuple[list[int], list[bytes]]]  # version -> the rows, and the body of each
 
 
+class _Quick(Columns):
+    """Columns that say of bad bodies no more than which they are: the reference path will read them again, for all that
+    can be had of them."""
+
+    def explain(self, body: bytes) -> DecodeError:
+        """Return an error without words."""
+        return DecodeError()
+
+
 class Structs(Bodies):
     """Bodies of one message as structs.
 
@@ -61,10 +70,6 @@ class Structs(Bodies):
                 for index, error in errors:
                     faults.setdefault(index, fault_of(error) or Fault("BAD_FIELD", str(error), None, None))
         return in_order(found, len(rows), self.type)
-
-    def of(self, bodies: Sequence[bytes | None], version: int) -> Iterator[tuple[Any, list[int], list[Any]]]:
-        """Read bodies of one version; yield structs, the index of each, and (index, error) of those that are bad."""
-        return self._read(version, list(range(len(bodies))), bodies)
 
     def _groups(self, rows: Sequence[Row]) -> tuple[Groups, list[int]]:
         """Return bodies by their versions, and the rows of which only the reference path knows where they begin."""
@@ -105,7 +110,7 @@ class Structs(Bodies):
         columns = self._columns.get(version)
         if columns is None:
             spec = self.catalog.spec(self.name, version)
-            columns = Columns(spec, version, "", self._fields, union=True, max_rows=WHOLE, max_bytes=WHOLE)
+            columns = _Quick(spec, version, "", self._fields, union=True, max_rows=WHOLE, max_bytes=WHOLE)
             self._columns[version] = columns
         for batch, errors in columns.read(bodies):
             structs = pa.Array.from_buffers(self.type, batch.num_rows, [None], children=batch.columns[:-1])

@@ -113,7 +113,7 @@ class Columns:
     def _batches(self, fields: Fields, bodies: list[bytes], indexes: list[int]) -> Iterator[Batch]:
         """Yield the columns of some bodies. Errors go with the first batch."""
         columns, bad = self._columns(fields, bodies)
-        told = tuple(BadBody(indexes[place], self._explain(bodies[place])) for place in sorted(bad))
+        told = tuple(BadBody(indexes[place], self.explain(bodies[place])) for place in sorted(bad))
         if bad:
             bodies = [body for place, body in enumerate(bodies) if place not in bad]
             indexes = [index for place, index in enumerate(indexes) if place not in bad]
@@ -151,7 +151,7 @@ class Columns:
         yield from self._halves(batch.slice(0, half))
         yield from self._halves(batch.slice(half))
 
-    def _explain(self, body: bytes) -> DecodeError:
+    def explain(self, body: bytes) -> DecodeError:
         """Return the error of a body, by the reference path."""
         reader = Reader(body)
         reader.message, reader.version = self.name, self.version
