@@ -8,7 +8,11 @@ KwireError
 
 from __future__ import annotations
 
+import re
+
 from ..errors import KwireError
+
+_PYTHON = re.compile(r"[A-Z]\w*(Error|Exception): ").match  # how the end of a traceback begins
 
 
 class MissingJava(KwireError):
@@ -49,4 +53,5 @@ class JobFailed(KwireError):
     def __str__(self) -> str:
         lines = [line.strip() for line in self.problem.splitlines() if line.strip()]
         own = [line for line in lines if "[KWIRE_" in line or line.startswith("kwire.")]
-        return f"Spark: {[*own, *lines, 'the job failed'][0]}"
+        python = [line for line in lines if _PYTHON(line)]
+        return f"Spark: {[*own, *python[::-1], *lines, 'the job failed'][0]}"

@@ -53,12 +53,13 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
     _prepare(is_here)
     spark = _builder(master, {**ALWAYS, **(LOCAL if is_here else {}), **(settings or {})}).getOrCreate()
     try:
-        register(spark)
         with TemporaryDirectory() as folder:
             if not submitted and not is_here:
                 file = Path(folder) / "kwire.zip"
                 write_zip(file)
-                spark.addArtifacts(str(file), pyfile=True)
+                # Before `register`, which notes what a data source needs; what addArtifacts sends is none of that.
+                spark.sparkContext.addPyFile(str(file))
+            register(spark)
             yield spark
     finally:
         spark.stop()

