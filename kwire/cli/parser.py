@@ -23,7 +23,6 @@ Examples:
   kwire cluster dump.pcap                 brokers by rack, partitions, replicas
   kwire cluster :9092                     the same of a live broker
   kwire place --from dump.pcap            how evenly they are placed
-  kwire pipeline captures/ --out lake     Parquet, on Spark
   kwire encode frames.jsonl -o dump.bin   JSON back to bytes
   kwire call :9092 Metadata topics:=null  ask a broker
   kwire serve                             be one
