@@ -3,6 +3,7 @@
 KwireError
 +-- BadOption              the caller: an option that is not known, or does not take such a value
 +-- MalformedFrame         the input: a frame that cannot be read, where that is to end all
++-- LostData               the input: a file of a stream that is not what it was
 """
 
 from __future__ import annotations
@@ -38,3 +39,19 @@ class MalformedFrame(KwireError):
     def __str__(self) -> str:
         what = f", api={self.api}, version={self.version}" if self.api else ""
         return f"[KWIRE_MALFORMED_FRAME] path={self.file}, offset={self.offset}{what}: {self.problem}; {self.hint}"
+
+
+class LostData(KwireError):
+    """A file of a stream that is not what it was when it was read: `file`, `offset` in bytes, `problem`."""
+
+    hint = (
+        "give new files new names; failOnDataLoss=false reads such a file anew, from its start; what is no raw frames "
+        "and no capture is read but once: move it in when it is complete, or set tailTimeout"
+    )
+
+    def __init__(self, file: str = "", offset: int = 0, problem: str = "") -> None:
+        super().__init__(file, offset, problem)
+        self.file, self.offset, self.problem = file, offset, problem
+
+    def __str__(self) -> str:
+        return f"[KWIRE_LOST_DATA] path={self.file}, offset={self.offset}: {self.problem}; {self.hint}"

@@ -12,6 +12,7 @@ from .errors import BadOption
 from .options import Options
 
 MAPPED = "dbfs:/", "/dbfs/"  # Databricks' files, as they are mounted
+GLOB = frozenset("*?[{")
 _CHOICE = re.compile(r"\{([^{}]*)\}")
 
 
@@ -23,20 +24,21 @@ class File(NamedTuple):
     changed: int
 
 
-def find_files(paths: Sequence[str], options: Options) -> list[File]:
+def find_files(paths: Sequence[str], options: Options, *, may_come: bool = False) -> list[File]:
     """Return the files that paths mean, in the order of their names, each once.
 
     Args:
         paths: files, folders and globs. Of folders, hidden files (`.` and `_` in front) are left out; folders in them
             are entered with the option `recursiveFileLookup`.
         options: of the reading.
+        may_come: whether globs may mean nothing yet.
 
     Raises:
         BadOption: there is no such path, or it is in a file system that Python does not open.
     """
     found: dict[str, File] = {}
     for path in paths:
-        for file in _files(_local(path), path, options):
+        for file in _files(_local(path), path, options, may_come):
             status = file.stat()
             is_new = options.modified_before is None or status.st_mtime < options.modified_before
             is_old = options.modified_after is None or status.st_mtime > options.modified_after
@@ -57,9 +59,9 @@ def _local(path: str) -> str:
     return "/" + rest.lstrip("/")
 
 
-def _files(path: str, given: str, options: Options) -> Iterator[Path]:
+def _files(path: str, given: str, options: Options, may_come: bool) -> Iterator[Path]:
     named = [Path(path)] if path and Path(path).exists() else [one for text in choices(path) for one in _globbed(text)]
-    if not named:
+    if not named and not (may_come and GLOB.intersection(path)):
         raise BadOption("path", given, "[PATH_NOT_FOUND] there is no such file or folder")
     for one in named:
         if one.is_dir():

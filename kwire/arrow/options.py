@@ -20,6 +20,8 @@ BODIES = JSON, STRUCT, RAW, NONE = "json", "struct", "raw", "none"
 FORMATS = AUTO, FRAMES, HEX, PCAP, LOG = "auto", "frames", "hex", "pcap", "log"
 DIRECTIONS = "auto", "request", "response"
 _SIZE = re.compile(r"(\d{1,15})\s*([kmgt]?)i?b?")
+_DURATION = re.compile(r"(\d{1,9})\s*([smhd]?)")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
@@ -44,6 +46,11 @@ class Options:
         max_frame_bytes: the size of a frame that is believed.
         max_corrupt_bytes: of what is in no frame, given out as one row.
         profile, release: the specs, as for `kwire.codec`.
+        max_files_per_trigger, max_bytes_per_trigger: of a batch of a stream; 0: all there is.
+        fail_on_data_loss: whether it ends a stream that a file was replaced or cut; else it is read anew.
+        tail_timeout: in seconds; a file that did not change for so long is at its end, and what waits in it is given
+            out. None: files may grow for ever.
+        max_file_age: in seconds before the newest file; older ones are forgotten when they are gone.
     """
 
     dump_format: str = AUTO
@@ -67,6 +74,11 @@ class Options:
     max_corrupt_bytes: int = 1 << 20
     profile: str = ""
     release: str = ""
+    max_files_per_trigger: int = 0
+    max_bytes_per_trigger: int = 0
+    fail_on_data_loss: bool = True
+    tail_timeout: int | None = None
+    max_file_age: int = 7 * 86400
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Options:
@@ -127,6 +139,13 @@ def _number(least: int, most: int = 2**31 - 1) -> Callable[[str, Any], int]:
     return read
 
 
+def _duration(name: str, value: Any) -> int:
+    match = _DURATION.fullmatch(str(value).strip().lower())
+    if match is None:
+        raise BadOption(name, value, "no time that passes", "write it as 90s, 10m, 12h or 7d")
+    return int(match[1]) * _SECONDS[match[2]]
+
+
 def _moment(name: str, value: Any) -> float:
     try:
         return datetime.fromisoformat(str(value)).timestamp()
@@ -162,4 +181,9 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "max_bytes_per_batch": _number(1),
     "max_frame_bytes": _number(8),
     "max_corrupt_bytes": _number(1),
+    "max_files_per_trigger": _number(0),
+    "max_bytes_per_trigger": _number(0, 2**62),
+    "fail_on_data_loss": _truth,
+    "tail_timeout": _duration,
+    "max_file_age": _duration,
 }

@@ -22,6 +22,7 @@ from .faults import PADDING, Fault, fault_of
 from .finding import find_files
 from .options import AUTO, FRAMES, HEX, LOG, PCAP, Options
 from .pairing import Pairing
+from .ranges import ENDLESS, Replay, broken_cuts
 from .units import RAW, Unit, divide, portions_of
 from .walking import Walker
 from .wanted import bodies_for, chooser, columns_for
@@ -39,6 +40,7 @@ class Reading:
 
     Attributes:
         schema: of the batches.
+        apis: what is known of frames.
 
     Raises:
         BadOption: the options do not go together, or the schema asks for what is not there.
@@ -50,13 +52,13 @@ class Reading:
         self.catalog = catalog_for(options.profile or None, options.release or None)
         self.columns = columns_for(options, schema)
         bodies = bodies_for(options, self.catalog, schema) if MESSAGE in self.columns else None
-        self._apis = Apis(self.catalog, chooser(options, self.catalog))
+        self.apis = Apis(self.catalog, chooser(options, self.catalog))
         self._builder = Builder(self.columns, bodies, options)
         self.schema = self._builder.schema
 
     def divide(self, paths: Sequence[str]) -> list[list[Unit]]:
         """Find files and divide them; see `find_files` and `units.divide`."""
-        return divide(find_files(paths, self.options), self.options, self._apis)
+        return divide(find_files(paths, self.options), self.options, self.apis)
 
     def read(self, units: Iterable[Unit]) -> Iterator[Any]:
         """Read units, one reading at a time.
@@ -83,9 +85,15 @@ class Reading:
 
     def _unit(self, unit: Unit) -> Iterator[None]:
         """Put the rows of a unit into the builder; yield now and then."""
-        pairing = Pairing(self._apis, self._builder.rows.append)
+        pairing = Pairing(self.apis, self._builder.rows.append)
         pairing.resume(unit.state)
-        if unit.stop is not None:
+        if unit.kind:
+            yield from self._replayed(unit)
+        elif unit.broken is not None:
+            for cuts in broken_cuts(unit, self.options):
+                pairing.raw(cuts)
+                yield
+        elif unit.stop is not None:
             with Path(unit.path).open("rb") as stream:
                 stream.seek(unit.start)
                 yield from self._raw(portions_of(stream, unit.stop - unit.start), unit, pairing)
@@ -93,6 +101,19 @@ class Reading:
             yield from self._unpacked(unit, pairing)
         else:
             yield from self._whole(unit, pairing)
+
+    def _replayed(self, unit: Unit) -> Iterator[None]:
+        """Read a range of a capture that grows."""
+        rows = self._builder.rows
+        replay = Replay(unit, self.catalog)
+        pairing = Pairing(self.apis, lambda row: rows.append(row) if replay.is_new else None)
+        try:
+            for batch in replay.batches():
+                pairing.said(batch)
+                yield
+        except DumpError as error:  # at once, or after packets of which there is nothing to say
+            if unit.part == 0:
+                yield from self._refused(unit, error, 0 if replay.is_new else unit.start)
 
     def _raw(self, portions: Iterator[bytes], unit: Unit, pairing: Pairing) -> Iterator[None]:
         options = self.options
@@ -167,12 +188,12 @@ class Reading:
         self._builder.rows.append((error.offset or 0, b"", None, None, None, None, None, None, fault))
         yield
 
-    def _refused(self, unit: Unit, error: DumpError) -> Iterator[None]:
-        """Give out a file in pieces that nobody can read."""
+    def _refused(self, unit: Unit, error: DumpError, offset: int = 0) -> Iterator[None]:
+        """Give out a file, or a part of it, in pieces that nobody can read."""
         fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))
-        offset = 0
         with Path(unit.path).open("rb") as stream:
-            while piece := stream.read(self.options.max_corrupt_bytes):
+            stream.seek(offset)
+            while piece := stream.read(min(self.options.max_corrupt_bytes, (unit.stop or ENDLESS) - offset)):
                 self._builder.rows.append((offset, piece, None, None, None, None, None, None, fault))
                 offset += len(piece)
                 yield

@@ -7,7 +7,7 @@ What is in no frame ends the parts: the last one reads from there on. Reads file
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -24,6 +24,7 @@ from .walking import Walker
 
 RAW = "raw frames"
 MOST_SHARES = 64
+NEW = State()
 
 
 class Unit(NamedTuple):
@@ -35,15 +36,21 @@ class Unit(NamedTuple):
         state: what waits for an answer at the start of a part.
         part, parts: the share of a capture.
         weight: how much there is to read, in bytes.
+        kind: of a capture that grows; `start` and `stop` are then what was read of it, and what is to be read now.
+        is_end: whether it grows no more.
+        broken: the place before `start` where an impossible size has ended raw frames.
     """
 
     path: str
     start: int = 0
     stop: int | None = None
-    state: State = State()
+    state: State = NEW
     part: int = 0
     parts: int = 1
     weight: int = 0
+    kind: str = ""
+    is_end: bool = False
+    broken: int | None = None
 
 
 def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Unit]]:
@@ -61,10 +68,10 @@ def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Uni
     total = sum(file.size + options.open_cost_in_bytes for file in files)
     most = min(options.max_partition_bytes, max(options.open_cost_in_bytes, total // least, 1))
     units = [unit for file in files for unit in units_of(file, most, options, apis)]
-    return _packed(units, most, options.open_cost_in_bytes)
+    return packed(units, most, options.open_cost_in_bytes)
 
 
-def _packed(units: list[Unit], most: int, cost: int) -> list[list[Unit]]:
+def packed(units: list[Unit], most: int, cost: int) -> list[list[Unit]]:
     """Put units together, the largest first, up to a size."""
     packs: list[list[Unit]] = []
     size = most
@@ -103,12 +110,27 @@ def kind_of(path: str, options: Options) -> str:
         return ""
 
 
-def parts_of(file: File, most: int, options: Options, apis: Apis) -> Iterator[Unit]:
-    """Walk through raw frames, and yield parts of them that are larger than `most` by less than a frame."""
+def parts_of(
+    file: File, most: int, options: Options, apis: Apis, start: int = 0, state: State = NEW
+) -> Generator[Unit, None, tuple[State, int | None]]:
+    """Walk through raw frames, and yield parts of them that are larger than `most` by less than a frame.
+
+    Args:
+        file: whose size says where the walk ends.
+        most: in bytes.
+        options: of the reading.
+        apis: what is known of frames.
+        start: where it begins, and `state` what is known there.
+
+    Returns:
+        What is known at the end, and where an impossible size has ended the frames.
+    """
     pairing = Pairing(apis, lambda row: None)
-    start, state = 0, State()
+    pairing.resume(state)
     with Path(file.path).open("rb") as stream:
-        walker = Walker(portions_of(stream, file.size), 0, options.max_frame_bytes, options.max_corrupt_bytes)
+        stream.seek(start)
+        portions = portions_of(stream, file.size - start)
+        walker = Walker(portions, start, options.max_frame_bytes, options.max_corrupt_bytes, state.least)
         for cuts in walker.cuts():
             if cuts[-1][2] is not None:
                 break
@@ -122,6 +144,7 @@ def parts_of(file: File, most: int, options: Options, apis: Apis) -> Iterator[Un
                 pairing.raw([cut])
     if start < file.size:
         yield Unit(file.path, start, file.size, state, weight=file.size - start)
+    return pairing.state(walker.least), walker.broken
 
 
 def portions_of(stream: BinaryIO, left: int | None = None) -> Iterator[bytes]:

@@ -18,6 +18,7 @@ from ..arrow.errors import BadOption
 from ..arrow.options import Options
 from ..arrow.reading import Reading
 from ..arrow.units import Unit
+from ..errors import MissingExtra
 from .types import schema_to_arrow, to_spark
 
 PATHS = "path", "paths"  # of one path Spark makes the one, of several the other, as JSON
@@ -38,6 +39,14 @@ class KwireSource(DataSource):  # type: ignore[misc]
     def reader(self, schema: Any) -> KwireReader:
         """Return what reads these columns."""
         return KwireReader(options_of(self.options), schema_to_arrow(schema), paths_of(self.options))
+
+    def streamReader(self, schema: Any) -> Any:  # noqa: N802
+        """Return what reads these columns as files grow."""
+        try:
+            from .streaming import KwireStreamReader
+        except ImportError:
+            raise MissingExtra("readStream", "pyspark 4.2", "spark") from None
+        return KwireStreamReader(options_of(self.options), schema_to_arrow(schema), paths_of(self.options))
 
 
 class Part(InputPartition):  # type: ignore[misc]

@@ -1,0 +1,180 @@
+"""Files that grow: how far each was read, how far it can be read now, and what a batch between the two reads.
+
+Read is what is whole: frames, records of captures; other files at once. Places are all that must be kept: what else is
+known where one begins is found out again. Knows no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..dumps.reading import CAPTURES
+from .apis import Apis
+from .errors import LostData
+from .finding import File, find_files
+from .options import Options
+from .places import START, Place, difference, difference_now, mark_of
+from .ranges import Memory
+from .units import MOST_SHARES, RAW, Unit, packed
+from .wholeness import WHOLE, captured_end, is_whole, kind_so_far, raw_end
+
+SECOND = 1_000_000_000
+
+
+class Growing:
+    """Files that grow, as a stream reads them.
+
+    Args:
+        paths: files, folders and globs; those that are not there yet may come.
+        options: of the reading.
+        apis: what is known of frames.
+    """
+
+    def __init__(self, paths: Sequence[str], options: Options, apis: Apis) -> None:
+        self.paths, self.options = paths, options
+        self._memory = Memory(options, apis)
+        self._seen: dict[str, tuple[int, int, Place]] = {}  # size, time and place of files that had nothing more
+
+    def files(self) -> dict[str, File]:
+        """Return the files that are there.
+
+        Raises:
+            BadOption: there is no such path. A glob may match none yet.
+        """
+        return {file.path: file for file in find_files(self.paths, self.options, may_come=True)}
+
+    def latest(
+        self,
+        start: Mapping[str, Place],
+        now: float,
+        sizes: Mapping[str, int] | None = None,
+        *,
+        is_limited: bool = True,
+    ) -> dict[str, Place]:
+        """Find out how far files can be read.
+
+        Args:
+            start: how far they were read.
+            now: seconds since 1970, for the option `tailTimeout`.
+            sizes: the size up to which each file is looked at, others not at all; None: as they are.
+            is_limited: whether the options say how much there may be at once.
+
+        Returns:
+            How far, the places of `start` where nothing came.
+
+        Raises:
+            LostData: a file was replaced or cut; unless the option `failOnDataLoss` says to read it anew.
+        """
+        files = {path: file for path, file in self.files().items() if sizes is None or path in sizes}
+        places = self._kept(start, files)
+        left = _Left(self.options, is_limited)
+        for file in sorted(files.values(), key=lambda file: (file.changed, file.path)):
+            if left.is_none:
+                break
+            before = self._checked(file, places.get(file.path, START))
+            size = file.size if sizes is None else min(file.size, sizes[file.path])
+            place = self._reach(file, before, size, left, now)
+            if place != before:
+                places[file.path] = place
+                left.take(place.stop - before.stop)
+        return places
+
+    def _kept(self, start: Mapping[str, Place], files: Mapping[str, File]) -> dict[str, Place]:
+        """Return the places that are remembered: of files that are there, and of those that went not too long ago."""
+        newest = max((place.changed for place in start.values()), default=0)
+        oldest = newest - self.options.max_file_age
+        return {path: place for path, place in start.items() if path in files or place.changed >= oldest}
+
+    def _checked(self, file: File, place: Place) -> Place:
+        """Return where to go on in a file; at its start, if it is not what it was."""
+        problem = difference(file, place)
+        if problem is None:
+            return place
+        if self.options.fail_on_data_loss:
+            raise LostData(file.path, place.stop, problem)
+        return Place(turn=place.turn + 1)
+
+    def _reach(self, file: File, place: Place, size: int, left: _Left, now: float) -> Place:
+        """Say how far a file can be read now."""
+        timeout = self.options.tail_timeout
+        is_over = timeout is not None and now - file.changed / SECOND >= timeout and size == file.size
+        seen = size, file.changed, place
+        if place.done or (self._seen.get(file.path) == seen and not is_over):
+            return place
+        if size == place.stop and not (is_over and place.kind in CAPTURES):  # connections may have more to say
+            return place
+        kind = place.kind or kind_so_far(file.path, self.options, is_over)
+        stop = self._stop(file, place, kind, size, left, is_over) if kind else place.stop
+        done = kind == WHOLE or (is_over and stop == size)
+        if stop == place.stop and not (done and place.stop):
+            if left.bytes >= size - place.stop:
+                self._seen[file.path] = seen
+            return place
+        return Place(stop, kind, mark_of(file.path, stop), file.changed // SECOND, done, place.turn)
+
+    def _stop(self, file: File, place: Place, kind: str, size: int, left: _Left, is_over: bool) -> int:
+        """Return the place up to which all is whole, or the end of a file that will not grow."""
+        path, start = file.path, place.stop
+        if kind == WHOLE:
+            is_there = is_over or (self.options.tail_timeout is None and size == file.size)
+            return size if is_there and left.allows(size) and (is_over or is_whole(path)) else start
+        most = min(size, start + left.bytes)
+        if kind == RAW:
+            stop = raw_end(path, start, self._memory.known(path, start), most, size, self.options)
+        else:
+            stop = captured_end(path, start, kind, most, size)
+        if is_over and (most == size or stop == start):  # what waits will not be whole
+            stop = size
+        return start if stop > most and not left.is_fresh else stop
+
+    def units(self, start: Mapping[str, Place], end: Mapping[str, Place]) -> list[list[Unit]]:
+        """Divide what is between two places of all files among tasks; the same places give the same rows.
+
+        Raises:
+            LostData: what is there is not what was; unless the option `failOnDataLoss` says to leave it out.
+        """
+        units: list[Unit] = []
+        for path, place in sorted(end.items()):
+            before = start.get(path, START)
+            if place == before:
+                continue
+            if place.turn != before.turn:
+                before = START
+            problem = difference_now(path, place)
+            if problem is None:
+                units += self._between(path, before, place)
+            elif self.options.fail_on_data_loss:
+                raise LostData(path, place.stop, problem)
+        options = self.options
+        return packed(units, options.max_partition_bytes, options.open_cost_in_bytes)
+
+    def _between(self, path: str, before: Place, place: Place) -> list[Unit]:
+        start, stop, most = before.stop, place.stop, self.options.max_partition_bytes
+        if place.kind == WHOLE:
+            return [Unit(path, weight=stop)]
+        if place.kind in CAPTURES:
+            parts = max(1, min(MOST_SHARES, -(-(stop - start) // most)))
+            one = Unit(path, start, stop, kind=place.kind, is_end=place.done, weight=(stop - start) // parts)
+            return [one._replace(part=part, parts=parts) for part in range(parts)]
+        return self._memory.divide(path, start, stop, most)
+
+
+class _Left:
+    """How much more one batch may take."""
+
+    def __init__(self, options: Options, is_limited: bool) -> None:
+        self.files = options.max_files_per_trigger if is_limited else 0
+        self.bytes = (options.max_bytes_per_trigger if is_limited else 0) or 1 << 62
+        self.files = self.files or 1 << 62
+        self.is_fresh = True
+
+    @property
+    def is_none(self) -> bool:
+        return self.files <= 0 or self.bytes <= 0
+
+    def allows(self, count: int) -> bool:
+        """Whether so many bytes may be taken; the first file may have any number."""
+        return self.is_fresh or count <= self.bytes
+
+    def take(self, count: int) -> None:
+        self.files, self.bytes, self.is_fresh = self.files - 1, self.bytes - count, False

@@ -1,0 +1,140 @@
+"""Ranges of files that grow: what is known where they begin, how they are divided, and their reading.
+
+Frames go on from a place with what is known there. A capture is read from its start, for connections remember all they
+said; what they say behind the place where a range begins is given out. Decodes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from ..catalog import Catalog
+from ..dumps.reading import CAPTURES
+from ..dumps.shares import Share
+from ..dumps.streams import Streams
+from ..errors import DumpError
+from ..faults import BadFrame
+from ..frames.said import Batch
+from .apis import Apis
+from .finding import File
+from .options import Options
+from .units import Unit, parts_of, portions_of
+from .walking import Cut
+from .wholeness import Known
+
+MOST_REMEMBERED = 1 << 18  # requests in flight, in all places that are known
+ENDLESS = 1 << 62
+
+
+class Memory:
+    """What is known of places in raw frames. What was forgotten is found out again, by a walk from the file's start.
+
+    Args:
+        options: of the reading.
+        apis: what is known of frames.
+    """
+
+    def __init__(self, options: Options, apis: Apis) -> None:
+        self.options, self.apis = options, apis
+        self._known: OrderedDict[tuple[str, int], Known] = OrderedDict()
+        self._count = 0
+
+    def known(self, path: str, place: int) -> Known:
+        """Return what is known where a frame begins."""
+        if not place:
+            return Known()
+        if (path, place) not in self._known:
+            self.divide(path, 0, place, ENDLESS)
+        self._known.move_to_end((path, place))
+        return self._known[path, place]
+
+    def divide(self, path: str, start: int, stop: int, most: int) -> list[Unit]:
+        """Divide a range into units of about `most` bytes, and remember what is known where it ends."""
+        known = self.known(path, start)
+        if known.broken is not None:
+            places = range(start, stop, most)
+            units = [Unit(path, at, min(stop, at + most), known.state, broken=known.broken) for at in places]
+            units = [unit._replace(weight=(unit.stop or 0) - unit.start) for unit in units]
+        else:
+            units, known = self._walk(path, start, stop, most, known)
+        self._learn((path, stop), known)
+        return units
+
+    def _walk(self, path: str, start: int, stop: int, most: int, known: Known) -> tuple[list[Unit], Known]:
+        units: list[Unit] = []
+        parts = parts_of(File(path, stop, 0), most, self.options, self.apis, start, known.state)
+        while True:
+            try:
+                units.append(next(parts))
+            except StopIteration as end:
+                return units, Known(*end.value)
+
+    def _learn(self, place: tuple[str, int], known: Known) -> None:
+        old = self._known.pop(place, None)
+        self._count -= 0 if old is None else 1 + len(old.state.waiting)
+        self._known[place] = known
+        self._count += 1 + len(known.state.waiting)
+        while self._count > MOST_REMEMBERED and len(self._known) > 1:
+            _, old = self._known.popitem(last=False)
+            self._count -= 1 + len(old.state.waiting)
+
+
+def broken_cuts(unit: Unit, options: Options) -> Iterator[list[Cut]]:
+    """Yield the pieces of a range behind the place where frames have ended."""
+    assert unit.stop is not None and unit.broken is not None
+    with Path(unit.path).open("rb") as stream:
+        stream.seek(unit.broken)
+        size = int.from_bytes(stream.read(4), "big", signed=True)
+        fault = BadFrame(offset=0, found=size, need=unit.state.least, have=options.max_frame_bytes)
+        stream.seek(unit.start)
+        offset = unit.start
+        while piece := stream.read(min(options.max_corrupt_bytes, unit.stop - offset)):
+            yield [(offset, piece, fault)]
+            offset += len(piece)
+
+
+class Replay:
+    """A capture from its start to the end of a range.
+
+    Args:
+        unit: the range, or a share of it.
+        catalog: the specs by which requests are recognised.
+
+    Attributes:
+        is_new: whether what comes now is in the range.
+    """
+
+    def __init__(self, unit: Unit, catalog: Catalog) -> None:
+        self.unit, self.catalog = unit, catalog
+        self.is_new, self._is_over = unit.start == 0, False
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield what the connections said; with `is_new`, in the range. At its end nothing is given up unless the
+        file has ended, too.
+
+        Raises:
+            DumpError: nothing can be read of the capture.
+        """
+        unit = self.unit
+        streams = Streams(unit.path, self.catalog, share=Share(unit.part, unit.parts))
+        with Path(unit.path).open("rb") as stream:
+            packets = CAPTURES[unit.kind][1](self._portions(stream), unit.path)
+            try:
+                for batch in streams.batches(packets):
+                    if self._is_over and not unit.is_end:
+                        return
+                    yield batch
+            except DumpError:
+                if not self._is_over or unit.is_end:
+                    raise
+
+    def _portions(self, stream: BinaryIO) -> Iterator[bytes]:
+        unit = self.unit
+        assert unit.stop is not None
+        yield from portions_of(stream, unit.start)
+        self.is_new = True
+        yield from portions_of(stream, unit.stop - unit.start)
+        self._is_over = True

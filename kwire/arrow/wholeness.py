@@ -1,0 +1,158 @@
+"""Where what is whole ends in a file that may still grow: frames, records of captures, compressed data.
+
+Knows sizes; reads no more of a file than it must, and nothing of what is in a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from struct import unpack_from
+from typing import BinaryIO, NamedTuple
+
+from ..dumps.compression import unpacked
+from ..dumps.pcap import FILE_HEADER, LONGEST, MAGICS, RECORD_HEADER
+from ..dumps.pcapng import BYTE_ORDERS, LEAST, MAGIC
+from ..dumps.portions import Cursor
+from ..dumps.reading import CAPTURES, PORTION
+from ..errors import DumpError
+from ..segments.recognition import SHORT, credible_stop
+from .options import AUTO, FRAMES, PCAP, Options
+from .talks import State
+from .units import RAW, kind_of, portions_of
+from .walking import Walker
+
+WHOLE = "whole"  # the kind of a file that is read at once
+
+
+class Known(NamedTuple):
+    """What a place in raw frames knows of those before it; `broken` is where an impossible size has ended them."""
+
+    state: State = State()
+    broken: int | None = None
+
+
+def kind_so_far(path: str, options: Options, is_over: bool) -> str:
+    """Say what a file is, of which there may be more to come.
+
+    Args:
+        path: the file.
+        options: of the reading.
+        is_over: whether there is not.
+
+    Returns:
+        `raw frames`, a kind of capture, or `whole`; nothing while that cannot be known.
+    """
+    with Path(path).open("rb") as stream:
+        head = stream.read(PORTION)
+    if len(head) < 4 and not is_over:
+        return ""
+    kind = kind_of(path, options)
+    if kind in CAPTURES:
+        return kind if options.dump_format in (AUTO, PCAP) else WHOLE
+    if kind != RAW or options.dump_format not in (AUTO, FRAMES):
+        return WHOLE
+    return RAW if is_over or options.dump_format == FRAMES or not _may_be_log(head, Path(path).stat().st_size) else ""
+
+
+def _may_be_log(head: bytes, size: int) -> bool:
+    """Whether what looks like frames may turn out as a log, when its first batch is whole."""
+    stop = credible_stop(head, 0)
+    return stop > size or stop == SHORT or 4 + int.from_bytes(head[:4], "big") > size
+
+
+def is_whole(path: str) -> bool:
+    """Whether compressed data is complete; of other files nobody knows, and so they are."""
+    with Path(path).open("rb") as stream:
+        try:
+            opened = unpacked(portions_of(stream), path)
+            if opened.prefix:
+                for _ in opened.portions():
+                    pass
+        except DumpError as error:
+            return error.offset != stream.tell()  # damaged, but not cut short
+    return True
+
+
+def raw_end(path: str, start: int, known: Known, most: int, size: int, options: Options) -> int:
+    """Return where the last whole frame ends.
+
+    Args:
+        path: the file.
+        start: where a frame begins.
+        known: what is known there.
+        most: where to stop looking, but behind the first frame.
+        size: of the file.
+        options: of the reading.
+
+    Returns:
+        The place; `start`, if no frame is whole. What is broken is whole in all pieces.
+    """
+    if known.broken is not None:
+        return most
+    with Path(path).open("rb") as stream:
+        stream.seek(start)
+        first = stream.read(4)
+        claim = int.from_bytes(first, "big", signed=True)
+        if len(first) == 4 and known.state.least <= claim <= options.max_frame_bytes:
+            most = max(most, start + 4 + claim)
+        if most > size:
+            return start
+        stream.seek(start)
+        portions = portions_of(stream, most - start)
+        walker = Walker(portions, start, options.max_frame_bytes, options.max_corrupt_bytes, known.state.least)
+        for cuts in walker.cuts():
+            for offset, _, fault in cuts:
+                if fault is not None:
+                    return offset if walker.broken is None else most
+    return most
+
+
+def captured_end(path: str, start: int, kind: str, most: int, size: int) -> int:
+    """Return where the last whole record of a capture ends; arguments as of `raw_end`.
+
+    What can be no record is taken along: who reads it says why.
+    """
+    last = start
+    with Path(path).open("rb") as stream:
+        for end in _ENDS[kind](stream, start, size):
+            if end > most and last > start:
+                break
+            last = max(last, end)
+    return last
+
+
+def _pcap_ends(stream: BinaryIO, start: int, size: int) -> Iterator[int]:
+    head = stream.read(min(FILE_HEADER, size))
+    if len(head) < FILE_HEADER:
+        return
+    order, base = MAGICS[head[:4]][0], max(start, FILE_HEADER)
+    stream.seek(base)
+    cursor = Cursor(portions_of(stream, size - base))
+    yield base
+    while cursor.fill(RECORD_HEADER):
+        (captured,) = unpack_from(order + "I", cursor.data, cursor.pos + 8)
+        if captured > LONGEST:
+            yield size
+            return
+        if not cursor.skip(RECORD_HEADER + captured):
+            return
+        yield base + cursor.offset
+
+
+def _pcapng_ends(stream: BinaryIO, start: int, size: int) -> Iterator[int]:
+    """Read from the file's start, for sections of either byte order may follow each other."""
+    cursor, order = Cursor(portions_of(stream, size)), "<"
+    while cursor.fill(LEAST):
+        if cursor.data.startswith(MAGIC, cursor.pos):
+            order = BYTE_ORDERS.get(cursor.data[cursor.pos + 8 : cursor.pos + 12], "")
+        (length,) = unpack_from(order + "I", cursor.data, cursor.pos + 4) if order else (0,)
+        if length < LEAST or length % 4:
+            yield size
+            return
+        if not cursor.skip(length):
+            return
+        yield cursor.offset
+
+
+_ENDS: dict[str, Callable[[BinaryIO, int, int], Iterator[int]]] = {"pcap": _pcap_ends, "pcapng": _pcapng_ends}
