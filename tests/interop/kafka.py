@@ -11,8 +11,9 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -25,6 +26,21 @@ from tests.conftest import SHARED
 TOOLS = SHARED / "captures/tools"
 CACHE = Path.home() / ".cache/kafka-up"
 RELEASES = ("3.9.1", "4.4.0")  # the last one with ZooKeeper, and KRaft
+# What Spark's documentation of Kafka says to have, in versions of which Maven Central has all.
+CONNECTOR = (
+    ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.2.0"),
+    ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),
+    ("org.apache.kafka", "kafka-clients", "3.9.1"),
+    ("org.apache.commons", "commons-pool2", "2.12.0"),
+)
+POM = (
+    "<project><modelVersion>4.0.0</modelVersion><groupId>x</groupId><artifactId>x</artifactId><version>1</version>"
+    "<dependencies>{}</dependencies></project>"
+)
+DEPENDENCY = (
+    "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version><exclusions><exclusion>"
+    "<groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions></dependency>"
+)
 JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -44,6 +60,24 @@ def jars(release: str) -> str:
     command = [sys.executable, str(TOOLS / "kafka-up"), release, "--resolve-only", "--dir", os.devnull]
     subprocess.run([*command, "--cache", str(CACHE)], check=True, timeout=600, capture_output=True)
     return str(CACHE / release / "jars/*")
+
+
+def spark_connector() -> list[str]:
+    """Return the jars of Spark's Kafka connector; they are downloaded at first."""
+    folder = Path.home() / ".cache/kwire-spark-kafka" / "-".join(version for _, _, version in CONNECTOR)
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
+            pom = Path(temporary, "pom.xml")
+            pom.write_text(POM.format("".join(DEPENDENCY.format(*one) for one in CONNECTOR)))
+            command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
+            done = subprocess.run(
+                [*command, f"-DoutputDirectory={temporary}/jars"], timeout=300, capture_output=True, text=True
+            )
+            assert done.returncode == 0, done.stdout[-3000:]
+            with suppress(OSError):  # another process was quicker
+                Path(temporary, "jars").rename(folder)
+    return [str(jar) for jar in sorted(folder.glob("*.jar"))]
 
 
 def java(release: str, *arguments: str) -> str:
