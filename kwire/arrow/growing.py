@@ -33,7 +33,8 @@ class Growing:
     def __init__(self, paths: Sequence[str], options: Options, apis: Apis) -> None:
         self.paths, self.options = paths, options
         self._memory = Memory(options, apis)
-        self._seen: dict[str, tuple[int, int, Place]] = {}  # size, time and place of files that had nothing more
+        # What files that had nothing more were like: size, time, place, and whether they will grow.
+        self._seen: dict[str, tuple[int, int, Place, bool]] = {}
 
     def files(self) -> dict[str, File]:
         """Return the files that are there.
@@ -65,18 +66,26 @@ class Growing:
         Raises:
             LostData: a file was replaced or cut; unless the option `failOnDataLoss` says to read it anew.
         """
-        files = {path: file for path, file in self.files().items() if sizes is None or path in sizes}
-        places = self._kept(start, files)
+        there = self.files()
+        files = [file for path, file in there.items() if sizes is None or path in sizes]
+        places = self._kept(start, there)
         left = _Left(self.options, is_limited)
-        for file in sorted(files.values(), key=lambda file: (file.changed, file.path)):
+        for file in sorted(files, key=lambda file: (file.changed, file.path)):
             if left.is_none:
                 break
-            before = self._checked(file, places.get(file.path, START))
             size = file.size if sizes is None else min(file.size, sizes[file.path])
-            place = self._reach(file, before, size, left, now)
-            if place != before:
-                places[file.path] = place
-                left.take(place.stop - before.stop)
+            place = places.get(file.path, START)
+            is_over = self._is_over(file, size, now)
+            seen = size, file.changed, place, is_over
+            if self._seen.get(file.path) == seen:
+                continue
+            before = self._checked(file, place)
+            after = self._reach(file, before, size, left, is_over)
+            if after != before:
+                places[file.path] = after
+                left.take(after.stop - before.stop)
+            elif left.bytes >= size - before.stop:
+                self._seen[file.path] = seen
         return places
 
     def _kept(self, start: Mapping[str, Place], files: Mapping[str, File]) -> dict[str, Place]:
@@ -94,21 +103,19 @@ class Growing:
             raise LostData(file.path, place.stop, problem)
         return Place(turn=place.turn + 1)
 
-    def _reach(self, file: File, place: Place, size: int, left: _Left, now: float) -> Place:
-        """Say how far a file can be read now."""
+    def _is_over(self, file: File, size: int, now: float) -> bool:
+        """Whether a file will not grow any more."""
         timeout = self.options.tail_timeout
-        is_over = timeout is not None and now - file.changed / SECOND >= timeout and size == file.size
-        seen = size, file.changed, place
-        if place.done or (self._seen.get(file.path) == seen and not is_over):
-            return place
-        if size == place.stop and not (is_over and place.kind in CAPTURES):  # connections may have more to say
-            return place
+        return timeout is not None and size == file.size and now - file.changed / SECOND >= timeout
+
+    def _reach(self, file: File, place: Place, size: int, left: _Left, is_over: bool) -> Place:
+        """Say how far a file can be read now."""
+        if place.done or (size == place.stop and not (is_over and place.kind in CAPTURES)):
+            return place  # of captures, connections may have more to say
         kind = place.kind or kind_so_far(file.path, self.options, is_over)
         stop = self._stop(file, place, kind, size, left, is_over) if kind else place.stop
         done = kind == WHOLE or (is_over and stop == size)
-        if stop == place.stop and not (done and place.stop):
-            if left.bytes >= size - place.stop:
-                self._seen[file.path] = seen
+        if stop == place.stop and not (done and stop):
             return place
         return Place(stop, kind, mark_of(file.path, stop), file.changed // SECOND, done, place.turn)
 

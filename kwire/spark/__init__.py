@@ -2,6 +2,7 @@
 
 kwire.spark.register(spark)
 spark.read.format("kwire").option("apis", "UpdateMetadataRequest").option("body", "struct").load("captures/")
+spark.readStream.format("kwire").option("maxBytesPerTrigger", "1g").load("captures/")
 df.select(kwire.spark.from_kwire("value", "OffsetCommitValue"))
 """
 

@@ -318,11 +318,6 @@ def test_paths_that_may_come_are_globs(tmp_path: Path) -> None:
         Stream(tmp_path / "none").batch()
 
 
-def test_offsets_of_a_later_version_are_refused() -> None:
-    with pytest.raises(BadOption, match="offsets of version 2; take a later kwire"):
-        places_of({"version": 2, "files": {}})
-
-
 def test_a_unit_of_a_range_goes_between_processes() -> None:
     unit = Unit("a", 1, 2, kind="pcap", is_end=True, broken=3)
     assert pickle.loads(pickle.dumps(unit)) == unit
