@@ -23,12 +23,13 @@ from kwire.arrow.options import Options
 from kwire.arrow.places import Offset, offset_of, places_of
 from kwire.arrow.reading import Reading
 from kwire.arrow.units import Unit
-from tests.arrow.captures import FRAMES, PCAP, Rows, conversation, rows_of, write
+from tests.arrow.captures import FRAMES, PCAP, Rows, conversation, write
 from tests.arrow.test_reading import UNKNOWN
 
 TALK = b"".join(conversation(9))
 HANDSHAKE = kwire.encode_request(kwire.messages.SaslHandshakeRequest(mechanism="PLAIN"), 0, correlation_id=1)
 NEW: Offset = offset_of({})
+TIMES = {pa.timestamp("us", "UTC"): pa.int64()}
 LATE = 4e9  # seconds since 1970, when every file is at its end
 
 
@@ -56,9 +57,25 @@ class Stream:
 
     def between(self, growing: Growing, start: Offset) -> Rows:
         packs = growing.units(places_of(start), places_of(self.offset))
+        return self.rows(packs)
+
+    def rows(self, packs: list[list[Unit]]) -> Rows:
+        """Read units; times are numbers, for in damaged captures they are beyond what Python's calendar has."""
         batches = [batch for pack in packs for batch in self.reading.read(pack)]
-        rows: Rows = pa.Table.from_batches(batches, schema=self.reading.schema).to_pylist()
+        table = pa.Table.from_batches(batches, schema=self.reading.schema)
+        ends = pa.struct(
+            [field.with_type(TIMES.get(field.type, field.type)) for field in table.schema.field("connection").type]
+        )
+        columns = {"timestamp": table["timestamp"].cast(pa.int64()), "connection": table["connection"].cast(ends)}
+        rows: Rows = [
+            dict(zip(table.column_names, row, strict=True))
+            for row in zip(*(columns.get(name, table[name]).to_pylist() for name in table.column_names), strict=True)
+        ]
         return rows
+
+    def whole(self) -> Rows:
+        """Read the files as they are, all at once."""
+        return self.rows(self.reading.divide(self.paths))
 
     def all(self, now: float = 0) -> Rows:
         """Read batches until there is nothing more."""
@@ -80,10 +97,12 @@ def good(rows: Rows) -> list[str]:
 
 
 def corrupt(rows: Rows) -> dict[str, bytes]:
-    """Return what is in no frame; it is cut where batches end."""
-    bad = sorted((row for row in rows if row["_error"]), key=lambda row: (row["path"], row["offset"]))
-    paths = {row["path"] for row in bad}
-    return {path: b"".join(row["_corrupt_record"] or b"" for row in bad if row["path"] == path) for path in paths}
+    """Return what is in no frame, of each side of each connection; it is cut where batches end."""
+    found: dict[str, bytes] = {}
+    for row in sorted((row for row in rows if row["_error"]), key=lambda row: row["offset"]):
+        whose = repr((row["path"], row["connection"], row["direction"]))
+        found[whose] = found.get(whose, b"") + (row["_corrupt_record"] or b"")
+    return found
 
 
 @st.composite
@@ -175,7 +194,7 @@ def test_batches_together_are_one_reading_of_the_end(data: st.DataObject) -> Non
         for index, end in enumerate(ends):
             write(Path(folder), end, f"file-{index}")
         rows += stream.all(LATE)
-        whole = rows_of([Path(folder)], body="raw")
+        whole = stream.whole()
         assert good(rows) == good(whole)
         assert corrupt(rows) == corrupt(whole)
         assert stream.all(LATE) == []
@@ -225,7 +244,7 @@ def test_replaced_files_are_noticed(tmp_path: Path, data: bytes, text: str) -> N
         strict.batch()
     with pytest.raises(LostData, match=text):
         strict.growing.units({}, places_of(before))
-    assert in_order(lenient.all(LATE)) == in_order(rows_of(path, body="raw"))
+    assert in_order(lenient.all(LATE)) == in_order(lenient.whole())
     assert lenient.growing.units({}, places_of(before)) == []
 
 
@@ -260,7 +279,7 @@ def test_compressed_files_wait_until_they_are_whole(tmp_path: Path) -> None:
     stream = Stream(tmp_path)
     assert stream.batch() == []
     write(tmp_path, data)
-    assert good(stream.batch()) == good(rows_of(tmp_path, body="raw"))
+    assert good(stream.batch()) == good(stream.whole())
     write(tmp_path, data[:60] + b"\xff" * 20 + data[80:], "damaged")
     assert len(corrupt(stream.batch())) == 1
 
@@ -306,7 +325,7 @@ def test_requests_in_flight_are_found_again_when_they_were_forgotten(
     for name in "ab":
         write(tmp_path, TALK, name)
     stream = Stream(tmp_path, maxBytesPerTrigger=200)
-    assert good(stream.all()) == good(rows_of(tmp_path, body="raw"))
+    assert good(stream.all()) == good(stream.whole())
 
 
 def test_paths_that_may_come_are_globs(tmp_path: Path) -> None:
