@@ -36,9 +36,9 @@ CHECKS = [
 SCRIPTS = {
     "test": ["kwire", "pytest"],
     "test,lint": ["kwire", "pytest", "ruff", "mypy", "lint-imports"],
-    "test,lint,spark": ["kwire", "pytest", "ruff", "mypy", "lint-imports", "spark-submit"],
+    "test,lint,spark,plots": ["kwire", "pytest", "ruff", "mypy", "lint-imports", "spark-submit"],
 }
-EXTRAS = {"demo": "test", "test": "test", "lint": "test,lint", "ci": "test,lint,spark"}
+EXTRAS = {"demo": "test", "test": "test", "lint": "test,lint", "ci": "test,lint,spark,plots"}
 USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are passed on to it
        python3 dev.py test -x -k name  run the tests; more arguments are passed on to pytest
        python3 dev.py lint             run ruff, mypy and import-linter, all of them, and report each
