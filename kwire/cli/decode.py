@@ -44,6 +44,10 @@ def decode(options: argparse.Namespace) -> int:
         from .guess import guess
 
         return guess(options)
+    if options.parquet:
+        from .parquet import parquet
+
+        return parquet(options)
     counts = {"frames": 0, "records": 0, "undecodable": 0, "foreign": 0, "faulty": 0, "hidden": 0}
     try:
         _show(options, counts)

@@ -51,7 +51,7 @@ def inputs(parser: argparse.ArgumentParser) -> None:
         "--as",
         dest="named",
         metavar="API:VERSION",
-        help="what a lone response answers, such as Metadata:12; with --body the message",
+        help="what a lone response answers, or --body holds: Metadata:12",
     )
     parser.add_argument("--log-of", metavar="TOPIC", help="the topic a log is of: __consumer_offsets, ...")
     parser.add_argument("--body", action="store_true", help="the input is one body, without size and header")
@@ -78,7 +78,7 @@ def files(parser: argparse.ArgumentParser) -> None:
 
 def profile(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose specs."""
-    parser.add_argument("--profile", help="read as this KIP proposed: KIP-36, KIP-112 or KIP-879")
+    parser.add_argument("--profile", metavar="KIP", help="read as this KIP proposed: KIP-36, KIP-112 or KIP-879")
     parser.add_argument("--schemas", metavar="DIR", help="specs of your own, or a Kafka checkout, before ours")
 
 

@@ -94,10 +94,9 @@ def _decode(commands: Any) -> None:
         "  kwire decode dump.bin                     a line a frame\n"
         "  kwire decode dump.bin -v --api Metadata   trees, of one api\n"
         "  kwire decode - --jsonl < dump.bin         JSON lines, for jq\n"
-        "  kwire decode dump.bin --errors            what went wrong\n"
+        "  kwire decode *.pcap --parquet tables      for polars, DuckDB, Spark\n"
         "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
         "  kwire decode reply.bin --guess            what could it be?\n"
-        "  kwire decode body.bin --body --as FetchRequest:12\n"
         "\nA line: time (UTC) or frame number, -> to the broker or <- back, api:version,\n"
         "#correlation id, size, client id, !errors, topics.\n",
         "decode:decode",
@@ -110,6 +109,7 @@ def _decode(commands: Any) -> None:
     form.add_argument(
         "-v", "--verbose", action="store_true", help="trees with all fields; one frame is shown so anyway"
     )
+    form.add_argument("--parquet", metavar="DIR", help="a table, one row a frame, as DIR/frames.parquet")
     form.add_argument("--guess", action="store_true", help="list every message and version that a frame could be")
     _filters(parser)
     parser.add_argument("--no-pager", action="store_true", help="print long output as it is")

@@ -1,0 +1,46 @@
+"""`kwire decode --parquet`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from kwire.cli import main
+from tests.arrow.captures import FRAMES
+
+
+def test_dumps_become_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["decode", str(FRAMES), "--parquet", str(tmp_path), "--api", "Metadata"]) == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == f"kwire: 2 frames in {tmp_path}/frames.parquet; secrets are in it as they were sent\n"
+    table = pq.read_table(tmp_path / "frames.parquet")
+    assert table["message"].type.names == ["request", "response"]
+    assert main(["decode", str(FRAMES), "--parquet", str(tmp_path)]) == 2
+    assert f"{tmp_path}/frames.parquet: it is there already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--hex", "00"], "it does not go with hex"),
+        ([str(FRAMES), "--client", "me"], "it does not go with client"),
+        (["-"], "--parquet reads files: name them"),
+        ([str(FRAMES), "--api", "Metadata:12"], "leave out :VERSION"),
+        (["nothing.here"], "there is no such file"),
+    ],
+)
+def test_what_does_not_go_together_is_said(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["decode", *arguments, "--parquet", str(tmp_path)]) == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_frames_that_do_not_decode_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bad.bin").write_bytes(FRAMES.read_bytes() + bytes.fromhex("00000008 7fff 0000 00000001"))
+    assert main(["decode", str(tmp_path / "bad.bin"), "--parquet", str(tmp_path / "out")]) == 1
+    assert "7 frames, 1 not decoded in" in capsys.readouterr().err
