@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..columnar.arrays import halves
 from .bodies import Bodies
 from .errors import MalformedFrame
 from .faults import HARMLESS, Fault
@@ -119,7 +120,8 @@ class Builder:
             kept = np.ones(len(rows), bool)
             kept[list(faults)] = False
             batch = batch.filter(pa.array(kept))
-        yield from _halves(batch, self.max_bytes)
+        if batch.num_rows:
+            yield from halves(batch, self.max_bytes)
 
     def _refuse(self, rows: list[Row], files: list[tuple[int, str]], faults: dict[int, Fault]) -> None:
         """Raise for the first fault that is one of Kafka's frames."""
@@ -134,16 +136,6 @@ class Builder:
 def _shifted(files: list[tuple[int, str]], start: int) -> list[tuple[int, str]]:
     """Return which files rows are of that begin at another one."""
     return [(max(0, first - start), path) for first, path in files]
-
-
-def _halves(batch: Any, most: int) -> Iterator[Any]:
-    """Halve a batch until it has no more bytes than it may, or one row."""
-    if batch.num_rows <= 1 or batch.get_total_buffer_size() <= most or batch.nbytes <= most:
-        yield from [batch] if batch.num_rows else []
-        return
-    half = batch.num_rows // 2
-    yield from _halves(batch.slice(0, half), most)
-    yield from _halves(batch.slice(half), most)
 
 
 def _paths(rows: list[Row], _: Any, files: list[tuple[int, str]]) -> Any:

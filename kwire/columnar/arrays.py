@@ -5,7 +5,7 @@ Knows bytes and types; knows no messages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -144,3 +144,13 @@ def conform(array: Any, type_: Any) -> Any:
         for field in type_
     ]
     return pa.Array.from_buffers(type_, len(array), [validity], children=children)
+
+
+def halves(batch: Any, most: int) -> Iterator[Any]:
+    """Halve a batch until it has no more bytes than it may, or one row."""
+    if batch.num_rows <= 1 or batch.get_total_buffer_size() <= most or batch.nbytes <= most:
+        yield batch
+        return
+    half = batch.num_rows // 2
+    yield from halves(batch.slice(0, half), most)
+    yield from halves(batch.slice(half), most)

@@ -16,6 +16,7 @@ from ..faults import NoColumns
 from ..schema import grow
 from ..spec import MessageSpec
 from ..wire import Reader
+from .arrays import halves
 from .fields import Fields
 from .levels import Assembly
 from .plan import Plan, trees_of
@@ -137,19 +138,8 @@ class Columns:
 
     def _pieces(self, batch: Any) -> Iterator[Any]:
         """Cut a batch into pieces that are no larger than they may be."""
-        is_light = batch.get_total_buffer_size() <= self._most_bytes
         for start in range(0, batch.num_rows, self._most_rows):
-            piece = batch.slice(start, self._most_rows)
-            yield from [piece] if is_light else self._halves(piece)
-
-    def _halves(self, batch: Any) -> Iterator[Any]:
-        """Halve a batch until it has no more bytes than it may, or one row."""
-        if batch.num_rows <= 1 or batch.nbytes <= self._most_bytes:
-            yield batch
-            return
-        half = batch.num_rows // 2
-        yield from self._halves(batch.slice(0, half))
-        yield from self._halves(batch.slice(half))
+            yield from halves(batch.slice(start, self._most_rows), self._most_bytes)
 
     def explain(self, body: bytes) -> DecodeError:
         """Return the error of a body, by the reference path."""

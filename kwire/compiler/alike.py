@@ -13,7 +13,9 @@ from functools import singledispatch
 from typing import Any
 
 from ..wire import COMPACT_LENGTH, INT8, Array, Boolean, Bytes, Float64, Integer, NullableStruct, String, Struct, Uuid
+from ..wire.varints import unsigned_varint
 from .numbers import code_of
+from .shaped_reads import absent_values
 from .source import Function, NoEmitter, Source, attribute
 from .structs import construct
 from .support import CONSTANTS
@@ -238,20 +240,16 @@ def _expect_count(length: Any, value: Any, out: Whole) -> None:
     count = -1 if value is None else len(value)
     if length is not COMPACT_LENGTH:
         out.constant(length.struct.pack(count))
-    elif count < 127:
-        out.constant(bytes([count + 1]))
     else:
-        out.constant(bytes([(count + 1) & 127 | 128, (count + 1) >> 7]))  # a message is too short for three
+        out.constant(unsigned_varint(count + 1))
 
 
 @emit_alike.register
 def _(node: Struct, value: Any, out: Whole) -> str:
-    values = {absent.name: out.source.literal(absent.default) for absent in node.absent}
+    values = absent_values(node, out)
     for field in node.fields:
         values[field.name] = emit_alike(field.subcon, getattr(value, attribute(field.name)), out)
     if node.tagged is not None:
-        for field in node.tagged.fields.values():
-            values[field.name] = out.source.literal(field.default)
         if value.unknown_tags or any(getattr(value, f.name) != f.default for f in node.tagged.fields.values()):
             raise Unlike
         out.constant(b"\0")
