@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -42,6 +43,11 @@ class WithoutSpark:
     def pytest_report_header(self) -> str:
         """Say so."""
         return "spark: left out, for pyspark or Java are not there (python3 dev.py ci installs pyspark)"
+
+
+def lacking(what: str) -> NoReturn:
+    """Skip a test for want of programs; where real clients and brokers must be there, fail it."""
+    (pytest.fail if os.environ.get("KWIRE_INTEROP") == "required" else pytest.skip)(f"there is no {what}")
 
 
 def pytest_configure(config: pytest.Config) -> None:

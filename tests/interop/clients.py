@@ -5,7 +5,6 @@ Where a client is missing, tests are skipped; with KWIRE_INTEROP=required they f
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import signal
@@ -18,12 +17,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import kwire
 from kwire.net.addresses import Address, address
 from kwire.net.connection import BrokerConnection
-from tests.conftest import ROOT
+from tests.conftest import ROOT, lacking
 
 # -P: beside the program lies a module of the package's name
 KAFKA_PYTHON = [sys.executable, "-P", "-W", "ignore", str(Path(__file__).with_name("kafka_python_client.py"))]
@@ -33,8 +30,7 @@ PATIENCE = 60.0  # seconds
 def need_client(name: str) -> None:
     """Skip a test without kcat, or kafka-python, or fail it where all must be there."""
     if not (find_spec("kafka") if name == "kafka-python" else shutil.which(name)):
-        reason = f"there is no {name}"
-        (pytest.fail if os.environ.get("KWIRE_INTEROP") == "required" else pytest.skip)(reason)
+        lacking(name)
 
 
 @contextmanager

@@ -19,9 +19,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
-from tests.conftest import SHARED
+from tests.conftest import SHARED, lacking
 
 TOOLS = SHARED / "captures/tools"
 CACHE = Path.home() / ".cache/kafka-up"
@@ -50,8 +48,7 @@ def need(*programs: str) -> None:
     if not TOOLS.is_dir():
         missing.append(str(TOOLS))
     if missing:
-        reason = f"there is no {', no '.join(missing)}"
-        (pytest.fail if os.environ.get("KWIRE_INTEROP") == "required" else pytest.skip)(reason)
+        lacking(", no ".join(missing))
 
 
 @cache

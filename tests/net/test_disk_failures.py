@@ -12,16 +12,18 @@ from pathlib import Path
 import pytest
 
 from kwire.broker import codes
+from tests.conftest import lacking
 from tests.net.brokers import Brokers, put_a_file_there, remove
 
 KCAT = shutil.which("kcat")
-pytestmark = pytest.mark.skipif(KCAT is None, reason="kcat is not installed")
 HALF = 1000
 Break = Callable[[Path], None]
 
 
 @pytest.fixture
 def brokers(tmp_path: Path) -> Iterator[Brokers]:
+    if KCAT is None:
+        lacking("kcat")
     made = Brokers(tmp_path)
     yield made
     made.end()
