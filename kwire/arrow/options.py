@@ -41,7 +41,9 @@ class Options:
         columns: the columns that are wanted; empty: all.
         path_glob_filter, recursive_file_lookup, modified_before, modified_after, ignore_missing_files: which files.
         max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes; to open a file counts
-            as so many bytes, of which Spark's own readers say more, for they open files elsewhere.
+            as so many bytes, of which Spark's own readers say more, for they open files elsewhere. There are twice as
+            many partitions as this machine has cores, if that can be, unless told; captures are divided for that
+            alone, and where connections go on for long, all that read them read the whole file.
         max_records_per_batch, max_bytes_per_batch: of a record batch.
         max_frame_bytes: the size of a frame that is believed.
         max_corrupt_bytes: of what is in no frame, given out as one row.

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..catalog import Catalog
+from ..dumps.portions import portions_of
 from ..dumps.reading import CAPTURES
 from ..dumps.shares import Share
 from ..dumps.streams import Streams
@@ -21,7 +22,7 @@ from ..frames.said import Batch
 from .apis import Apis
 from .finding import File
 from .options import Options
-from .units import Unit, parts_of, portions_of
+from .units import Unit, parts_of
 from .walking import Cut
 from .wholeness import Known
 

@@ -12,7 +12,8 @@ from typing import Any
 from ..catalog import catalog_for
 from ..dumps import Dump, open_dump
 from ..dumps.compression import unpacked
-from ..dumps.shares import Share
+from ..dumps.portions import portions_of
+from ..dumps.shares import Share, Span
 from ..errors import DumpError
 from ..frames.pieces import BrokenDump
 from ..segments import LogBytes
@@ -23,7 +24,8 @@ from .finding import find_files
 from .options import AUTO, FRAMES, HEX, LOG, PCAP, Options
 from .pairing import Pairing
 from .ranges import ENDLESS, Replay, broken_cuts
-from .units import RAW, Unit, divide, portions_of
+from .spans import span_batches
+from .units import RAW, Unit, divide
 from .walking import Walker
 from .wanted import bodies_for, chooser, columns_for
 
@@ -89,6 +91,8 @@ class Reading:
         pairing.resume(unit.state)
         if unit.kind:
             yield from self._replayed(unit)
+        elif unit.span is not None:
+            yield from self._spanned(unit, unit.span, pairing)
         elif unit.broken is not None:
             for cuts in broken_cuts(unit, self.options):
                 pairing.raw(cuts)
@@ -114,6 +118,15 @@ class Reading:
         except DumpError as error:  # at once, or after packets of which there is nothing to say
             if unit.part == 0:
                 yield from self._refused(unit, error, 0 if replay.is_new else unit.start)
+
+    def _spanned(self, unit: Unit, span: Span, pairing: Pairing) -> Iterator[None]:
+        """Read connections of a capture that lie together."""
+        try:
+            for batch in span_batches(unit.path, span, Share(unit.part, unit.parts), self.catalog):
+                pairing.said(batch)
+                yield
+        except DumpError as error:  # it is not what it was when it was divided
+            yield from self._broken(error)
 
     def _raw(self, portions: Iterator[bytes], unit: Unit, pairing: Pairing) -> Iterator[None]:
         options = self.options

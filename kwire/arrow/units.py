@@ -1,4 +1,4 @@
-"""What one process reads at a time: a file, a part of a file of raw frames, or a share of a capture's connections.
+"""What one process reads at a time: a file, a part of a file of raw frames, or some of a capture's connections.
 
 Parts begin where a frame does, and know what waits for an answer there: an exact walk finds that out, for no guess can.
 What is in no frame ends the parts: the last one reads from there on. Reads files, decodes nothing.
@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 from ..dumps import open_dump
 from ..dumps.compression import unpacked
-from ..dumps.reading import CAPTURES, PORTION
+from ..dumps.portions import portions_of
+from ..dumps.reading import CAPTURES
+from ..dumps.shares import Span
 from ..errors import DumpError
 from .apis import Apis
 from .finding import File
-from .options import FRAMES, Options
+from .options import AUTO, FRAMES, PCAP, Options
 from .pairing import Pairing
+from .spans import spans_of
 from .talks import State
 from .walking import Walker
 
@@ -34,7 +37,8 @@ class Unit(NamedTuple):
         path: the file.
         start, stop: the bytes of a part; 0 and None: all there is.
         state: what waits for an answer at the start of a part.
-        part, parts: the share of a capture.
+        span: of a capture, those of its connections that lie together; None: all.
+        part, parts: the share of these.
         weight: how much there is to read, in bytes.
         kind: of a capture that grows; `start` and `stop` are then what was read of it, and what is to be read now.
         is_end: whether it grows no more.
@@ -45,6 +49,7 @@ class Unit(NamedTuple):
     start: int = 0
     stop: int | None = None
     state: State = NEW
+    span: Span | None = None
     part: int = 0
     parts: int = 1
     weight: int = 0
@@ -55,6 +60,8 @@ class Unit(NamedTuple):
 
 def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Unit]]:
     """Divide files among processes, each of which gets about as much as the options say.
+
+    Captures stay whole where there are as many processes without that: to find out where connections lie takes a while.
 
     Args:
         files: what there is to read.
@@ -67,7 +74,9 @@ def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Uni
     least = options.min_partitions or 2 * (os.cpu_count() or 1)
     total = sum(file.size + options.open_cost_in_bytes for file in files)
     most = min(options.max_partition_bytes, max(options.open_cost_in_bytes, total // least, 1))
-    units = [unit for file in files for unit in units_of(file, most, options, apis)]
+    units = [
+        unit for file in files for unit in units_of(file, most, -(-least * file.size // max(total, 1)), options, apis)
+    ]
     return packed(units, most, options.open_cost_in_bytes)
 
 
@@ -84,18 +93,26 @@ def packed(units: list[Unit], most: int, cost: int) -> list[list[Unit]]:
     return packs
 
 
-def units_of(file: File, most: int, options: Options, apis: Apis) -> Iterator[Unit]:
-    """Yield the units of a file, none of them much larger than `most` if that can be."""
+def units_of(file: File, most: int, parts: int, options: Options, apis: Apis) -> Iterator[Unit]:
+    """Yield the units of a file, none of them much larger than `most` if that can be; captures in `parts` at least."""
     if not file.size:
         return
     kind = kind_of(file.path, options) if file.size > most else ""
     if kind == RAW:
         yield from parts_of(file, most, options, apis)
-    elif kind in CAPTURES:
-        parts = min(MOST_SHARES, -(-file.size // most))
-        yield from (Unit(file.path, part=part, parts=parts, weight=file.size // parts) for part in range(parts))
+    elif kind in CAPTURES and parts > 1:
+        can_be = kind == PCAP and options.dump_format in (AUTO, PCAP)
+        spans = spans_of(file.path, file.size, most, parts) if can_be else []
+        for span, size in spans or list[tuple[Span | None, int]]([(None, file.size)]):
+            shares = min(MOST_SHARES, -(-size // most), -(-parts * size // file.size))
+            yield from shared(Unit(file.path, span=span, weight=size), shares)
     else:
         yield Unit(file.path, weight=file.size)
+
+
+def shared(unit: Unit, parts: int) -> Iterator[Unit]:
+    """Yield shares of a capture's connections."""
+    return (unit._replace(part=part, parts=parts, weight=unit.weight // parts) for part in range(parts))
 
 
 def kind_of(path: str, options: Options) -> str:
@@ -145,10 +162,3 @@ def parts_of(
     if start < file.size:
         yield Unit(file.path, start, file.size, state, weight=file.size - start)
     return pairing.state(walker.least), walker.broken
-
-
-def portions_of(stream: BinaryIO, left: int | None = None) -> Iterator[bytes]:
-    """Yield so many bytes from where a file stands, or all that follow."""
-    while portion := stream.read(PORTION if left is None else min(PORTION, left)):
-        yield portion
-        left = None if left is None else left - len(portion)

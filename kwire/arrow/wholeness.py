@@ -13,13 +13,13 @@ from typing import BinaryIO, NamedTuple
 from ..dumps.compression import unpacked
 from ..dumps.pcap import FILE_HEADER, LONGEST, MAGICS, RECORD_HEADER
 from ..dumps.pcapng import BYTE_ORDERS, LEAST, MAGIC
-from ..dumps.portions import Cursor
-from ..dumps.reading import CAPTURES, PORTION
+from ..dumps.portions import PORTION, Cursor, portions_of
+from ..dumps.reading import CAPTURES
 from ..errors import DumpError
 from ..segments.recognition import SHORT, credible_stop
 from .options import AUTO, FRAMES, PCAP, Options
 from .talks import State
-from .units import RAW, kind_of, portions_of
+from .units import RAW, kind_of
 from .walking import Walker
 
 WHOLE = "whole"  # the kind of a file that is read at once

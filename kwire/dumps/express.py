@@ -118,7 +118,7 @@ class Express:
         reader, streams, times, sizes = self.reader, self.streams, self._times, self._sizes
         data, pos, tick, reassembler = reader.cursor.data, reader.cursor.pos, reader.tick, streams.reassembler
         packets, read, there = reassembler.packets, streams.read, len(data)
-        known, others, shared = reassembler.known, streams.others, streams.share.parts > 1
+        known, others, shared = reassembler.known, streams.others, not streams.share.is_all
         last = there - tcp - LEAST_TCP  # where a record may begin
         due = packets - packets % EVERY + EVERY  # the packet at which the general way looks around
         refused = None

@@ -50,6 +50,7 @@ class PcapReader:
     Args:
         portions: the file, in portions of any size.
         file: its name, for errors.
+        passed: bytes between the file header and what follows it here.
 
     Attributes:
         cursor: where it is in the file. Who knows packets better may read some there, and move on.
@@ -62,8 +63,8 @@ class PcapReader:
 
     order, tick, link = "", 0, -1
 
-    def __init__(self, portions: Iterator[bytes], file: str = "") -> None:
-        self.cursor = Cursor(portions)
+    def __init__(self, portions: Iterator[bytes], file: str = "", passed: int = 0) -> None:
+        self.cursor = Cursor(portions, passed)
         self.file = file
 
     def _begin(self) -> None:

@@ -6,6 +6,9 @@ Knows offsets; knows no container.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import BinaryIO
+
+PORTION = 1 << 18  # bytes that are read at once
 
 
 class Cursor:
@@ -19,9 +22,9 @@ class Cursor:
     (True, b'abc', 3, False)
     """
 
-    def __init__(self, portions: Iterator[bytes]) -> None:
+    def __init__(self, portions: Iterator[bytes], passed: int = 0) -> None:
         self._portions = portions
-        self._passed = 0  # bytes before data[0]
+        self._passed = passed  # bytes before data[0]
         self.data = b""
         self.pos = 0
 
@@ -66,3 +69,10 @@ class Cursor:
                 return False
         self.pos += count
         return True
+
+
+def portions_of(stream: BinaryIO, left: int | None = None) -> Iterator[bytes]:
+    """Yield so many bytes from where a file stands, or all that follow."""
+    while portion := stream.read(PORTION if left is None else min(PORTION, left)):
+        yield portion
+        left = None if left is None else left - len(portion)

@@ -22,6 +22,7 @@ from .logs import Item, log_kind, logged, looked
 from .packets import PacketReader, tcp_segment
 from .pcap import MAGICS, Packet, PcapReader
 from .pcapng import MAGIC, pcapng_packets
+from .portions import PORTION
 from .raw import raw_frames
 from .requestlog import Notes, log_frames
 from .requestlog import looks_like_log as looks_like_request_log
@@ -29,7 +30,6 @@ from .shares import ALL, Share
 from .sources import written
 from .streams import Streams
 
-PORTION = 1 << 18
 LONGEST_TEXT = 1 << 28
 _BOM = b"\xef\xbb\xbf"
 _TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))

@@ -1,8 +1,10 @@
-"""Shares of a capture: which process counts which connections, when several read the same file."""
+"""Shares of a capture: which process reads which connections, when several read the same file."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+from .link import turned
 
 
 class Share(NamedTuple):
@@ -10,6 +12,16 @@ class Share(NamedTuple):
 
     part: int = 0
     parts: int = 1
+
+    @property
+    def is_all(self) -> bool:
+        """Whether there are no other shares."""
+        return self.parts == 1
+
+    @property
+    def tells(self) -> bool:
+        """Whether what is of no connection is told here."""
+        return self.part == 0
 
     def has(self, key: bytes) -> bool:
         """Whether a connection belongs to this share, by the key of a segment of either direction.
@@ -24,3 +36,52 @@ class Share(NamedTuple):
 
 
 ALL = Share()
+
+
+class Span(NamedTuple):
+    """Connections of a pcap file that lie together: those whose first packet is in a range of the file.
+
+    Attributes:
+        start, stop: the range, in bytes from the file's start.
+        end: behind the last packet of these connections.
+        packets: how many packets are before the range.
+        others: of connections that began before it and go on, the key of a segment.
+        tells: whether what is of no connection is told here.
+    """
+
+    start: int
+    stop: int
+    end: int
+    packets: int
+    others: tuple[bytes, ...]
+    tells: bool
+
+
+class Newcomers:
+    """The share of all connections that a span has, or one of several shares of these, while the file is read from
+    `span.start` to `span.end`.
+
+    Args:
+        span: the span.
+        share: of its connections.
+
+    Attributes:
+        may_begin: whether what is read now is in the span's range; who reads says so.
+    """
+
+    is_all = False
+
+    def __init__(self, span: Span, share: Share = ALL) -> None:
+        self.tells = span.tells and share.tells
+        self.may_begin = True
+        self._share = share
+        self._others = {key for one in span.others for key in (one, turned(one))}
+        self._own: set[bytes] = set()
+
+    def has(self, key: bytes) -> bool:
+        """Whether a connection belongs to this share, by the key of a segment that comes next."""
+        if key not in self._own:
+            if not self.may_begin or key in self._others or not self._share.has(key):
+                return False
+            self._own |= {key, turned(key)}
+        return True

@@ -21,7 +21,7 @@ from .link import LOST, NOT_TCP, Segment, segment_of
 from .opening import Opening, begun_at_once
 from .pcap import Packet, PcapReader
 from .recognition import Recogniser
-from .shares import ALL, Share
+from .shares import ALL, Newcomers, Share
 from .sources import note, written
 from .stranger import Stranger
 from .tcp import Connection, Ended, Event, Portion
@@ -44,7 +44,11 @@ class Streams:
     """
 
     def __init__(
-        self, file: str = "", catalog: Catalog | None = None, limits: Limits | None = None, share: Share = ALL
+        self,
+        file: str = "",
+        catalog: Catalog | None = None,
+        limits: Limits | None = None,
+        share: Share | Newcomers = ALL,
     ) -> None:
         self.file, self.share = file, share
         self.others: set[bytes] = set()  # keys of connections of other shares, the newest
@@ -106,7 +110,7 @@ class Streams:
 
     def is_other(self, key: bytes) -> bool:
         """Whether a connection is in another share, by the key of a segment."""
-        if self.share.parts == 1 or self.share.has(key):
+        if self.share.is_all or self.share.has(key):
             return False
         if len(self.others) >= MOST_OTHERS:
             self.others.clear()
@@ -196,7 +200,7 @@ class Streams:
             broken = DumpError(f"none of its packets carries TCP: {self._others} were looked at", file=self.file)
         if nothing and broken is not None:
             raise broken
-        if self.share.part:
+        if not self.share.tells:
             return
         for reason, count in sorted(self._lost.items()):
             out.append(note(LostPackets(count, found=reason)))

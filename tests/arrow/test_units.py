@@ -52,8 +52,16 @@ def test_small_files_are_packed_and_large_ones_first(tmp_path: Path) -> None:
 
 
 def test_captures_are_divided_by_connections_and_others_are_whole(tmp_path: Path) -> None:
-    shares = [unit for pack in divided(PCAP, maxPartitionBytes=PCAP.stat().st_size // 3 + 1) for unit in pack]
-    assert [(unit.part, unit.parts, unit.stop) for unit in shares] == [(0, 3, None), (1, 3, None), (2, 3, None)]
+    size = PCAP.stat().st_size
+    units = [unit for pack in divided(PCAP, maxPartitionBytes=size // 4, minPartitions=4) for unit in pack]
+    shares = [(unit.span, unit.part, unit.parts) for unit in units]
+    assert len({span for span, _, _ in shares}) > 1
+    assert {(span, part, parts) for span, _, parts in shares for part in range(parts)} == set(shares)
+    assert size - 24 - len(units) < sum(unit.weight for unit in units) <= size - 24
+    cut = write(tmp_path, PCAP.read_bytes()[:40] + b"\xff" * size, "no packets")
+    broken = [unit for pack in divided(cut, maxPartitionBytes=size // 2, minPartitions=3) for unit in pack]
+    assert [(unit.span, unit.part, unit.parts) for unit in broken] == [(None, part, 3) for part in range(3)]
+    assert [len(pack) for pack in divided(PCAP, maxPartitionBytes=size // 3)] == [1]  # none has to be divided
     packed = write(tmp_path, gzip.compress(FRAMES.read_bytes()))
     junk = write(tmp_path, b"\xff" * 1000, "junk")
     for path in (packed, junk):
