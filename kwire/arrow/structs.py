@@ -6,6 +6,7 @@ Knows rows, and which of them are of one version; knows no files.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from .faults import Fault, fault_of
 from .pairing import Row
 
 BODY = "body_index"
+LONG = 4  # values in a piece, on average
+NOWHERE = -2  # not next to any place
 WHOLE = 1 << 30  # rows or bytes: what is read at once here is little enough to be one batch
 Groups = dict[int, tuple[list[int], list[bytes]]]  # version -> the rows, and the body of each
 
@@ -156,11 +159,20 @@ class Shaped(Bodies):
 
 def in_order(found: Sequence[tuple[Any, list[int]]], count: int, type_: Any) -> Any:
     """Put arrays together, each of whose values has its place; what has none is null."""
-    if len(found) == 1 and len(found[0][0]) == count:
+    if len(found) == 1 and found[0][1] == list(range(count)):
         return found[0][0]
     if not found:
         return pa.nulls(count, type_)
-    places = [place for _, some in found for place in some]
-    order = np.full(count, -1)
+    places = np.array([place for _, some in found for place in some], np.int64)
+    order = np.full(count, NOWHERE)
     order[places] = np.arange(len(places))
-    return pa.concat_arrays([array for array, _ in found]).take(pa.array(order, mask=order < 0))
+    values = pa.concat_arrays([array for array, _ in found])
+    # Where the next value is not what follows; to put large pieces together is quicker than to take each value.
+    bounds = np.flatnonzero(np.diff(order, prepend=2 * NOWHERE) != (order >= 0))
+    if len(bounds) * LONG > count:
+        return values.take(pa.array(order, mask=order < 0))
+    pieces = [
+        pa.nulls(stop - start, type_) if order[start] < 0 else values.slice(order[start], stop - start)
+        for start, stop in pairwise([*bounds.tolist(), count])
+    ]
+    return pa.concat_arrays(pieces)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -154,3 +155,10 @@ def halves(batch: Any, most: int) -> Iterator[Any]:
     half = batch.num_rows // 2
     yield from halves(batch.slice(0, half), most)
     yield from halves(batch.slice(half), most)
+
+
+def without(array: Any, places: set[int]) -> Any:
+    """Return an array without the values at some places."""
+    bounds = [-1, *sorted(places), len(array)]
+    pieces = [array.slice(one + 1, other - one - 1) for one, other in pairwise(bounds)]
+    return pa.concat_arrays(pieces)

@@ -1,4 +1,4 @@
-"""Bodies in, record batches out: reads many bodies at once, again without the bad ones, and keeps batches small.
+"""Bodies in, record batches out: reads many bodies at once, leaves out the bad ones, and keeps batches small.
 
 What is refused goes to the reference path, which says why.
 """
@@ -16,7 +16,7 @@ from ..faults import NoColumns
 from ..schema import grow
 from ..spec import MessageSpec
 from ..wire import Reader
-from .arrays import halves
+from .arrays import halves, without
 from .fields import Fields
 from .levels import Assembly
 from .plan import Plan, trees_of
@@ -116,9 +116,8 @@ class Columns:
         columns, bad = self._columns(fields, bodies)
         told = tuple(BadBody(indexes[place], self.explain(bodies[place])) for place in sorted(bad))
         if bad:
-            bodies = [body for place, body in enumerate(bodies) if place not in bad]
+            columns = {name: without(column, bad) for name, column in columns.items()}
             indexes = [index for place, index in enumerate(indexes) if place not in bad]
-            columns, _ = self._columns(fields, bodies)
         for batch in Assembly(self._plan, columns, indexes, self._most_bytes).batches():
             for piece in self._pieces(batch):
                 yield Batch(piece, told)
@@ -127,7 +126,7 @@ class Columns:
             yield Batch(pa.RecordBatch.from_pylist([], schema=self.schema), told)
 
     def _columns(self, fields: Fields, bodies: list[bytes]) -> tuple[dict[str, Any], set[int]]:
-        """Return the fields of the messages, and which of the bodies are bad: if any are, the fields are no good."""
+        """Return the fields of the messages, and which of the bodies are bad: what fields say of these is no good."""
         buffer = Buffer(bodies)
         sizes = np.fromiter(map(len, bodies), np.int64, len(bodies))
         ends = np.cumsum(sizes)

@@ -162,15 +162,17 @@ class Rows:
         begins, sizes = self.take(lengths, 1)
         data = ragged(self.buffer, begins, sizes, 1)
         if isinstance(node, wire.String):
-            self.check(data, sizes, node.longest)
+            data = self.checked(data, sizes, node.longest)
         return texts_of(node, lengths, data)
 
-    def check(self, data: Any, sizes: Any, longest: int) -> None:
-        """Refuse what is no text, or too long."""
+    def checked(self, data: Any, sizes: Any, longest: int) -> Any:
+        """Refuse what is no text, or too long; return the texts, with zeros for what is none."""
         if sizes.max(initial=0) > longest:
             self.refuse(sizes > longest)
-        if len(data) and data.max() > 127:
-            self.refuse(~valid(data.tobytes(), sizes))
+        if data.max(initial=0) > 127 and not (good := valid(data.tobytes(), sizes)).all():
+            self.refuse(~good)
+            return np.where(np.repeat(good, sizes), data, np.uint8(0))
+        return data
 
     def numbers(self, node: wire.Array) -> Any:
         """Take arrays of values of a fixed size, as an Arrow array."""
@@ -230,8 +232,9 @@ class Even:
         array = binary_at(self.data, self._count, begin, self.size, length)
         if isinstance(node, wire.String) and length:
             data = np.frombuffer(array.buffers()[2], np.uint8)
-            if data.max(initial=0) > 127:
-                self.refuse(~valid(data.tobytes(), np.full(self._count, length)))
+            if data.max(initial=0) > 127 and not (good := valid(data.tobytes(), np.full(self._count, length))).all():
+                self.refuse(~good)
+                array = binary_of(np.where(np.repeat(good, length), data, np.uint8(0)), self._count, length)
         return array.view(scalar_type(node))
 
     def numbers(self, node: wire.Array) -> Any:
