@@ -72,13 +72,13 @@ PROGRAMS = {
 }
 
 
-def built(name: str) -> Path:
+def built(name: str, program: Program) -> Path:
     """Return the folder of a program, which is built if it is not there, or was from other sources.
 
     Raises:
         LookupError: a tool is missing, or fails.
     """
-    program, folder = PROGRAMS[name], CACHE / name
+    folder = CACHE / name
     files = sorted(path for path in (SOURCES / name).rglob("*") if path.is_file())
     stamp = hashlib.sha256(repr([program, *(path.read_bytes() for path in files)]).encode()).hexdigest()
     there = folder / "stamp"
@@ -165,7 +165,7 @@ def started(scratch: Path, say: Callable[[str], None] = print) -> list[Other]:
     found = []
     for name, program in PROGRAMS.items():
         try:
-            folder = built(name)
+            folder = built(name, program)
         except LookupError as error:
             say(f"{name} is missing: {error}")
         else:

@@ -1,15 +1,20 @@
-"""What Spark costs: python benchmarks/spark.py [--megabytes N] [--rounds N] (needs pyspark, and Java 17 or newer)
+"""What Spark costs: python benchmarks/spark.py [--megabytes N] [--rounds N] [--capture FILE] [--only NAME,...]
 
-A capture is made, of requests for metadata and their answers of 45 kB. Each measure takes turns with what it is
-compared to in one session; printed are medians of the ratios of the rounds, with the least and the greatest.
+Needs pyspark, kafka-python, and Java 17 or newer; for the Java UDF a JDK and mvn. spark_inputs.py says what is made and
+read. Each measure takes turns with what it is compared to in one session; printed are medians of the ratios of the
+rounds, with the least and the greatest, and what is asked of it. Less is better where the bound says <=.
 
     floor     the data source, over (the same batches ready-made + decoding in this process, without Spark); local[1]
-    tuples    the same decoder giving Spark tuples, over the data source, for a tenth of the file; local[1]
+    tuples    the same decoder giving Spark tuples, over the data source; local[1]
     header    the data source without bodies, over that with structs; local[1]
+    python    a Python UDF around kafka-python that gives JSON, over from_kwire with typed rows; both local[1], a table
+    java      a Java UDF over kafka-clients, over from_kwire with the same typed rows; a table
+    java/src  the same, over the data source that reads the capture
     files     a thousand files, over one file with the same bytes; local[2]
-    hostile   one frame in a hundred made bad, over the same without; local[2]
-    speedup   local[1] over local[2], beside what two processes gain over one without Spark
-    memory    the PSS of the largest Python worker in MB: for the file, and for a tenth of it
+    bad-1     one answer in a hundred hostile, over none; bad-10 one in ten; local[2]
+    speedup   local[1] over local[2] of the whole capture, over what two processes gain over one without Spark
+    memory    the PSS of the largest Python worker in MB: for the whole, and over that for a tenth of it; for bombs
+    captured  as floor, and captured/2 as speedup, of `--capture`, a pcap: all its messages as JSON
 """
 
 from __future__ import annotations
@@ -17,249 +22,218 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-import os
-import random
 import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-from pyspark.sql import SparkSession
+import spark_inputs
+import spark_rivals
+from pyspark.sql import functions as sql
+from spark_memory import largest_worker
+from spark_work import ANSWERS, CAPTURED, Parts, consume, load, make_ready, plain, session
 
-import kwire
 from kwire.arrow.options import Options
 from kwire.arrow.reading import Reading
-from kwire.arrow.units import Unit
-from kwire.spark.source import KwireReader, KwireSource
+from kwire.spark import records
 
-OPTIONS = {"apis": "MetadataResponse", "body": "struct", "columns": "offset,api_version,message"}
-BAD = bytes.fromhex("0000000c 7fff 0000 00000001 0002 6d65")
-Rounds = dict[str, list[float]]
-
-
-class Tuples(KwireReader):
-    """The reader, but that it gives rows one by one."""
-
-    def read(self, partition: Any) -> Iterator[Any]:
-        for batch in super().read(partition):
-            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
-
-
-class TupleSource(KwireSource):
-    """`format("tuples")`."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "tuples"
-
-    def reader(self, schema: Any) -> Any:
-        reader = super().reader(schema)
-        return Tuples(reader.options, reader.columns, reader.paths)
-
-
-class Ready(KwireReader):
-    """The reader, but that the batches of each part lie in a file."""
-
-    def read(self, partition: Any) -> Iterator[Any]:
-        unit = partition.units[0]
-        with pa.memory_map(f"{unit.path}.{unit.start}.arrow") as source:
-            reader = pa.ipc.open_file(source)
-            for index in range(reader.num_record_batches):
-                yield reader.get_batch(index)
-
-
-class ReadySource(KwireSource):
-    """`format("ready")`."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "ready"
-
-    def reader(self, schema: Any) -> Any:
-        reader = super().reader(schema)
-        return Ready(reader.options, reader.columns, reader.paths)
+Times = dict[str, list[float]]
+Calls = dict[str, Callable[[], Any]]
+MEASURES = "floor tuples header python java files bad speedup memory captured".split()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megabytes", type=int, default=200)
+    parser.add_argument("--megabytes", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--capture", type=Path, help="a pcap, large enough: benchmarks/grow_pcap.py makes one")
+    parser.add_argument("--only", default=",".join(MEASURES), help=f"of {', '.join(MEASURES)}")
     parser.add_argument("--cores", type=int, choices=(1, 2), help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.cores:
-        measure = one_core if options.cores == 1 else two_cores
-        print(json.dumps(measure(session(options.cores), options.folder, options.rounds)))
+        print(json.dumps(measured(options)))
         return
     with tempfile.TemporaryDirectory() as folder:
-        make(Path(folder), options.megabytes << 20)
-        found: Rounds = {}
-        for cores in (1, 2):
-            command = [sys.executable, __file__, "--cores", str(cores), "--folder", folder]
-            done = subprocess.run([*command, "--rounds", str(options.rounds)], check=True, stdout=subprocess.PIPE)
+        frames = spark_inputs.make(Path(folder), options.megabytes << 20)
+        (Path(folder) / "frames.json").write_text(json.dumps(frames))
+        found: Times = {}
+        for cores in "12":
+            command = [sys.executable, __file__, *sys.argv[1:], "--cores", cores, "--folder", folder]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
             found |= json.loads(done.stdout.splitlines()[-1])
-        report(found)
+    report(found)
 
 
-def report(found: Rounds) -> None:
+def report(found: Times) -> None:
     """Print what was found."""
-    show("floor", found["source 1"], [a + b for a, b in zip(found["ready"], found["plain"], strict=True)])
-    show("tuples", found["tuples"], found["tenth"])
-    show("header", found["header"], found["source 1"])
-    show("files", found["files"], found["source 2"])
-    show("hostile", found["hostile"], found["source 2"])
-    show("speedup", found["source 1"], found["source 2"])
-    show("  processes", found["one process"], found["two processes"])
-    print(f"{'memory':12} {found['memory'][0]:.0f} MB, {found['memory'][1]:.0f} MB")
+    for name, (above, below, bound) in COMPARED.items():
+        if above in found:
+            lower = [sum(one) for one in zip(*(found[part] for part in below), strict=True)]
+            show(name, [one / other for one, other in zip(found[above], lower, strict=True)], bound)
+    for name, (one, two, first, second) in GAINS.items():
+        if one in found:
+            show(
+                name,
+                [
+                    a / b / (c / d)
+                    for a, b, c, d in zip(*(found[part] for part in (one, two, first, second)), strict=True)
+                ],
+                ">= 0.8",
+            )
+    if "memory" in found:
+        whole, tenth, bombs = found["memory"]
+        print(
+            f"{'memory':10} {whole:6.0f} MB <= 200, {whole / tenth:.2f} of a tenth <= 1.1; bombs {bombs:.0f} MB <= 512"
+        )
     print("seconds: " + json.dumps({name: [round(one, 2) for one in times] for name, times in found.items()}))
 
 
-def show(name: str, ones: list[float], others: list[float]) -> None:
-    ratios = [one / other for one, other in zip(ones, others, strict=True)]
-    print(f"{name:12} {statistics.median(ratios):5.2f} ({min(ratios):.2f}-{max(ratios):.2f})")
+COMPARED = {
+    "floor": ("source", ("ready", "plain"), "<= 1.25"),
+    "tuples": ("tuples", ("hundredth",), ">= 3"),
+    "header": ("header", ("source",), ""),
+    "python": ("kafka-python", ("few",), ">= 10"),
+    "java": ("java", ("kwire",), ">= 0.9"),
+    "java/src": ("java", ("kwire/src",), ">= 0.9"),
+    "java 2": ("java 2", ("kwire 2",), ">= 0.9"),
+    "java/src 2": ("java 2", ("kwire/src 2",), ">= 0.9"),
+    "files": ("files", ("one file",), "<= 1.3"),
+    "bad-1": ("bad-1", ("part",), "<= 1.1"),
+    "bad-10": ("bad-10", ("part",), ""),
+    "captured": ("captured", ("captured ready", "captured plain"), "<= 1.25"),
+}
+GAINS = {
+    "speedup": ("whole 1", "whole 2", "one process", "two processes"),
+    "captured/2": ("captured", "captured 2", "captured one", "captured two"),
+}
 
 
-def make(folder: Path, size: int) -> None:
-    """Write the captures."""
-    chance, messages = random.Random(1), kwire.messages.MetadataResponse
-    answers = []
-    for number in range(20):
-        topics = [topic(chance, messages, f"topic-{index}") for index in range(100)]
-        brokers = [messages.MetadataResponseBroker(node_id=one, host=f"host-{one}", port=9092) for one in range(9)]
-        message = messages(brokers=brokers, topics=topics, controller_id=number)
-        answers.append(kwire.encode_response(message, 12, correlation_id=0))
-    count = size // len(answers[0])
-    (folder / "many").mkdir()
-    with (
-        (folder / "one").open("wb") as whole,
-        (folder / "tenth").open("wb") as tenth,
-        (folder / "bad").open("wb") as bad,
-    ):
-        for number in range(count):
-            data = pair(number, answers[number % len(answers)])
-            whole.write(data)
-            tenth.write(data if number < count // 10 else b"")
-            bad.write(data + BAD if number % 50 == 0 else data)
-            with (folder / "many" / f"{number * 1000 // count:04}").open("ab") as part:
-                part.write(data)
+def show(name: str, ratios: list[float], bound: str) -> None:
+    print(f"{name:10} {statistics.median(ratios):6.2f} ({min(ratios):.2f}-{max(ratios):.2f}) {bound}")
 
 
-def topic(chance: random.Random, messages: Any, name: str) -> Any:
-    partitions = [
-        messages.MetadataResponsePartition(
-            partition_index=index,
-            leader_id=chance.randrange(9),
-            leader_epoch=chance.randrange(99),
-            replica_nodes=chance.sample(range(9), 3),
-            isr_nodes=chance.sample(range(9), 3),
-        )
-        for index in range(10)
-    ]
-    return messages.MetadataResponseTopic(name=name, topic_id=chance.randbytes(16), partitions=partitions)
-
-
-def pair(number: int, answer: bytes) -> bytes:
-    """Return a request and its answer."""
-    request = kwire.messages.MetadataRequest(topics=None)
-    asked = kwire.encode_request(request, 12, correlation_id=number, client_id="bench")
-    return asked + answer[:4] + number.to_bytes(4, "big") + answer[8:]
-
-
-def session(cores: int) -> Any:
-    """Start Spark."""
-    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")])
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "2g",
-        "spark.log.level": "ERROR",
-        "spark.python.unix.domain.socket.enabled": "true",
-    }
-    builder = SparkSession.builder.master(f"local[{cores}]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    for source in (KwireSource, TupleSource, ReadySource):
-        spark.dataSource.register(source)
-    return spark
-
-
-def read(spark: Any, path: Path, form: str = "kwire", **options: str) -> None:
-    """Read a capture to nowhere."""
-    df = spark.read.format(form).options(**{**OPTIONS, **options}).load(str(path))
-    df.write.format("noop").mode("overwrite").save()
-
-
-def plain(parts: list[list[Unit]]) -> None:
-    """Decode without Spark."""
-    reading = Reading(Options.parse(OPTIONS))
-    for units in parts:
-        for _ in reading.read(units):
-            pass
-
-
-def one_core(spark: Any, folder: Path, rounds: int) -> Rounds:
-    one, tenth = folder / "one", folder / "tenth"
-    reading = Reading(Options.parse(OPTIONS))
-    parts = reading.divide([str(one)])
-    for (unit,) in parts:
-        ready = f"{unit.path}.{unit.start}.arrow"
-        with pa.OSFile(ready, "wb") as sink, pa.ipc.new_file(sink, reading.schema) as writer:
-            for batch in reading.read([unit]):
-                writer.write(batch)
-    return in_turns(
-        rounds,
-        {
-            "source 1": lambda: read(spark, one),
-            "ready": lambda: read(spark, one, "ready"),
-            "plain": lambda: plain(parts),
-            "tuples": lambda: read(spark, tenth, "tuples"),
-            "tenth": lambda: read(spark, tenth),
-            "header": lambda: read(spark, one, columns="offset,api_version"),
-        },
+def measured(options: argparse.Namespace) -> Times:
+    """Start Spark, and measure all that is asked for with so many cores."""
+    wanted, folder = set(options.only.split(",")), options.folder
+    try:
+        jars = spark_rivals.jars() if "java" in wanted else ""
+    except LookupError as error:
+        print(f"java is missing: {error}", file=sys.stderr)
+        jars = ""
+    spark = session(options.cores, jars)
+    groups = (
+        one_core(spark, folder, options.capture) if options.cores == 1 else two_cores(spark, folder, options.capture)
     )
-
-
-def two_cores(spark: Any, folder: Path, rounds: int) -> Rounds:
-    one, parts = folder / "one", Reading(Options.parse(OPTIONS)).divide([str(folder / "one")])
-    found = in_turns(
-        rounds,
-        {
-            "source 2": lambda: read(spark, one),
-            "files": lambda: read(spark, folder / "many"),
-            "hostile": lambda: read(spark, folder / "bad"),
-            "one process": lambda: processes([parts]),
-            "two processes": lambda: processes([parts[::2], parts[1::2]]),
-        },
-    )
-    found["memory"] = [
-        largest_worker(lambda: read(spark, folder / "one")),
-        largest_worker(lambda: read(spark, folder / "tenth")),
-    ]
+    found: Times = {}
+    for name, calls in groups.items():
+        if name in wanted and (name != "java" or jars) and (name != "captured" or options.capture):
+            found |= in_turns(options.rounds, calls())
+    if "memory" in wanted and options.cores == 2:
+        found["memory"] = memory(spark, folder)
     return found
 
 
-def processes(shares: list[list[list[Unit]]]) -> None:
+def one_core(spark: Any, folder: Path, capture: Path | None) -> dict[str, Callable[[], Calls]]:
+    return {
+        "floor": lambda: floor(spark, folder / "part", ANSWERS, ("source", "ready", "plain")),
+        "header": lambda: {"header": lambda: consume(load(spark, folder / "part", columns="offset,api_version"))},
+        "tuples": lambda: {
+            "tuples": lambda: consume(load(spark, folder / "hundredth", "tuples")),
+            "hundredth": lambda: consume(load(spark, folder / "hundredth")),
+        },
+        "python": lambda: {
+            "kafka-python": lambda: consume(spark_rivals.by_kafka_python(spark, folder / "few.parquet")),
+            "few": lambda: consume(spark_rivals.by_kwire(spark, folder / "few.parquet")),
+        },
+        "java": lambda: rivals(spark, folder, ""),
+        "speedup": lambda: {"whole 1": lambda: consume(load(spark, folder / "whole"))},
+        "captured": lambda: floor(spark, capture, CAPTURED, ("captured", "captured ready", "captured plain")),
+    }
+
+
+def two_cores(spark: Any, folder: Path, capture: Path | None) -> dict[str, Callable[[], Calls]]:
+    return {
+        "java": lambda: rivals(spark, folder, " 2"),
+        "files": lambda: {
+            "one file": lambda: consume(load(spark, folder / "part")),
+            "files": lambda: consume(load(spark, folder / "many")),
+        },
+        "bad": lambda: hostile(spark, folder),
+        "speedup": lambda: two(spark, folder / "whole", ANSWERS, ("whole 2", "one process", "two processes")),
+        "captured": lambda: two(spark, capture, CAPTURED, ("captured 2", "captured one", "captured two")),
+    }
+
+
+def floor(spark: Any, path: Path, options: dict[str, str], names: tuple[str, str, str]) -> Calls:
+    source, ready, alone = names
+    parts = make_ready(path, options)
+    return {
+        source: lambda: consume(read(spark, path, options)),
+        ready: lambda: consume(read(spark, path, options, "ready")),
+        alone: lambda: plain(parts, options),
+    }
+
+
+def read(spark: Any, path: Path, options: dict[str, str], form: str = "kwire") -> Any:
+    return spark.read.format(form).options(**options).load(str(path))
+
+
+def two(spark: Any, path: Path, options: dict[str, str], names: tuple[str, str, str]) -> Calls:
+    both, one, many = names
+    parts = Reading(Options.parse(options)).divide([str(path)])
+    return {
+        both: lambda: consume(read(spark, path, options)),
+        one: lambda: processes([parts], options),
+        many: lambda: processes([parts[::2], parts[1::2]], options),
+    }
+
+
+def rivals(spark: Any, folder: Path, mark: str) -> Calls:
+    table = folder / "bodies.parquet"
+    frames = {
+        f"java{mark}": lambda: spark_rivals.by_java(spark, table),
+        f"kwire{mark}": lambda: spark_rivals.by_kwire(spark, table),
+        f"kwire/src{mark}": lambda: spark_rivals.from_capture(spark, folder / "part"),
+    }
+    spark_rivals.assert_alike(*(frame() for frame in frames.values()))
+    return {name: (lambda frame=frame: consume(frame())) for name, frame in frames.items()}
+
+
+def hostile(spark: Any, folder: Path) -> Calls:
+    """See that as many rows come out as went in, and time them."""
+    frames = json.loads((folder / "frames.json").read_text())
+    for name in spark_inputs.HOSTILE:
+        rows = load(spark, folder / name, apis="", body="none", columns="offset").count()
+        assert rows == frames[name], (name, rows, frames[name])
+    return {name: (lambda name=name: consume(load(spark, folder / name))) for name in ("part", *spark_inputs.HOSTILE)}
+
+
+def memory(spark: Any, folder: Path) -> list[float]:
+    found = [largest_worker(lambda name=name: consume(load(spark, folder / name))) for name in ("whole", "tenth")]
+    df = records(read(spark, folder / "bombs", {"body": "raw"}))
+    bombs = largest_worker(lambda: consume(df))
+    rows = df.groupBy("_error.reason").agg(sql.count("*").alias("n")).collect()
+    assert sum(row["n"] for row in rows if row["reason"]) == 8, rows
+    return [*found, bombs]
+
+
+def processes(shares: list[Parts], options: dict[str, str]) -> None:
     """Decode in a process a share."""
-    workers = [multiprocessing.Process(target=plain, args=(share,)) for share in shares]
+    workers = [multiprocessing.Process(target=plain, args=(share, options)) for share in shares]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
 
 
-def in_turns(rounds: int, calls: dict[str, Callable[[], None]]) -> Rounds:
+def in_turns(rounds: int, calls: Calls) -> Times:
     """Time calls in turns, after one round that counts for nothing."""
-    times: Rounds = {name: [] for name in calls}
+    times: Times = {name: [] for name in calls}
     for number in range(rounds + 1):
         for name, call in calls.items():
             start = time.perf_counter()
@@ -267,44 +241,6 @@ def in_turns(rounds: int, calls: dict[str, Callable[[], None]]) -> Rounds:
             if number:
                 times[name].append(time.perf_counter() - start)
     return times
-
-
-def largest_worker(call: Callable[[], None]) -> float:
-    """Return the largest PSS of a Python process below this one while something runs, in MB."""
-    done, most = threading.Event(), [0]
-
-    def watch() -> None:
-        while not done.wait(0.05):
-            most[0] = max([most[0], *map(pss, below(os.getpid()))])
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    call()
-    done.set()
-    thread.join()
-    return most[0] / 1e3
-
-
-def below(process: int) -> Iterator[int]:
-    """Yield the processes that a process has started, and those that these have, but for Java."""
-    try:
-        texts = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/children")]
-    except OSError:
-        return
-    for child in map(int, " ".join(texts).split()):
-        yield from below(child)
-        yield child
-
-
-def pss(process: int) -> int:
-    """Return the share of memory of a Python process, in kB."""
-    try:
-        if not Path(f"/proc/{process}/comm").read_text().startswith("python"):
-            return 0
-        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
 if __name__ == "__main__":
