@@ -48,6 +48,7 @@ TYPES: dict[str, Any] = {
 }
 MESSAGE, CORRUPT, ERROR_NAME = "message", "_corrupt_record", "_error"
 LONGEST = 2**31 - 1
+EARLIEST, LATEST = -62135596800000000, 253402300799999999  # microseconds since 1970: the years 1 to 9999
 EXPANSION = 4  # of the bytes of frames, what columns may take
 
 
@@ -152,8 +153,13 @@ def _lengths(rows: list[Row], faults: dict[int, Fault], _: Any) -> Any:
 
 
 def _timestamps(rows: list[Row], _: Any, __: Any) -> Any:
-    times = [None if row[2] is None else row[2] // 1000 for row in rows]
-    return pa.array(times, TYPES["timestamp"])
+    return pa.array([_microseconds(row[2]) for row in rows], TYPES["timestamp"])
+
+
+def _microseconds(nanoseconds: int | None) -> int | None:
+    """Return a time as the column has it; a container may say one that no calendar and no integer of Arrow's has."""
+    time = None if nanoseconds is None else nanoseconds // 1000
+    return time if time is not None and EARLIEST <= time <= LATEST else None
 
 
 def _connections(rows: list[Row], _: Any, __: Any) -> Any:
@@ -166,7 +172,7 @@ def _ends(ends: Ends | None) -> dict[str, Any] | None:
     if ends is None:
         return None
     (src, src_port), (dst, dst_port) = _address(ends.client), _address(ends.broker)
-    began = None if ends.began is None else ends.began // 1000
+    began = _microseconds(ends.began)
     return {"src": src, "src_port": src_port, "dst": dst, "dst_port": dst_port, "began": began}
 
 

@@ -119,7 +119,7 @@ def _moment(text: str, first: float) -> datetime:
     try:
         day = datetime.fromtimestamp(first, UTC).date()
         moment = datetime.combine(day, time.fromisoformat(text))
-    except ValueError:
+    except (ValueError, OverflowError, OSError):
         moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from ..frames import Frame, Request, Response, Result, SaslMessage, Token, Undecodable
@@ -36,10 +37,11 @@ def frame_line(result: Result, gist: Gist, style: Style = PLAIN) -> str:
 
 
 def when(frame: Frame) -> str:
-    """Return the time of a frame (UTC) if its container tells, else its number."""
+    """Return the time of a frame (UTC) if its container tells one that calendars have, else its number."""
     source = frame.source
     if source.time is not None:
-        return datetime.fromtimestamp(source.time, UTC).strftime("%H:%M:%S.%f")[:-3]
+        with suppress(OverflowError, ValueError, OSError):
+            return datetime.fromtimestamp(source.time, UTC).strftime("%H:%M:%S.%f")[:-3]
     return "-" if source.frame is None else str(source.frame)
 
 

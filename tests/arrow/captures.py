@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from struct import pack
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,9 @@ import kwire
 from kwire.arrow.options import Options
 from kwire.arrow.reading import Reading
 from kwire.arrow.units import Unit
+from kwire.dumps.reading import packets_of
 from tests.conftest import ROOT
+from tests.dumps.building import enhanced, interface, section
 
 FRAMES = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
 PCAP = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"
@@ -54,3 +57,24 @@ def write(folder: Path, data: bytes, name: str = "dump") -> Path:
     path = folder / name
     path.write_bytes(data)
     return path
+
+
+def dated(folder: Path, ticks: int, resolution: int = 6, offset: int = 0) -> Path:
+    """Write the packets of `PCAP` as a pcapng of some time: so many ticks, of a second 10 ** resolution, from an offset
+    in seconds on."""
+    options = pack("<HHB3xHHqHH", 9, 1, resolution, 14, 8, offset, 0, 0)
+    with packets_of(PCAP) as packets:
+        blocks = [enhanced(packet.data, ticks) for packet in packets]
+    return write(folder, b"".join([section(), interface(1, options=options), *blocks]), "dated.pcapng")
+
+
+TIMES = [  # ticks, resolution and offset of times, with the year that a calendar has for them
+    (0xFFFFFFFF * 10**6, 6, 0, 2106),
+    (0, 6, -2208988800, 1900),
+    (253402300799 * 10**6, 6, 0, 9999),
+    (253402300800 * 10**6, 6, 0, None),
+    (2**63, 6, 0, None),
+    (2**64 - 1, 0, 2**63 - 1, None),
+    (0, 6, -62135596801, None),
+    (0, 6, -(2**63), None),
+]

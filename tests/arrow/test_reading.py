@@ -16,7 +16,7 @@ from kwire.arrow.errors import MalformedFrame
 from kwire.arrow.options import Options
 from kwire.arrow.reading import Reading
 from kwire.arrow.units import Unit
-from tests.arrow.captures import FRAMES, LOG, PCAP, conversation, rows_of, write
+from tests.arrow.captures import FRAMES, LOG, PCAP, TIMES, conversation, dated, rows_of, write
 
 REAL = [frame.data for frame in kwire.read_dump(FRAMES)]
 HANDSHAKE = kwire.encode_request(kwire.messages.SaslHandshakeRequest(mechanism="PLAIN"), 0, correlation_id=5)
@@ -178,6 +178,19 @@ def test_a_missing_file_is_an_error_unless_told(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         rows_of([], [[gone]])
     assert len(rows_of([], [[gone, Unit(str(FRAMES))]], ignoreMissingFiles=True)) == 6
+
+
+@pytest.mark.parametrize(("ticks", "resolution", "offset", "year"), TIMES)
+def test_a_time_that_no_calendar_has_is_null(
+    tmp_path: Path, ticks: int, resolution: int, offset: int, year: int | None
+) -> None:
+    rows = rows_of(dated(tmp_path, ticks, resolution, offset))
+    kept = [{**row, "path": "", "timestamp": None, "connection": None} for row in rows]
+    assert sorted(kept, key=repr) == sorted(
+        ({**row, "path": "", "timestamp": None, "connection": None} for row in rows_of(PCAP)), key=repr
+    )
+    times = {row["timestamp"] for row in rows} | {row["connection"]["began"] for row in rows}
+    assert {time and time.year for time in times} == {year}
 
 
 def test_a_reading_that_was_left_begins_anew() -> None:

@@ -101,3 +101,11 @@ def test_times(since: str, until: str) -> None:
 def test_a_time_that_is_none_is_refused_before_anything_is_read() -> None:
     with pytest.raises(UsageError, match="--from tomorrow: write a time such as"):
         shown([], since="tomorrow")
+
+
+@pytest.mark.parametrize("time", [-1e11, 3e11, 2.7e19])
+def test_times_that_no_calendar_has_are_compared_with_others(time: float) -> None:
+    frame = kwire.Frame(request(7), kwire.Source(frame=0, time=time))
+    assert shown([frame], since="2026-11-21T09:30:00") == ([0] if time > 0 else [])
+    with pytest.raises(UsageError, match="write a time such as"):
+        shown([frame], since="09:30:00")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 import kwire
 from kwire import messages
 from kwire.gist import Gist
@@ -28,6 +30,11 @@ def test_requests_point_to_the_broker_and_responses_back_with_the_client_they_go
 
 def test_times_stand_for_frame_numbers() -> None:
     assert lines(request(7), time=1700000000.25) == ["22:13:20.250 -> Metadata:1         #7       20 B  me"]
+
+
+@pytest.mark.parametrize("time", [-1e11, 3e11, 1e15, 2.7e19])
+def test_a_time_that_no_calendar_has_is_none(time: float) -> None:
+    assert lines(request(7), time=time) == ["     0 -> Metadata:1         #7       20 B  me"]
 
 
 def test_errors_come_first() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import kwire
-from tests.arrow.captures import FRAMES, PCAP, conversation, rows_of, write
+from tests.arrow.captures import FRAMES, PCAP, TIMES, conversation, dated, rows_of, write
 from tests.arrow.test_reading import UNKNOWN
 
 
@@ -113,6 +113,13 @@ def test_a_folder_of_any_files_never_fails(spark: Any, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
     assert load(spark, empty).count() == 0
+
+
+def test_a_time_that_no_calendar_has_can_be_collected(spark: Any, tmp_path: Path) -> None:
+    for number, (*when, year) in enumerate(TIMES):
+        (tmp_path / str(number)).mkdir()
+        found = load(spark, dated(tmp_path / str(number), *when), columns="timestamp").distinct().collect()
+        assert {row[0] and row[0].year for row in found} == {year}
 
 
 def test_a_view_reads_it_too(spark: Any) -> None:
