@@ -13,6 +13,7 @@ from .options import Options
 
 MAPPED = "dbfs:/", "/dbfs/"  # Databricks' files, as they are mounted
 GLOB = frozenset("*?[{")
+_INTERNAL = re.compile(r"__.+-\d+").fullmatch  # where a broker keeps a partition of `__consumer_offsets` and its like
 _CHOICE = re.compile(r"\{([^{}]*)\}")
 
 
@@ -28,8 +29,8 @@ def find_files(paths: Sequence[str], options: Options, *, may_come: bool = False
     """Return the files that paths mean, in the order of their names, each once.
 
     Args:
-        paths: files, folders and globs. Of folders, hidden files (`.` and `_` in front) are left out; folders in them
-            are entered with the option `recursiveFileLookup`.
+        paths: files, folders and globs. Of folders, hidden files (`.` and `_` in front) are left out, but not logs of
+            Kafka's own topics; folders in them are entered with the option `recursiveFileLookup`.
         options: of the reading.
         may_come: whether globs may mean nothing yet.
 
@@ -90,7 +91,7 @@ def _globbed(pattern: str) -> list[Path]:
 
 def _within(folder: Path, options: Options) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
-        if path.name.startswith((".", "_")):
+        if path.name.startswith((".", "_")) and not _INTERNAL(path.name):
             continue
         if path.is_file():
             yield path

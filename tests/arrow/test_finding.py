@@ -33,6 +33,13 @@ def test_folders_and_what_is_in_them(folder: Path) -> None:
     assert (link.size, link.changed) == (5, (folder / "a.bin").stat().st_mtime_ns)
 
 
+def test_logs_of_internal_topics_are_not_hidden(tmp_path: Path) -> None:
+    for name in ("orders-0", "__consumer_offsets-1", "_temporary", "__x", ".y-0"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name.strip('_.')}.log").write_text("x")
+    assert names(tmp_path, recursiveFileLookup="true") == ["consumer_offsets-1.log", "orders-0.log"]
+
+
 def test_what_is_named_is_taken_once(folder: Path) -> None:
     assert names(folder / "_SUCCESS", folder / "a.bin", folder) == ["_SUCCESS", "a.bin", "b.pcap"]
 
