@@ -121,6 +121,7 @@ def test_no_other_replica_is_said_to_be_on_a_failed_disk(name: str, offline: Any
     rows = [row for row in offline[name] if row["cause"] == "log directory"]
     assert {(row["broker"], row["topic"], row["partition"]) for row in rows} == lost
     assert {row["cause"] for row in offline[name]} == {"log directory", "broker"}
+    assert {row["cause"] for row in offline[name] if row["source"] == "brokers"} <= {"broker"}
 
 
 @pytest.mark.parametrize("name", HALTING)

@@ -13,6 +13,7 @@ from .story import Entry, Moment, Story
 from .tables import OfflineReplica
 
 LOG_DIRECTORY, BROKER = "log directory", "broker"
+BY_BROKERS = "brokers"  # the source, where no message says who is offline
 ONLINE, REMOVED, DELETED = "online", "removed", "deleted"
 Failures = Mapping[tuple[str, int], Sequence[tuple[Moment, int | None]]]
 
@@ -73,7 +74,7 @@ class Offline:
                 continue
             end = story.entries[place + 1].since if place + 1 < len(story.entries) else None
             for moment in self._turns(entry, end):
-                yield _Scene(entry, moment, self._absent(entry, moment), "brokers")
+                yield _Scene(entry, moment, self._absent(entry, moment), BY_BROKERS)
 
     def _turns(self, entry: Entry, end: Moment | None) -> list[Moment]:
         """Return when a state began, and when replicas' brokers came or went while it lasted."""
@@ -108,6 +109,8 @@ class Offline:
         )
 
     def _cause(self, topic: str, partition: int, node_id: int, begun: _Begun, end: Moment | None) -> str | None:
+        if begun.source == BY_BROKERS:
+            return BROKER
         for moment, broker in self._failures.get((topic, partition), ()):
             is_before = end is None or moment < end
             if broker in (None, node_id) and is_before and not moment.is_long_before(begun.since):
