@@ -13,6 +13,7 @@ from .story import Entry, Moment, Story
 from .tables import OfflineReplica
 
 LOG_DIRECTORY, BROKER = "log directory", "broker"
+CLOSE = 0.5  # seconds between an election and the list of brokers that it belongs to
 BY_BROKERS = "brokers"  # the source, where no message says who is offline
 ONLINE, REMOVED, DELETED = "online", "removed", "deleted"
 Failures = Mapping[tuple[str, int], Sequence[tuple[Moment, int | None]]]
@@ -61,8 +62,9 @@ class Offline:
         for scene in self._scenes(story):
             for node_id in [one for one in begun if one not in scene.offline]:
                 yield self._row(topic, partition, node_id, begun.pop(node_id), scene)
+            leaders = _around(story, scene.since) if scene.source == BY_BROKERS else (leader, scene.entry.state.leader)
             for node_id in scene.offline:
-                begun.setdefault(node_id, _Begun(scene.since, (leader, scene.entry.state.leader), scene.source))
+                begun.setdefault(node_id, _Begun(scene.since, leaders, scene.source))
             leader = None if scene.entry.state.is_deleted else scene.entry.state.leader
         for node_id, one in begun.items():
             yield self._row(topic, partition, node_id, one, None)
@@ -119,6 +121,18 @@ class Offline:
             return None
         away = any(_overlaps(one, begun.since, end) for one in self._absences_of(node_id))
         return BROKER if away else LOG_DIRECTORY
+
+
+def _around(story: Story, now: Moment) -> tuple[int | None, int]:
+    """Return who led before and after a broker was missed; controllers elect shortly before or after they say so."""
+    before = [entry for entry in story.entries if entry.since < now and not _is_close(entry.since, now)]
+    after = [entry for entry in story.entries if entry.since <= now or _is_close(entry.since, now)]
+    led = [entry.state.leader for entry in after if not entry.state.is_deleted]
+    return None if not before or before[-1].state.is_deleted else before[-1].state.leader, led[-1]
+
+
+def _is_close(one: Moment, other: Moment) -> bool:
+    return one.time is not None and other.time is not None and abs(one.time - other.time) < CLOSE
 
 
 def _lasts(absence: Absence, now: Moment) -> bool:

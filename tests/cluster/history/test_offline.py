@@ -67,6 +67,14 @@ def test_before_kafka_1_it_follows_from_the_brokers() -> None:
     assert offline(*said) == expected
 
 
+def test_an_election_close_by_belongs_to_the_broker_that_is_gone() -> None:
+    first = update(1.0, leader=2, live=LIVE, version=3)
+    for elected, leaders in ((1.99, (2, 1)), (2.01, (2, 1)), (1.2, (1, 1)), (2.8, (2, 2))):
+        elects = leader_and_isr(elected, to=1, leader=1, epochs=(1, 1))
+        (found,) = offline(*sorted([first, brokers(2.0, {1: "r"}), elects], key=lambda one: one.time or 0))
+        assert (found.leader_before, found.leader_after, found.offline_from) == (*leaders, 2.0)
+
+
 def test_a_broker_that_was_never_there_is_away_from_the_beginning() -> None:
     (found,) = offline(update(1.0, live={1: "r"}, version=3), brokers(2.0, {1: "r"}))
     assert (found.broker, found.offline_from, found.offline_to, found.leader_before) == (2, 1.0, None, None)
