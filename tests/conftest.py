@@ -45,9 +45,9 @@ class WithoutSpark:
         return "spark: left out, for pyspark or Java are not there (python3 dev.py ci installs pyspark)"
 
 
-def lacking(what: str) -> NoReturn:
-    """Skip a test for want of programs; where real clients and brokers must be there, fail it."""
-    (pytest.fail if os.environ.get("KWIRE_INTEROP") == "required" else pytest.skip)(f"there is no {what}")
+def lacking(what: str, demand: str = "KWIRE_INTEROP") -> NoReturn:
+    """Skip a test for want of programs; fail it where a variable demands them, as for real clients and brokers."""
+    (pytest.fail if os.environ.get(demand) == "required" else pytest.skip)(f"there is no {what}")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import sys
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import kwire.spark
 from kwire.errors import MissingExtra
 from tests.arrow.captures import PCAP
+from tests.conftest import lacking
 from tests.spark.test_source import load
 
 
@@ -38,7 +40,8 @@ def test_files_have_names_of_their_own(plots: Any) -> None:
 
 
 def test_each_cluster_is_drawn(spark: Any, plots: Any, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+    if find_spec("matplotlib") is None:
+        lacking("matplotlib", "KWIRE_SPARK")
     from pyspark.sql import functions as sql
 
     frames = load(spark, PCAP, **kwire.spark.cluster.OPTIONS)
