@@ -141,3 +141,7 @@ def test_before_kafka_1_0_a_broker_is_gone_with_its_disk(name: str, offline: Any
     assert {(row["topic"], row["partition"]) for row in rows} == placed
     assert {(row["cause"], row["offline_to"], row["ended_by"]) for row in rows} == {("broker", None, None)}
     assert all(-0.01 < row["offline_from"] - end < SOON for row in rows)
+    for row in rows:
+        replica = row["topic"], row["partition"]
+        assert row["leader_before"] == leader(run, replica, row["offline_from"] - SOON / 2)
+        assert row["leader_after"] == leader(run, replica, row["offline_from"] + SOON)
