@@ -36,9 +36,9 @@ CHECKS = [
 SCRIPTS = {
     "test": ["kwire", "pytest"],
     "test,lint": ["kwire", "pytest", "ruff", "mypy", "lint-imports"],
-    "test,lint,spark,plots": ["kwire", "pytest", "ruff", "mypy", "lint-imports", "spark-submit"],
+    "test,lint,connect,plots": ["kwire", "pytest", "ruff", "mypy", "lint-imports", "spark-submit"],
 }
-EXTRAS = {"demo": "test", "test": "test", "lint": "test,lint", "ci": "test,lint,spark,plots"}
+EXTRAS = {"demo": "test", "test": "test", "lint": "test,lint", "ci": "test,lint,connect,plots"}
 USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are passed on to it
        python3 dev.py test -x -k name  run the tests; more arguments are passed on to pytest
        python3 dev.py lint             run ruff, mypy and import-linter, all of them, and report each
@@ -180,7 +180,7 @@ def set_up(extras: str) -> None:
     with locked():
         if is_ready(extras):  # made by another run in the meantime
             return
-        say(f"setting up .venv (once, about {60 if 'spark' in extras else 15} s) ...")
+        say(f"setting up .venv (once, about {60 if 'connect' in extras else 15} s) ...")
         finished = stamp(extras)  # taken now: pyproject.toml may be edited while the installation runs
         fresh = not any(less != extras and is_stamped(less) for less in SCRIPTS if extras.startswith(less))
         if fresh:

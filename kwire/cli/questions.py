@@ -137,7 +137,9 @@ def pipeline(commands: Any) -> None:
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="captures, folders of them, globs")
     parser.add_argument("--out", metavar="DIR", help="where the tables go")
-    parser.add_argument("--master", metavar="URL", help="where Spark runs: local[2], spark://host:7077, yarn")
+    parser.add_argument(
+        "--master", metavar="URL", help="where Spark runs: local[2], spark://host:7077, yarn, sc://host:15002"
+    )
     parser.add_argument(
         "--body",
         choices=("json", "raw", "none"),

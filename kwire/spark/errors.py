@@ -12,6 +12,7 @@ import re
 
 from ..errors import KwireError
 
+_DETAILS = "details = "  # where gRPC says what is wrong
 _PYTHON = re.compile(r"[A-Z]\w*(Error|Exception): ").match  # how the end of a traceback begins
 
 
@@ -54,4 +55,5 @@ class JobFailed(KwireError):
         lines = [line.strip() for line in self.problem.splitlines() if line.strip()]
         own = [line for line in lines if "[KWIRE_" in line or line.startswith("kwire.")]
         python = [line for line in lines if _PYTHON(line)]
-        return f"Spark: {[*own, *python[::-1], *lines, 'the job failed'][0]}"
+        grpc = [line.removeprefix(_DETAILS).strip('"') for line in lines if line.startswith(_DETAILS)]
+        return f"Spark: {[*own, *python[::-1], *grpc, *lines, 'the job failed'][0]}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame, Observation, is_remote
 from pyspark.sql import functions as sql
 
 from ..arrow.finding import find_files
@@ -68,13 +68,15 @@ def run(
 
     Raises:
         BadOption: an option is not known, or there is no such file.
-        OutputExists: there is something in that folder.
+        OutputExists: there is something in that folder; over Spark Connect, Spark says so.
         JobFailed: Spark says why.
     """
     given = {"body": "json", **{name.lower(): value for name, value in (options or {}).items()}}
-    find_files(list(paths), Options.parse(given))
-    if not overwrite and Path(out).is_dir() and any(Path(out).iterdir()):
-        raise OutputExists(out)
+    parsed = Options.parse(given)
+    if not is_remote():  # a server of Spark Connect has files of its own
+        find_files(list(paths), parsed)
+        if not overwrite and Path(out).is_dir() and any(Path(out).iterdir()):
+            raise OutputExists(out)
     try:
         counts = _frames(_load(spark, paths, given), f"{out}/{FRAMES}", overwrite)
         files = {name: value for name, value in given.items() if name not in cluster.OPTIONS}

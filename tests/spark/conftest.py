@@ -26,9 +26,19 @@ SETTINGS = {
 }
 
 
+SERVER = "KWIRE_SPARK_SERVER"  # of Spark Connect; where it is set, the same tests go there, see test_connect.py
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A session of two threads, which can read `kwire`."""
+    if SERVER in os.environ:
+        from kwire.spark.session import session
+
+        with session(os.environ[SERVER], {"spark.sql.shuffle.partitions": "2"}) as remote:
+            assert type(remote).__module__.startswith("pyspark.sql.connect.")
+            yield remote
+        return
     from pyspark.sql import SparkSession
 
     from kwire.spark import register
@@ -41,7 +51,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         builder = builder.config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse")))
         for name, value in SETTINGS.items():
             builder = builder.config(name, value)
-        session = builder.getOrCreate()
-        register(session)
-        yield session
-        session.stop()
+        classic = builder.getOrCreate()
+        register(classic)
+        yield classic
+        classic.stop()

@@ -51,4 +51,6 @@ def test_of_what_spark_says_the_line_that_matters_is_shown() -> None:
     assert "[KWIRE_MALFORMED_FRAME] path=x" in str(JobFailed(long))
     python = "[PYTHON_EXCEPTION] from the worker:\nTraceback\nModuleNotFoundError: No module named 'msgspec'\n\tat y"
     assert str(JobFailed(python)) == "Spark: ModuleNotFoundError: No module named 'msgspec'"
+    grpc = '<_InactiveRpcError of RPC that terminated with:\n\tstatus = UNAVAILABLE\n\tdetails = "no route"\n>'
+    assert str(JobFailed(grpc)) == "Spark: no route"
     assert str(JobFailed("")) == "Spark: the job failed"
