@@ -24,14 +24,13 @@ from tests.spark.conftest import SERVER, SETTINGS
 AGAIN = """
 test_source.py::test_rows_are_those_of_arrow
 test_source.py::test_a_struct_has_the_fields_of_all_versions
+test_source.py::test_columns_are_chosen_by_name
 test_source.py::test_a_wrong_option_is_an_error[options1-did you mean maxPartitionBytes]
 test_functions.py::test_a_column_of_versions_and_back
-test_functions.py::test_failfast_ends_the_job
 test_functions.py::test_frames_say_their_header_and_version
 test_rows.py::test_rows_are_those_of_arrow
 test_cluster.py::test_frames_may_come_from_a_table
 test_streaming.py::test_a_growing_folder_is_read_once
-test_job.py::test_tables_are_written_and_counted
 """.strip().splitlines()
 INSTALLED = f"""
 import pathlib, sys
