@@ -61,14 +61,14 @@ def from_kwire(
     """
     cells = _cells(api, direction, options, None if fields is None else tuple(fields))
     reader = cell_reader(cells)
-    if version is None:
-        if not reader.tells:
-            hint = "version=9, or a column; whole requests say it: options={'framed': True}"
-            raise BadOption("version", None, f"cells of {api} do not say theirs", hint)
+    if version is None and not reader.tells:
+        hint = "version=9, or a column; whole requests say it: options={'framed': True}"
+        raise BadOption("version", None, f"cells of {api} do not say theirs", hint)
+    if version is None or isinstance(version, int):
 
         def decode(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
             for batch in batches:
-                yield from cell_reader(cells).read(batch, None)
+                yield from cell_reader(cells).read(batch, version)
 
         return sql.arrow_udf(decode, to_spark(reader.type))(_column(data))
 
