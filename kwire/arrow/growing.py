@@ -113,26 +113,26 @@ class Growing:
         if place.done or (size == place.stop and not (is_over and place.kind in CAPTURES)):
             return place  # of captures, connections may have more to say
         kind = place.kind or kind_so_far(file.path, self.options, is_over)
-        stop = self._stop(file, place, kind, size, left, is_over) if kind else place.stop
+        stop, order = self._stop(file, place, kind, size, left, is_over) if kind else (place.stop, "")
         done = kind == WHOLE or (is_over and stop == size)
         if stop == place.stop and not (done and stop):
             return place
-        return Place(stop, kind, mark_of(file.path, stop), file.changed // SECOND, done, place.turn)
+        return Place(stop, kind, mark_of(file.path, stop), file.changed // SECOND, done, place.turn, order)
 
-    def _stop(self, file: File, place: Place, kind: str, size: int, left: _Left, is_over: bool) -> int:
-        """Return the place up to which all is whole, or the end of a file that will not grow."""
+    def _stop(self, file: File, place: Place, kind: str, size: int, left: _Left, is_over: bool) -> tuple[int, str]:
+        """Return the place up to which all is whole, or the end of a file that will not grow; and the byte order."""
         path, start = file.path, place.stop
         if kind == WHOLE:
             is_there = is_over or (self.options.tail_timeout is None and size == file.size)
-            return size if is_there and left.allows(size) and (is_over or is_whole(path)) else start
+            return (size if is_there and left.allows(size) and (is_over or is_whole(path)) else start), ""
         most = min(size, start + left.bytes)
         if kind == RAW:
-            stop = raw_end(path, start, self._memory.known(path, start), most, size, self.options)
+            stop, order = raw_end(path, start, self._memory.known(path, start), most, size, self.options), ""
         else:
-            stop = captured_end(path, start, kind, most, size)
+            stop, order = captured_end(path, start, kind, most, size, place.order)
         if is_over and (most == size or stop == start):  # what waits will not be whole
             stop = size
-        return start if stop > most and not left.is_fresh else stop
+        return (start if stop > most and not left.is_fresh else stop), order
 
     def units(self, start: Mapping[str, Place], end: Mapping[str, Place]) -> list[list[Unit]]:
         """Divide what is between two places of all files among tasks; the same places give the same rows.

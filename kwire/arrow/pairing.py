@@ -27,6 +27,7 @@ from .walking import Cut
 Row = tuple[int, bytes, int | None, Ends | None, bool | None, Api | None, int | None, str | None, Fault | None]
 Sink = Callable[[Row], None]
 DIRECTIONS = {True: "request", False: "response", None: None}
+TALK_COST, ASKED_COST = 1500, 120  # bytes of memory
 _NUMBERS = Struct(">ii").unpack_from
 _INT32 = Struct(">i").unpack_from
 
@@ -42,6 +43,11 @@ class Pairing:
     def __init__(self, apis: Apis, sink: Sink) -> None:
         self.apis, self.sink = apis, sink
         self._talks: dict[Any, Talk] = {}
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory all that is remembered takes."""
+        return sum(TALK_COST + (len(talk.waiting) + len(talk.ids)) * ASKED_COST for talk in self._talks.values())
 
     def state(self, least: int) -> State:
         """Return what is to be known of the frames so far, to go on elsewhere; they are raw ones."""

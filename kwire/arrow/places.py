@@ -28,6 +28,7 @@ class Place(NamedTuple):
         changed: when it last was, in seconds since 1970.
         done: whether it was at its end.
         turn: how often another file has taken its place.
+        order: the byte order there, as `struct` writes it: of pcapng, in which it may change. Nothing if nobody knows.
     """
 
     stop: int = 0
@@ -36,6 +37,7 @@ class Place(NamedTuple):
     changed: int = 0
     done: bool = False
     turn: int = 0
+    order: str = ""
 
 
 START = Place()
@@ -58,7 +60,8 @@ def places_of(offset: Offset) -> dict[str, Place]:
         BadOption: it is of a later kwire.
 
     >>> places_of(offset_of({"/in/a": Place(12, "raw frames", "3f", 1700000000)}))
-    {'/in/a': Place(stop=12, kind='raw frames', mark='3f', changed=1700000000, done=False, turn=0)}
+    {'/in/a': Place(stop=12, kind='raw frames', mark='3f', changed=1700000000, done=False, turn=0,
+        order='')}
     """
     if offset.get("version") != VERSION:
         raise BadOption("checkpointLocation", None, f"offsets of version {offset.get('version')}", "take a later kwire")

@@ -1,7 +1,6 @@
-"""Ranges of files that grow: what is known where they begin, how they are divided, and their reading.
+"""Ranges of raw frames that grow: what is known where they begin, how they are divided, and what is behind a break.
 
-Frames go on from a place with what is known there. A capture is read from its start, for connections remember all they
-said; what they say behind the place where a range begins is given out. Decodes nothing.
+Decodes nothing. Ranges of captures are in `replays`.
 """
 
 from __future__ import annotations
@@ -9,16 +8,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
-from ..catalog import Catalog
-from ..dumps.portions import portions_of
-from ..dumps.reading import CAPTURES
-from ..dumps.shares import Share
-from ..dumps.streams import Streams
-from ..errors import DumpError
 from ..faults import BadFrame
-from ..frames.said import Batch
 from .apis import Apis
 from .finding import File
 from .options import Options
@@ -95,47 +86,3 @@ def broken_cuts(unit: Unit, options: Options) -> Iterator[list[Cut]]:
         while piece := stream.read(min(options.max_corrupt_bytes, unit.stop - offset)):
             yield [(offset, piece, fault)]
             offset += len(piece)
-
-
-class Replay:
-    """A capture from its start to the end of a range.
-
-    Args:
-        unit: the range, or a share of it.
-        catalog: the specs by which requests are recognised.
-
-    Attributes:
-        is_new: whether what comes now is in the range.
-    """
-
-    def __init__(self, unit: Unit, catalog: Catalog) -> None:
-        self.unit, self.catalog = unit, catalog
-        self.is_new, self._is_over = unit.start == 0, False
-
-    def batches(self) -> Iterator[Batch]:
-        """Yield what the connections said; with `is_new`, in the range. At its end nothing is given up unless the
-        file has ended, too.
-
-        Raises:
-            DumpError: nothing can be read of the capture.
-        """
-        unit = self.unit
-        streams = Streams(unit.path, self.catalog, share=Share(unit.part, unit.parts))
-        with Path(unit.path).open("rb") as stream:
-            packets = CAPTURES[unit.kind][1](self._portions(stream), unit.path)
-            try:
-                for batch in streams.batches(packets):
-                    if self._is_over and not unit.is_end:
-                        return
-                    yield batch
-            except DumpError:
-                if not self._is_over or unit.is_end:
-                    raise
-
-    def _portions(self, stream: BinaryIO) -> Iterator[bytes]:
-        unit = self.unit
-        assert unit.stop is not None
-        yield from portions_of(stream, unit.start)
-        self.is_new = True
-        yield from portions_of(stream, unit.stop - unit.start)
-        self._is_over = True

@@ -23,7 +23,8 @@ from .faults import PADDING, Fault, fault_of
 from .finding import find_files
 from .options import AUTO, FRAMES, HEX, LOG, PCAP, Options
 from .pairing import Pairing
-from .ranges import ENDLESS, Replay, broken_cuts
+from .ranges import ENDLESS, broken_cuts
+from .replays import Replay, Replays
 from .spans import span_batches
 from .units import RAW, Unit, divide
 from .walking import Walker
@@ -57,6 +58,7 @@ class Reading:
         self.apis = Apis(self.catalog, chooser(options, self.catalog))
         self._builder = Builder(self.columns, bodies, options)
         self.schema = self._builder.schema
+        self._replays = Replays()
 
     def divide(self, paths: Sequence[str]) -> list[list[Unit]]:
         """Find files and divide them; see `find_files` and `units.divide`."""
@@ -87,11 +89,12 @@ class Reading:
 
     def _unit(self, unit: Unit) -> Iterator[None]:
         """Put the rows of a unit into the builder; yield now and then."""
-        pairing = Pairing(self.apis, self._builder.rows.append)
-        pairing.resume(unit.state)
         if unit.kind:
             yield from self._replayed(unit)
-        elif unit.span is not None:
+            return
+        pairing = Pairing(self.apis, self._builder.rows.append)
+        pairing.resume(unit.state)
+        if unit.span is not None:
             yield from self._spanned(unit, unit.span, pairing)
         elif unit.broken is not None:
             for cuts in broken_cuts(unit, self.options):
@@ -108,16 +111,14 @@ class Reading:
 
     def _replayed(self, unit: Unit) -> Iterator[None]:
         """Read a range of a capture that grows."""
-        rows = self._builder.rows
-        replay = Replay(unit, self.catalog)
-        pairing = Pairing(self.apis, lambda row: rows.append(row) if replay.is_new else None)
-        try:
-            for batch in replay.batches():
-                pairing.said(batch)
-                yield
-        except DumpError as error:  # at once, or after packets of which there is nothing to say
-            if unit.part == 0:
-                yield from self._refused(unit, error, 0 if replay.is_new else unit.start)
+        with Path(unit.path).open("rb") as stream:
+            replay = self._replays.take(stream, unit) or Replay(unit, self.catalog, self.apis)
+            try:
+                yield from replay.read(stream, unit, self._builder.rows.append)
+            except DumpError as error:  # at once, or after packets of which there is nothing to say
+                if unit.part == 0:
+                    yield from self._refused(unit, error, 0 if replay.is_new else unit.start)
+        self._replays.keep(replay)
 
     def _spanned(self, unit: Unit, span: Span, pairing: Pairing) -> Iterator[None]:
         """Read connections of a capture that lie together."""

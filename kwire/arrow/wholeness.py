@@ -108,51 +108,62 @@ def raw_end(path: str, start: int, known: Known, most: int, size: int, options: 
     return most
 
 
-def captured_end(path: str, start: int, kind: str, most: int, size: int) -> int:
-    """Return where the last whole record of a capture ends; arguments as of `raw_end`.
+def captured_end(path: str, start: int, kind: str, most: int, size: int, order: str = "") -> tuple[int, str]:
+    """Return where the last whole record of a capture ends, and the byte order there.
+
+    Args:
+        path, start, most, size: as of `raw_end`.
+        kind: of the capture.
+        order: what this returned with `start`. Of pcapng it may change from section to section; where nothing is known
+            of it, the file is read from its start.
 
     What can be no record is taken along: who reads it says why.
     """
     last = start
     with Path(path).open("rb") as stream:
-        for end in _ENDS[kind](stream, start, size):
+        for end, now in _ENDS[kind](stream, start, size, order):
             if end > most and last > start:
                 break
-            last = max(last, end)
-    return last
+            if end >= last:
+                last, order = end, now
+    return last, order
 
 
-def _pcap_ends(stream: BinaryIO, start: int, size: int) -> Iterator[int]:
+def _pcap_ends(stream: BinaryIO, start: int, size: int, _: str) -> Iterator[tuple[int, str]]:
     head = stream.read(min(FILE_HEADER, size))
     if len(head) < FILE_HEADER:
         return
     order, base = MAGICS[head[:4]][0], max(start, FILE_HEADER)
     stream.seek(base)
     cursor = Cursor(portions_of(stream, size - base))
-    yield base
+    yield base, ""
     while cursor.fill(RECORD_HEADER):
         (captured,) = unpack_from(order + "I", cursor.data, cursor.pos + 8)
         if captured > LONGEST:
-            yield size
+            yield size, ""
             return
         if not cursor.skip(RECORD_HEADER + captured):
             return
-        yield base + cursor.offset
+        yield base + cursor.offset, ""
 
 
-def _pcapng_ends(stream: BinaryIO, start: int, size: int) -> Iterator[int]:
-    """Read from the file's start, for sections of either byte order may follow each other."""
-    cursor, order = Cursor(portions_of(stream, size)), "<"
+def _pcapng_ends(stream: BinaryIO, start: int, size: int, order: str) -> Iterator[tuple[int, str]]:
+    base, order = (start, order) if order else (0, "<")
+    stream.seek(base)
+    cursor = Cursor(portions_of(stream, size - base))
     while cursor.fill(LEAST):
         if cursor.data.startswith(MAGIC, cursor.pos):
             order = BYTE_ORDERS.get(cursor.data[cursor.pos + 8 : cursor.pos + 12], "")
         (length,) = unpack_from(order + "I", cursor.data, cursor.pos + 4) if order else (0,)
         if length < LEAST or length % 4:
-            yield size
+            yield size, ""
             return
         if not cursor.skip(length):
             return
-        yield cursor.offset
+        yield base + cursor.offset, order
 
 
-_ENDS: dict[str, Callable[[BinaryIO, int, int], Iterator[int]]] = {"pcap": _pcap_ends, "pcapng": _pcapng_ends}
+_ENDS: dict[str, Callable[[BinaryIO, int, int, str], Iterator[tuple[int, str]]]] = {
+    "pcap": _pcap_ends,
+    "pcapng": _pcapng_ends,
+}

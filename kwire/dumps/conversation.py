@@ -60,6 +60,11 @@ class Conversation:
         """How many bytes wait for others."""
         return self.requests.buffered + self.responses.buffered
 
+    @property
+    def awaited(self) -> int:
+        """How many answers are awaited."""
+        return len(self._expected)
+
     def feed(self, event: Portion | Gap) -> list[Said]:
         """Take the next bytes of one side, or a gap."""
         asked = event.side == self.client

@@ -53,7 +53,8 @@ class PcapReader:
         passed: bytes between the file header and what follows it here.
 
     Attributes:
-        cursor: where it is in the file. Who knows packets better may read some there, and move on.
+        cursor: where it is in the file. Who knows packets better may read some there, and move on. At the end of a
+            file that grows, new portions go there, and iterating goes on.
         order: the byte order of the file's own numbers, as `struct` writes it.
         tick: nanoseconds in one tick of a record's second number.
         link: the link type. All three are known from the first packet on.

@@ -32,35 +32,45 @@ class _Interface(NamedTuple):
         return (high << 32 | low) * SECOND // self.ticks + self.offset * SECOND
 
 
-def pcapng_packets(portions: Iterator[bytes], file: str = "") -> Iterator[Packet]:
-    """Read the packets of a pcapng file; arguments, packets and errors as `PcapReader`."""
-    cursor = Cursor(portions)
-    order, interfaces = "<", list[_Interface]()
-    while cursor.fill(LEAST):
-        if cursor.data.startswith(MAGIC, cursor.pos):
-            order, interfaces = _byte_order(cursor, file), []
-        kind, size = unpack_from(order + "II", cursor.data, cursor.pos)
-        if size < LEAST or size % 4:
-            hint = "the capture is damaged here; what comes before is read"
-            raise DumpError(f"a block of {size} bytes", file=file, offset=cursor.offset, hint=hint)
-        if kind in BLOCKS:
-            packet = _packet(kind, cursor, order, size, interfaces, file)
-            if packet is not None:
-                yield packet
-        else:
-            start = cursor.offset
-            if not cursor.skip(size):
-                raise cut(cursor, f"a block of type {kind}", size, file, start)
-    if cursor.left:
-        raise cut(cursor, "a block's header", LEAST, file)
+class PcapngReader:
+    """Reads the packets of a pcapng file; arguments, attributes, packets and errors as `PcapReader`."""
 
+    def __init__(self, portions: Iterator[bytes], file: str = "") -> None:
+        self.cursor, self.file = Cursor(portions), file
+        self.order, self._interfaces = "<", list[_Interface]()
 
-def _packet(kind: int, cursor: Cursor, order: str, size: int, interfaces: list[_Interface], file: str) -> Packet | None:
-    start, block = cursor.offset, _block(cursor, order, size, file)
-    try:
-        return BLOCKS[kind](block, order, interfaces)
-    except (ValueError, IndexError) as error:
-        raise DumpError(f"a block of type {kind}: {error}", file=file, offset=start) from None
+    def __iter__(self) -> PcapngReader:
+        return self
+
+    def __next__(self) -> Packet:
+        """Read the next packet."""
+        cursor = self.cursor
+        while cursor.fill(LEAST):
+            if cursor.data.startswith(MAGIC, cursor.pos):
+                self.order, self._interfaces = _byte_order(cursor, self.file), []
+            kind, size = unpack_from(self.order + "II", cursor.data, cursor.pos)
+            if size < LEAST or size % 4:
+                hint = "the capture is damaged here; what comes before is read"
+                raise DumpError(f"a block of {size} bytes", file=self.file, offset=cursor.offset, hint=hint)
+            if kind not in BLOCKS:
+                self._pass_over(kind, size)
+            elif (packet := self._packet(kind, size)) is not None:
+                return packet
+        if cursor.left:
+            raise cut(cursor, "a block's header", LEAST, self.file)
+        raise StopIteration
+
+    def _pass_over(self, kind: int, size: int) -> None:
+        start = self.cursor.offset
+        if not self.cursor.skip(size):
+            raise cut(self.cursor, f"a block of type {kind}", size, self.file, start)
+
+    def _packet(self, kind: int, size: int) -> Packet | None:
+        start, block = self.cursor.offset, _block(self.cursor, self.order, size, self.file)
+        try:
+            return BLOCKS[kind](block, self.order, self._interfaces)
+        except (ValueError, IndexError) as error:
+            raise DumpError(f"a block of type {kind}: {error}", file=self.file, offset=start) from None
 
 
 def _byte_order(cursor: Cursor, file: str) -> str:

@@ -15,7 +15,7 @@ class Cursor:
     """Bytes that come in portions, looked at record by record.
 
     `data[pos]` is the next byte; `offset` is its place in the whole input. A reader in a hurry works on `data`
-    and moves `pos` itself.
+    and moves `pos` itself. When the input has ended and grows again, `portions` are replaced by those that came.
 
     >>> cursor = Cursor(iter([b"ab", b"cdef"]))
     >>> cursor.fill(3), cursor.take(3), cursor.offset, cursor.fill(4)
@@ -23,7 +23,7 @@ class Cursor:
     """
 
     def __init__(self, portions: Iterator[bytes], passed: int = 0) -> None:
-        self._portions = portions
+        self.portions = portions
         self._passed = passed  # bytes before data[0]
         self.data = b""
         self.pos = 0
@@ -35,7 +35,7 @@ class Cursor:
 
     @property
     def left(self) -> int:
-        """How many bytes are there; after a `fill` that failed, how many there will ever be."""
+        """How many bytes are there; after a `fill` that failed, all that the input has left."""
         return len(self.data) - self.pos
 
     def fill(self, need: int) -> bool:
@@ -44,7 +44,7 @@ class Cursor:
         if have >= need:
             return True
         parts = [self.data[self.pos :]]
-        for portion in self._portions:
+        for portion in self.portions:
             parts.append(portion)
             have += len(portion)
             if have >= need:
@@ -64,7 +64,7 @@ class Cursor:
         while count > self.left:
             count -= self.left
             self._passed += len(self.data)
-            self.data, self.pos = next(self._portions, b""), 0
+            self.data, self.pos = next(self.portions, b""), 0
             if not self.data:
                 return False
         self.pos += count

@@ -21,7 +21,7 @@ from .foreign import refuse_foreign, refuse_unknown
 from .logs import Item, log_kind, logged, looked
 from .packets import PacketReader, tcp_segment
 from .pcap import MAGICS, Packet, PcapReader
-from .pcapng import MAGIC, pcapng_packets
+from .pcapng import MAGIC, PcapngReader
 from .portions import PORTION
 from .raw import raw_frames
 from .requestlog import Notes, log_frames
@@ -35,9 +35,9 @@ _BOM = b"\xef\xbb\xbf"
 _TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
 
 # kind -> (the four bytes it begins with, which as a frame's size are above any limit; its reader)
-CAPTURES: dict[str, tuple[frozenset[bytes], Callable[[Iterator[bytes], str], Iterator[Packet]]]] = {
+CAPTURES: dict[str, tuple[frozenset[bytes], Callable[[Iterator[bytes], str], PcapReader | PcapngReader]]] = {
     "pcap": (frozenset(MAGICS), PcapReader),
-    "pcapng": (frozenset([MAGIC]), pcapng_packets),
+    "pcapng": (frozenset([MAGIC]), PcapngReader),
 }
 
 

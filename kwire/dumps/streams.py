@@ -29,6 +29,7 @@ from .tcp import Connection, Ended, Event, Portion
 BUFFERED = 32 << 20  # bytes of frames that are not whole, besides the largest one
 BETWEEN_TRIMS = 8 << 20  # bytes
 MOST_OTHERS = 1 << 12  # few enough to stay near the processor
+SIDE_COST, AWAITED_COST, OTHER_COST = 3072, 128, 128  # bytes of memory, of what is remembered
 UNREAD_AT_MOST = 100  # packets of a link type that is not read, before any that is
 State = Opening | Conversation | Stranger
 
@@ -41,6 +42,9 @@ class Streams:
         catalog: the specs by which requests are recognised; those of Kafka's releases unless told.
         limits: what may wait in memory for missing packets.
         share: which connections are read; all unless told.
+
+    Attributes:
+        broken: why the capture cannot be read further.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class Streams:
     ) -> None:
         self.file, self.share = file, share
         self.others: set[bytes] = set()  # keys of connections of other shares, the newest
+        self.broken: DumpError | None = None
         self.recogniser = Recogniser(catalog)
         self.reassembler = Reassembler(limits)
         self._states: dict[int, State] = {}
@@ -74,7 +79,13 @@ class Streams:
 
     def batches(self, packets: Iterable[Packet]) -> Iterator[Batch]:
         """Read all packets, as `frames` does; give out what the connections say as soon as more input is needed."""
-        broken: DumpError | None = None
+        yield from self.hear(packets)
+        yield self.finish()
+
+    def hear(self, packets: Iterable[Packet]) -> Iterator[Batch]:
+        """Read the packets that there are; more may be heard later, but nothing once the capture is `broken`."""
+        if self.broken is not None:
+            return
         express = Express(packets, self) if isinstance(packets, PcapReader) else None
         out: Batch = []
         try:
@@ -90,11 +101,25 @@ class Streams:
                     yield out
                     out = []
         except DumpError as error:
-            broken = error
+            self.broken = error
+        if out:
+            yield out
+
+    def finish(self) -> Batch:
+        """End all connections, for no more packets will come; raises DumpError as `frames` does."""
+        out: Batch = []
         for event in self.reassembler.finish():
             self._take(event, out)
-        self._last_words(broken, out)
-        yield out
+        self._last_words(self.broken, out)
+        return out
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory all that is remembered takes."""
+        states, reassembler = self._states.values(), self.reassembler
+        waiting = sum(state.buffered for state in states) + sum(one.held for one in reassembler.stuck.values())
+        awaited = sum(state.awaited for state in states if isinstance(state, Conversation))
+        return waiting + awaited * AWAITED_COST + len(reassembler.known) * SIDE_COST + len(self.others) * OTHER_COST
 
     def feed(self, segment: Segment, out: Batch) -> None:
         """Take a segment; what the connections have to say then is added to `out`."""

@@ -10,12 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwire.arrow.options import Options
-from kwire.arrow.ranges import Memory, Replay, broken_cuts
+from kwire.arrow.ranges import Memory, broken_cuts
 from kwire.arrow.reading import Reading
-from kwire.arrow.units import Unit
-from kwire.catalog import catalog_for
-from kwire.errors import DumpError
-from tests.arrow.captures import PCAP, conversation, write
+from tests.arrow.captures import conversation, write
 from tests.arrow.test_growing import TALK
 
 ENDS = [0]
@@ -56,27 +53,3 @@ def test_behind_a_break_there_are_pieces(tmp_path: Path) -> None:
     assert (offset, data, rest) == (broken + 6, b"2345", b"6")
     assert fault is not None
     assert fault.found == -2
-
-
-def said(start: int, stop: int, path: Path = PCAP, *, is_end: bool = False) -> list[bytes]:
-    """Return the bytes that the connections of a capture said in a range."""
-    replay = Replay(Unit(str(path), start, stop, kind="pcap", is_end=is_end), catalog_for())
-    return [one[4] for batch in replay.batches() if replay.is_new for one in batch if isinstance(one, tuple)]
-
-
-def test_a_capture_is_read_from_its_start_and_given_out_from_a_place() -> None:
-    ends, data = [24], PCAP.read_bytes()
-    while ends[-1] < len(data):
-        ends.append(ends[-1] + 16 + int.from_bytes(data[ends[-1] + 8 : ends[-1] + 12], "little"))
-    half = ends[len(ends) // 2]
-    assert [*said(0, half), *said(half, len(data), is_end=True)] == said(0, len(data), is_end=True)
-    assert said(0, half)
-    assert said(len(data), len(data)) == []
-
-
-def test_a_capture_of_nothing_is_an_error_at_its_end_alone(tmp_path: Path) -> None:
-    path = write(tmp_path, PCAP.read_bytes()[:24])
-    assert said(0, 24, path) == []
-    broken = write(tmp_path, PCAP.read_bytes()[:24] + b"\xff" * 16)
-    with pytest.raises(DumpError):
-        said(0, 40, broken)

@@ -50,15 +50,17 @@ def test_captures_end_where_the_last_whole_record_does(tmp_path: Path, kind: str
     ends = set()
     for size in range(len(data)):
         path = str(write(tmp_path, data[:size]))
-        end = captured_end(path, 0, kind, ALL, size)
+        end, order = captured_end(path, 0, kind, ALL, size)
         assert end <= size
-        assert captured_end(path, end, kind, ALL, size) == end
+        assert (
+            captured_end(path, end, kind, ALL, size, order) == captured_end(path, end, kind, ALL, size) == (end, order)
+        )
         ends.add(end)
     assert len(ends) > 10
-    one_by_one, place = set(), 0
-    while (after := captured_end(path, place, kind, place + 1, size)) != place:
-        one_by_one.add(after)
-        place = after
+    one_by_one, place, order = set(), 0, ""
+    while (after := captured_end(path, place, kind, place + 1, size, order))[0] != place:
+        place, order = after
+        one_by_one.add(place)
     assert one_by_one | {0} == ends
 
 
@@ -66,7 +68,7 @@ def test_captures_end_where_the_last_whole_record_does(tmp_path: Path, kind: str
 def test_what_is_no_record_is_taken_along(tmp_path: Path, kind: str) -> None:
     whole = PARTS[kind][:24] if kind == "pcap" else PARTS[kind][:28]
     path = str(write(tmp_path, whole + b"\xff" * 50))
-    assert captured_end(path, 0, kind, ALL, len(whole) + 50) == len(whole) + 50
+    assert captured_end(path, 0, kind, ALL, len(whole) + 50) == (len(whole) + 50, "")
 
 
 @pytest.mark.parametrize(

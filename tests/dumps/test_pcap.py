@@ -6,6 +6,7 @@ import io
 import struct
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 
 import dpkt
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.dumps.pcap import LONGEST, Packet, PcapReader
-from kwire.dumps.pcapng import pcapng_packets
+from kwire.dumps.pcapng import PcapngReader
 from kwire.errors import DumpError
 from tests.dumps.building import block, enhanced, interface, pcap, section
 
@@ -26,7 +27,7 @@ def portions(data: bytes, size: int) -> Iterator[bytes]:
 
 def read(data: bytes, size: int = 1 << 16) -> tuple[list[Packet], DumpError | None]:
     """The packets, and the error at their end."""
-    reader = pcapng_packets if data.startswith(b"\x0a\x0d\x0d\x0a") else PcapReader
+    reader = PcapngReader if data.startswith(b"\x0a\x0d\x0d\x0a") else PcapReader
     packets = []
     try:
         for packet in reader(portions(data, size), "x.pcap"):
@@ -182,3 +183,19 @@ def test_a_broken_pcapng_keeps_what_comes_before_and_says_where(bad: bytes) -> N
 def test_a_pcap_of_its_header_alone_has_no_packets() -> None:
     assert read(pcap([])) == ([], None)
     assert read(pcap([])[:20])[1] is not None
+
+
+@given(st.lists(st.integers(0, 9), max_size=4), st.integers(1, 40))
+def test_reading_goes_on_where_a_file_has_grown(places: list[int], size: int) -> None:
+    """It goes on behind whole records; what was told of interfaces and times before is known."""
+    records = [pcap([]), *(pcap([(TIME + index, bytes([index]) * index)])[24:] for index in range(9))]
+    blocks = [section() + interface(113), *(enhanced(bytes([index]), 7) for index in range(4)), section(">")]
+    blocks += [interface(1, ">"), *(enhanced(bytes([index]), 8, order=">") for index in range(3))]
+    for kind, whole in ((PcapReader, records), (PcapngReader, blocks)):
+        reader, packets = kind(iter(()), "x.pcap"), list[Packet]()
+        cuts = [1, *sorted(max(1, place) for place in places), len(whole)]
+        for start, stop in pairwise([0, *cuts]):
+            reader.cursor.portions = portions(b"".join(whole[start:stop]), size)
+            packets += list(reader)
+            assert reader.cursor.offset == len(b"".join(whole[:stop]))
+        assert (packets, None) == read(b"".join(whole))

@@ -75,6 +75,20 @@ def test_the_first_frame_comes_before_the_input_ends() -> None:
     assert next(Streams("x").frames(PcapReader(portions()))).data == request(1)
 
 
+@pytest.mark.parametrize("size", [7, 40, 1460])
+def test_more_packets_may_be_heard_later(size: int) -> None:
+    """Nothing is given up before the end, and nothing said twice."""
+    segments = talk(size=size).segments
+    streams, said = Streams("x"), []
+    for segment in segments[:-3]:
+        said += [one for batch in streams.hear(PcapReader(iter([capture([segment])]))) for one in batch]
+    assert [one[4] for one in said if isinstance(one, tuple)] == [data for _, data in said_by()]
+    *_, last = list(streams.hear(PcapReader(iter([capture(segments[-3:])[:-1]])))), streams.finish()
+    assert isinstance(last[-1], tuple)
+    assert isinstance(last[-1][5], BrokenDump)
+    assert streams.broken is not None
+
+
 @pytest.mark.parametrize("ports", [(9092, 50000), (50000, 9092), (1, 1)])
 def test_the_broker_is_who_answers_whatever_the_ports(ports: tuple[int, int]) -> None:
     for segments in (talk(ports=ports).segments, talk(ports=ports).segments[3:]):

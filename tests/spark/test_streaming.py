@@ -60,6 +60,16 @@ def test_a_growing_folder_is_read_once(spark: Any, tmp_path: Path) -> None:
     assert len(committed(place)) >= 3
 
 
+def test_captures_that_grow_are_read_on(spark: Any, tmp_path: Path) -> None:
+    folder, place, data = tmp_path / "in", tmp_path / "table", PCAP.read_bytes()
+    folder.mkdir()
+    for stop in (9000, 20000, len(data)):
+        write(folder, data[:stop], "packets")
+        run(stream(spark, folder), place)
+    assert written(spark, place) == expected(folder)
+    assert len(committed(place)) >= 3
+
+
 def test_a_replaced_file_ends_the_stream(spark: Any, tmp_path: Path) -> None:
     folder, place = tmp_path / "in", tmp_path / "table"
     folder.mkdir()
