@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from kwire.dumps import compression, open_dump, open_hex, raw, read_dump, reading
+from kwire.dumps.portions import PORTION
 from kwire.errors import DumpError
 from kwire.frames import Frame
 from tests.dumps.test_packets import ASKED, TCPDUMP, packet
@@ -133,7 +134,7 @@ class Slow(io.RawIOBase):
         self.inner = io.BytesIO(data)
 
     def read(self, size: int = -1) -> bytes:
-        return self.inner.read(3 if size == reading.PORTION else size)
+        return self.inner.read(3 if size == PORTION else size)
 
 
 def standard_input(monkeypatch: pytest.MonkeyPatch, buffer: Any) -> None:
