@@ -95,7 +95,7 @@ def report(found: Times) -> None:
 
 COMPARED = {
     "floor": ("source", ("ready", "plain"), "<= 1.25"),
-    "tuples": ("tuples", ("hundredth",), ">= 3"),
+    "tuples": ("tuples", ("fiftieth",), ">= 3"),
     "header": ("header", ("source",), ""),
     "python": ("kafka-python", ("few",), ">= 10"),
     "java": ("java", ("kwire",), ">= 0.9"),
@@ -143,8 +143,8 @@ def one_core(spark: Any, folder: Path, capture: Path | None) -> dict[str, Callab
         "floor": lambda: floor(spark, folder / "part", ANSWERS, ("source", "ready", "plain")),
         "header": lambda: {"header": lambda: consume(load(spark, folder / "part", columns="offset,api_version"))},
         "tuples": lambda: {
-            "tuples": lambda: consume(load(spark, folder / "hundredth", "tuples")),
-            "hundredth": lambda: consume(load(spark, folder / "hundredth")),
+            "tuples": lambda: consume(load(spark, folder / "fiftieth", "tuples")),
+            "fiftieth": lambda: consume(load(spark, folder / "fiftieth")),
         },
         "python": lambda: {
             "kafka-python": lambda: consume(spark_rivals.by_kafka_python(spark, folder / "few.parquet")),

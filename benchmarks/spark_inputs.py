@@ -1,10 +1,10 @@
 """What benchmarks/spark.py reads: requests for metadata with answers of 45 kB, and what is made of them.
 
 whole           raw frames, as many megabytes as asked for
-part, tenth, hundredth   the first fifth of it, and as they say
+part, tenth, fiftieth   the first fifth of it, and as they say
 many/           the part in a thousand files
 bad-1, bad-10   the part, where one answer in a hundred or in ten is hostile
-bodies          a table of the bodies of the part's answers; `few` of those of the hundredth
+bodies          a table of the bodies of the part's answers; `few` of those of the fiftieth
 bombs           Produce requests whose records decompress to more than may be, among good frames
 """
 
@@ -23,8 +23,8 @@ from kwire.records import Record
 from kwire.records.building import build_batch
 
 VERSION, BODY = 12, 9  # of the answers, and where their bodies begin
-SMALLER = {"part": 5, "tenth": 10, "hundredth": 100}
-TABLES = {"bodies": "part", "few": "hundredth"}
+SMALLER = {"part": 5, "tenth": 10, "fiftieth": 50}
+TABLES = {"bodies": "part", "few": "fiftieth"}
 HOSTILE = {"bad-1": 100, "bad-10": 10}
 FILES = 1000
 BOMB = 64 << 20  # bytes of one record, which is more than all records of a batch may have

@@ -15,7 +15,7 @@ from .finding import File, find_files
 from .options import Options
 from .places import START, Place, difference, difference_now, mark_of
 from .ranges import Memory
-from .units import MOST_SHARES, RAW, Unit, packed
+from .units import MOST_SHARES, RAW, Unit, least_parts, packed, shared
 from .wholeness import WHOLE, captured_end, is_whole, kind_so_far, raw_end
 
 SECOND = 1_000_000_000
@@ -160,9 +160,9 @@ class Growing:
         if place.kind == WHOLE:
             return [Unit(path, weight=stop)]
         if place.kind in CAPTURES:
-            parts = max(1, min(MOST_SHARES, -(-(stop - start) // most)))
-            one = Unit(path, start, stop, kind=place.kind, is_end=place.done, weight=(stop - start) // parts)
-            return [one._replace(part=part, parts=parts) for part in range(parts)]
+            parts = max(1, min(MOST_SHARES, least_parts(self.options), -(-(stop - start) // most)))
+            whole = Unit(path, start, stop, kind=place.kind, is_end=place.done, weight=stop - start)
+            return list(shared(whole, parts))
         return self._memory.divide(path, start, stop, most)
 
 

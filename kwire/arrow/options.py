@@ -48,6 +48,8 @@ class Options:
         max_frame_bytes: the size of a frame that is believed.
         max_corrupt_bytes: of what is in no frame, given out as one row.
         profile, release: the specs, as for `kwire.codec`.
+        pushdown: whether filters on `api_name` and `direction` leave frames undecoded, as `apis` and `direction` do;
+            Spark takes this with `spark.sql.python.filterPushdown.enabled` alone.
         max_files_per_trigger, max_bytes_per_trigger: of a batch of a stream; 0: all there is.
         fail_on_data_loss: whether it ends a stream that a file was replaced or cut; else it is read anew.
         tail_timeout: in seconds; a file that did not change for so long is at its end, and what waits in it is given
@@ -76,6 +78,7 @@ class Options:
     max_corrupt_bytes: int = 1 << 20
     profile: str = ""
     release: str = ""
+    pushdown: bool = False
     max_files_per_trigger: int = 0
     max_bytes_per_trigger: int = 0
     fail_on_data_loss: bool = True
@@ -174,6 +177,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "columns": _words,
     "recursive_file_lookup": _truth,
     "ignore_missing_files": _truth,
+    "pushdown": _truth,
     "modified_before": _moment,
     "modified_after": _moment,
     "max_partition_bytes": _number(1, 2**40),

@@ -71,13 +71,17 @@ def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Uni
     Returns:
         For each process what it reads.
     """
-    least = options.min_partitions or 2 * (os.cpu_count() or 1)
+    least = least_parts(options)
     total = sum(file.size + options.open_cost_in_bytes for file in files)
     most = min(options.max_partition_bytes, max(options.open_cost_in_bytes, total // least, 1))
-    units = [
-        unit for file in files for unit in units_of(file, most, -(-least * file.size // max(total, 1)), options, apis)
-    ]
+    parts = [-(-least * file.size // max(total, 1)) for file in files]
+    units = [unit for file, few in zip(files, parts, strict=True) for unit in units_of(file, most, few, options, apis)]
     return packed(units, most, options.open_cost_in_bytes)
+
+
+def least_parts(options: Options) -> int:
+    """Return how many processes should have something to read, if that can be."""
+    return options.min_partitions or 2 * (os.cpu_count() or 1)
 
 
 def packed(units: list[Unit], most: int, cost: int) -> list[list[Unit]]:

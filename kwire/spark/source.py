@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
 
 from ..arrow.errors import BadOption
 from ..arrow.options import Options
 from ..arrow.reading import Reading
 from ..arrow.units import Unit
+from ..catalog import catalog_for
 from ..errors import MissingExtra
 from .types import schema_to_arrow, to_spark
 
@@ -38,7 +40,9 @@ class KwireSource(DataSource):  # type: ignore[misc]
 
     def reader(self, schema: Any) -> KwireReader:
         """Return what reads these columns."""
-        return KwireReader(options_of(self.options), schema_to_arrow(schema), paths_of(self.options))
+        options = options_of(self.options)
+        kind = PushingReader if options.pushdown else KwireReader
+        return kind(options, schema_to_arrow(schema), paths_of(self.options))
 
     def streamReader(self, schema: Any) -> Any:  # noqa: N802
         """Return what reads these columns as files grow."""
@@ -78,6 +82,31 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
         """Yield record batches. Where there is nothing to divide, Spark asks for one part of its own."""
         if isinstance(partition, Part):
             yield from reading_of(self.options, self.columns).read(partition.units)
+
+
+class PushingReader(KwireReader):
+    """Reads captures, and decodes no frames of apis and directions that a query leaves out. A class of its own: while
+    its setting is off, Spark reads nothing from readers that have this method."""
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+        """Take note of filters; all are still to be applied."""
+        for one in filters:
+            self.options = narrowed(self.options, one)
+        return filters
+
+
+def narrowed(options: Options, one: Filter) -> Options:
+    """Return options that leave out no more than a filter does; what has no api passes, as it does by `apis`."""
+    if not isinstance(one, EqualTo | In):
+        return options
+    values = (one.value,) if isinstance(one, EqualTo) else tuple(one.value)
+    if one.attribute == ("api_name",) and not options.apis and values:
+        known = catalog_for(options.profile or None, options.release or None)
+        if all(f"{value}Request" in known and f"{value}Response" in known for value in values):
+            return replace(options, apis=values)
+    elif one.attribute == ("direction",) and options.direction == "auto" and values in (("request",), ("response",)):
+        return replace(options, direction=values[0])
+    return options
 
 
 @lru_cache(maxsize=4)

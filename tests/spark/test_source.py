@@ -122,6 +122,29 @@ def test_a_time_that_no_calendar_has_can_be_collected(spark: Any, tmp_path: Path
         assert {row[0] and row[0].year for row in found} == {year}
 
 
+def test_filters_are_known_before_frames_are_decoded(spark: Any) -> None:
+    from pyspark.sql.datasource import EqualTo, In, StringStartsWith
+
+    from kwire.arrow.options import Options
+    from kwire.spark.source import narrowed
+
+    options, name, way = Options.parse({"pushdown": "true"}), ("api_name",), ("direction",)
+    assert narrowed(options, In(name, ("Fetch", "Produce"))).apis == ("Fetch", "Produce")
+    assert narrowed(options, EqualTo(way, "response")).direction == "response"
+    for one in (EqualTo(name, "Nothing"), In(name, ()), In(way, ("request", "response")), StringStartsWith(name, "F")):
+        assert narrowed(options, one) == options
+    wanted = "api_name in ('UpdateMetadata', 'LeaderAndIsr') and direction = 'request'"
+    expected = collected(load(spark, PCAP).where(wanted))
+    with pytest.raises(Exception, match="DATA_SOURCE_PUSHDOWN_DISABLED"):
+        load(spark, PCAP, pushdown="true").count()
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        assert in_order(collected(load(spark, PCAP, pushdown="true").where(wanted))) == in_order(expected)
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+    assert len({row["api_name"] for row in expected}) == 2
+
+
 def test_a_view_reads_it_too(spark: Any) -> None:
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW frames USING kwire OPTIONS (path '{FRAMES}', body 'none')")
     assert spark.sql("SELECT count(*) FROM frames").first()[0] == 6
