@@ -43,33 +43,28 @@ class Flow:
         self.last = self.size = 0
 
 
-class Flows(NamedTuple):
-    """The flows of a file in the order of their first packets, and where its last whole record ends."""
-
-    flows: list[Flow]
-    end: int
-
-
-def flows_of(path: str, pause: int) -> Flows | None:
-    """Find the flows of a pcap file.
+def flows_of(path: str, pause: int) -> list[Flow]:
+    """Find the flows of a pcap file, in the order of their first packets.
 
     Args:
         path: the file.
         pause: how many bytes of the file a pause is long behind which a SYN begins another flow.
 
     Returns:
-        Them; None where packets are laid out in other ways than most are, are damaged, or are of too many flows.
+        Them; none where packets are laid out in other ways than most are, are damaged, or are of too many flows.
     """
+    found, newest, count = list[Flow](), dict[int, Flow](), 0
     with Path(path).open("rb") as stream:
         head = stream.read(FILE_HEADER)
+        if len(head) < FILE_HEADER:
+            return []
         order = MAGICS[head[:4]][0]
         link = Struct(order + "I").unpack_from(head, LINK_AT)[0] & 0xFFFF
         layouts = layouts_for(link)
-        found, newest, count = list[Flow](), dict[int, Flow](), 0
         for window in _windows(stream, order) if layouts else ():
             keys = _Keys(window, link, layouts)
             if not keys.are_plain or len(newest) > MOST_FLOWS:
-                return None
+                return []
             for number, index, last, size in keys.groups():
                 flow = newest.get(number)
                 first = window.base + int(window.places[index])
@@ -79,8 +74,7 @@ def flows_of(path: str, pause: int) -> Flows | None:
                 flow.last = window.base + int(window.ends[last])
                 flow.size += size
             count += len(window.places)
-            end = window.base + int(window.ends[-1])
-    return Flows(sorted(found, key=lambda flow: flow.first), end) if found else None
+    return sorted(found, key=lambda flow: flow.first)
 
 
 class _Window(NamedTuple):

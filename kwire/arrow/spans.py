@@ -16,7 +16,7 @@ from ..dumps.portions import portions_of
 from ..dumps.shares import Newcomers, Share, Span
 from ..dumps.streams import Streams
 from ..frames.said import Batch
-from .flows import Flow, Flows, flows_of
+from .flows import Flow, flows_of
 
 PAUSE = 4  # sizes of a span: what uses a pair of ports again after that can be in another one
 MOST_OTHERS = 1 << 14  # connections that a span has to be told of
@@ -33,13 +33,10 @@ def spans_of(path: str, size: int, most: int, again: int) -> list[tuple[Span, in
     Returns:
         Spans, each with the bytes of its packets; none where the file cannot be divided so, or it is of no use.
     """
-    found = flows_of(path, PAUSE * most)
-    if found is None:
-        return []
-    groups = list(_groups(found.flows, most))
-    spans = list(_spans(groups, found, size))
+    groups = list(_groups(flows_of(path, PAUSE * most), most))
+    spans = list(_spans(groups, size))
     is_good = sum(span.end - span.start for span, _ in spans) <= again * size
-    is_good = is_good and max(len(span.others) for span, _ in spans) <= MOST_OTHERS
+    is_good = is_good and all(len(span.others) <= MOST_OTHERS for span, _ in spans)
     return spans if is_good and _are_apart(groups, spans) else []
 
 
@@ -52,10 +49,11 @@ def _groups(flows: list[Flow], most: int) -> Iterator[list[Flow]]:
             group, size = [], 0
         group.append(flow)
         size += flow.size
-    yield group
+    if group:
+        yield group
 
 
-def _spans(groups: list[list[Flow]], found: Flows, size: int) -> Iterator[tuple[Span, int]]:
+def _spans(groups: list[list[Flow]], size: int) -> Iterator[tuple[Span, int]]:
     going = list[Flow]()  # those that have begun before
     for index, group in enumerate(groups):
         start = group[0].first if index else FILE_HEADER

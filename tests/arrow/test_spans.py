@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kwire.arrow.flows import flows_of
+from kwire.arrow.options import Options
+from kwire.arrow.reading import Reading
 from kwire.arrow.spans import spans_of
 from kwire.arrow.units import Unit
 from kwire.dumps.link import Segment
@@ -98,13 +100,21 @@ def test_ports_used_again_long_after_are_another_flow(tmp_path: Path, monkeypatc
     said = [segment for number in range(30) for segment in talk(20000 + number % 10, 90 * number, 9, first=number)]
     path = write(tmp_path, file_of(said))
     found = flows_of(str(path), 8000)
-    assert found is not None
-    assert len(found.flows) == 30
-    assert sum(flow.earlier is not None for flow in found.flows) == 20
-    assert found.end == path.stat().st_size
+    assert len(found) == 30
+    assert sum(flow.earlier is not None for flow in found) == 20
+    assert found[-1].last == path.stat().st_size
     packs = units(path, 2000)
     assert len(packs) > 10
     assert_same(path, packs)
+
+
+@pytest.mark.parametrize("count", [4, 23, 24, 30, 40, 70])
+def test_a_file_that_has_only_begun_is_not_divided(tmp_path: Path, count: int) -> None:
+    path = write(tmp_path, file_of(talk(20000, 0, 1))[:count])
+    assert spans_of(str(path), count, 1, 20) == []
+    packs = Reading(Options.parse({"maxPartitionBytes": 1, "openCostInBytes": 0})).divide([str(path)])
+    is_cut = count != 24  # a capture of nothing
+    assert sum(row["_error"] is not None for row in rows_of(path, packs)) == is_cut
 
 
 @pytest.mark.parametrize("odd", [FRAGMENT, ethernet(ipv4(tcp())[:30]), ethernet(ipv4(tcp(), total=30))])
