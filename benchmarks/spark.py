@@ -76,16 +76,10 @@ def report(found: Times) -> None:
         if above in found:
             lower = [sum(one) for one in zip(*(found[part] for part in below), strict=True)]
             show(name, [one / other for one, other in zip(found[above], lower, strict=True)], bound)
-    for name, (one, two, first, second) in GAINS.items():
-        if one in found:
-            show(
-                name,
-                [
-                    a / b / (c / d)
-                    for a, b, c, d in zip(*(found[part] for part in (one, two, first, second)), strict=True)
-                ],
-                ">= 0.8",
-            )
+    for name, parts in GAINS.items():
+        if parts[0] in found:
+            times = zip(*(found[part] for part in parts), strict=True)
+            show(name, [one / two / (first / second) for one, two, first, second in times], ">= 0.8")
     if "memory" in found:
         whole, tenth, bombs = found["memory"]
         print(

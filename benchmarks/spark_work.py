@@ -40,18 +40,6 @@ class Tuples(KwireReader):
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-class TupleSource(KwireSource):
-    """`format("tuples")`."""
-
-    @classmethod
-    def name(cls) -> str:
-        return "tuples"
-
-    def reader(self, schema: Any) -> Any:
-        reader = super().reader(schema)
-        return Tuples(reader.options, reader.columns, reader.paths)
-
-
 class Ready(KwireReader):
     """The reader, but that the batches of each part lie in a file."""
 
@@ -62,16 +50,24 @@ class Ready(KwireReader):
                 yield reader.get_batch(index)
 
 
-class ReadySource(KwireSource):
-    """`format("ready")`."""
+class TupleSource(KwireSource):
+    """`format("tuples")`."""
+
+    kind: type[KwireReader] = Tuples
 
     @classmethod
     def name(cls) -> str:
-        return "ready"
+        return cls.kind.__name__.lower()
 
     def reader(self, schema: Any) -> Any:
         reader = super().reader(schema)
-        return Ready(reader.options, reader.columns, reader.paths)
+        return self.kind(reader.options, reader.columns, reader.paths)
+
+
+class ReadySource(TupleSource):
+    """`format("ready")`."""
+
+    kind = Ready
 
 
 def ready_file(units: list[Unit]) -> str:

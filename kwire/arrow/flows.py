@@ -14,14 +14,15 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from ..dumps.express import LEAST_TCP
 from ..dumps.layouts import NAMED, Layout, layouts_for
 from ..dumps.link import ACK, NOT_TCP, SYN, TCP, Segment, segment_of
-from ..dumps.pcap import FILE_HEADER, LONGEST, MAGICS, RECORD_HEADER, Packet
+from ..dumps.pcap import FILE_HEADER, LONGEST, RECORD_HEADER, Packet, PcapReader
 
 WINDOW = 8 << 20  # bytes of the file that are looked at at once
 MOST_FLOWS = 1 << 18
 MOST_ODD, FEW = 8, 1000  # one packet in so many may be laid out otherwise than most are, and a few more
-LINK_AT, LEAST_TCP, IPV4_FIRST = 20, 20, 0x45
+IPV4_FIRST = 0x45
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -58,11 +59,11 @@ def flows_of(path: str, pause: int) -> list[Flow]:
         head = stream.read(FILE_HEADER)
         if len(head) < FILE_HEADER:
             return []
-        order = MAGICS[head[:4]][0]
-        link = Struct(order + "I").unpack_from(head, LINK_AT)[0] & 0xFFFF
-        layouts = layouts_for(link)
-        for window in _windows(stream, order) if layouts else ():
-            keys = _Keys(window, link, layouts)
+        reader = PcapReader(iter([head]))
+        next(reader, None)  # there is no packet in it; the reader knows the file now
+        layouts = layouts_for(reader.link)
+        for window in _windows(stream, reader.order) if layouts else ():
+            keys = _Keys(window, reader.link, layouts)
             if not keys.are_plain or len(newest) > MOST_FLOWS:
                 return []
             for number, index, last, size in keys.groups():

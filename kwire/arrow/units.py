@@ -98,7 +98,8 @@ def packed(units: list[Unit], most: int, cost: int) -> list[list[Unit]]:
 
 
 def units_of(file: File, most: int, parts: int, options: Options, apis: Apis) -> Iterator[Unit]:
-    """Yield the units of a file, none of them much larger than `most` if that can be; captures in `parts` at least."""
+    """Yield the units of a file, none of them much larger than `most` if that can be; captures are divided only where
+    there should be several `parts`, and read that often at most."""
     if not file.size:
         return
     kind = kind_of(file.path, options) if file.size > most else ""
