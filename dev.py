@@ -25,6 +25,8 @@ STAMP = VENV / "dev-stamp"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 PYTEST = [PYTHON, "-m", "pytest"]
+ON_TWO_CORES = ["-n", "2", "--dist", "worksteal"]
+WITH_CI = ["-m", ""]  # instead of "not ci", which pyproject.toml gives
 DEMO = [str(BIN / "kwire"), "demo"]
 CHECKS = [
     [str(BIN / "ruff"), "check"],
@@ -40,9 +42,10 @@ SCRIPTS = {
 }
 EXTRAS = {"demo": "test", "test": "test", "lint": "test,lint", "ci": "test,lint,connect,plots"}
 USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are passed on to it
-       python3 dev.py test -x -k name  run the tests; more arguments are passed on to pytest
+       python3 dev.py test             run the tests but those marked "ci", on two cores
+       python3 dev.py test -x -k name  run what the arguments select, in one process; they are passed on to pytest
        python3 dev.py lint             run ruff, mypy and import-linter, all of them, and report each
-       python3 dev.py ci               lint, then test with Spark (on Java 17), and report the time of each step"""
+       python3 dev.py ci               lint, then all tests, with Spark (on Java 17); report the time of each"""
 # Of pip's and uv's variables only those that say where and how to fetch are kept: others could misdirect the set-up.
 FETCHING = r"\w*(INDEX|CACHE|TIMEOUT|RETRIES|KEYRING|CERT|HOST)\w*|FIND_LINKS|PROXY|CONFIG_FILE|NATIVE_TLS|OFFLINE"
 PYTHONS = "HOME|PATH|WARNINGS|OPTIMIZE|INSPECT|STARTUP|SAFEPATH|EXECUTABLE|PLATLIBDIR|USERBASE"
@@ -239,8 +242,10 @@ def main() -> int:
         parser.error(f"{options.command} takes no arguments")
     set_up(EXTRAS[options.command])
     if checking:
-        return run_all(CHECKS + [PYTEST] * (options.command == "ci"))
-    return run_only([*(DEMO if options.command == "demo" else PYTEST), *options.args])
+        return run_all(CHECKS + [[*PYTEST, *ON_TWO_CORES, *WITH_CI]] * (options.command == "ci"))
+    if options.command == "demo":
+        return run_only([*DEMO, *options.args])
+    return run_only([*PYTEST, *(options.args or ON_TWO_CORES)])
 
 
 if __name__ == "__main__":

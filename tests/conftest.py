@@ -16,6 +16,9 @@ from tests.executions import let_executions_agree
 
 ROOT = Path(__file__).parent.parent
 SHARED = Path(os.environ.get("KWIRE_SHARED", ROOT.parent / "shared"))
+# What is marked `ci` without saying so: tests in these folders, and those that ask for these fixtures.
+CI_FOLDERS = (ROOT / "tests/spark", ROOT / "kwire/spark", ROOT / "tests/interop")
+CI_FIXTURES = {"oracle"}
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 
 _slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -54,6 +57,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Leave the tests of Spark out where there is none."""
     if not spark_is_there():
         config.pluginmanager.register(WithoutSpark())
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest reads the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs Spark, real brokers or Kafka's classes."""
+    for item in items:
+        fixtures = CI_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+        if fixtures or any(item.path.is_relative_to(folder) for folder in CI_FOLDERS):
+            item.add_marker("ci")
 
 
 def pytest_sessionstart() -> None:
