@@ -9,9 +9,9 @@ The one room below the top that reads files: our specs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
+from .caches import once
 from .errors import UnknownMessage, UnsupportedVersion
 from .layers import WIRE_TYPES, Layer
 from .names import FORMER_MESSAGES
@@ -134,7 +134,7 @@ def overlays_for(release: str | None) -> list[str]:
     return [lines[at] for at in sorted(lines) if release is not None and at >= order[release]]
 
 
-@cache
+@once
 def _layer(folder: Path, profile: str = "", release: str = "") -> Layer:
     """Return a folder's layer: one for all catalogs, so that a message has one class everywhere."""
     return Layer.of_folder(folder, profile, release)
@@ -155,7 +155,7 @@ def catalog_for(profile: str | None = None, release: str | None = None) -> Catal
     return _catalog(profile or "", releases().find(release) if release else None)
 
 
-@cache
+@once
 def _catalog(profile: str, release: str | None) -> Catalog:
     drafts = [_layer(SCHEMAS / "drafts" / profile, profile)] if profile else []
     overlays = [_layer(SCHEMAS / "releases" / line, "", line) for line in overlays_for(release)]

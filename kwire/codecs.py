@@ -5,10 +5,10 @@ The compiled execution goes first, the reference explains what that refuses. Kno
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple
 
 from . import json
+from .caches import LOCK, once, once_attribute
 from .catalog import Catalog, catalog_for
 from .compiler import Decoder, Encoder, Memo, NoEmitter, compile_decoder, compile_encoder, refuse
 from .errors import DecodeError
@@ -45,8 +45,6 @@ class Codec:
         self.spec, self.schema = spec, schema
         self.message_class = schema.message_class
         self._memo: Memo | None = None
-        self._jsonable: json.JsonWriter | None = None
-        self._twin: tuple[Decoder, json.Twin] | None = None
         self._decode: Decoder = self._compile_decoder
         self._encode: Encoder = self._compile_encoder
 
@@ -156,9 +154,6 @@ class Codec:
 
     def jsonable(self, message: Any) -> dict[str, Any]:
         """As `to_json`, of a message that is known to be right, such as a decoded one, or one without its secrets."""
-        if self._jsonable is None:
-            self._jsonable = json.json_writer(self.schema)
-            assert self._jsonable is not None
         members: dict[str, Any] = self._jsonable(message)
         return members
 
@@ -177,8 +172,6 @@ class Codec:
         >>> kwire.codec("ControlledShutdownRequest", 1).json_text(bytes.fromhex("00000003"))[0]
         '{"brokerId":3}'
         """
-        if self._twin is None:
-            self._twin = self._compile_twin()
         decode, twin = self._twin
         try:
             message, stop = decode(data, start)
@@ -224,13 +217,22 @@ class Codec:
 
     def _compile_decoder(self, data: bytes, start: int) -> tuple[Any, int]:
         """Decode by the compiled path, which is made on first use."""
-        try:
-            self._decode = compile_decoder(self.schema, repr(self)[1:-1], self._memo)
-        except NoEmitter:  # a node of somebody's own: the reference path alone knows it
-            self._decode = refuse
+        with LOCK:
+            if self._decode == self._compile_decoder:
+                try:
+                    self._decode = compile_decoder(self.schema, repr(self)[1:-1], self._memo)
+                except NoEmitter:  # a node of somebody's own: the reference path alone knows it
+                    self._decode = refuse
         return self._decode(data, start)
 
-    def _compile_twin(self) -> tuple[Decoder, json.Twin]:
+    @once_attribute
+    def _jsonable(self) -> json.JsonWriter:
+        writer = json.json_writer(self.schema)
+        assert writer is not None  # only leaves that are JSON already have none
+        return writer
+
+    @once_attribute
+    def _twin(self) -> tuple[Decoder, json.Twin]:
         try:
             twin = json.twin_of(self.schema)
             return compile_decoder(twin.schema, f"{repr(self)[1:-1]}: text"), twin
@@ -239,10 +241,12 @@ class Codec:
 
     def _compile_encoder(self, message: Any) -> bytes:
         """Encode by the compiled path, which is made on first use."""
-        try:
-            self._encode = compile_encoder(self.schema, repr(self)[1:-1])
-        except NoEmitter:
-            self._encode = refuse
+        with LOCK:
+            if self._encode == self._compile_encoder:
+                try:
+                    self._encode = compile_encoder(self.schema, repr(self)[1:-1])
+                except NoEmitter:
+                    self._encode = refuse
         return self._encode(message)
 
 
@@ -276,7 +280,7 @@ def codec(
     return codec_in(catalog or catalog_for(profile, release), name, version)
 
 
-@cache
+@once
 def codec_in(catalog: Catalog, name: str, version: int) -> Codec:
     """Return the codec of a message of a catalog; errors as `codec`."""
     spec = catalog.spec(name, version)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
+from .caches import LOCK, once_attribute
 from .errors import SpecError
 from .releases import releases
 from .spec import MessageSpec, read_spec
@@ -61,10 +61,15 @@ class Layer:
 
     def spec(self, name: str) -> MessageSpec:
         """Return the spec of one of `files`."""
-        if name not in self._specs:
-            path = self.files[name]
-            self._specs[name] = read_spec(_text(path), str(path), self.profile, self.release)
-        return self._specs[name]
+        spec = self._specs.get(name)
+        return self._read(name) if spec is None else spec
+
+    def _read(self, name: str) -> MessageSpec:
+        with LOCK:
+            if name not in self._specs:
+                path = self.files[name]
+                self._specs[name] = read_spec(_text(path), str(path), self.profile, self.release)
+            return self._specs[name]
 
     def find(self, api_key: int, type_name: str, version: int | None, release: str | None) -> MessageSpec | None:
         """Return the message of an api key that has the version; of several the one the release calls the api by."""
@@ -86,12 +91,12 @@ class Layer:
                     hint = f"change the api key of one of them ({one.file}, {other.file})"
                     raise SpecError(problem, file=other.file, line=1, json_path="$.apiKey", hint=hint)
 
-    @cached_property
+    @once_attribute
     def heads(self) -> dict[str, tuple[str, int | None]]:
         """name -> (message type, api key or record type)."""
         return {name: self._head_of(name) for name in self.files}
 
-    @cached_property
+    @once_attribute
     def keys(self) -> dict[tuple[int, str], list[str]]:
         """(api key, request or response) -> names."""
         keys: dict[tuple[int, str], list[str]] = {}

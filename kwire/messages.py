@@ -8,12 +8,12 @@ The classes are plain values: frozen, compared by value, pickled by name; they k
 
 from __future__ import annotations
 
-from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 
+from .caches import once
 from .catalog import Catalog, catalog_for, profiles
 from .errors import UnknownMessage
 from .spec import FieldSpec, MessageSpec, StructSpec
@@ -28,7 +28,7 @@ _TYPES: dict[str, Any] = {
 }
 
 
-@cache
+@once
 def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
     """Make the class of a message.
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from enum import IntEnum
-from functools import cache
 from typing import Any, cast
 
+from .caches import once
 from .errors import UnknownMessage
 from .resources import SCHEMAS
 
@@ -110,7 +110,7 @@ def kinds() -> tuple[str, ...]:
     return tuple(_tables()["kinds"])
 
 
-@cache
+@once
 def kind(name: str) -> type[Value]:
     """Return a kind of values: a class, which takes a number or a name.
 
@@ -175,7 +175,7 @@ def words(name: str) -> tuple[str, ...]:
     return tuple(lists[name])
 
 
-@cache
+@once
 def _tables() -> dict[str, Any]:
     tables: dict[str, Any] = json.loads((SCHEMAS / "values.json").read_bytes())
     return tables

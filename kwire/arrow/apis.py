@@ -6,8 +6,8 @@ Knows catalogs and header versions; reads no frame.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 
+from ..caches import once_attribute
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..frames import Frame
@@ -45,34 +45,34 @@ class Api:
         self.catalog, self.message, self.bare = catalog, message, bare
         self.asks = self.answers = True
 
-    @cached_property
+    @once_attribute
     def number(self) -> int:
         """Key and version in one, as requests begin."""
         return (self.key or 0) << 16 | (self.version or 0) & 0xFFFF
 
-    @cached_property
+    @once_attribute
     def is_plain(self) -> bool:
         """Whether its requests have a client id, and nothing but whole frames follows them."""
         return bool(self.request_header) and self.number != HANDSHAKE
 
-    @cached_property
+    @once_attribute
     def request_header(self) -> int | None:
         """The version of the header in front of requests; None if there is none, or the api is not known."""
         spec = None if self.key is None else self.catalog.find(self.key, "request", self.version)
         return None if spec is None or self.version is None else header_version_for(spec, self.version)
 
-    @cached_property
+    @once_attribute
     def response_header(self) -> int | None:
         """The version of the header in front of responses."""
         spec = None if self.key is None else self.catalog.find(self.key, "response", self.version)
         return None if spec is None or self.version is None else header_version_for(spec, self.version)
 
-    @cached_property
+    @once_attribute
     def request(self) -> Codec | None:
         """The codec of its requests."""
         return self._codec("request")
 
-    @cached_property
+    @once_attribute
     def response(self) -> Codec | None:
         """The codec of its responses."""
         return self._codec("response")

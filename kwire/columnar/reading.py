@@ -83,7 +83,10 @@ class Columns:
             Batches, whose rows are in the order of the bodies; with each, the bodies before its end that are bad.
             A bad body gives no rows, and takes none from the others.
         """
-        fields = self._idle.pop() if self._idle else Fields(f"{self.name} v{self.version}: columns")
+        try:
+            fields = self._idle.pop()  # another thread may read at the same time
+        except IndexError:
+            fields = Fields(f"{self.name} v{self.version}: columns")
         try:
             for some, indexes in self._portions(bodies):
                 yield from self._batches(fields, some, indexes)

@@ -98,7 +98,7 @@ class Lengths(dict[int, Decoder]):
     def _learnt(self, length: int, depth: int, message: Any) -> Decoder:
         """Return the function for messages that look like this one, or what does without it."""
         count, values = self.held
-        if depth == MOST_SHAPES or count == MOST_KNOWN or values >= MOST_HELD:
+        if depth == MOST_SHAPES or count >= MOST_KNOWN or values >= MOST_HELD:
             reader = self._waiting()
         else:
             try:

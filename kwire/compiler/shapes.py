@@ -35,9 +35,9 @@ class Shapes(ABC):
     def loop_for(self, shape: Shape, left: int) -> Any:
         """Return the loop for a shape that `left` elements may have; None if it has none, or none yet."""
         loop = self._loops.get(shape)
-        if loop is not None or len(self._loops) == MOST_SHAPES:
+        if loop is not None or len(self._loops) >= MOST_SHAPES:
             return loop
-        if len(self._seen) == 4 * MOST_SHAPES:
+        if len(self._seen) >= 4 * MOST_SHAPES:
             self._seen.clear()
         self._seen[shape] = self._seen.get(shape, 0) + left
         if self._seen[shape] < OFTEN:

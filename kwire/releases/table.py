@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
+from ..caches import once
 from ..errors import UnknownMessage, UnsupportedVersion
 from ..resources import SCHEMAS
 from ..versions import Versions
@@ -118,7 +118,7 @@ class Releases:
         return found
 
 
-@cache
+@once
 def releases() -> Releases:
     """Return the table of releases and the api versions that each speaks."""
     return Releases.parse((SCHEMAS / "releases.json").read_bytes())
