@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+import signal
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.browser import browser
 from tests.executions import let_executions_agree
 
 ROOT = Path(__file__).parent.parent
 SHARED = Path(os.environ.get("KWIRE_SHARED", ROOT.parent / "shared"))
 # What is marked `ci` without saying so: tests in these folders, and those that ask for these fixtures.
 CI_FOLDERS = (ROOT / "tests/spark", ROOT / "kwire/spark", ROOT / "tests/interop")
-CI_FIXTURES = {"oracle"}
+CI_FIXTURES = {"oracle", "chromium"}
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
+
+
+def each_of(argument: str, cases: Iterable[Any], **options: Any) -> pytest.MarkDecorator:
+    """Parametrise a test over material beside the project.
+
+    Without that folder the test is skipped; with it, that there is no case is an error of the collection, as
+    everywhere (`empty_parameter_set_mark`).
+    """
+    found = list(cases)
+    if found or SHARED.is_dir():
+        return pytest.mark.parametrize(argument, found, **options)
+    nothing = [None] * len(argument.split(","))
+    return pytest.mark.parametrize(argument, [pytest.param(*nothing, marks=needs_shared, id="no-material")])
+
 
 _slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("dev", max_examples=10, deadline=None, suppress_health_check=_slow)
@@ -80,6 +96,19 @@ def both_executions() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         let_executions_agree(patch)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """Let children die of SIGINT where a parent ignores it, as a script does for `pytest &`: they inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """A browser that starts; tests that need it are skipped where there is none, unless KWIRE_BROWSER is `required`."""
+    return browser() or lacking("Chromium that starts", "KWIRE_BROWSER")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 from kwire.errors import SpecError
 from kwire.jsonc import DEPTH, LONGEST, Value, parse
+from tests.effort import at_most
 
 
 def plain(value: Value) -> Any:
@@ -165,10 +165,8 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_refused_soon_with_a_short_error(text: str) -> None:
-    begin = time.process_time()
-    with pytest.raises(SpecError) as caught:
+    with pytest.raises(SpecError) as caught, at_most(6_000_000):
         parse(text, "f.json")
-    assert time.process_time() - begin < 3
     assert len(str(caught.value)) < 6_000
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from kwire.pytest_plugin import assert_frames_equal, pytest_assertrepr_compare
 from tests.conftest import ROOT
+from tests.effort import at_most
 from tests.frames.test_decoding import request, response
 
 FIXTURE = ROOT / "fixtures/kafka/MetadataRequest/v4.hex"
@@ -124,6 +124,5 @@ def test_only_equality_of_frames_is_the_plugins_business(pytestconfig: pytest.Co
 
 @pytest.mark.parametrize("data", [bytes(1 << 23), b"\0\0\0\4abcd" * (1 << 18), b"\0\0\0\4" + bytes(1 << 20)])
 def test_a_wall_of_bytes_takes_no_minutes(data: bytes, pytestconfig: pytest.Config) -> None:
-    start = time.perf_counter()
-    assert pytest_assertrepr_compare(pytestconfig, "==", data, data[:-1] + b"x") is None
-    assert time.perf_counter() - start < 5
+    with at_most(6_000_000):
+        assert pytest_assertrepr_compare(pytestconfig, "==", data, data[:-1] + b"x") is None

@@ -17,7 +17,7 @@ from kwire.arrow.spans import spans_of
 from kwire.arrow.units import Unit
 from kwire.dumps.link import Segment
 from tests.arrow.captures import PCAP, rows_of, write
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import SHARED, each_of, needs_shared
 from tests.dumps.building import Talk, ethernet, ipv4, packet_of, pcap, request, tcp
 
 START = 1_700_000_000_000_000_000
@@ -141,7 +141,7 @@ def test_a_length_that_no_packet_has_ends_the_last_span(tmp_path: Path) -> None:
 
 
 @needs_shared
-@pytest.mark.parametrize("path", sorted((SHARED / "captures").glob("*-zk.*.pcap")), ids=lambda path: str(path.name))
+@each_of("path", sorted((SHARED / "captures").glob("*-zk.*.pcap")), ids=lambda path: str(path.name))
 def test_real_captures(path: Path) -> None:
     for parts in (3, 20):
         assert_same(path, units(path, path.stat().st_size // parts))

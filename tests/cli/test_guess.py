@@ -11,7 +11,7 @@ import kwire
 from kwire.cli import main
 from kwire.frames.guessing import guesses
 from tests.cli.test_commands import out
-from tests.conftest import ROOT, SHARED
+from tests.conftest import ROOT, SHARED, each_of
 from tests.frames.test_decoding import response
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
@@ -49,7 +49,7 @@ def test_guessing_and_knowing_exclude_each_other(capsys: pytest.CaptureFixture[s
 MIDDLE = sorted((SHARED / "captures").glob("*begun-in-the-middle*"))
 
 
-@pytest.mark.parametrize("path", MIDDLE, ids=[path.name for path in MIDDLE])
+@each_of("path", MIDDLE, ids=[path.name for path in MIDDLE])
 def test_answers_at_the_beginning_of_a_capture_are_guessed_and_named(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

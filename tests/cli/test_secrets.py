@@ -20,7 +20,7 @@ from kwire.frames import SaslMessage
 from kwire.redaction import seal
 from kwire.render.envelope import json_line
 from kwire.render.tree import tree
-from tests.conftest import SHARED
+from tests.conftest import SHARED, each_of
 
 M: Any = kwire.messages
 CAPTURES = SHARED / "captures"
@@ -83,7 +83,7 @@ def secrets_of(result: Any) -> Iterator[bytes]:
         yield from (getattr(owner, name) for name in ("hmac", "salt", "salted_password") if hasattr(owner, name))
 
 
-@pytest.mark.parametrize("run", RUNS)
+@each_of("run", RUNS)
 def test_no_command_prints_what_was_secret_in_a_run(run: str, capsys: pytest.CaptureFixture[str]) -> None:
     files = sorted(map(str, CAPTURES.glob(f"{run}.*.pcap")))
     secrets = {word.encode() for word in re.findall(r'user_\w+="(\w+)"', (CAPTURES / f"{run}.md").read_text("utf-8"))}
@@ -110,7 +110,7 @@ def message(name: str, version: int, members: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("run", RUNS)
+@each_of("run", RUNS)
 def test_damaged_captures_do_not_give_away_what_they_held(run: str, seed: int) -> None:
     chance = random.Random(seed)
     file = CAPTURES / f"{run}.clients.pcap"

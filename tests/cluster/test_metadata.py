@@ -7,7 +7,7 @@ import pytest
 from kwire import LogBatch, LogRecord, messages, read_log
 from kwire.cluster import Broker, ClusterState, Partition, learn
 from kwire.embedded import FramedRecord
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import SHARED, each_of, needs_shared
 
 TOPIC = bytes(15) + b"\x77"
 ONE, TWO = bytes(15) + b"\x0a", bytes(15) + b"\x0b"
@@ -100,7 +100,7 @@ def test_there_are_snapshots() -> None:
     assert len(SNAPSHOTS) >= 4
 
 
-@pytest.mark.parametrize("snapshot", SNAPSHOTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@each_of("snapshot", SNAPSHOTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_snapshot_tells_what_the_log_up_to_it_tells(snapshot: object) -> None:
     path = LOGS[0].__class__(str(snapshot))
     until = int(path.stem.partition("-")[0])

@@ -8,10 +8,9 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from kwire import Request, Response
 from kwire.names import FORMER_NAMES
+from tests.conftest import each_of
 from tests.dumps.captured import CAPTURES, RUNS, Exchange, ends_of, exchanges, log_of
 
 RECORDS = {"recordsSizeInBytes": "records", "recordSetSizeInBytes": "records"}
@@ -101,7 +100,7 @@ def key_of(one: Exchange) -> tuple[Any, ...]:
     return one.ends, one.is_forwarded, header.request_api_key, header.request_api_version, header.correlation_id
 
 
-@pytest.mark.parametrize("run", JSON_RUNS)
+@each_of("run", JSON_RUNS)
 def test_all_that_was_logged_is_equal_on_the_wire(run: str) -> None:
     waiting: defaultdict[tuple[Any, ...], deque[Exchange]] = defaultdict(deque)
     for one in exchanges(run):

@@ -7,9 +7,8 @@ import re
 from collections import Counter, defaultdict, deque
 from typing import Any
 
-import pytest
-
 from kwire.frames.encoding import encode_result
+from tests.conftest import each_of
 from tests.dumps.captured import CAPTURES, Exchange, ends_of, exchanges, log_of
 from tests.dumps.test_captured_logs import TEXT_RUNS
 
@@ -25,7 +24,7 @@ def header_of(one: Exchange) -> tuple[Any, ...]:
     return header.request_api_key, header.request_api_version, header.correlation_id, client
 
 
-@pytest.mark.parametrize("run", TEXT_RUNS)
+@each_of("run", TEXT_RUNS)
 def test_every_header_that_was_logged_was_on_the_wire(run: str) -> None:
     by_ends: defaultdict[Any, deque[Exchange]] = defaultdict(deque)
     anywhere: Counter[tuple[Any, ...]] = Counter()
@@ -52,7 +51,7 @@ def test_every_header_that_was_logged_was_on_the_wire(run: str) -> None:
     assert only == told["only_on_wire"]
 
 
-@pytest.mark.parametrize("run", TEXT_RUNS)
+@each_of("run", TEXT_RUNS)
 def test_requests_and_answers_encode_to_the_bytes_of_the_wire(run: str) -> None:
     for one in exchanges(run):
         for result in (one.request, one.response):

@@ -15,7 +15,7 @@ from kwire.dumps.link import Segment, segment_of
 from kwire.dumps.reading import packets_of
 from kwire.frames import Token
 from kwire.frames.pieces import BareToken, Gap, NotKafka, PassedOver
-from tests.conftest import SHARED
+from tests.conftest import SHARED, each_of
 from tests.dumps.building import unaccounted
 
 CAPTURES = SHARED / "captures"
@@ -68,7 +68,7 @@ def _union(pieces: set[tuple[int, int]]) -> int:
     return total
 
 
-@pytest.mark.parametrize(("name", "told"), FILES, ids=[name for name, _ in FILES])
+@each_of("name, told", FILES, ids=[name for name, _ in FILES])
 def test_requests_are_as_many_as_were_sent_and_come_back_byte_for_byte(name: str, told: dict[str, Any]) -> None:
     path = CAPTURES / name
     counted: Counter[str] = Counter()

@@ -19,7 +19,7 @@ from kwire.dumps.reading import packets_of
 from kwire.dumps.streams import Streams
 from kwire.frames.said import Batch
 from kwire.traffic import COLUMNS, Traffic
-from tests.conftest import SHARED
+from tests.conftest import SHARED, each_of
 from tests.dumps import building
 from tests.dumps.building import SYN, Talk, changed, packet_of, pcap
 
@@ -50,14 +50,14 @@ def file_of(segments: list[Segment], **options: object) -> bytes:
     return pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in segments], **options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=[path.name for path in CAPTURES])
+@each_of("path", CAPTURES, ids=[path.name for path in CAPTURES])
 def test_captures_read_the_same_either_way(path: Path) -> None:
     with kwire.open_dump(path) as dump, packets_of(path) as packets:
         expected = Streams(str(path)).frames(packet for packet in packets)
         assert told(dump.frames) == told(expected)
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=[path.name for path in CAPTURES])
+@each_of("path", CAPTURES, ids=[path.name for path in CAPTURES])
 def test_captures_are_counted_the_same_either_way(path: Path) -> None:
     columns = [column for column in COLUMNS if column != "topic"]
     quick, slow = Traffic(columns), Traffic(columns)

@@ -15,7 +15,7 @@ from kwire.errors import DumpError
 from kwire.segments import topic_of_folder
 from kwire.segments.rebuilding import rebuild
 from kwire.segments.spans import explain_batch
-from tests.conftest import ROOT, SHARED, needs_shared
+from tests.conftest import ROOT, SHARED, each_of, needs_shared
 from tests.segments.building import BATCHES, LOG
 from tests.segments.test_topics import COMMIT, record
 
@@ -79,7 +79,7 @@ def test_the_end_of_a_compressed_log_that_was_cut_is_named(tmp_path: Path) -> No
 
 
 @needs_shared
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.stem)
+@each_of("run", RUNS, ids=lambda run: run.stem)
 def test_logs_of_real_brokers_are_known_read_explained_and_built_again(run: Path) -> None:
     paths = [path for path in run.rglob("*") if path.suffix in (".log", ".checkpoint") and path.stat().st_size]
     paths = [path for path in paths if not path.stem.strip("0123456789-")]

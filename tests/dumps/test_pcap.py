@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import struct
-import time
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -17,6 +16,7 @@ from kwire.dumps.pcap import LONGEST, Packet, PcapReader
 from kwire.dumps.pcapng import PcapngReader
 from kwire.errors import DumpError
 from tests.dumps.building import block, enhanced, interface, pcap, section
+from tests.effort import at_most
 
 TIME = 1_700_000_000_123_456_789
 
@@ -97,9 +97,8 @@ def test_a_pcap_cut_anywhere_gives_what_comes_before(stop: int) -> None:
 @pytest.mark.parametrize("captured", [LONGEST + 1, 2**31, 2**32 - 1, 5000])
 def test_a_length_that_lies_is_an_error_at_its_place_and_quick(captured: int) -> None:
     data = pcap([(TIME, b"good")]) + struct.pack("<IIII", 1, 1, captured, captured) + bytes(1000)
-    begun = time.perf_counter()
-    packets, error = read(data)
-    assert time.perf_counter() - begun < 1
+    with at_most(2_000):
+        packets, error = read(data)
     assert [packet.data for packet in packets] == [b"good"]
     assert error is not None
     assert (error.offset, error.file) == (44, "x.pcap")
@@ -171,9 +170,8 @@ GOOD = section() + interface() + enhanced(b"good")
     ids=range(13),
 )
 def test_a_broken_pcapng_keeps_what_comes_before_and_says_where(bad: bytes) -> None:
-    begun = time.perf_counter()
-    packets, error = read(GOOD + bad)
-    assert time.perf_counter() - begun < 1
+    with at_most(2_000):
+        packets, error = read(GOOD + bad)
     assert [packet.data for packet in packets] == [b"good"]
     assert error is not None
     assert error.offset == len(GOOD)

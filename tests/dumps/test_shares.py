@@ -13,7 +13,7 @@ from kwire.dumps.pcap import PcapReader
 from kwire.dumps.reading import packets_of
 from kwire.dumps.shares import ALL, Share
 from kwire.dumps.streams import Streams
-from tests.conftest import SHARED
+from tests.conftest import SHARED, each_of
 from tests.dumps.building import Talk, capture
 
 CAPTURES = sorted((SHARED / "captures").glob("*.clients.pcap"))
@@ -55,7 +55,7 @@ def test_shares_together_say_what_all_say(express: bool, parts: int) -> None:
     assert min(map(len, shares)) > len(read(ALL)) // 10
 
 
-@pytest.mark.parametrize("path", CAPTURES, ids=[path.name for path in CAPTURES])
+@each_of("path", CAPTURES, ids=[path.name for path in CAPTURES])
 def test_shares_of_captures(path: object) -> None:
     def read(share: Share) -> list[tuple[object, ...]]:
         with packets_of(str(path)) as packets:

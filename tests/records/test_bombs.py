@@ -1,5 +1,5 @@
 """T11 of the test plan: few bytes that would become many. Each is read in a process of its own, which may have
-1 GiB of addresses, so that a dying interpreter would be seen; memory and time are measured there.
+1 GiB of addresses, so that a dying interpreter would be seen. It measures its memory and counts its calls.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from .cases import batch_around, message_around
 
 MIB, GIB = 1 << 20, 1 << 30
 ALLOWED = 64 * MIB + 16 * MIB
+MOST_CALLS_OF_A_BOMB, MOST_CALLS = 250_000, 4_000_000  # read to its end, a bomb takes 400,000 and more
 
 CHILD = """
-import json, resource, sys, time
+import json, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+resource.setrlimit(resource.RLIMIT_CPU, (300, 300))  # it hangs
 from kwire.records import Record, UndecodableRecords, build_batch, parse_records
 from kwire.records.compression import NAMES
 
@@ -40,20 +42,24 @@ for name in NAMES:  # load what has to be loaded
 (batch,) = parse_records(sys.stdin.buffer.read())
 with open("/proc/self/clear_refs", "w") as peak:
     peak.write("5")  # the peak begins anew
-before, start = status("VmRSS"), time.process_time()
-items = batch.records(salvage=True)
-first = next(items, None)
-took, most = time.process_time() - start, status("VmHWM") - before
+before, calls = status("VmRSS"), 0
+
+def count(frame, event, argument):
+    global calls
+    calls += event in ("call", "c_call")
+
+sys.setprofile(count)
+first = next(batch.records(salvage=True), None)
+sys.setprofile(None)
+most = status("VmHWM") - before
 error = first.error if isinstance(first, UndecodableRecords) else None
-print(json.dumps({"took": took, "most": most, "error": type(error).__name__, "text": str(error),
+print(json.dumps({"calls": calls, "most": most, "error": type(error).__name__, "text": str(error),
                   "kept": len(first.data) if error else 0, "count": batch.record_count}))
 """
 
 
 def read_in_child(data: bytes) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD], input=data, capture_output=True, timeout=60, cwd=ROOT, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", CHILD], input=data, capture_output=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr.decode()
     result: dict[str, Any] = json.loads(done.stdout)
     return result
@@ -154,20 +160,20 @@ def tiny_lz4(count: int) -> bytes:
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_of_1_gib_is_refused_in_little_memory_and_time(name: str) -> None:
+def test_a_bomb_of_1_gib_is_refused_in_little_memory_and_few_steps(name: str) -> None:
     result = read_in_child(BOMBS[name]())
     assert result["error"] == "LimitExceeded", result
     assert result["most"] <= ALLOWED, result
-    assert result["took"] < 1.0, result
+    assert result["calls"] < MOST_CALLS_OF_A_BOMB, result
     assert result["kept"] > 0
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_what_lies_or_dawdles_is_refused_in_little_memory_and_time(name: str) -> None:
+def test_what_lies_or_dawdles_is_refused_in_little_memory_and_few_steps(name: str) -> None:
     result = read_in_child(LIES[name]())
     assert result["error"] in ("BadCompression", "BadRecordCount", "NullNotAllowed", "BadLength"), result
     assert result["most"] <= 16 * MIB, result
-    assert result["took"] < 1.0, result
+    assert result["calls"] < MOST_CALLS, result
 
 
 def test_what_is_large_and_sound_is_read() -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kwire.records import parse_records
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import SHARED, each_of, needs_shared
 
 from .cases import rebuilt, told
 
@@ -20,7 +18,7 @@ def test_there_are_segments_of_many_runs() -> None:
     assert sum(1 for run in RUNS for _ in run.rglob("*.log")) >= 135
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.stem)
+@each_of("run", RUNS, ids=lambda run: run.stem)
 def test_the_segments_of_a_run_are_read_to_the_end(run: Path) -> None:
     paths = [path for kind in ("*.log", "*.checkpoint") for path in run.rglob(kind)]
     paths = [path for path in paths if path.stem.strip("0123456789-") == ""]  # checkpoints of other kinds are text

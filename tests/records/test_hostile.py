@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import random
-import time
 
 import pytest
 
 from kwire.errors import DecodeError
 from kwire.records import Record, RecordBatch, UndecodableRecords, parse_records
 from kwire.records.compression import NAMES, deflate, inflate
+from tests.effort import no_hang
 
 from .cases import all_cases, batch_around, data_of, message_around, rebuilt, with_right_crcs
 
 SEED, ROUNDS = 20261121, 5000
 ODD = (0, 1, 2, 126, 127, 128, 254, 255)
 ODD_NUMBERS = (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", bytes(4))
-SLOWEST = 0.1  # seconds of processor time for one damaged batch
 
 
 def bases() -> list[bytes]:
@@ -73,13 +72,12 @@ def test_damaged_batches_raise_decode_errors_only_and_lose_no_byte(part: int) ->
     rng, chosen = random.Random(SEED + part), bases()
     for _ in range(ROUNDS):
         data = damaged(rng, rng.choice(chosen))
-        start = time.process_time()
-        try:
-            read_strictly(data)
-        except DecodeError as error:
-            assert str(error)
-        salvage(data)
-        assert time.process_time() - start < SLOWEST, data.hex()
+        with no_hang():
+            try:
+                read_strictly(data)
+            except DecodeError as error:
+                assert str(error)
+            salvage(data)
 
 
 def compressed() -> list[tuple[RecordBatch, bytes]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.render.compare import difference_lines, field_differences
+from tests.effort import at_most
 from tests.frames.test_decoding import request, response
 
 M: Any = kwire.messages
@@ -97,12 +97,11 @@ def test_hostile_text_is_escaped() -> None:
     assert "\x1b" not in "".join(lines)
 
 
-def test_large_messages_are_compared_in_seconds() -> None:
-    names = [f"topic-{number}" for number in range(20000)]
-    start = time.perf_counter()
-    lines = difference_lines(topics(*names), topics(*names[:-1], "topic-1999x"))
-    assert lines[0].startswith("Kafka frames differ in topics[19999].name at offset ")
-    assert time.perf_counter() - start < 20
+def test_large_messages_are_compared_in_linear_time() -> None:
+    names = [f"topic-{number}" for number in range(5000)]
+    with at_most(4_000_000):
+        lines = difference_lines(topics(*names), topics(*names[:-1], "topic-499x"))
+    assert lines[0].startswith("Kafka frames differ in topics[4999].name at offset ")
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=4), st.lists(st.sampled_from("abc"), max_size=4))

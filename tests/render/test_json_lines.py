@@ -17,7 +17,7 @@ from kwire.redaction import seal
 from kwire.render import json_lines
 from kwire.render.envelope import json_line
 from kwire.render.json_lines import JsonLines
-from tests.conftest import needs_shared
+from tests.conftest import each_of, needs_shared
 from tests.dumps.captured import CAPTURES
 
 M: Any = kwire.messages
@@ -222,7 +222,7 @@ def test_whatever_comes_the_lines_are_the_same(choices: list[tuple[Spoken, int, 
 
 
 @needs_shared
-@pytest.mark.parametrize("path", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
+@each_of("path", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
 def test_what_brokers_and_clients_say(path: Any) -> None:
     with kwire.open_dump(path) as dump:
         quick, careful = FrameDecoder(), FrameDecoder()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import SHARED, each_of, needs_shared
 from tests.spark.test_source import load
 
 CAPTURES = SHARED / "captures"
@@ -42,7 +42,7 @@ def requests(counts: Counter[Key]) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize("run", SUMMARIES)
+@each_of("run", SUMMARIES)
 def test_messages_are_as_many_as_were_sent(run: str, counted: Counts) -> None:
     told, whole = SUMMARIES[run]["files"], SUMMARIES[run]["capture_as_a_whole"]
     for name, expected in told.items():

@@ -17,7 +17,7 @@ import pytest
 
 import kwire.spark
 from tests.cluster.jbod.runs import Run, read_run
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import SHARED, each_of, needs_shared
 from tests.spark.test_source import load
 
 CAPTURES = SHARED / "captures"
@@ -79,7 +79,7 @@ def deleted(run: Run, topic: str) -> float | None:
     return next((row["at"] for row in run.history if row["path"] == path and row["op"] == "create"), None)
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each_of("name", RUNS)
 def test_all_replicas_on_the_disk_go_offline_when_it_fails_and_others_lead(name: str, offline: Any) -> None:
     run, failed = run_of(name), FAILED[name]
     assert [broker for _, broker, _ in run.failures()] == [int(broker) for _, broker in failed]
@@ -95,7 +95,7 @@ def test_all_replicas_on_the_disk_go_offline_when_it_fails_and_others_lead(name:
             assert row["leader_after"] != broker
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each_of("name", RUNS)
 def test_they_are_back_when_the_broker_is_and_gone_again_while_the_disk_is_bad(name: str, offline: Any) -> None:
     run = run_of(name)
     for at, broker, lost in run.failures():
@@ -114,7 +114,7 @@ def test_they_are_back_when_the_broker_is_and_gone_again_while_the_disk_is_bad(n
             assert asked is None or -0.01 < row["offline_to"] - asked < SOON
 
 
-@pytest.mark.parametrize("name", RUNS)
+@each_of("name", RUNS)
 def test_no_other_replica_is_said_to_be_on_a_failed_disk(name: str, offline: Any) -> None:
     run = run_of(name)
     lost = {(broker, *replica) for _, broker, replicas in run.failures() for replica in replicas}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from kwire.errors import SpecError
 from kwire.spec import read_spec
 from kwire.spec.reading import MOST_ERRORS
+from tests.effort import at_most
 from tests.small_specs import document, field, spec_of, struct
 
 INT = field()
@@ -109,11 +108,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_spec_is_refused_in_a_second_with_a_short_error(text: str) -> None:
-    begin = time.process_time()
-    with pytest.raises(SpecError) as caught:
+def test_a_hostile_spec_is_refused_soon_with_a_short_error(text: str) -> None:
+    with pytest.raises(SpecError) as caught, at_most(6_000_000):
         read_spec(text)
-    assert time.process_time() - begin < 1
     assert caught.value.json_path.startswith("$")
     assert len(str(caught.value)) < 1000
     assert len(caught.value.others) < MOST_ERRORS

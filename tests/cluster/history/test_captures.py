@@ -14,7 +14,7 @@ import kwire
 from kwire.cluster.history import OfflineReplica, Tables, heard, history_of
 from kwire.cluster.jbod import TopicPartition
 from tests.cluster.jbod.runs import Run, read_run
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import SHARED, each_of, needs_shared
 
 pytestmark = needs_shared
 FOLDER = SHARED / "captures"
@@ -47,7 +47,7 @@ def znodes(path: Path) -> dict[TopicPartition, list[State]]:
     return states
 
 
-@pytest.mark.parametrize("run", RUNS)
+@each_of("run", RUNS)
 def test_partitions_have_the_states_of_zookeeper_in_their_order(run: str) -> None:
     known = znodes(FOLDER / f"{run}.znodes.history.jsonl")
     rows = groupby(tables(run).partition_states, key=lambda row: (row.topic, row.partition))
@@ -67,8 +67,9 @@ def test_hardly_a_state_of_zookeeper_is_missing() -> None:
         assert len(there - told) <= len(there) / 10
 
 
-@pytest.mark.parametrize("run", RUNS)
+@each_of("run", RUNS)
 def test_brokers_live_as_long_as_their_sessions(run: str) -> None:
+    assert {row.broker for row in tables(run).brokers} == set(facts(run).sessions)
     for node_id, sessions in facts(run).sessions.items():
         lives = [row for row in tables(run).brokers if row.broker == node_id]
         assert len(lives) <= len(sessions)
@@ -82,7 +83,7 @@ def gone(run: str) -> list[OfflineReplica]:
     return [row for row in tables(run).offline_replicas if row.cause == "log directory"]
 
 
-@pytest.mark.parametrize("run", FAILING)
+@each_of("run", FAILING)
 def test_the_story_of_a_failed_disk(run: str) -> None:
     failures = facts(run).failures()
     assert failures
@@ -94,7 +95,7 @@ def test_the_story_of_a_failed_disk(run: str) -> None:
             assert row.leader_before == broker or row.leader_after in (row.leader_before, -1)
 
 
-@pytest.mark.parametrize("run", FAILING)
+@each_of("run", FAILING)
 def test_lost_replicas_come_back_with_their_broker_or_not_at_all(run: str) -> None:
     for row in gone(run):
         if row.ended_by == "online":
@@ -122,7 +123,7 @@ def test_clients_alone_see_the_same_failure() -> None:
     assert ("flaky", 0, 2) in seen
 
 
-@pytest.mark.parametrize("run", RUNS)
+@each_of("run", RUNS)
 def test_what_clients_see_adds_nothing_to_what_the_controller_says(run: str) -> None:
     said = [
         one

@@ -10,14 +10,12 @@ import os
 import re
 from pathlib import Path
 
-import pytest
-
 from kwire.cluster.jbod import ReplicaAssignment
 from kwire.cluster.jbod.behaviours import release_number
 from tests.cluster.jbod.comparing import differences, sequences
 from tests.cluster.jbod.replaying import Replay, reassigned
 from tests.cluster.jbod.runs import read_run
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import SHARED, each_of, needs_shared
 
 CAPTURES = Path(os.environ.get("KWIRE_CAPTURES", SHARED / "captures"))
 
@@ -34,7 +32,7 @@ def has_failing_disk(name: str) -> bool:
 
 
 @needs_shared
-@pytest.mark.parametrize("name", runs())
+@each_of("name", runs())
 def test_a_run_is_said_again(name: str) -> None:
     run = read_run(CAPTURES, name)
     assert sum(len(one.rows(run.names)) for one in run.said) > 10
@@ -42,7 +40,7 @@ def test_a_run_is_said_again(name: str) -> None:
 
 
 @needs_shared
-@pytest.mark.parametrize("name", [name for name in runs() if has_failing_disk(name)])
+@each_of("name", [name for name in runs() if has_failing_disk(name)])
 def test_a_run_with_a_failing_disk_ends_with_the_states_that_zookeeper_had(name: str) -> None:
     run = read_run(CAPTURES, name)
     replay = Replay(run)

@@ -23,7 +23,7 @@ from kwire.errors import ZnodeError
 from kwire.names import snake_case
 from kwire.zookeeper import LogDirEvent, node_type, read_znode, write_znode
 from tests.cluster.jbod.playing import directory_of, fail, isr, replica, replicate, said, started
-from tests.conftest import SHARED, needs_shared
+from tests.conftest import SHARED, each_of, needs_shared
 
 PATH = Path(os.environ.get("KWIRE_VECTORS", SHARED / "vectors")) / "kip112.jsonl"
 CASES: list[dict[str, Any]] = [json.loads(line) for line in PATH.read_text().splitlines()] if PATH.is_file() else []
@@ -478,7 +478,7 @@ def any_is(link: Link, name: str) -> bool:
 
 
 @needs_shared
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['id']}-{case['kind']}")
+@each_of("case", CASES, ids=lambda case: f"{case['id']}-{case['kind']}")
 def test_vectors_of_kip_112(case: dict[str, Any]) -> None:
     checks: dict[str, Callable[[dict[str, Any]], None]] = {
         "scenario": scenario,

@@ -1,0 +1,35 @@
+"""What counts and bounds effort does so."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.effort import at_most, no_hang
+
+
+def loop(times: int) -> int:
+    total = 0
+    for number in range(times):
+        total += number
+    return total
+
+
+def test_lines_are_counted() -> None:
+    before = sys.gettrace()
+    with at_most(1000) as effort:
+        loop(100)
+    assert 200 <= effort.lines <= 220
+    assert sys.gettrace() is before
+
+
+def test_too_many_lines_fail() -> None:
+    with pytest.raises(pytest.fail.Exception, match="more than 1,000 lines"), at_most(1000):
+        loop(10_000)
+
+
+def test_what_hangs_fails() -> None:
+    with pytest.raises(pytest.fail.Exception, match="hangs"), no_hang(0.05):
+        while True:
+            pass
