@@ -270,11 +270,13 @@ class DecodeError(_PlacedError):
     frame's size field for a frame), `path`, `message`, `version`, `need` and `have` (bytes needed and
     there, where that is the trouble), `raw` (the bytes of the fault itself), `partial` (what was decoded
     before, as a dict), `rest` (all bytes from `offset` on), `faults` (tolerated before it, in salvage).
+    `quotes` says whether text among its data may repeat bytes of the message, which masked output then hides.
     For a fault in bytes that were compressed, `offset` is where these lie, and `inflated_offset` and `rest`
     are of the bytes they hold.
     """
 
     problem = "the bytes do not decode"
+    quotes = True
 
     def __init__(self, *, offset: int = 0, segments: Iterable[str | int] = (), **facts: Any) -> None:
         self.need: int | None = None

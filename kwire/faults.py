@@ -110,6 +110,7 @@ class UnknownApi(DecodeError):
 class UnknownVersion(DecodeError):
     """A version that the message does not have."""
 
+    quotes = False
     problem = "{found[0]} has no version {found[1]}; versions: {found[2]}"
     hint = "a newer broker or client; or these bytes are not a Kafka frame"
 
@@ -172,12 +173,14 @@ class UnknownMagic(BadRecords):
 class UnknownCompression(BadRecords):
     """A compression that does not exist, or not in this magic (zstd before magic 2)."""
 
+    quotes = False
     problem = "compression {found[0]} does not exist in magic {found[1]}"
 
 
 class BadCompression(BadRecords):
     """Compressed records that do not decompress."""
 
+    quotes = False
     problem = "the records do not decompress as {found[0]}: {found[1]}"
 
 

@@ -15,12 +15,16 @@ SECRET_FIELDS: dict[str, str] = {
 }
 # What a SASL token holds: attribute of `kwire.frames.sasl.SaslMessage.fields`.
 SECRET_PARTS = frozenset(("password", "salt", "proof", "signature", "token", "extra"))
-# Configurations that Kafka declares as PASSWORD, with the prefixes of listeners and the names that vendors give theirs.
-_SENSITIVE = re.compile(
-    r"password|passwd|passphrase|secret|jaas|credential|(?:^|\.)(?:access|api|private)[._]?key|(?:store|master)\.key$"
-    r"|keystore\.certificate|truststore\.certificates|assertion\.private",
-    re.IGNORECASE,
+# What a forwarded message is carried in: it may hold any of these.
+ENVELOPED = frozenset(("request_data", "response_data"))
+# Configurations that Kafka declares as PASSWORD, with the prefixes of listeners and the names that vendors give theirs;
+# `{start}` and `{end}` are those of a part of the name.
+_NAMES = (
+    "password|passwd|passphrase|secret|jaas|credential|{start}(?:access|api|private)[._]?key|(?:store|master)[.]key{end}"
+    "|keystore[.]certificate|truststore[.]certificates|assertion[.]private"
 )
+_SENSITIVE = re.compile(_NAMES.format(start=r"(?:^|[.])", end="$"), re.IGNORECASE)
+_SENSITIVE_BYTES = re.compile(_NAMES.format(start="", end="").encode(), re.IGNORECASE)
 HIDDEN = "_hidden"  # the member of a JSON object that stands for a secret
 
 
@@ -57,3 +61,12 @@ def is_sensitive(config: str) -> bool:
     (True, False, False)
     """
     return _SENSITIVE.search(config) is not None
+
+
+def names_sensitive(data: bytes) -> bool:
+    """Whether the name of a sensitive configuration is somewhere in bytes of which nothing else is known.
+
+    >>> names_sensitive(b"\\x10ssl.keystore.key\\x05-----"), names_sensitive(b"retention.ms")
+    (True, False)
+    """
+    return _SENSITIVE_BYTES.search(data) is not None

@@ -37,9 +37,10 @@ TOPICS: dict[str, tuple[str, str]] = {
         "Passwords, SASL tokens, salts, salted passwords, keys, delegation tokens and\n"
         "values of configurations that are passwords are printed as [hidden] with their\n"
         'size, as ** in dumps, as {"_hidden": size} in JSON, which kwire encode refuses.\n'
-        "--show-secrets prints them. Of a frame that does not decode, all is hidden if\n"
-        "its client was logging in, or it looks as if it held one of these. What\n"
-        "records hold is not looked at: kwire redact takes that out of a dump.",
+        "--show-secrets prints them. The bytes of a frame that does not decode are\n"
+        "hidden unless it is known which message was meant, and that it holds none of\n"
+        "these; the reason, with its sizes and offsets, is always shown. What records\n"
+        "hold is not looked at: kwire redact takes that out of a dump.",
     ),
     "tls": (
         "captures of encrypted connections",

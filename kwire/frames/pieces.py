@@ -19,6 +19,7 @@ class NoFrame(DecodeError):
 
     count: int | None = None
     is_failure = True
+    quotes = False
 
     def __init__(self, count: int | None = None, **facts: Any) -> None:
         super().__init__(count=count, **facts)

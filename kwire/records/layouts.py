@@ -28,6 +28,15 @@ LEAST_LENGTH = {0: 14, 1: 22, 2: BATCH.size - LOG_OVERHEAD}
 COMPRESSION, LOG_APPEND_TIME, TRANSACTIONAL, CONTROL, DELETE_HORIZON = 0x07, 0x08, 0x10, 0x20, 0x40
 
 
+def magic_at(data: bytes | bytearray, start: int = 0) -> int:
+    """Return the magic of the batch that begins at `start`, an int8.
+
+    >>> magic_at(bytes(16) + b"\\xff")
+    -1
+    """
+    return int.from_bytes(data[start + 16 : start + UP_TO_MAGIC], "big", signed=True)
+
+
 class RecordFields(NamedTuple):
     """A record of magic 2 as it is written, behind its size."""
 

@@ -14,7 +14,7 @@ from ..errors import DecodeError
 from ..faults import BadBatchLength, BadChecksum, BadLength, CutBatch, UnknownMagic
 from .batches import RecordBatch, read_header, read_message_header
 from .checksums import crc32, crc32c, hex32
-from .layouts import CHECKED_FROM, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC
+from .layouts import CHECKED_FROM, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, magic_at
 from .places import PlacedReader
 from .values import UndecodableRecords
 
@@ -70,7 +70,7 @@ class Batches(Generic[Item]):
             self._refuse(start, "length", BadBatchLength, 8, found=length, need=LEAST_LENGTH[0])
         if left < UP_TO_MAGIC:
             return None
-        magic = self._data[start + 16]
+        magic = magic_at(self._data, start)
         if magic not in LEAST_LENGTH:
             self._at = start + size if size <= left else len(self._data)
             self._refuse(start, "magic", UnknownMagic, 16, found=magic)

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from msgspec.structs import replace as replaced
 
 from ..codecs import Codec
 from ..errors import DecodeError, path_text
-from ..faults import UnexpectedResponse
 from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable, spans_for
+from ..frames.cutting import LIMIT
 from ..frames.pieces import NotKafka
-from ..secrets import SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive
+from ..secrets import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive
 from ..tracing import Span
 from ..wire import Array, NullableStruct, Struct
-from .metadata import MESSAGES, RECORDS, holds_secrets, is_of_metadata_log
-from .suspicion import may_answer_with_secret, may_hold_secret
+from .carriers import always_carries, may_hold_secrets
+from .metadata import RECORDS, holds_secrets
+from .suspicion import is_recognised, may_hold_secret, may_leave_secret
 
-_ENVELOPED = ("request_data", "response_data")
-_SAYS_NOTHING = "its words are hidden, for they may tell of a secret (--show-secrets shows them)"
+_DETAILS = "details hidden (may contain secrets); use --show-secrets"
 _UNCLEAR = ("unknown tag", "left over", "not understood")
 
 
@@ -37,7 +36,7 @@ def seal(result: Result) -> Result:
 
     Returns:
         Secrets are `Hidden` values, and zeros in the bytes of the frame; of an `Undecodable` that may hold one,
-        `hidden` counts the bytes that are not to be shown, and the error keeps its class and its place only.
+        `hidden` counts the bytes that are not to be shown, and the error keeps its numbers only.
 
     >>> import kwire
     >>> message = kwire.messages.SaslAuthenticateRequest(auth_bytes=b"\\\\0alice\\\\0wonder")
@@ -49,7 +48,11 @@ def seal(result: Result) -> Result:
         return _undecodable(result)
     if isinstance(result, Token):
         return _token(result)
-    return _decoded(result) if may_hold_secrets(result.codec, result.message) else result
+    left_over = may_leave_secret(result)
+    if left_over and not is_recognised(result):
+        doubted = Undecodable(frame=result.frame, error=result.faults[-1], header=result.header, codec=result.codec)
+        return _veiled(replace(doubted, client=result.client, spans=result.spans))
+    return _decoded(result) if left_over or may_hold_secrets(result.codec, result.message) else result
 
 
 def _decoded(result: Request | Response) -> Request | Response:
@@ -58,11 +61,11 @@ def _decoded(result: Request | Response) -> Request | Response:
     inside = sealing.inside
     if not sealing.found and inside is result.inside and not (result.faults or result.rest):
         return result
-    unclear = _always_carries(result.codec) or bool(sealing.found or result.faults or result.rest)
+    unclear = always_carries(result.codec) or bool(sealing.found or result.faults or result.rest)
     if unclear and message.unknown_tags:
         message = replaced(message, unknown_tags=None)
     spans = tuple(_span(span, sealing.found, unclear) for span in spans_for(result))
-    faults = tuple(map(anonymous_error, result.faults)) if unclear else result.faults
+    faults = tuple(map(mask_error, result.faults)) if unclear else result.faults
     odd = bool(result.faults or result.rest) or not str(getattr(result.header, "client_id", "")).isprintable()
     return replace(
         result,
@@ -84,25 +87,28 @@ class _Sealing:
         self.inside = seal_inside(inside)
         # What an envelope carries is shown opened; its bytes only if there is no secret in them.
         self.hides_inside = inside is None or self.inside is not inside
+        self._sensitive = False  # whether a configuration around is, so that its synonyms are too
 
     def struct(self, node: Struct, value: Any, path: list[str | int]) -> Any:
         """Return a struct without its secrets."""
         changes: dict[str, Any] = {}
+        around, self._sensitive = self._sensitive, self._sensitive or _is_sensitive(value)
         for field in node.all_fields:
             name = str(field.name)
             held = getattr(value, name)
             if not held:
                 continue
             path.append(name)
-            kept = self._field(field.subcon, name, held, value, path)
+            kept = self._field(field.subcon, name, held, path)
             path.pop()
             if kept is not held:
                 changes[name] = kept
+        self._sensitive = around
         return replaced(value, **changes) if changes else value
 
-    def _field(self, node: Any, name: str, held: Any, owner: Any, path: list[str | int]) -> Any:
+    def _field(self, node: Any, name: str, held: Any, path: list[str | int]) -> Any:
         if isinstance(held, bytes | str):
-            return self._hide(held, path) if self._is_secret(name, held, owner) else held
+            return self._hide(held, path) if self._is_secret(name, held) else held
         node = node.subcon if isinstance(node, NullableStruct) else node
         if isinstance(node, Struct):
             return self.struct(node, held, path)
@@ -123,14 +129,21 @@ class _Sealing:
         hidden = self.found[path_text(path)] = Hidden(held)
         return hidden
 
-    def _is_secret(self, name: str, held: bytes | str, owner: Any) -> bool:
+    def _is_secret(self, name: str, held: bytes | str) -> bool:
         if name in SECRET_FIELDS:
             return True
         if name == "value":
-            return bool(getattr(owner, "is_sensitive", False)) or is_sensitive(str(getattr(owner, "name", "")))
+            return self._sensitive
         if name in RECORDS:
             return isinstance(held, bytes) and holds_secrets(held)
-        return name in _ENVELOPED and self.hides_inside
+        return name in ENVELOPED and self.hides_inside
+
+
+def _is_sensitive(config: Any) -> bool:
+    """Whether a struct is a configuration that the broker calls sensitive, or that is by its name."""
+    if not hasattr(config, "value"):
+        return False
+    return bool(getattr(config, "is_sensitive", False)) or is_sensitive(str(getattr(config, "name", "")))
 
 
 def seal_message(codec: Codec, message: Any) -> Any:
@@ -177,9 +190,7 @@ def _undecodable(result: Undecodable) -> Undecodable:
     frame, size = result.frame, len(result.frame.data)
     if isinstance(frame.fault, NotKafka):
         return replace(result, frame=replace(frame, data=b""), spans=(), hidden=size)
-    known = result.codec is not None and may_carry(result.codec)
-    known |= isinstance(result.error, UnexpectedResponse) and may_answer_with_secret(frame.data)
-    if not size or not (known or result.is_private or may_hold_secret(frame.data)):
+    if not size or not (result.is_private or may_hold_secret(result)):
         return result
     return _veiled(result)
 
@@ -191,7 +202,7 @@ def _veiled(result: Undecodable) -> Undecodable:
     return replace(
         result,
         frame=replace(frame, data=bytes(size)),
-        error=result.error if result.error is frame.fault else anonymous_error(result.error),
+        error=result.error if result.error is frame.fault else mask_error(result.error),
         header=None if result.header is None else _anonymous(result.header),
         spans=(Span(0, size, "", "not understood", Hidden(frame.data)),) if result.spans else (),
         hidden=size,
@@ -203,18 +214,30 @@ def _anonymous(header: Any) -> Any:
     return replaced(header, unknown_tags=None, **fields)
 
 
-def anonymous_error(error: DecodeError) -> DecodeError:
-    """Return an error that says where and of which class, and no more."""
-    sealed = copy.copy(error)
-    sealed.problem = f"{type(error).__name__}: {_SAYS_NOTHING}"
-    sealed.raw = sealed.rest = b""
-    sealed.partial, sealed.faults, sealed.need, sealed.have = None, (), None, None
-    vars(sealed).pop("found", None)
-    return sealed
+def mask_error(error: DecodeError) -> DecodeError:
+    """Return an error without bytes of the message: its place stays, with sizes, offsets and counts.
+
+    >>> from kwire.faults import BadLength
+    >>> str(mask_error(BadLength(found=1, need=6, have=0, raw=b"wonder")))
+    'length 1 needs 6 bytes, 0 left (offset 0)'
+    """
+    masked = copy.copy(error)
+    masked.raw = masked.rest = b""
+    masked.partial, masked.faults = None, ()
+    if error.quotes and not (_is_count(error.found) and _is_count(error.need)):
+        masked.problem, masked.found, masked.need = _DETAILS, None, None
+    return masked
+
+
+def _is_count(value: Any) -> bool:
+    """Whether a value is a size, an offset or a count. A greater number is four bytes of something else."""
+    if isinstance(value, tuple):
+        return all(map(_is_count, value))
+    return value is None or (isinstance(value, int) and abs(value) <= LIMIT)
 
 
 def _span(span: Span, found: dict[str, Hidden], unclear: bool) -> Span:
-    faults = tuple(map(anonymous_error, span.faults)) if unclear else span.faults
+    faults = tuple(map(mask_error, span.faults)) if unclear else span.faults
     hidden = found.get(span.path) if isinstance(span.value, bytes | str) else None
     if hidden is None and unclear and span.type in _UNCLEAR and isinstance(span.value, bytes):
         hidden = Hidden(span.value)
@@ -228,36 +251,3 @@ def masked(data: bytes, spans: tuple[Span, ...]) -> bytes:
         if isinstance(span.value, Hidden):
             out[span.stop - span.value.size : span.stop] = bytes(span.value.size)
     return bytes(out)
-
-
-def may_hold_secrets(codec: Codec, message: Any) -> bool:
-    """Whether a message may hold a secret, by what it is and by what it is about.
-
-    Args:
-        codec: of the message.
-        message: anything that has its attributes.
-    """
-    return may_carry(codec) or (codec.name in MESSAGES and is_of_metadata_log(message))
-
-
-@cache
-def may_carry(codec: Codec) -> bool:
-    """Whether a message has a field that may hold a secret."""
-    names = _names(codec.schema)
-    return bool(names & (SECRET_FIELDS.keys() | set(_ENVELOPED))) or {"name", "value"} <= names
-
-
-@cache
-def _always_carries(codec: Codec) -> bool:
-    """Whether a message has a field that always holds a secret."""
-    return bool(_names(codec.schema) & SECRET_FIELDS.keys())
-
-
-def _names(struct: Struct) -> set[str]:
-    names: set[str] = set()
-    for field in struct.all_fields:
-        node: Any = field.subcon
-        node = node.element if isinstance(node, Array) else node
-        node = node.subcon if isinstance(node, NullableStruct) else node
-        names |= _names(node) if isinstance(node, Struct) else {str(field.name)}
-    return names

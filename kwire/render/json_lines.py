@@ -20,7 +20,8 @@ from ..frames.said import Ends, Said
 from ..frames.talk import API_VERSIONS, ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Talk
 from ..gist import software_of
 from ..headers import header_version_for
-from ..redaction.sealing import may_carry, may_hold_secrets, seal_message
+from ..redaction.carriers import may_carry, may_hold_secrets
+from ..redaction.sealing import seal_message
 from .style import escape
 
 SECOND = 1_000_000_000

@@ -11,7 +11,7 @@ import msgspec
 
 from ..faults import BadBatchLength, CutBatch, UnknownMagic
 from ..records import RecordBatch
-from ..records.layouts import BATCH, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC
+from ..records.layouts import BATCH, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, magic_at
 from ..records.parsing import read_whole
 from .entries import LogBytes
 from .faults import NoBatch, OffsetOrder
@@ -143,7 +143,7 @@ class SegmentReader:
         """Say what is wrong with the header in front."""
         length = int.from_bytes(self._data[8:12], "big", signed=True)
         if LEAST_LENGTH[0] <= length <= LIMIT:
-            magic = self._data[16]
+            magic = magic_at(self._data)
             if magic not in LEAST_LENGTH:
                 return UnknownMagic(found=magic).reason
             return BadBatchLength(found=length, need=LEAST_LENGTH[magic]).reason

@@ -13,7 +13,7 @@ import msgspec
 from ..embedded import FramedRecord
 from ..embedded.bodies import codec_of
 from ..redaction.metadata import TOPIC, holds_secrets, is_secret_record
-from ..redaction.sealing import anonymous_error, masked, seal_struct
+from ..redaction.sealing import mask_error, masked, seal_struct
 from ..secrets import SECRET_FIELDS, Hidden, is_sensitive
 from ..tracing import Span
 from .entries import LogBatch, LogBytes, LogRecord
@@ -31,7 +31,7 @@ def seal_record(entry: LogRecord) -> LogRecord:
     if entry.batch.topic != TOPIC or not is_secret_record(record.value or b""):
         return entry
     blank = msgspec.structs.replace(record, value=bytes(len(record.value or b"")))
-    fault = None if entry.fault is None else anonymous_error(entry.fault)
+    fault = None if entry.fault is None else mask_error(entry.fault)
     return replace(entry, record=blank, message=_sealed(entry.message), fault=fault)
 
 
@@ -53,7 +53,7 @@ def seal_bytes(item: LogBytes, topic: str | None) -> LogBytes:
     """
     if topic != TOPIC or item.error is None or isinstance(item.data, Hidden):
         return item
-    return replace(item, data=Hidden(item.data), error=anonymous_error(item.error))
+    return replace(item, data=Hidden(item.data), error=mask_error(item.error))
 
 
 def has_secrets(batch: LogBatch) -> bool:
@@ -74,7 +74,7 @@ def _span(span: Span, names: dict[str, str]) -> Span:
     place, _, name = span.path.rpartition(".")
     secret = name in SECRET_FIELDS or (name == "value" and is_sensitive(names.get(place, "")))
     unclear = span.type in _UNCLEAR or span.type.endswith(" records") or (name == "value" and place not in names)
-    faults = tuple(map(anonymous_error, span.faults))
+    faults = tuple(map(mask_error, span.faults))
     if not isinstance(span.value, bytes | str) or not (secret or unclear):
         return span._replace(faults=faults)
     return span._replace(value=Hidden(span.value), faults=faults)

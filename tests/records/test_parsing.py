@@ -98,6 +98,11 @@ def test_salvage_keeps_the_rest_where_no_next_batch_can_be_found(length: bytes) 
     assert isinstance(bad.error if isinstance(bad, UndecodableRecords) else None, faults.UnknownMagic)
 
 
+def test_magic_is_a_signed_byte() -> None:
+    with pytest.raises(faults.UnknownMagic, match=r"magic -1; 0, 1 and 2 are known"):
+        list(parse_records(changed(ONE, 16, b"\xff")))
+
+
 @pytest.mark.parametrize("stop", range(1, len(ONE)))
 def test_every_cut_is_reported_and_kept(stop: int) -> None:
     data = OLD + ONE[:stop]

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import pytest
 from msgspec.structs import replace as replaced
 
 import kwire
 from kwire import Frame, Request, Undecodable
+from kwire.errors import DecodeError
+from kwire.faults import BadLength, Truncated, UnexpectedResponse, UnknownVersion
 from kwire.frames import Source, Token
 from kwire.frames.pieces import NotKafka
 from kwire.redaction import seal
-from kwire.redaction.sealing import may_hold_secrets, seal_message
+from kwire.redaction.carriers import may_hold_secrets
+from kwire.redaction.sealing import mask_error, seal_message
 from kwire.secrets import Hidden
 from tests.frames.test_decoding import decoded, request, response
 from tests.frames.test_inside import enveloped
-from tests.frames.test_talk import HANDSHAKE, PLAIN, asked, sized
+from tests.frames.test_talk import HANDSHAKE, PLAIN, answered, asked, sized
 
 M: Any = kwire.messages
+DETAILS = "details hidden (may contain secrets); use --show-secrets"
 TOKEN = M.SaslAuthenticateRequest(auth_bytes=PLAIN)
 
 
@@ -64,6 +70,18 @@ def test_what_the_broker_calls_sensitive_is_hidden() -> None:
     assert after.message.results[0].configs[0].value == Hidden("wonder")
 
 
+def test_synonyms_of_what_the_broker_calls_sensitive_are_hidden_too() -> None:
+    synonym = {"name": "my.pin", "value": "wonder", "source": 1}
+    config = {"name": "my.pin", "value": None, "readOnly": False, "configSource": 1, "isSensitive": True}
+    plain = {**config, "name": "retention.ms", "value": "1", "isSensitive": False}
+    configs = [{**config, "synonyms": [synonym]}, {**plain, "synonyms": [{**synonym, "value": "1"}]}]
+    members = {"errorCode": 0, "errorMessage": None, "resourceType": 2, "resourceName": "secrets", "configs": configs}
+    body = kwire.codec("DescribeConfigsResponse", 1).from_json({"throttleTimeMs": 0, "results": [members]})
+    *_, after = sealed(asked(M.DescribeConfigsRequest(), 1), kwire.encode_response(body, 1, correlation_id=1))
+    secret, shown = after.message.results[0].configs
+    assert (secret.synonyms[0].value, shown.synonyms[0].value) == (Hidden("wonder"), "1")
+
+
 def test_an_envelope_hides_what_hides_inside() -> None:
     (after,) = sealed(enveloped(asked(TOKEN, 1)))
     assert isinstance(after.inside, Request)
@@ -91,13 +109,65 @@ def test_a_broken_frame_is_hidden_with_what_its_error_says() -> None:
         assert isinstance(after, Undecodable)
         assert (after.hidden, after.frame.data) == (len(frame), bytes(len(frame)))
         assert (after.error.partial, after.error.rest, after.error.raw) == (None, b"", b"")
-        assert "--show-secrets" in str(after.error)
         assert b"wond" not in repr(vars(after.error)).encode() + repr(after.spans).encode()
 
 
 def test_other_broken_frames_are_shown() -> None:
     (after,) = sealed(request(1)[:-1])
     assert (after.hidden, after.frame.data) == (0, request(1)[:-1])
+    _, after = sealed(request(1), response(1)[:-1])
+    assert (after.hidden, after.frame.data) == (0, response(1)[:-1])
+
+
+def test_bytes_of_which_nothing_is_known_are_hidden_and_the_reason_is_shown() -> None:
+    token = M.CreateDelegationTokenResponse(token_id="id", hmac=b"wonder of a key")
+    lone = [answered(token, version, number) for version in range(4) for number in (0, 7, 3000, 2**31 - 1)]
+    flexible = asked(TOKEN, 2)
+    config = M.CreateTopicsRequest()
+    unknown = [flexible[:4] + b"\x03\xe7" + flexible[6:], asked(config, 7)[:6] + b"\0\x63 ssl.keystore.key wonder"]
+    for frame in (*lone, *unknown, PLAIN[3:], b"\0\0\0\x40\0\0" + PLAIN[2:]):
+        (after,) = sealed(frame, trace=True)
+        assert isinstance(after, Undecodable)
+        assert (after.hidden, after.frame.data) == (len(frame), bytes(len(frame)))
+        assert b"wond" not in repr(after).encode()
+        assert re.search("[0-9]|details hidden", after.error.reason)
+
+
+def test_bytes_left_over_behind_a_message_are_hidden() -> None:
+    longer = request(1) + asked(TOKEN, 1)
+    frame = (len(longer) - 4).to_bytes(4, "big") + longer[4:]
+    (after,) = sealed(frame, trace=True)
+    assert isinstance(after, Request)
+    assert b"wonder" not in repr(after).encode()
+    assert "bytes left over after the message" in after.faults[0].reason
+    (strict,) = sealed(frame, salvage=False)
+    assert strict.hidden == len(frame)
+
+
+def test_faults_of_spans_that_are_hidden_repeat_nothing() -> None:
+    configs = [{"name": "ssl.keystore.password", "value": "correct-horse"}]
+    resource = {"resourceType": 4, "resourceName": "1", "configs": configs}
+    message = kwire.codec("AlterConfigsRequest", 1).from_json({"resources": [resource], "validateOnly": False})
+    (after,) = sealed(asked(message, 1).replace(b"correct-", b"correct\xff"), trace=True)
+    (span,) = (span for span in after.spans if span.faults)
+    assert isinstance(span.value, Hidden)
+    assert all(b"correct" not in repr(vars(fault)).encode() for fault in (*span.faults, *after.faults))
+    assert (span.faults[0].raw, span.faults[0].reason) == (b"", "the text is not UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (BadLength(found=1, need=6, have=0, raw=b"wonder"), "length 1 needs 6 bytes, 0 left"),
+        (Truncated(need=4, have=1), "4 bytes needed, 1 left"),
+        (UnexpectedResponse(found=7, need=8), "correlation id 7 answers none of the requests in flight (next is 8)"),
+        (UnknownVersion(found=("MetadataRequest", 99, "0-13")), "MetadataRequest has no version 99; versions: 0-13"),
+        (BadLength(found=0x776F6E64, need=0x776F6E64, have=3), DETAILS),
+        (DecodeError(found="wonder"), DETAILS),
+    ],
+)
+def test_an_error_keeps_its_numbers_and_loses_what_it_repeats(error: DecodeError, reason: str) -> None:
+    assert mask_error(error).reason == reason
 
 
 def test_bytes_of_other_protocols_are_not_shown() -> None:

@@ -1,0 +1,76 @@
+"""Which messages have fields that hold secrets, by the one table of such fields in `kwire.secrets`."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+from ..catalog import catalog_for
+from ..codecs import Codec, codec_in
+from ..headers import header_version_for
+from ..secrets import ENVELOPED, SECRET_FIELDS
+from ..wire import Array, NullableStruct, Struct
+from .metadata import MESSAGES, is_of_metadata_log
+
+_ALWAYS = ENVELOPED | SECRET_FIELDS.keys()
+
+
+class Carrier(NamedTuple):
+    """A message that always holds a secret, and the header in front of it."""
+
+    codec: Codec
+    header: Codec
+
+
+def may_hold_secrets(codec: Codec, message: Any) -> bool:
+    """Whether a message may hold a secret, by what it is and by what it is about.
+
+    Args:
+        codec: of the message.
+        message: anything that has its attributes.
+    """
+    return may_carry(codec) or (codec.name in MESSAGES and is_of_metadata_log(message))
+
+
+@cache
+def may_carry(codec: Codec) -> bool:
+    """Whether a message has a field that may hold a secret."""
+    names = _names(codec.schema)
+    return bool(names & _ALWAYS) or {"name", "value"} <= names
+
+
+@cache
+def always_carries(codec: Codec) -> bool:
+    """Whether a message has a field that always holds a secret."""
+    return bool(_names(codec.schema) & SECRET_FIELDS.keys())
+
+
+@cache
+def may_carry_in_some_version(name: str) -> bool:
+    """Whether a message of Kafka's has a field that may hold a secret, in any of its versions."""
+    versions = catalog_for().spec(name).versions
+    return any(may_carry(codec_in(catalog_for(), name, version)) for version in versions)
+
+
+@cache
+def carriers() -> tuple[Carrier, ...]:
+    """Return all requests and responses of Kafka's that always hold a secret, at every version."""
+    found = []
+    for name, (kind, _) in catalog_for().heads().items():
+        spec = catalog_for().spec(name)
+        for version in spec.versions if kind in ("request", "response") else ():
+            codec, header = codec_in(catalog_for(), name, version), header_version_for(spec, version)
+            if header is not None and _names(codec.schema) & _ALWAYS:
+                header_name = f"{kind.capitalize()}Header"
+                found.append(Carrier(codec, codec_in(catalog_for(), header_name, header)))
+    return tuple(found)
+
+
+def _names(struct: Struct) -> set[str]:
+    names: set[str] = set()
+    for field in struct.all_fields:
+        node: Any = field.subcon
+        node = node.element if isinstance(node, Array) else node
+        node = node.subcon if isinstance(node, NullableStruct) else node
+        names |= _names(node) if isinstance(node, Struct) else {str(field.name)}
+    return names
