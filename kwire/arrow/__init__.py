@@ -76,6 +76,6 @@ def history(paths: str | Sequence[str], **options: Any) -> dict[str, Any]:
     [(1, '/dc1/r1'), (2, '/dc1/r2'), (3, '/dc2/r1')]
     """
     need_libraries()
-    from .chronicles import OPTIONS, tables_of
+    from .chronicles import catalog_of, reading_options, tables_of
 
-    return tables_of(read(paths, **{**options, **OPTIONS}))
+    return tables_of(read(paths, **reading_options(options)), catalog_of(options))

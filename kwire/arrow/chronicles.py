@@ -5,7 +5,7 @@ Knows columns and types; what becomes of what is heard, it does not know.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from itertools import groupby, islice
 from operator import itemgetter
@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..catalog import catalog_for
+from ..catalog import Catalog, catalog_for
+from ..cluster.bodies import RELEASED
 from ..cluster.history import APIS, ROWS, Heard, Tables, history_of
 from ..codecs import Codec, codec_in
 from ..errors import KwireError
@@ -39,6 +40,26 @@ _TYPES = {
 ROWS_IN_BATCH = 4096
 
 
+def reading_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that read what the history needs.
+
+    Args:
+        given: which files and how; of a draft's profile the messages by its own names are read too.
+
+    >>> reading_options({"profile": "KIP-36"})["apis"].split(",")[-2:]
+    ['MetadataResponse', 'TopicMetadataResponse']
+    """
+    catalog = catalog_of(given)
+    names = [name for name in RELEASED if name in catalog]
+    return {**given, **OPTIONS, "apis": ",".join([OPTIONS["apis"], *names])}
+
+
+def catalog_of(given: Mapping[str, Any]) -> Catalog:
+    """Return the specs that the options `profile` and `release` name; raises UnknownMessage as `kwire.codec` does."""
+    lower = {name.lower(): value for name, value in given.items()}
+    return catalog_for(lower.get("profile") or None, lower.get("release") or None)
+
+
 def table_schema(table: str) -> Any:
     """Return the `pyarrow.Schema` of a table.
 
@@ -55,16 +76,17 @@ UNION = pa.schema(
 )
 
 
-def tables_of(batches: Iterable[Any]) -> dict[str, Any]:
+def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[str, Any]:
     """Return the history of one cluster.
 
     Args:
-        batches: record batches as the options `OPTIONS` give them, in any order.
+        batches: record batches as `reading_options` give them, in any order.
+        catalog: the specs of their messages; the released ones unless given.
 
     Returns:
         A `pyarrow.Table` for each of `kwire.cluster.history.ROWS`.
     """
-    tables = history_of(_heard(row[1:] for row in _rows(_in_order(list(batches)))))
+    tables = history_of(_heard((row[1:] for row in _rows(_in_order(list(batches)))), catalog or catalog_for()))
     return {table: pa.Table.from_pylist(_dicts(tables, table), table_schema(table)) for table in ROWS}
 
 
@@ -79,18 +101,19 @@ def _in_order(batches: list[Any]) -> list[Any]:
     return found
 
 
-def chronicles(batches: Iterable[Any]) -> Iterator[Any]:
+def chronicles(batches: Iterable[Any], catalog: Catalog | None = None) -> Iterator[Any]:
     """Write down the history of one cluster after the other.
 
     Args:
-        batches: record batches with the columns `cluster` and `COLUMNS`, as the options `OPTIONS` give them; all rows
-            of a cluster together, in the order of what was said.
+        batches: record batches with the columns `cluster` and `COLUMNS`, as `reading_options` give them; all rows of a
+            cluster together, in the order of what was said.
+        catalog: the specs of their messages; the released ones unless given.
 
     Yields:
         Record batches with the schema `UNION`.
     """
     for cluster, rows in groupby(_rows(batches), key=itemgetter(0)):
-        tables = history_of(_heard(row[1:] for row in rows))
+        tables = history_of(_heard((row[1:] for row in rows), catalog or catalog_for()))
         for table in ROWS:
             found = iter(_dicts(tables, table))
             while part := list(islice(found, ROWS_IN_BATCH)):
@@ -111,20 +134,22 @@ def _rows(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
         yield from zip(clusters, times, *others, strict=True)
 
 
-def _heard(rows: Iterable[tuple[Any, ...]]) -> Iterator[Heard]:
-    catalog, memory = catalog_for(), dict[Codec, Codec]()
+def _heard(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> Iterator[Heard]:
+    memory: dict[Codec, Codec] = {}
     for time, connection, direction, api_name, api_version, correlation_id, data in rows:
         if data is None or api_version is None:
             continue
-        reading = FrameReading(Frame(bytes(data)), catalog, salvage=True, trace=False, memory=memory)
         try:
             codec = codec_in(catalog, f"{api_name}{str(direction).capitalize()}", api_version)
         except KwireError:
             continue
-        result = reading.request(codec) if direction == "request" else reading.response(codec)
+        frame = Frame(bytes(data), bare=int.from_bytes(data[:4], "big") != len(data) - 4)
+        reading = FrameReading(frame, catalog, salvage=True, trace=False, memory=memory)
+        read = reading.body if frame.bare else reading.request if direction == "request" else reading.response
+        result = read(codec)
         if isinstance(result, Request | Response):
             seconds = None if time is None else time / 1e6
-            yield Heard(result.message, codec.version, seconds, *_ends(connection), correlation_id)
+            yield Heard(result.message, codec, seconds, *_ends(connection), correlation_id)
 
 
 def _ends(connection: dict[str, Any] | None) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cluster import ClusterState, learn
+from ..codecs import Codec
 from ..embedded import ControlRecord, FramedRecord
 from ..errors import DumpError, UnknownMessage
 from ..frames import Request, Response, Result
@@ -76,10 +77,10 @@ def state_of(options: argparse.Namespace, last: int | None = None) -> ClusterSta
     return state
 
 
-def _said(item: Result | Entry) -> Iterator[tuple[Any, int]]:
-    """Yield the message that may tell of the cluster, with its version."""
+def _said(item: Result | Entry) -> Iterator[tuple[Any, Codec | int]]:
+    """Yield the message that may tell of the cluster, with its codec or its version."""
     if isinstance(item, Request | Response):
-        yield item.message, item.codec.version
+        yield item.message, item.codec
     elif isinstance(item, LogRecord) and isinstance(item.message, FramedRecord | ControlRecord):
         value = item.message.value
         if value is not None and value.message is not None:

@@ -27,7 +27,7 @@ def encode(options: argparse.Namespace) -> int:
         codec = named_codecs(options.template, catalog)[0]
         print(json.dumps(template(codec), indent=2))
         return 0
-    text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text("utf-8")
+    text = _text(options.file)
     data = _bodies(text, options, catalog) if options.named else _frames(text, options.file, catalog)
     if options.hex:
         data = (data.hex(" ") + "\n").encode()
@@ -36,6 +36,14 @@ def encode(options: argparse.Namespace) -> int:
     else:
         sys.stdout.buffer.write(data)
     return 0
+
+
+def _text(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+    except UnicodeDecodeError as error:
+        hint = "encode takes JSON or a log of requests; kwire decode --jsonl makes it of a dump"
+        raise DumpError("this is not text in UTF-8", file=file, offset=error.start, hint=hint) from None
 
 
 def _bodies(text: str, options: argparse.Namespace, catalog: Catalog) -> bytes:

@@ -16,7 +16,7 @@ from ..cluster.replica_assignors import assignor_for
 from ..cluster.replica_requests import MOST_REPLICAS, place_replicas
 from ..cluster.rings import Rings, increase_replication_factor
 from ..cluster.spread import is_even
-from ..errors import UnknownMessage
+from ..errors import DumpError, UnknownMessage
 from ..refusals import InvalidPartitions
 from ..render.placement import assignment_lines, report_json, report_lines
 from ..render.style import escape, json_text
@@ -40,6 +40,8 @@ def place(options: argparse.Namespace) -> int:
         raise UsageError("--broker-list and --assignor are for new partitions: add --partitions")
     elif not current:
         raise UsageError("say how many: --partitions and --rf, or --current FILE for an assignment that is there")
+    elif not any(current.values()):
+        raise DumpError("none of its partitions has replicas", file=options.current or ", ".join(options.files))
     elif options.rf is not None:
         title, plan = _raised(options, brokers, current)
     else:

@@ -5,7 +5,7 @@ names of their attributes; `history`, which writes down what they say from when 
 answers some, and `jbod`, whose machines exchange them, are rooms of their own.
 """
 
-from .learning import LESSONS, learn
+from .learning import learn
 from .placement import RackAwareMode, assign_replicas, broker_metadatas, rack_alternated_broker_list
 from .racks import RackTree, rack_path
 from .reassignment import add_partitions, generate_assignment, reassignment_json
@@ -16,7 +16,6 @@ from .state import Broker, ClusterState, Partition
 from .striping import place_striped
 
 __all__ = [
-    "LESSONS",
     "Broker",
     "ClusterState",
     "Partition",

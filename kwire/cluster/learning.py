@@ -1,5 +1,6 @@
 """What the messages of brokers say of a cluster, written into its state; records of the metadata log too, of which
-`metadata` tells. Knows messages by their attributes.
+`metadata` tells. Knows messages by their attributes, and by the fields that their version carries (`bodies`), so that
+drafts of KIPs are read as what Kafka released.
 
 The last word goes: a message that lists all live brokers replaces them, a partition is as its newest message has it.
 """
@@ -9,22 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..codecs import Codec
 from . import metadata
+from .bodies import RELEASED, Body, body_of
 from .state import Broker, ClusterState, Partition
 
 UNKNOWN_TOPIC = 3
 DELETED = -2  # the leader of a partition that is being deleted
-# The first version that lists offline replicas (KIP-112).
-OFFLINE_SINCE = {"MetadataResponse": 5, "UpdateMetadataRequest": 4, "DescribeTopicPartitionsResponse": 0}
+# KIP-112: the paths of the lists of offline replicas, in the messages that have one.
+OFFLINE = (
+    "topics.partitions.offline_replicas",
+    "ungrouped_partition_states.offline_replicas",
+    "topic_states.partition_states.offline_replicas",
+)
 
 
-def learn(state: ClusterState, message: Any, version: int) -> bool:
+def learn(state: ClusterState, message: Any, codec: Codec | int) -> bool:
     """Write into a state what a message says.
 
     Args:
         state: is changed.
-        message: any decoded message.
-        version: the version of its body, which decides what it could say.
+        message: any decoded message, a draft's too.
+        codec: what decoded it, which decides what it can carry; of a released message its version is enough.
 
     Returns:
         Whether the message is one that tells of the cluster.
@@ -34,65 +41,62 @@ def learn(state: ClusterState, message: Any, version: int) -> bool:
     >>> learn(state, messages.UpdateMetadataRequest(controller_id=7), 4), state.controller_id
     (True, 7)
     """
-    lesson = LESSONS.get(type(message).__name__)
-    if lesson is None or (getattr(message, "error_code", None) and not message.brokers):
+    name = type(message).__name__
+    if (record := metadata.LESSONS.get(name)) is not None:
+        record(state, message)
+        return True
+    lesson = LESSONS.get(RELEASED.get(name, name))
+    if lesson is None:
         return False
-    lesson(state, message, version)
+    body = body_of(message, codec)
+    if getattr(body.message, "error_code", 0) and not body.message.brokers:
+        return False
+    lesson(state, body)
     return True
 
 
-def _metadata(state: ClusterState, message: Any, version: int) -> None:
+def _metadata(state: ClusterState, body: Body) -> None:
+    message = body.message
     _list_brokers(state, ((one.node_id, one.host, one.port, one.rack) for one in message.brokers))
     state.cluster_id = message.cluster_id or state.cluster_id
-    if version >= 1:
+    if "controller_id" in body.fields:
         state.controller_id = message.controller_id
-    _topics(state, message, version)
+    _topics(state, body)
 
 
-def _topics(state: ClusterState, message: Any, version: int) -> None:
-    for topic in message.topics:
+def _topics(state: ClusterState, body: Body) -> None:
+    for topic in body.message.topics:
         if topic.error_code == UNKNOWN_TOPIC and topic.name is not None:
             state.drop(topic.name)
         for one in topic.partitions:
             name = topic.name or topic.topic_id.hex()
-            offline = _offline(message, one, version)
-            state.put(
-                Partition(
-                    name,
-                    one.partition_index,
-                    one.leader_id,
-                    one.replica_nodes,
-                    one.isr_nodes,
-                    offline,
-                    one.leader_epoch,
-                )
-            )
+            rest = one.replica_nodes, one.isr_nodes, offline_in(body, one), one.leader_epoch
+            state.put(Partition(name, one.partition_index, one.leader_id, *rest))
 
 
-def _update_metadata(state: ClusterState, message: Any, version: int) -> None:
+def _update_metadata(state: ClusterState, body: Body) -> None:
+    has_endpoints = "live_brokers.endpoints" in body.fields
+    brokers = body.message.live_brokers
+    _list_brokers(state, ((one.id, *_address(one, has_endpoints), one.rack) for one in brokers))
+    _states(state, body)
+
+
+def _states(state: ClusterState, body: Body) -> None:
+    message = body.message
     state.controller_id = message.controller_id
-    _list_brokers(state, ((one.id, *_address(one, version), one.rack) for one in message.live_brokers))
-    _states(state, message, version)
-
-
-def _leader_and_isr(state: ClusterState, message: Any, version: int) -> None:
-    state.controller_id = message.controller_id
-    _states(state, message, version)
-
-
-def _states(state: ClusterState, message: Any, version: int) -> None:
     ungrouped = ((one.topic_name, one) for one in message.ungrouped_partition_states)
     grouped = ((topic.topic_name, one) for topic in message.topic_states for one in topic.partition_states)
     for name, one in (*ungrouped, *grouped):
         if one.leader == DELETED:
             state.drop(name, one.partition_index)
             continue
-        offline = _offline(message, one, version)
+        offline = offline_in(body, one)
         state.put(Partition(name, one.partition_index, one.leader, one.replicas, one.isr, offline, one.leader_epoch))
 
 
-def _describe_cluster(state: ClusterState, message: Any, version: int) -> None:
-    if version >= 1 and message.endpoint_type != 1:  # KIP-919: these are controllers
+def _describe_cluster(state: ClusterState, body: Body) -> None:
+    message = body.message
+    if message.endpoint_type != 1:  # KIP-919: these are controllers
         state.controller_id = message.controller_id
         return
     fenced = {one.broker_id for one in message.brokers if one.is_fenced}
@@ -100,20 +104,12 @@ def _describe_cluster(state: ClusterState, message: Any, version: int) -> None:
     state.cluster_id, state.controller_id = message.cluster_id, message.controller_id
 
 
-def _recorded(
-    lesson: Callable[[ClusterState, Any], None],
-) -> Callable[[ClusterState, Any, int], None]:
-    """Return a lesson of the metadata log, whose records say the same in every version."""
-    return lambda state, record, version: lesson(state, record)
-
-
-LESSONS: dict[str, Callable[[ClusterState, Any, int], None]] = {
+LESSONS: dict[str, Callable[[ClusterState, Body], None]] = {
     "MetadataResponse": _metadata,
     "UpdateMetadataRequest": _update_metadata,
-    "LeaderAndIsrRequest": _leader_and_isr,
+    "LeaderAndIsrRequest": _states,
     "DescribeClusterResponse": _describe_cluster,
     "DescribeTopicPartitionsResponse": _topics,
-    **{name: _recorded(lesson) for name, lesson in metadata.LESSONS.items()},
 }
 
 
@@ -127,13 +123,13 @@ def _list_brokers(
         state.brokers = {broker.node_id: broker for broker in brokers}
 
 
-def _address(broker: Any, version: int) -> tuple[str, int]:
-    if version == 0:
+def _address(broker: Any, has_endpoints: bool) -> tuple[str, int]:
+    if not has_endpoints:
         return broker.v0_host, broker.v0_port
     first = broker.endpoints[0] if broker.endpoints else None
     return (first.host, first.port) if first else ("", -1)
 
 
-def _offline(message: Any, partition: Any, version: int) -> tuple[int, ...] | None:
-    since = OFFLINE_SINCE.get(type(message).__name__)
-    return tuple(partition.offline_replicas) if since is not None and version >= since else None
+def offline_in(body: Body, partition: Any) -> tuple[int, ...] | None:
+    """Return the offline replicas of a partition, in the order of the wire; None where its body cannot list them."""
+    return tuple(partition.offline_replicas) if body.fields.intersection(OFFLINE) else None

@@ -68,13 +68,12 @@ def _codecs(catalog: Catalog, kinds: tuple[str, ...]) -> Iterator[Codec]:
 
 def _try(frame: Frame, codec: Codec, catalog: Catalog | None) -> Guess | None:
     decoder = FrameDecoder(catalog, salvage=False)
-    result = decoder.decode(replace(frame, message=codec.name, version=codec.version))
+    result = decoder.decode(replace(frame, message=codec.name, version=codec.version, profile=None))
     if not isinstance(result, Request | Response) or result.rest:
         return None
-    named = isinstance(result, Request) and result.header.request_api_key == codec.spec.api_key
-    if named and result.header.request_api_version != codec.version:
-        return None
-    if isinstance(result, Request) and not named:
+    header = result.header if isinstance(result, Request) else None  # a body alone has none, and names nothing
+    named = header is not None and header.request_api_key == codec.spec.api_key
+    if header is not None and not (named and header.request_api_version == codec.version):
         return None
     judge = _Judge(codec)
     judge.struct(codec.schema, result.message)

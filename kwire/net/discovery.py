@@ -47,4 +47,4 @@ def _ask(broker: BrokerConnection, state: ClusterState, name: str, members: Call
         return False
     codec = codec_in(broker.catalog, name, version)
     answer = broker.ask(codec, codec.from_json(members(version), defaults=True))
-    return answer is not None and learn(state, answer.message, version)
+    return answer is not None and learn(state, answer.message, answer.codec)

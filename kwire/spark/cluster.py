@@ -8,18 +8,18 @@ cluster in one task, all clusters beside each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 
-from ..arrow.chronicles import COLUMNS, OPTIONS, UNION, chronicles
+from ..arrow.chronicles import COLUMNS, OPTIONS, UNION, catalog_of, chronicles, reading_options
 from ..arrow.errors import BadOption
 from ..cluster.history import ROWS
 from .types import to_spark
 
-__all__ = ["OPTIONS", "History", "history"]
+__all__ = ["OPTIONS", "History", "history", "reading_options"]
 FOLDER = r"/?[^/]*$"  # a file's name, with the slash before it
 
 
@@ -43,19 +43,23 @@ class History(NamedTuple):
     isr_shrinks: DataFrame
 
 
-def history(frames: DataFrame, cluster: Column | None = None) -> History:
+def history(
+    frames: DataFrame, cluster: Column | None = None, *, profile: str | None = None, release: str | None = None
+) -> History:
     """Write down the history of clusters.
 
     Args:
         frames: frames as the data source gives them with `OPTIONS`, whole (`body=raw`); more columns do not matter,
             and they may come from a table that keeps them. Where they have no time, those of a file are in order.
         cluster: tells the clusters apart, by any of their columns; the folder of the file unless given.
+        profile, release: the specs of the messages, as the option of the data source (see `reading_options`).
 
     Returns:
         DataFrames; nothing is read until one of them is asked for.
 
     Raises:
         BadOption: a column is missing, or `message` is no whole frame.
+        UnknownMessage: there is no such profile or release.
 
     Example:
         >>> frames = spark.read.format("kwire").options(**OPTIONS).load("captures/")  # doctest: +SKIP
@@ -66,12 +70,19 @@ def history(frames: DataFrame, cluster: Column | None = None) -> History:
     side = sql.when(sql.col("timestamp").isNotNull(), sql.col("direction"))  # at one moment, requests come first
     told = frames.where("message is not null").select(named.cast("string").alias("cluster"), "path", "offset", *COLUMNS)
     order = ["cluster", "timestamp", "path", side, "offset"]
-    rows = told.repartition("cluster").sortWithinPartitions(*order).mapInArrow(_chronicles, to_spark(UNION)).persist()
+    rows = (
+        told.repartition("cluster")
+        .sortWithinPartitions(*order)
+        .mapInArrow(_chronicles({"profile": profile, "release": release}), to_spark(UNION))
+        .persist()
+    )
     return History(rows, *(_table(rows, name) for name in ROWS))
 
 
-def _chronicles(batches: Iterator[Any]) -> Iterator[Any]:
-    return chronicles(batches)
+def _chronicles(specs: dict[str, str | None]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Return what a worker runs: the names of the specs go there, not the specs."""
+    catalog_of(specs)
+    return lambda batches: chronicles(batches, catalog_of(specs))
 
 
 def _table(rows: DataFrame, name: str) -> DataFrame:

@@ -79,8 +79,10 @@ def run(
             raise OutputExists(out)
     try:
         counts = _frames(_load(spark, paths, given), f"{out}/{FRAMES}", overwrite)
-        files = {name: value for name, value in given.items() if name not in cluster.OPTIONS}
-        return _history(_load(spark, paths, {**files, **cluster.OPTIONS}), out, clusters, overwrite, plots, counts)
+        frames = _load(spark, paths, cluster.reading_options(given))
+        named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
+        told = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
+        return _history(told, out, overwrite, plots, counts)
     except PySparkException as error:
         raise JobFailed(str(error)) from None
 
@@ -107,9 +109,7 @@ def _frames(frames: DataFrame, out: str, overwrite: bool) -> Counts:
     return Counts(**seen.get, rows={})
 
 
-def _history(frames: DataFrame, out: str, clusters: str | None, overwrite: bool, plots: bool, counts: Counts) -> Counts:
-    named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
-    told = cluster.history(frames, named)
+def _history(told: cluster.History, out: str, overwrite: bool, plots: bool, counts: Counts) -> Counts:
     # Worked out here, the clusters beside each other: behind coalesce one task would have all of them.
     found = {row["table"]: row["count"] for row in told.all.groupBy("table").count().collect()}
     for name in ROWS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import astuple
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pytest
 import kwire
 from kwire import arrow
 from kwire.arrow.chronicles import COLUMNS, OPTIONS, UNION, chronicles, table_schema
+from kwire.catalog import catalog_for
 from kwire.cluster.history import ROWS, heard, history_of
 from tests.arrow.captures import FRAMES, PCAP
 from tests.conftest import SHARED, needs_shared
@@ -91,3 +93,34 @@ def test_what_is_read_is_what_is_needed() -> None:
     assert ("Metadata", "response") in names
     assert ("Metadata", "request") not in names
     assert {name for name, _ in names} <= {"UpdateMetadata", "LeaderAndIsr", "StopReplica", "Metadata"}
+
+
+def exchange(request: Any, version: int, response: Any, profile: str, *, header: bool = True) -> bytes:
+    """A request and its response of a draft, as raw frames."""
+    asked = kwire.encode_request(request, version, correlation_id=7, catalog=catalog_for(profile))
+    name = type(response).__name__
+    body = (bytes([0, 0, 0, 7]) if header else b"") + kwire.codec(name, version, profile=profile).encode(response)
+    return asked + len(body).to_bytes(4, "big") + body
+
+
+def test_frames_of_drafts_are_read_with_their_profile(tmp_path: Path) -> None:
+    kind = kwire.codec("MetadataResponse", 3, profile="KIP-112").message_class
+    one = kind.MetadataResponsePartition(leader_id=1, replica_nodes=(1, 2), isr_nodes=(1,), offline_replicas=(2,))
+    broker = kind.MetadataResponseBroker(node_id=1, host="h", port=9, rack="r")
+    response = kind(brokers=(broker,), topics=(kind.MetadataResponseTopic(name="t", partitions=(one,)),))
+    file = tmp_path / "112.bin"
+    file.write_bytes(exchange(kwire.messages.MetadataRequest(topics=None), 3, response, "KIP-112"))
+    (row,) = arrow.history(file.as_posix(), profile="KIP-112")["offline_replicas"].to_pylist()
+    assert (row["topic"], row["broker"], row["source"]) == ("t", 2, "MetadataResponse")
+
+
+def test_kip_36s_own_response_tells_racks(tmp_path: Path) -> None:
+    catalog = getattr(kwire.messages, "KIP-36")
+    kind = catalog.TopicMetadataResponse
+    broker = kind.BrokerEndPoint(broker_id=1, host="h", port=9, rack="us-east-1c")
+    request = catalog.TopicMetadataRequest()
+    file = tmp_path / "36.bin"
+    response = kind(correlation_id=7, broker_end_points=(broker,))
+    file.write_bytes(exchange(request, 1, response, "KIP-36", header=False))
+    (row,) = arrow.history(file.as_posix(), profile="KIP-36")["brokers"].to_pylist()
+    assert (row["broker"], row["rack"], row["source"]) == (1, "us-east-1c", "MetadataResponse")

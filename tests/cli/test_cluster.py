@@ -13,6 +13,7 @@ from kwire.cli import main
 from kwire.net.serving import Serving
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran
+from tests.conftest import ROOT
 from tests.frames.test_decoding import request
 from tests.net.serving import serving
 from tests.net.test_serving import place, used
@@ -70,3 +71,23 @@ def test_brokers_that_do_not_answer(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "it does not answer as Kafka does" in capsys.readouterr().err
     assert main(["cluster", str(tmp_path / "no:9092")]) == 2
     assert "No such file" in capsys.readouterr().err
+
+
+def test_drafts_are_read_by_what_their_fields_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = ROOT / "fixtures/by-hand"
+    kip_112 = str(folder / "KIP-112/MetadataResponse.v3.offline-replica.hex")
+    seen = json.loads(out(capsys, "cluster", kip_112, "--json"))
+    assert [(one["partition"], one["replicas"], one["offlineReplicas"]) for one in seen["partitions"]] == [
+        (1, [3, 2], [2])
+    ]
+    kip_36 = str(folder / "KIP-36/TopicMetadataResponse.v1.two-brokers-one-rack.hex")
+    seen = json.loads(out(capsys, "cluster", kip_36, "--json"))
+    assert [(one["nodeId"], one["rack"]) for one in seen["brokers"]] == [(1, "us-east-1c"), (2, None)]
+    assert [(one["leader"], one["isr"]) for one in seen["partitions"]] == [(1, [1, 2]), (2, [2])]
+    leader = str(folder / "KIP-112/LeaderAndIsrRequest.v1.one-old-one-new.hex")
+    assert "orders    1          3       3,2       3    -        under-replicated" in out(capsys, "cluster", leader)
+
+
+def test_place_takes_drafts_too(capsys: pytest.CaptureFixture[str]) -> None:
+    kip_112 = str(ROOT / "fixtures/by-hand/KIP-112/MetadataResponse.v3.offline-replica.hex")
+    assert "1 partition as they are, on 3 brokers" in out(capsys, "place", "--from", kip_112)

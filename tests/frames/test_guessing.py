@@ -34,3 +34,11 @@ def test_a_response_is_what_consumes_it_and_the_likely_come_first() -> None:
 def test_a_cut_frame_or_one_with_a_tail_is_nothing() -> None:
     assert names(request(7)[:-1]) == []
     assert names(bytes.fromhex("00000005 00000007 99")) == []
+
+
+def test_a_body_alone_may_be_a_request_and_the_profile_of_its_file_does_not_matter() -> None:
+    (body,) = kwire.read_dump(ROOT / "fixtures/kafka/StopReplicaRequest/v4.hex")
+    assert body.bare
+    assert "StopReplicaRequest:4" in [f"{guess.codec.name}:{guess.codec.version}" for guess in guesses(body)]
+    (draft,) = kwire.read_dump(ROOT / "fixtures/by-hand/KIP-112/MetadataResponse.v3.offline-replica.hex")
+    assert all(guess.codec.spec.profile == "" for guess in guesses(draft))

@@ -69,24 +69,24 @@ class History:
         )
 
     def _controlled(self, heard: Heard, now: Moment) -> None:
-        if heard.message.controller_epoch < self.term:
+        body = heard.body
+        if body.message.controller_epoch < self.term:
             return
-        self.term = heard.message.controller_epoch
-        told_now = list(told.told_by_controller(heard.message, heard.version))
+        self.term = body.message.controller_epoch
+        told_now = list(told.told_by_controller(body))
         if heard.name != "StopReplicaRequest":
-            self._names |= {topic_id: name for name, topic_id in topic_ids_in(heard.message).items()}
+            self._names |= {topic_id: name for name, topic_id in topic_ids_in(body.message).items()}
         if heard.name == "UpdateMetadataRequest":
-            listed = told.listed_by_controller(heard.message, heard.version)
-            self.brokers.hear(heard.connection, listed, now, heard.name)
-            if heard.message.type == told.FULL:
+            self.brokers.hear(heard.connection, told.listed_by_controller(body), now, heard.name)
+            if body.message.type == told.FULL:
                 there = {(one.topic, one.partition) for one in told_now}
                 told_now += [Told(*key, DELETED) for key in self.stories if key not in there]
         self._take(told_now, heard.connection, now, heard.name, False)
 
     def _viewed(self, heard: Heard, now: Moment) -> None:
-        listed = told.listed_by_view(heard.message)
-        self.brokers.hear(heard.broker, listed, now, heard.name, is_view=True)
-        self._take(told.told_by_view(heard.message, heard.version), heard.broker, now, heard.name, True)
+        body = heard.body
+        self.brokers.hear(heard.broker, told.listed_by_view(body), now, heard.name, is_view=True)
+        self._take(told.told_by_view(body), heard.broker, now, heard.name, True)
 
     def _take(self, told_now: Iterable[Told], teller: str, now: Moment, source: str, is_view: bool) -> None:
         for topic, partition, state in told_now:

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..bodies import Body
 from ..jbod.requests import partition_states, stopped_partitions, topic_ids_in
 from ..jbod.values import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
-from ..learning import OFFLINE_SINCE
+from ..learning import offline_in
 from ..state import NO_LEADER
 
 FULL = 2  # the type of an UpdateMetadata request that lists all there is
@@ -83,15 +84,15 @@ class Listed:
     endpoints: tuple[str, ...]
 
 
-def told_by_controller(message: Any, version: int) -> Iterator[Told]:
+def told_by_controller(body: Body) -> Iterator[Told]:
     """Yield what a LeaderAndIsr, UpdateMetadata or StopReplica request says."""
+    message = body.message
     if type(message).__name__ == "StopReplicaRequest":
         for (topic, index), _, epoch in stopped_partitions(message):
             if epoch == EPOCH_DURING_DELETE:
                 yield Told(topic, index, DELETED)
         return
     ids = topic_ids_in(message)
-    tells_offline = version >= OFFLINE_SINCE.get(type(message).__name__, version + 1)
     for (topic, index), one in partition_states(message):
         state = State(
             one.leader,
@@ -99,54 +100,59 @@ def told_by_controller(message: Any, version: int) -> Iterator[Told]:
             one.zk_version if hasattr(one, "zk_version") else one.partition_epoch,
             tuple(one.isr),
             tuple(one.replicas),
-            tuple(sorted(one.offline_replicas)) if tells_offline else None,
+            _offline(body, one),
             _known(ids.get(topic)),
         )
         yield Told(topic, index, DELETED if state.is_deleted else state)
 
 
-def told_by_view(message: Any, version: int) -> Iterator[Told]:
+def told_by_view(body: Body) -> Iterator[Told]:
     """Yield what a Metadata response says: the view of one broker, for one client.
 
     A leader that the broker does not reach on the client's listener is none of the partition's (error 72), so of
-    partitions with errors only those without a leader (5) are told of; below version 1 their lists leave out brokers
-    that are down.
+    partitions with errors only those without a leader (5) are told of; the lists of a version that knows no internal
+    topics leave out brokers that are down.
     """
-    for topic in message.topics:
+    for topic in body.message.topics:
         if topic.error_code == UNKNOWN_TOPIC and topic.name is not None:
             yield Told(topic.name, None, DELETED)
         for one in topic.partitions:
             if one.error_code in (0, LEADER_NOT_AVAILABLE):
                 name = topic.name or bytes(topic.topic_id).hex()
-                yield Told(name, one.partition_index, _seen(one, bytes(topic.topic_id), version))
+                yield Told(name, one.partition_index, _seen(body, one, bytes(topic.topic_id)))
 
 
-def _seen(one: Any, topic_id: bytes, version: int) -> State:
-    tells_lists = version >= 1 or one.error_code == 0
+def _seen(body: Body, one: Any, topic_id: bytes) -> State:
+    tells_lists = "topics.is_internal" in body.fields or one.error_code == 0
     return State(
         NO_LEADER if one.error_code else one.leader_id,
         one.leader_epoch if one.leader_epoch >= 0 else None,
         None,
         tuple(one.isr_nodes) if tells_lists else None,
         tuple(one.replica_nodes) if tells_lists else None,
-        tuple(sorted(one.offline_replicas)) if version >= OFFLINE_SINCE["MetadataResponse"] else None,
+        _offline(body, one),
         _known(topic_id),
     )
 
 
-def listed_by_controller(message: Any, version: int) -> tuple[Listed, ...]:
+def _offline(body: Body, one: Any) -> tuple[int, ...] | None:
+    offline = offline_in(body, one)
+    return None if offline is None else tuple(sorted(offline))
+
+
+def listed_by_controller(body: Body) -> tuple[Listed, ...]:
     """Return the live brokers that an UpdateMetadata request lists."""
-    if version == 0:
-        return tuple(Listed(one.id, None, (_address(one.v0_host, one.v0_port),)) for one in message.live_brokers)
+    brokers = body.message.live_brokers
+    if "live_brokers.endpoints" not in body.fields:
+        return tuple(Listed(one.id, None, (_address(one.v0_host, one.v0_port),)) for one in brokers)
     return tuple(
-        Listed(one.id, one.rack or None, tuple(_endpoint(where) for where in one.endpoints))
-        for one in message.live_brokers
+        Listed(one.id, one.rack or None, tuple(_endpoint(where) for where in one.endpoints)) for one in brokers
     )
 
 
-def listed_by_view(message: Any) -> tuple[Listed, ...]:
+def listed_by_view(body: Body) -> tuple[Listed, ...]:
     """Return the live brokers that a Metadata response lists, each with the endpoint of the client's listener."""
-    return tuple(Listed(one.node_id, one.rack or None, (_address(one.host, one.port),)) for one in message.brokers)
+    return tuple(Listed(one.node_id, one.rack or None, (_address(one.host, one.port),)) for one in body.message.brokers)
 
 
 def _endpoint(one: Any) -> str:
