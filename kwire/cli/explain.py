@@ -24,7 +24,8 @@ from ..segments.sealing import seal_explained
 from ..segments.spans import Explained, explain_batch
 from ..tracing import Span
 from .inputs import UsageError, items, results, sealer, title_of
-from .terminal import output_text, remark, style_for
+from .output import output_text
+from .terminal import remark, style_for
 
 T = TypeVar("T")
 MANY = 10_000  # frames on one page that a browser opens without waiting
@@ -99,7 +100,7 @@ def _html(options: argparse.Namespace) -> int:
     if options.fixture or options.in_place:
         raise UsageError("--html and --fixture do not go together")
     failed: list[bool] = []
-    with output_text(options.output) as write:
+    with output_text(options.output, options.files, recursive=options.recursive) as write:
         for piece in explain_page(title_of(options), noted(ours(results(options, trace=True)), failed)):
             write(piece)
     if len(failed) > MANY:

@@ -76,6 +76,11 @@ def files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-r", "--recursive", action="store_true", help="read all files of folders too")
 
 
+def raw(parser: argparse.ArgumentParser) -> None:
+    """Add --raw."""
+    parser.add_argument("--raw", action="store_true", help="write raw frames, without their connections and times")
+
+
 def profile(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose specs."""
     parser.add_argument("--profile", metavar="KIP", help="read as this KIP proposed: KIP-36, KIP-112 or KIP-879")

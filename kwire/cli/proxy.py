@@ -6,17 +6,17 @@ import argparse
 import asyncio
 import sys
 from contextlib import ExitStack
-from pathlib import Path
 
+from ..dumps.pcap_writer import PcapWriter
 from ..frames import Result
 from ..gist import Gist
 from ..net.addresses import Address, address
 from ..net.proxy import Proxy, Show
-from ..net.recording import Recorder
 from ..render.envelope import json_line
 from ..render.line import frame_line
 from ..render.values import count_text
 from .inputs import UsageError, catalog_of, sealer
+from .output import output_bytes
 from .terminal import remark, style_for
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -27,15 +27,17 @@ def proxy(options: argparse.Namespace) -> int:
     listen, upstream = address(options.listen), address(options.upstream)
     if listen.host not in LOOPBACK and not options.public:
         raise UsageError(f"{listen} can be reached from elsewhere: add --public if it shall")
+    if options.write == "-" and not options.quiet:
+        raise UsageError("-w - writes the capture to standard output, where messages are printed: add --quiet")
     listen = Address("127.0.0.1", listen.port) if listen.host == "localhost" else listen
     with ExitStack() as stack:
-        stream = stack.enter_context(Path(options.write).open("wb")) if options.write else None
+        stream = stack.enter_context(output_bytes(options.write, live=True)) if options.write else None
         counts = {"messages": 0}
         made = Proxy(
             listen,
             upstream,
             show=_shower(options, counts),
-            recorder=Recorder(stream) if stream else None,
+            recorder=PcapWriter(stream, live=True) if stream else None,
             catalog=catalog_of(options),
         )
         try:

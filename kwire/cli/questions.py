@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .grammar import colour, command, files, inputs, profile
+from .grammar import colour, command, files, inputs, profile, raw
 
 
 def stats(commands: Any) -> None:
@@ -108,13 +108,18 @@ def redact(commands: Any) -> None:
         commands,
         "redact",
         "take payloads, secrets and names out of dumps",
-        "  kwire redact dump.bin -o shareable.bin\n"
-        "  kwire redact dump.bin -o shareable.bin --keep topic,client\n"
-        "  kwire redact --list                   what is taken out, and why\n",
+        "  kwire redact dump.pcap -o shareable.pcap\n"
+        "  kwire redact dump.pcap -o shareable.pcap --keep topic,client\n"
+        "  kwire redact --list                   what is taken out, and why\n"
+        "\nA capture becomes a capture of the same connections, raw frames stay raw frames,\n"
+        "whatever the name of OUT.\n",
         "redact:redact",
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="a dump; - is standard input")
-    parser.add_argument("-o", "--output", metavar="OUT", help="where to write the frames, raw")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="where to write: a capture where the input names connections"
+    )
+    raw(parser)
     parser.add_argument("--keep", default="", metavar="KINDS", help="what stays, with commas between; see --list")
     parser.add_argument("--list", action="store_true", help="list the kinds of things that are taken out")
     profile(parser)

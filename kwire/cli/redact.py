@@ -1,15 +1,19 @@
-"""`kwire redact`: a dump without payloads, secrets and names, every byte where it was."""
+"""`kwire redact`: a dump without payloads, secrets and names, every frame as long as it was."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+from collections.abc import Iterator
 
-from ..errors import DumpError
+from ..dumps import Dump
+from ..dumps.sources import timed
+from ..frames import Frame
 from ..redaction import REASONS, Redactor
 from ..render.table import table
 from ..render.values import count_text
+from .frame_output import FrameOutput
 from .inputs import UsageError, catalog_of, dumps_in
+from .output import output_bytes
 from .progress import with_progress
 from .terminal import remark
 
@@ -23,23 +27,28 @@ def redact(options: argparse.Namespace) -> int:
     if not options.files or not options.output:
         raise UsageError("redact takes FILE and -o OUT; --list says what it takes out")
     keep = _kinds(options.keep)
-    out = Path(options.output)
-    if any(name != "-" and out.exists() and out.samefile(name) for name in options.files if Path(name).exists()):
-        raise DumpError("this is the dump itself", file=options.output, hint="write to another file")
     redactor = Redactor(keep, catalog_of(options))
-    frames = (frame for dump in dumps_in(options) for frame in dump.frames)
-    count = 0
-    with out.open("wb") as stream:
-        for frame in with_progress(frames):
-            stream.write(redactor.redact(frame))
-            count += 1
+    with output_bytes(options.output, options.files) as stream:
+        output = FrameOutput(stream, raw=options.raw)
+        for frame, nanoseconds in with_progress(_frames(dumps_in(options))):
+            output.write(frame, redactor.redact(frame), nanoseconds)
+        output.finish()
     rows = [[kind, str(redactor.counts[kind]), REASONS[kind]] for kind in REASONS if redactor.counts[kind]]
     if rows:
         for line in table(["kind", "values", "why"], rows):
             print(line)
     kept = f"; kept: {', '.join(sorted(keep))}" if keep else ""
-    remark(f"{count_text(count, 'frame')}, {count_text(redactor.counts.total(), 'value')} taken out{kept}")
+    remark(f"{count_text(output.count, 'frame')}, {count_text(redactor.counts.total(), 'value')} taken out{kept}")
     return 0
+
+
+def _frames(dumps: Iterator[Dump]) -> Iterator[tuple[Frame, int | None]]:
+    """Yield all frames, of captures with their times in nanoseconds."""
+    for dump in dumps:
+        if dump.said is not None:
+            yield from timed(dump.said, dump.file)
+        else:
+            yield from ((frame, None) for frame in dump.frames)
 
 
 def _kinds(text: str) -> set[str]:

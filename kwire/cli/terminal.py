@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TextIO
 
 from ..render.style import Style, escape
@@ -27,30 +24,6 @@ def style_for(stream: TextIO, wanted: str = "auto") -> Style:
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     colour = wanted == "always" or (wanted == "auto" and terminal and not plain)
     return Style(colour, shutil.get_terminal_size((80, 24)).columns if terminal else 80)
-
-
-@contextmanager
-def output_text(file: str | None) -> Iterator[Callable[[str], object]]:
-    """Give a function that writes UTF-8 text to a file; to standard output where no file, or `-`, is named.
-
-    A file that was begun and not finished does not stay. Raises OSError if it cannot be written.
-    """
-    if file in (None, "-"):
-        sys.stdout.flush()
-        yield lambda text: sys.stdout.buffer.write(text.encode())
-        sys.stdout.buffer.flush()
-        return
-    if Path(file).exists() and not Path(file).is_file():  # /dev/stdout, a pipe
-        with Path(file).open("w", encoding="utf-8") as stream:
-            yield stream.write
-        return
-    part = Path(f"{file}.part")
-    try:
-        with part.open("w", encoding="utf-8") as stream:
-            yield stream.write
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def complain(text: str, hint: str = "") -> None:

@@ -62,6 +62,8 @@ def _finished(reassembler: Reassembler, half: Half, segment: Segment) -> bool:
         return False
     if segment.sequence != half.sequence or segment.acknowledgement != peer.sequence:
         return False
+    if peer.finished and not (_is_between_frames(half) and _is_between_frames(peer)):
+        return False  # a frame is cut short
     if peer.acked is None or ahead(segment.acknowledgement, peer.acked) > 0:
         peer.acked = segment.acknowledgement
     half.end = half.position
@@ -73,6 +75,10 @@ def _finished(reassembler: Reassembler, half: Half, segment: Segment) -> bool:
         connection.closed = True
         reassembler.closing[connection.number] = connection, segment.nanoseconds, reassembler.packets
     return True
+
+
+def _is_between_frames(half: Half) -> bool:
+    return half.lane is None or not half.lane.cutter.missing
 
 
 def _seen(reassembler: Reassembler, connection: Connection, segment: Segment) -> None:

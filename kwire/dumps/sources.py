@@ -45,13 +45,18 @@ def written(batches: Iterable[Batch], file: str) -> Iterator[Frame]:
         batches: what they say, in order.
         file: the name of the dump.
     """
+    return (frame for frame, _ in timed(batches, file))
+
+
+def timed(batches: Iterable[Batch], file: str) -> Iterator[tuple[Frame, int | None]]:
+    """Write frames as `written` does, each with its exact time in nanoseconds since 1970."""
     count, closed = 0, list[int]()
     for batch in batches:
         for said in batch:
             if type(said) is not tuple:
                 closed.append(said)  # type: ignore[arg-type]
                 continue
-            yield frame_of(said, file, count, closed)
+            yield frame_of(said, file, count, closed), said[3]
             if said[0] is not NOBODY:
                 closed.clear()
             count += 1

@@ -24,7 +24,7 @@ from .recognition import Recogniser
 from .shares import ALL, Newcomers, Share
 from .sources import note, written
 from .stranger import Stranger
-from .tcp import Connection, Ended, Event, Portion
+from .tcp import Connection, Ended, Event, Finished, Portion
 
 BUFFERED = 32 << 20  # bytes of frames that are not whole, besides the largest one
 BETWEEN_TRIMS = 8 << 20  # bytes
@@ -153,8 +153,8 @@ class Streams:
 
     def _take(self, event: Event, out: Batch) -> None:
         connection = event.connection
-        if isinstance(event, Ended):
-            self._end(connection, out)
+        if isinstance(event, Finished | Ended):
+            self._end(connection, out, gone=isinstance(event, Ended))
             return
         if isinstance(event, Portion):
             self.recognise(connection, event.side, event.data)
@@ -177,9 +177,10 @@ class Streams:
             give_lanes(state)
         out += opening.replay(state)
 
-    def _end(self, connection: Connection, out: Batch) -> None:
+    def _end(self, connection: Connection, out: Batch, *, gone: bool) -> None:
+        """Forget a connection; while packets of it may still come, only if its end cut a frame short."""
         state = self._states.get(connection.number)
-        if state is None:
+        if state is None or not (gone or (isinstance(state, Conversation) and state.buffered)):
             return
         if not isinstance(state, Conversation) or state.buffered:
             self._stop(connection, out)

@@ -41,13 +41,19 @@ class Gap(msgspec.Struct, frozen=True, gc=False):
     count: int | None
 
 
+class Finished(msgspec.Struct, frozen=True, gc=False):
+    """Both sides of a connection have sent their FIN, and all bytes before that were given out."""
+
+    connection: Connection
+
+
 class Ended(msgspec.Struct, frozen=True, gc=False):
     """There will be nothing more of a connection."""
 
     connection: Connection
 
 
-Event = Portion | Gap | Ended
+Event = Portion | Gap | Finished | Ended
 
 
 class Connection:
@@ -89,6 +95,18 @@ class Connection:
 
     def feed(self, half: Half, segment: Segment) -> list[Event]:
         """Take a segment of one side; returns what can be given out now."""
+        open_before = not self.is_finished
+        events = self._take(half, segment)
+        if open_before and self.is_finished:
+            events.append(Finished(self))
+        return events
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all of both streams was given out, up to their FINs."""
+        return self.halves[0].finished and self.halves[1].finished
+
+    def _take(self, half: Half, segment: Segment) -> list[Event]:
         self._note(half, segment)
         self.packets += 1
         now, count = segment.nanoseconds, len(segment.payload)

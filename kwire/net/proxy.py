@@ -13,12 +13,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ..catalog import Catalog, catalog_for
+from ..dumps.pcap_writer import PcapWriter, TcpWriter
 from ..errors import CallError
 from ..faults import BadFrame
 from ..frames import Frame, FrameDecoder, FrameReader, Response, Result, Source
 from .addresses import Address
 from .connection import why
-from .recording import RecordedConnection, Recorder
 from .rewriting import addresses, rewritten
 
 PORTION = 1 << 16
@@ -42,7 +42,7 @@ class Proxy:
         upstream: Address,
         *,
         show: Show,
-        recorder: Recorder | None = None,
+        recorder: PcapWriter | None = None,
         catalog: Catalog | None = None,
     ) -> None:
         self.listen, self.upstream, self.show, self.recorder = listen, upstream, show, recorder
@@ -110,7 +110,7 @@ class _Conversation:
         self.decoder = FrameDecoder(proxy.catalog)
         ends = _peer(client[1]), _peer(upstream[1])
         self.source = Source(client=str(ends[0]), broker=str(broker), connection=number)
-        self.recorded = RecordedConnection(proxy.recorder, *ends, time.time()) if proxy.recorder else None
+        self.recorded = TcpWriter(proxy.recorder, *ends, time.time_ns()) if proxy.recorder else None
 
     async def run(self) -> None:
         try:
@@ -123,14 +123,14 @@ class _Conversation:
             for _, writer in (self.client, self.upstream):
                 writer.close()
             if self.recorded is not None:
-                self.recorded.close(time.time())
+                self.recorded.close()
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, direction: str) -> None:
         frames = FrameReader()
         cutting = True
         while portion := await reader.read(PORTION):
             if self.recorded is not None:
-                self.recorded.sent(time.time(), portion, by_client=direction == "request")
+                self.recorded.send(time.time_ns(), portion, by_client=direction == "request")
             if cutting:
                 cutting = await self._pass(frames.feed(portion), writer, direction)
             else:

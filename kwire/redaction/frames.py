@@ -13,11 +13,13 @@ from ..frames import Frame, FrameDecoder, Token, Undecodable
 from ..tracing import Span
 from ..wire import Array, NullableStruct, Struct
 from .batches import FILL, blank_records
-from .rules import NAMES, kind_for
+from .rules import NAMES, SEPARATORS, kind_for
 
 SIZE = 4
+REQUEST_IDS, RESPONSE_IDS = 12, 8  # bytes up to the correlation id, which follows the api key and version
 _INDEX = re.compile(r"\[\d+\]")
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_FILL_TEXT = chr(FILL)
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwyz"  # without the one that fills up
 _OPAQUE = ("unknown tag", "left over", "not understood")
 
 
@@ -40,16 +42,19 @@ class Redactor:
         self.keep = frozenset(keep)
         self.counts: Counter[str] = Counter()
         self._decoder = FrameDecoder(catalog, trace=True)
-        self._names: dict[bytes, int] = {}
+        self._names: dict[bytes, bytes] = {}
+        self._counts: Counter[int] = Counter()  # names of each length
         self._kinds: dict[tuple[Codec, str, bool], str | None] = {}
 
     def redact(self, frame: Frame) -> bytes:
         """Return the bytes of a frame, as many as before, without what is not to be told."""
         result = self._decoder.decode(frame)
         out = bytearray(frame.data)
-        if isinstance(result, Undecodable | Token):
-            kind = "sasl" if isinstance(result, Token) else "unknown"
-            self._blank(out, kind, SIZE if frame.fault is None or kind == "sasl" else 0, len(out))
+        if isinstance(result, Token):
+            self._blank(out, "sasl", SIZE, len(out))
+            return bytes(out)
+        if isinstance(result, Undecodable):
+            self._blank(out, "unknown", _understood(result), len(out))
             return bytes(out)
         for span in result.spans:
             self._span(out, span, result.codec)
@@ -76,13 +81,26 @@ class Redactor:
     def _name(self, out: bytearray, kind: str, start: int, stop: int) -> None:
         """Put a stand-in for a name: as long, and the same for the same name; names of Kafka's own stay."""
         name = bytes(out[start:stop])
-        if not name or name.startswith(b"__"):
+        if not name or name == b"*" or name.startswith(b"__"):
             return
-        number, digits = self._names.setdefault(name, len(self._names)), ""
-        while number or not digits:
-            digits, number = _DIGITS[number % 36] + digits, number // 36
         self.counts[kind] += 1
-        out[start:stop] = digits.rjust(len(name), "x")[-len(name) :].encode()
+        separator, prefix = SEPARATORS.get(kind), b""
+        if kind == "user" and b":" in name:  # User:alice
+            prefix, name = name[: name.index(b":") + 1], name[name.index(b":") + 1 :]
+        parts = [name] if separator is None else name.split(separator)
+        out[start:stop] = prefix + (separator or b"").join(map(self._stand_in, parts))
+
+    def _stand_in(self, name: bytes) -> bytes:
+        """Return what stands for a name everywhere; another name of its length has another, as far as there are."""
+        if name in (b"", b"*") or name in self._names:
+            return self._names.get(name, name)
+        number, digits = self._counts[len(name)], ""
+        self._counts[len(name)] += 1
+        while number or not digits:
+            number, digit = divmod(number, len(_DIGITS))
+            digits = _DIGITS[digit] + digits
+        self._names[name] = digits.rjust(len(name), _FILL_TEXT)[-len(name) :].encode()
+        return self._names[name]
 
     def _blank(self, out: bytearray, kind: str, start: int, stop: int) -> None:
         if kind not in self.keep and stop > start:
@@ -97,6 +115,17 @@ class Redactor:
             struct = "RequestHeader" if names[0] == "header" else _owner(codec.schema, names)
             self._kinds[key] = kind_for(struct, names[-1], is_text)
         return self._kinds[key]
+
+
+def _understood(result: Undecodable) -> int:
+    """Return how many bytes of an undecodable frame are known to be its size, api and correlation id, and no secret:
+    with these it is decoded again as the same."""
+    frame = result.frame
+    if frame.fault is not None:
+        return 0
+    if result.codec is not None:
+        return REQUEST_IDS if result.codec.spec.type == "request" else RESPONSE_IDS
+    return RESPONSE_IDS if frame.source.direction == "response" and not result.is_private else SIZE
 
 
 def _owner(struct: Any, names: list[str]) -> str:

@@ -21,10 +21,15 @@ REASONS: dict[str, str] = {
     "topic": "topic names tell what a business does",
     "groupid": "group, transaction and member ids are names of applications",
     "host": "names and addresses of machines",
+    "rack": "racks are names of places",
+    "path": "directories of brokers name machines, disks and people",
     "user": "principals are names of people",
     "unknown": "nobody knows what unknown tags, tails and undecodable frames hold",
 }
-NAMES = frozenset(("client", "topic", "groupid", "host", "user"))  # the same name gets the same stand-in
+# The same name gets the same stand-in.
+NAMES = frozenset(("client", "topic", "groupid", "host", "rack", "path", "user"))
+# Names that are made of others: racks of many levels (KIP-879), paths, and addresses that Java prints as /10.0.0.1.
+SEPARATORS = {"rack": b"/", "path": b"/", "host": b"/"}
 
 _BYTES = {
     "records": "records",
@@ -67,6 +72,37 @@ _TEXTS = {
     "subscribed_topic_regex": "topic",
     "key": "groupid",
     "coordinator_keys": "groupid",
+    "group_ids": "groupid",
+    "groups_names": "groupid",
+    "instance_id": "groupid",
+    "transactional_ids": "groupid",
+    "transactional_id_pattern": "groupid",
+    "v3_and_below_transactional_id": "groupid",
+    "host_filter": "host",
+    "rack": "rack",
+    "rack_id": "rack",
+    "log_dir": "path",
+    "path": "path",
+    "principal_filter": "user",
+    "entity_name": "user",
+    "resource_name_filter": "topic",
+    "repartition_sink_topics": "topic",
+    "sink_topic": "topic",
+    "source_topic_regex": "topic",
+    "stores": "topic",
+    "successors": "topic",
+    "acknowledge_error_message": "text",
+    "batch_index_error_message": "text",
+    "reason": "text",
+    "status_detail": "text",
+}
+# Structs whose `name` is one -> its kind.
+_NAMED = {
+    "ScramCredentialDeletion": "user",
+    "ScramCredentialUpsertion": "user",
+    "UserName": "user",
+    "ClientMetricsResource": "topic",
+    "TopologyDescriptionNode": "topic",
 }
 
 
@@ -80,6 +116,4 @@ def kind_for(struct: str, attribute: str, is_text: bool) -> str | None:
         return _BYTES.get(attribute)
     if is_topic_field(struct, attribute):
         return "topic"
-    if attribute == "name" and struct in ("ScramCredentialDeletion", "ScramCredentialUpsertion", "UserName"):
-        return "user"
-    return _TEXTS.get(attribute)
+    return _NAMED.get(struct) if attribute == "name" else _TEXTS.get(attribute)

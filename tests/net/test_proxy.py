@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.dumps.pcap_writer import PcapWriter
 from kwire.errors import CallError
 from kwire.frames import Frame
 from kwire.frames.cutting import int32
 from kwire.net.addresses import Address, address
 from kwire.net.connection import BrokerConnection
 from kwire.net.proxy import Proxy
-from kwire.net.recording import Recorder
 from tests.net.serving import serving
 
 M = kwire.messages
@@ -39,7 +39,7 @@ def naming(*brokers: str) -> Callable[[Frame], bytes]:
     return answer
 
 
-def through(upstream: str, use: Callable[[Address], Any], recorder: Recorder | None = None) -> tuple[Any, list[Any]]:
+def through(upstream: str, use: Callable[[Address], Any], recorder: PcapWriter | None = None) -> tuple[Any, list[Any]]:
     """Start a proxy, use it from a thread, and return what that returned and what was shown."""
     shown: list[Any] = []
 
@@ -83,7 +83,7 @@ def test_clients_stay_with_the_proxy() -> None:
 def test_it_is_recorded(tmp_path: Path) -> None:
     stream = io.BytesIO()
     with serving(naming("b1:9092")) as first:
-        _, shown = through(first, ask, Recorder(stream))
+        _, shown = through(first, ask, PcapWriter(stream))
     path = tmp_path / "seen.pcap"
     path.write_bytes(stream.getvalue())
     assert [frame.data for frame in kwire.read_dump(path)] == [result.frame.data for result in shown]

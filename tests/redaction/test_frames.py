@@ -26,11 +26,16 @@ def test_names_get_stand_ins_of_the_same_length_everywhere() -> None:
     reply, truth = results[5], before[5]
     assert isinstance(reply, kwire.Response)
     assert isinstance(truth, kwire.Response)
-    assert reply.message.topics[0].name == "xxxxx1"
-    assert {broker.host for broker in reply.message.brokers} == {"xxxxxxxx2"}
+    assert reply.message.topics[0].name == "xxxxx0"
+    assert {broker.host for broker in reply.message.brokers} == {"xxxxxxxx0"}
+    assert [broker.rack for broker in truth.message.brokers] == ["/dc1/r2", "/dc2/r1", "/dc1/r1"]
+    places = [broker.rack.split("/") for broker in reply.message.brokers]  # levels are kept, and which are the same
+    assert [len(place) for place in places] == [3, 3, 3]
+    assert places[0][1] == places[2][1] != places[1][1]
+    assert places[1][2] == places[2][2] != places[0][2]
     assert reply.message.topics[0].partitions == truth.message.topics[0].partitions
     for data in out:
-        assert not any(word in data for word in (b"lonely", b"born-after", b"lab-producer", b"127.0.0.1"))
+        assert not any(word in data for word in (b"lonely", b"born-after", b"lab-producer", b"127.0.0.1", b"dc1"))
 
 
 def test_what_is_kept_stays() -> None:
@@ -84,3 +89,39 @@ def test_short_names_do_not_grow() -> None:
     for number in range(50):
         data = kwire.encode_request(messages.MetadataRequest(topics=None), 1, client_id=chr(0x30 + number))
         assert len(redactor.redact(kwire.Frame(data))) == len(data)
+
+
+def test_names_of_one_length_differ() -> None:
+    redactor, found = Redactor(), set()
+    for number in range(1000):
+        wanted = messages.MetadataRequest(topics=(messages.MetadataRequest.MetadataRequestTopic(name=f"t{number:03}"),))
+        data = redactor.redact(kwire.Frame(kwire.encode_request(wanted, 1)))
+        (result,) = kwire.decode_frames([kwire.Frame(data)])
+        assert isinstance(result, kwire.Request)
+        found.add(result.message.topics[0].name)
+    assert len(found) == 1000
+
+
+def test_users_keep_their_type_and_wildcards_stay() -> None:
+    Acls = messages.CreateAclsRequest  # noqa: N806
+    acl = Acls.AclCreation(resource_type=2, resource_name="*", principal="User:alice", host="*", operation=3)
+    out = redacted(Acls(creations=(acl, acl)), 1)
+    assert out.count(b"User:xxxx0") == 2
+    assert out.count(b"\x00\x01*") == 4
+    assert b"alice" not in out
+
+
+def test_an_undecodable_frame_stays_the_same_kind() -> None:
+    data = bytearray(kwire.encode_request(messages.MetadataRequest(topics=None), 1, client_id="app", correlation_id=7))
+    data[:4] = (len(data) + 10).to_bytes(4, "big")  # cut short
+    data[-4:] = b"\x00\x00\x00\x07"
+    before, after = (
+        next(iter(kwire.decode_frames([kwire.Frame(each)])))
+        for each in (bytes(data), Redactor().redact(kwire.Frame(bytes(data))))
+    )
+    assert isinstance(before, kwire.Undecodable)
+    assert isinstance(after, kwire.Undecodable)
+    assert before.codec is not None
+    assert after.codec is before.codec
+    assert after.frame.data[:12] == before.frame.data[:12]
+    assert b"app" not in after.frame.data

@@ -18,6 +18,27 @@ def test_no_field_of_bytes_stays_by_oversight() -> None:
     assert seen == 23
 
 
+# Texts that stay: words of Kafka's own, names of settings, features, listeners and software, random ids.
+HARMLESS = """
+    assignor_name client_software_name client_software_version cluster_id configuration_keys documentation entity_type
+    feature group_state group_type listener match mechanism mechanisms name owner_principal_type principal_type
+    process_id protocol_data protocol_name protocol_type requested_metrics server_assignor state_filters states_filter
+    subtopology_id token_requester_principal_type transaction_state types_filter unknown_state_filters
+""".split()
+
+
+def test_no_text_stays_by_oversight() -> None:
+    catalog = catalog_for()
+    stay = {
+        field.attribute
+        for name in catalog.names()
+        for struct in (catalog.spec(name).structs() if catalog.spec(name).type in ("request", "response") else ())
+        for field in struct.fields
+        if field.element == "string" and kind_for(struct.name, field.attribute, True) is None
+    }
+    assert sorted(stay) == HARMLESS
+
+
 def test_every_kind_has_a_reason() -> None:
     assert {*_BYTES.values(), *_TEXTS.values(), "topic", "unknown"} == set(REASONS)
     assert set(REASONS) > NAMES

@@ -9,8 +9,8 @@ import dpkt
 import pytest
 
 import kwire
+from kwire.dumps.pcap_writer import PORTION, PcapWriter, TcpWriter
 from kwire.net.addresses import Address
-from kwire.net.recording import PORTION, RecordedConnection, Recorder
 
 M = kwire.messages
 ASKED = kwire.encode_request(M.MetadataRequest(topics=None), 1, correlation_id=7, client_id="me")
@@ -19,10 +19,10 @@ ANSWER = kwire.encode_response(M.MetadataResponse(controller_id=3), 1, correlati
 
 def recorded(host: str, *said: tuple[bytes, bool]) -> bytes:
     stream = io.BytesIO()
-    connection = RecordedConnection(Recorder(stream), Address(host, 40000), Address(host, 9092), 1000.0)
+    connection = TcpWriter(PcapWriter(stream), Address(host, 40000), Address(host, 9092), 1000 * 10**9)
     for number, (data, by_client) in enumerate(said):
-        connection.sent(1000.5 + number, data, by_client=by_client)
-    connection.close(1010.0)
+        connection.send((2001 + 2 * number) * 10**9 // 2, data, by_client=by_client)
+    connection.close()
     return stream.getvalue()
 
 

@@ -1,0 +1,138 @@
+"""Frames become a capture of the connections that they came from, so that decoding it gives the same frames again.
+
+Knows frames and their sources; how packets look, `pcap_writer` knows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from ipaddress import ip_address
+from typing import BinaryIO
+
+from ..frames import Frame, Source
+from ..frames.pieces import Gap, NotKafka
+from .pcap import SECOND
+from .pcap_writer import End, PcapWriter, TcpWriter
+
+Key = tuple[str | None, int | None, str, str]  # file, number, endpoints
+
+
+class CaptureWriter:
+    """Writes frames as a pcap file.
+
+    Args:
+        stream: where to.
+
+    Attributes:
+        connections: how many were written.
+        left_out: what could not be kept -> how often, in plural.
+
+    >>> import io
+    >>> stream, source = io.BytesIO(), Source(client="10.0.0.1:5000", broker="10.0.0.2:9092", direction="request")
+    >>> writer = CaptureWriter(stream)
+    >>> writer.write(Frame(bytes.fromhex("00000004 00000007"), source))
+    >>> writer.close()
+    >>> writer.connections, len(stream.getvalue())
+    (1, 368)
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.connections = 0
+        self.left_out: Counter[str] = Counter()
+        self._pcap = PcapWriter(stream)
+        self._open: dict[Key, TcpWriter] = {}
+        self._keys: dict[tuple[str, str], Key] = {}  # by endpoints, which are a connection's at a time
+        self._numbers: dict[tuple[str | None, int], Key] = {}
+        self._now = 0
+
+    def write(self, frame: Frame, data: bytes | None = None, nanoseconds: int | None = None) -> None:
+        """Write a frame, a piece of a stream that is no frame, or a gap; in the order of the input.
+
+        Args:
+            frame: with its source: endpoints, direction and, where they are known, the number and the time.
+            data: what to write instead of its bytes.
+            nanoseconds: its time, since 1970, where that is known more precisely than the source has it.
+        """
+        source, fault = frame.source, frame.fault
+        for number in frame.closed:
+            self._close(self._numbers.get((source.file, number)))
+        if isinstance(fault, NotKafka):
+            self.left_out[f"bytes of {fault.found}"] += fault.count or 0
+        elif _key(source) not in self._open and not names_connection(source):
+            self.left_out["frames that name no connection (--raw writes them)"] += 1
+        else:
+            self._write(frame, frame.data if data is None else data, self._time(source, nanoseconds))
+
+    def close(self) -> None:
+        """End all connections, the oldest first."""
+        for key in list(self._open):
+            self._close(key)
+
+    def _write(self, frame: Frame, data: bytes, now: int) -> None:
+        fault, by_client = frame.fault, frame.source.direction == "request"
+        begins_in_the_middle = isinstance(fault, Gap) and fault.count is None
+        connection = self._connection(frame.source, now, handshake=not begins_in_the_middle)
+        if not isinstance(fault, Gap):
+            connection.send(now, data, by_client=by_client)
+        elif fault.count is not None:
+            connection.skip(now, fault.count, by_client=by_client)
+        elif connection.handshake:
+            self.left_out["streams that begin in the middle of a connection"] += 1
+
+    def _time(self, source: Source, nanoseconds: int | None) -> int:
+        if nanoseconds is not None:
+            self._now = nanoseconds
+        elif source.time is not None:
+            # The shortest decimal number that is this float: microseconds stay microseconds.
+            self._now = round(Decimal(repr(source.time)) * SECOND)
+        return max(self._now, 0)
+
+    def _connection(self, source: Source, now: int, *, handshake: bool) -> TcpWriter:
+        key = _key(source)
+        ends = key[2:]
+        if key not in self._open:
+            self._close(self._keys.get(ends))  # the ports are used again
+            self.connections += 1
+            first = self.connections * 0x9E3779B1  # differs, so that a later connection is no retransmission
+            client, broker = end_of(ends[0]), end_of(ends[1])
+            self._open[key] = TcpWriter(self._pcap, client, broker, now, handshake=handshake, first=first)
+            self._keys[ends] = key
+            if source.connection is not None:
+                self._numbers[source.file, source.connection] = key
+        return self._open[key]
+
+    def _close(self, key: Key | None) -> None:
+        connection = self._open.pop(key, None) if key is not None else None
+        if key is None or connection is None:
+            return
+        connection.close()
+        self._keys.pop(key[2:], None)
+        if key[1] is not None:
+            self._numbers.pop((key[0], key[1]), None)
+
+
+def _key(source: Source) -> Key:
+    return source.file, source.connection, source.client or "", source.broker or ""
+
+
+def names_connection(source: Source) -> bool:
+    """Whether a source says which endpoint sent a frame to which."""
+    try:
+        end_of(source.client or "")
+        end_of(source.broker or "")
+    except ValueError:
+        return False
+    return source.direction in ("request", "response")
+
+
+def end_of(text: str) -> End:
+    """Read `10.0.0.1:9092` or `[::1]:9092`; raises ValueError if it is no IP address with a port.
+
+    >>> end_of("[::1]:9092")
+    ('::1', 9092)
+    """
+    host, _, port = text.rpartition(":")
+    if not 0 <= int(port) <= 0xFFFF:
+        raise ValueError(port)
+    return str(ip_address(host.strip("[]").partition("%")[0])), int(port)
