@@ -13,7 +13,17 @@ from ..cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
 from ..cluster.replica_assignors import assignor_for
 from ..refusals import InvalidPartitions, PolicyViolation, UnknownTopicOrPartition
 from .disks import Disk
-from .journal import Journal, change_record, config_record, partition_records, removal_record, topic_records
+from .journal import (
+    Journals,
+    Known,
+    broker_record,
+    change_record,
+    cluster_record,
+    config_record,
+    partition_records,
+    removal_record,
+    topic_records,
+)
 from .logs import Log
 from .nodes import LogDir, Node
 from .partitions import Partition, Replica
@@ -43,9 +53,9 @@ class Controller:
         self.topics: dict[str, Topic] = {}
         self.by_id: dict[bytes, Topic] = {}
         self.controller_id = min(self.nodes)
-        self.journals: list[tuple[LogDir, Journal]] = []
-        self.journal_end = 0
-        self._to_note: list[list[bytes]] = []
+        self.cluster_id = ""
+        self.journals: Journals[Known] = Journals("metadata", self.guarded)
+        self.notes: list[str] = []  # what an operator wants to know, until somebody takes it out
 
     def brokers(self) -> list[Broker]:
         """Return the brokers that are alive."""
@@ -166,16 +176,15 @@ class Controller:
         self.note(changes)
 
     def note(self, records: list[bytes]) -> None:
-        """Write records into all journals; those that come while others are written come behind them."""
-        self._to_note.append(records)
-        if len(self._to_note) > 1:
-            return
-        while self._to_note:
-            rows, end = self._to_note[0], self.journal_end
-            self.journal_end += len(rows)
-            for log_dir, journal in self.journals if rows else ():
-                self.guarded(log_dir, partial(_note, journal, rows, end))
-            self._to_note.pop(0)
+        """Write records into all journals."""
+        self.journals.write([(None, record) for record in records])
+
+    def remember_all(self) -> None:
+        """Write into all journals what is true now, instead of what they have."""
+        records = [cluster_record(self.cluster_id)] if self.cluster_id else []
+        records += [broker_record(node) for node in self.nodes.values()]
+        records += [row for topic in self.topics.values() for row in topic_records(topic, topic.partitions)]
+        self.journals.rewrite([(None, record) for record in records])
 
     def _check_room(self, count: int) -> None:
         if count > self.settings.most_partitions - sum(len(topic.partitions) for topic in self.topics.values()):
@@ -217,7 +226,3 @@ class Controller:
 
 def _forget(partition: Partition, disk: Disk) -> None:
     disk.delete(partition.topic, partition.index)
-
-
-def _note(journal: Journal, records: list[bytes], offset: int, disk: Disk) -> None:
-    journal.write(records, offset)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from ..records import RecordBatch
+from .scanning import Damage, Found
 
 
 class Store(Protocol):
@@ -17,8 +17,12 @@ class Store(Protocol):
     def read(self, places: Sequence[Any]) -> bytes:
         """Return the bytes at some places that follow one another."""
 
-    def batches(self) -> Iterable[tuple[RecordBatch, Any]]:
-        """Give what is there already, whole batches with their places, in the order of their offsets."""
+    def batches(self) -> Iterable[Found | Damage]:
+        """Give what is there already: whole batches in their order, and a `Damage` where there is more behind them.
+        Changes nothing."""
+
+    def size(self) -> int:
+        """Return how many bytes are there, damaged ones too."""
 
     def drop_before(self, offset: int) -> None:
         """Forget batches that end before an offset, where that saves space."""
@@ -41,8 +45,12 @@ class Disk(Protocol):
     def open(self, topic: str, index: int) -> Store:
         """Return the store of a partition, made if it is not there."""
 
-    def journal(self) -> Store:
-        """Return the store of what the cluster remembers over a restart."""
+    def journal(self, name: str) -> Store | None:
+        """Return the store of what the cluster remembers over a restart; None if nothing outlasts the process.
+
+        Args:
+            name: what is remembered, such as `metadata`.
+        """
 
     def delete(self, topic: str, index: int) -> None:
         """Forget a partition."""
@@ -71,9 +79,13 @@ class MemoryStore:
         """Join batches."""
         return b"".join(places)
 
-    def batches(self) -> Iterable[tuple[RecordBatch, Any]]:
+    def batches(self) -> Iterable[Found | Damage]:
         """Give nothing: memory begins empty."""
         return ()
+
+    def size(self) -> int:
+        """Return 0: the log's own index holds the bytes."""
+        return 0
 
     def drop_before(self, offset: int) -> None:
         """Do nothing: the log's own index held the bytes."""
@@ -98,9 +110,9 @@ class MemoryDisk:
         """Return an empty store."""
         return MemoryStore()
 
-    def journal(self) -> Store:
-        """Return a store that forgets."""
-        return MemoryStore()
+    def journal(self, name: str) -> Store | None:
+        """Return none: memory ends with the process."""
+        return None
 
     def delete(self, topic: str, index: int) -> None:
         """Do nothing."""

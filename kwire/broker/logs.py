@@ -15,6 +15,7 @@ from ..errors import KwireError
 from ..records import RecordBatch, parse_records
 from .disks import Store
 from .producers import Producers
+from .scanning import Damage, believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +26,14 @@ class Entry:
     last_offset: int
     max_timestamp: int
     leader_epoch: int
+    crc: int
     size: int
     place: Any
 
     @property
     def identity(self) -> tuple[int, ...]:
         """What is the same in all replicas."""
-        return self.base_offset, self.last_offset, self.leader_epoch, self.size
+        return self.base_offset, self.last_offset, self.leader_epoch, self.crc, self.size
 
 
 class Log:
@@ -41,6 +43,10 @@ class Log:
         start, end: the first offset that is there, and the one that the next record gets.
         size: bytes of all batches.
         producers: what idempotent producers wrote last.
+        damage: why bytes of the store are not in this log, until it is truncated; empty if all are.
+        has_gaps: whether offsets are missing inside a segment, as after compaction.
+        holes: offsets that are missing between two segments, each as first and last.
+        epochs_ascend: whether no batch has a smaller leader epoch than the one before; no checksum is over it.
 
     >>> from kwire import Record, build_batch
     >>> from kwire.broker.disks import MemoryStore
@@ -60,8 +66,23 @@ class Log:
         self.entries: list[Entry] = []
         self.producers = Producers()
         self.start = self.end = self.size = 0
-        for batch, place in self.store.batches():
-            self._note(batch, place)
+        self.damage, self.has_gaps, self.epochs_ascend = "", False, True
+        self.holes: list[tuple[int, int]] = []
+        for found in believed(self.store.batches()):
+            if isinstance(found, Damage):
+                self.damage = found.reason
+                return
+            self._look(found.batch.base_offset or 0, found.batch.partition_leader_epoch, found.segment_start)
+            self._note(found.batch, found.place)
+
+    def _look(self, base: int, epoch: int, segment_start: int | None) -> None:
+        """Compare what comes next with what is there."""
+        if not self.entries:
+            return
+        self.epochs_ascend &= epoch >= self.entries[-1].leader_epoch
+        if segment_start is not None and segment_start > self.end:
+            self.holes.append((self.end, segment_start - 1))
+        self.has_gaps |= base > (self.end if segment_start is None else segment_start)
 
     def append(self, batch: RecordBatch) -> int:
         """Keep a batch that has its offsets; returns the first. Raises OSError when the disk fails."""
@@ -77,6 +98,7 @@ class Log:
                 batch.last_offset,
                 batch.max_timestamp,
                 batch.partition_leader_epoch,
+                batch.crc,
                 size,
                 place,
             )
@@ -138,15 +160,16 @@ class Log:
 
     def like(self, other: Log) -> int:
         """Return how many batches, from the first on, are as in another log, or older than all that it has."""
-        theirs = {entry.base_offset: entry for entry in other.entries}
-        for count, entry in enumerate(self.entries):
-            found = theirs.get(entry.base_offset)
-            if entry.last_offset >= other.start and (found is None or found.identity != entry.identity):
-                return count
-        return len(self.entries)
+        count = self._place(other.start)
+        place = other._place(self.entries[count].base_offset) if count < len(self.entries) else 0
+        for entry, theirs in zip(self.entries[count:], other.entries[place:], strict=False):
+            if entry.identity != theirs.identity:
+                break
+            count += 1
+        return count
 
     def truncate(self, count: int) -> None:
-        """Forget all batches but so many from the first on. Raises OSError when the disk fails."""
+        """Forget all but so many batches from the first on, and what is damaged. Raises OSError when the disk fails."""
         self.store.truncate(self.entries[count - 1].place if count else None)
         self._read()
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..cluster.state import NO_LEADER
-from ..records import RecordBatch, parse_records
+from ..records import RecordBatch
 from . import codes
 from .logs import Log, stamped
 from .nodes import LogDir
-
-_PORTION = 1 << 20
 
 
 @dataclass(slots=True)
@@ -94,27 +92,9 @@ class Partition:
                     return None, failed
         return whole.base_offset, failed
 
-    def recover(self) -> list[LogDir]:
-        """Begin with what the replicas hold: those in sync are right, the others are made like them.
-
-        Where none that was in sync is online, nobody leads, for the others may lack records.
-
-        Returns:
-            The directories that failed.
-        """
-        logs = {node_id: one.log for node_id, one in self.replicas.items() if one.is_online and one.log is not None}
-        source = max((logs[one] for one in self.isr if one in logs), key=lambda log: log.end, default=None)
-        failed = []
-        if source is not None:
-            for node_id, log in logs.items():
-                try:
-                    _make_alike(log, source)
-                except OSError:
-                    failed.append(self.replicas[node_id].log_dir)
-            self.isr = list(logs)
-            self.leader_epoch = max(self.leader_epoch, source.epoch_at(source.end))
-        self.elect()
-        return failed
+    def online_logs(self) -> dict[int, Log]:
+        """Return the logs that can be read and written, by broker."""
+        return {node_id: one.log for node_id, one in self.replicas.items() if one.log is not None and one.is_online}
 
     def retain(self, retention_bytes: int) -> list[LogDir]:
         """Drop the oldest batches of all replicas that are larger; returns the directories that failed."""
@@ -132,15 +112,3 @@ class Partition:
         for replica in self.replicas.values():
             if replica.log is not None:
                 replica.log.store.close()
-
-
-def _make_alike(log: Log, source: Log) -> None:
-    """Give a log what it lacks of another, after what they have in common."""
-    same = log.like(source)
-    if same < len(log.entries) or log.end < source.start:
-        log.truncate(same if log.end >= source.start else 0)
-    at = max(log.end, source.start)
-    while at < source.end:
-        for batch in parse_records(source.read(at, source.measure(at, _PORTION))):
-            log.append(batch)
-        at = log.end

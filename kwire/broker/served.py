@@ -15,6 +15,7 @@ from .apis import apis_by_key, handler_for, table_for
 from .asks import Ask
 from .controller import Controller
 from .groups.coordinator import Groups
+from .journal import cluster_record
 from .nodes import LogDir, Node
 from .recovery import recover
 from .settings import Settings
@@ -56,7 +57,20 @@ class ServedCluster:
         self.waiting = WaitingRoom()
         self.groups = Groups(settings, self.waiting)
         self.producer_ids = rng.getrandbits(40)  # the last one given; those of an earlier run are in its logs
-        self.cluster_id = urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=")
+        cluster_id = urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=")
+        if not self.controller.cluster_id:
+            self.controller.cluster_id = cluster_id
+            self.controller.note([cluster_record(cluster_id)])
+
+    @property
+    def cluster_id(self) -> str:
+        """What clients know the cluster by; the same after a restart with log directories."""
+        return self.controller.cluster_id
+
+    @property
+    def notes(self) -> list[str]:
+        """What an operator wants to know; who runs the cluster takes it out."""
+        return self.controller.notes
 
     def answer(
         self, node_id: int, message: Any, version: int, *, now: float, client_id: str = "", client_host: str = ""

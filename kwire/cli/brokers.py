@@ -76,8 +76,10 @@ def serve(commands: Any) -> None:
         "  kwire serve --cluster c.json --fail-log-dir 1:/data/b@30\n"
         '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
         '"logDirs": ["/data/a", "/data/b"]}, ...]}; all but the id may be missing. Without\n'
-        "directories, all is kept in memory; with them topics and records are there after\n"
-        "a restart (consumer groups are not), and one that is removed or broken is noticed.\n"
+        "directories, all is kept in memory; with them topics, records and committed\n"
+        "offsets are there after a restart, and one that is removed or broken is noticed.\n"
+        "A directory is used by one process at a time, which holds its file .lock; what a\n"
+        "damaged log loses is a line on stderr. As in Kafka, nothing is forced to the disk.\n"
         "For tests and trials: no replication over the network, no transactions, no\n"
         "security.\n",
         "serve:serve",

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from random import Random
 
-from ..broker import ServedCluster, Settings
+from ..broker import Node, ServedCluster, Settings
 from ..cluster.replica_assignors import assignor_for
 from ..net.addresses import address
+from ..net.logdirs import locked
 from ..net.serving import Serving
 from ..render.values import count_text
 from .inputs import UsageError
@@ -27,15 +28,27 @@ def serve(options: argparse.Namespace) -> int:
             raise UsageError(f"{node.host}:{node.port} can be reached from elsewhere: add --public if it shall")
     settings = _settings(options)
     assignor_for(settings.replica_assignor)
-    cluster = ServedCluster(nodes, settings, Random(options.seed))
     failures = failures_in(options.fail_log_dir, nodes)
-    note = (lambda text: None) if options.quiet else remark
-    made = Serving(cluster, note)
-    try:
-        asyncio.run(_serve(made, failures))
-    finally:
-        remark(f"{count_text(made.requests, 'request')} of {count_text(made.connections, 'connection')}")
+    with locked(log_dir for node in nodes for log_dir in node.log_dirs):
+        made = Serving(_recovered(nodes, settings, Random(options.seed)), _quiet if options.quiet else remark)
+        try:
+            asyncio.run(_serve(made, failures))
+        finally:
+            remark(f"{count_text(made.requests, 'request')} of {count_text(made.connections, 'connection')}")
     return 0
+
+
+def _recovered(nodes: Sequence[Node], settings: Settings, rng: Random) -> ServedCluster:
+    """Start a cluster with what its directories hold. What is lost by it is printed with --quiet too."""
+    cluster = ServedCluster(nodes, settings, rng)
+    for note in cluster.notes:
+        remark(note)
+    cluster.notes.clear()
+    return cluster
+
+
+def _quiet(text: str) -> None:
+    """Print nothing."""
 
 
 def _settings(options: argparse.Namespace) -> Settings:

@@ -9,27 +9,32 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from errno import EINVAL
 from itertools import pairwise
 from pathlib import Path
 
-from ..errors import DecodeError
-from ..records import RecordBatch
-from ..records.layouts import LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC
-from ..records.parsing import read_whole
+from ..broker.nodes import LogDir
+from ..broker.scanning import Damage, Found, OldFormat, read_batches
+from ..errors import CallError
+
+if sys.platform != "win32":
+    import fcntl
 
 SEGMENT = 1 << 30  # bytes, Kafka's log.segment.bytes
 _FOLDER = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,9})")
 _NOT_OURS = ("__cluster_metadata",)
-_JOURNAL = "kwire-metadata-"  # files, not a folder: Kafka does not start where a folder is no partition's
+_JOURNAL = "kwire-{}-"  # files, not a folder: Kafka does not start where a folder is no partition's
 _CHECK = "kwire-check"
+_LOCK = ".lock"  # Kafka's own name
 
 Place = tuple[int, int, int]  # first offset of the segment, position in it, bytes
 
 
 class FileStore:
-    """The segments of one partition. A batch at the end that is not whole is cut off, as Kafka's recovery does.
+    """The segments of one partition.
 
     Args:
         folder: where they are.
@@ -43,7 +48,10 @@ class FileStore:
         self._active, self._size = -1, 0
 
     def append(self, data: bytes, base_offset: int) -> Place:
-        """Write a batch; begins a new segment when the last one is full."""
+        """Write a batch; begins a new segment when the last one is full. One that is empty gets another name."""
+        if self._active >= 0 and not self._size and self._active != base_offset:
+            self._file(self._active).unlink(missing_ok=True)
+            self._active = -1
         if self._active < 0 or self._size + len(data) > self.segment_bytes:
             self._active, self._size = base_offset, 0
         with self._file(self._active).open("ab", buffering=0) as stream:
@@ -68,29 +76,34 @@ class FileStore:
             raise OSError(EINVAL, "the segment is shorter than it was", str(self._file(segment)))
         return data
 
-    def batches(self) -> Iterator[tuple[RecordBatch, Place]]:
-        """Give the batches that are there; raises OSError if one is damaged, but for the last segment's end."""
+    def batches(self) -> Iterator[Found | Damage]:
+        """Give the batches that are there; raises OSError if one is of an old format."""
         starts = self._starts()
+        if not starts and not self.prefix:
+            yield Damage("no segment is there")
         for start in starts:
             self._active, self._size = start, 0
-            path = self._file(start)
-            yield from self._segment(path)
-            if self._size < path.stat().st_size:
-                if start != starts[-1]:
-                    raise OSError(EINVAL, "there is damage inside the log", str(path))
-                os.truncate(path, self._size)
-
-    def _segment(self, path: Path) -> Iterator[tuple[RecordBatch, Place]]:
-        with path.open("rb") as stream:
-            while data := _next_batch(stream.read(UP_TO_MAGIC), stream.read):
-                if data[16] != 2:
-                    raise OSError(EINVAL, "only record batches of magic 2 are served", str(path))
-                try:
-                    batch = read_whole(data)
-                except DecodeError:
+            for one in self._segment(self._file(start)):
+                yield one
+                if isinstance(one, Damage):
                     return
-                yield batch, (self._active, self._size, len(data))
-                self._size += len(data)
+
+    def _segment(self, path: Path) -> Iterator[Found | Damage]:
+        try:
+            with path.open("rb") as stream:
+                for one in read_batches(stream.read, path.stat().st_size):
+                    if isinstance(one, Damage):
+                        yield one
+                        return
+                    size = len(one.data)
+                    yield Found(one, (self._active, self._size, size), None if self._size else self._active)
+                    self._size += size
+        except OldFormat:
+            raise OSError(EINVAL, "only record batches of magic 2 are served", str(path)) from None
+
+    def size(self) -> int:
+        """Return the bytes of all segments."""
+        return sum(self._file(start).stat().st_size for start in self._starts())
 
     def drop_before(self, offset: int) -> None:
         """Delete segments that end before an offset."""
@@ -99,12 +112,14 @@ class FileStore:
                 self._file(start).unlink()
 
     def truncate(self, last: Place | None) -> None:
-        """Delete what is behind a place."""
-        segment, position, size = last or (-1, 0, 0)
+        """Delete what is behind a place; of no place there is an empty segment left."""
+        segment, position, size = last or (0, 0, 0)
         for start in reversed(self._starts()):
-            if start > segment:
+            if start > segment or last is None:
                 self._file(start).unlink()
-        if last is not None:
+        if last is None:
+            self._file(segment).touch()
+        else:
             os.truncate(self._file(segment), position + size)
         self._active, self._size = segment, position + size
 
@@ -125,15 +140,6 @@ class FileStore:
         return sorted(int(match[1]) for match in matches if match)
 
 
-def _next_batch(head: bytes, read: Callable[[int], bytes]) -> bytes:
-    """Return the bytes of the batch that begins so; none if it is not all there."""
-    length = int.from_bytes(head[8:LOG_OVERHEAD], "big", signed=True)
-    if len(head) < UP_TO_MAGIC or head[16] not in LEAST_LENGTH or length < LEAST_LENGTH[head[16]]:
-        return b""
-    data = head + read(LOG_OVERHEAD + length - len(head))
-    return data if len(data) == LOG_OVERHEAD + length else b""
-
-
 class FileDisk:
     """A log directory on a disk.
 
@@ -145,12 +151,17 @@ class FileDisk:
         self.path = path
 
     def open(self, topic: str, index: int) -> FileStore:
-        """Return the segments of a partition."""
-        return FileStore(Path(self.path) / f"{topic}-{index}")
+        """Return the segments of a partition; a new one has an empty segment, so that a missing one is noticed."""
+        folder = Path(self.path) / f"{topic}-{index}"
+        is_new = not folder.exists()
+        store = FileStore(folder)
+        if is_new:
+            store.truncate(None)
+        return store
 
-    def journal(self) -> FileStore:
+    def journal(self, name: str) -> FileStore:
         """Return the files with what the cluster remembers, at the top of the directory."""
-        return FileStore(Path(self.path), prefix=_JOURNAL)
+        return FileStore(Path(self.path), prefix=_JOURNAL.format(name))
 
     def delete(self, topic: str, index: int) -> None:
         """Delete the folder of a partition."""
@@ -178,3 +189,59 @@ class FileDisk:
         file = Path(self.path) / _CHECK
         file.write_bytes(b"\0")
         file.unlink()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the directory's lock file, which has this process's id in it.
+
+        It is locked twice: by flock, and by a POSIX lock as Kafka's, so that neither can use the other's directory.
+
+        Raises:
+            CallError: another process holds it.
+            OSError: the directory does not work.
+        """
+        if sys.platform == "win32":
+            yield
+            return
+        root = Path(self.path)
+        root.mkdir(parents=True, exist_ok=True)
+        with (root / _LOCK).open("a+", encoding="ascii", errors="replace") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except (BlockingIOError, PermissionError):
+                file.seek(0)
+                raise _in_use(self.path, file.read(20).strip()) from None
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    file.truncate(0)
+
+
+def _in_use(path: str, holder: str) -> CallError:
+    """Say who uses a directory; a number in the lock file may be older than its lock."""
+    if holder == str(os.getpid()):
+        return CallError(path, "this log directory is named twice", "give each broker directories of its own")
+    who = f"process {holder}" if holder.isdecimal() and Path(f"/proc/{holder}").exists() else "another process"
+    return CallError(path, f"{who} uses this log directory ({_LOCK} is locked)", "stop it, or use another directory")
+
+
+@contextmanager
+def locked(log_dirs: Iterable[LogDir]) -> Iterator[None]:
+    """Hold the locks of all log directories that are on disks; one that does not work is offline from now on.
+
+    Raises:
+        CallError: another process, or this very one, uses one of them.
+    """
+    with ExitStack() as stack:
+        for log_dir in log_dirs:
+            try:
+                if isinstance(log_dir.disk, FileDisk):
+                    stack.enter_context(log_dir.disk.locked())
+            except OSError:
+                log_dir.is_offline = True
+        yield

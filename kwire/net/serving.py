@@ -118,17 +118,24 @@ class Serving:
             future = self._futures.pop(parked, None)
             if future is not None and not future.done():
                 future.set_result(None)
+        self._note_all()
         for node_id, node in self.cluster.controller.nodes.items():
-            for place, log_dir in enumerate(node.log_dirs):
-                if log_dir.is_offline and (node_id, place) not in self._noted:
-                    self._noted.add((node_id, place))
-                    self.note(f"broker {node_id}: log directory {log_dir.path} has failed")
             if not node.is_alive and node_id in self._servers:
                 self._end(node_id)
                 self.note(f"broker {node_id} has no log directory left, and is at its end")
         deadline = self.cluster.next_deadline
         if deadline is not None and (self._deadline is None or deadline < self._deadline):
             self._woken.set()
+
+    def _note_all(self) -> None:
+        """Print what the cluster has for the operator, and which directories have failed."""
+        while self.cluster.notes:
+            self.note(self.cluster.notes.pop(0))
+        for node_id, node in self.cluster.controller.nodes.items():
+            for place, log_dir in enumerate(node.log_dirs):
+                if log_dir.is_offline and (node_id, place) not in self._noted:
+                    self._noted.add((node_id, place))
+                    self.note(f"broker {node_id}: log directory {log_dir.path} has failed")
 
     def _end(self, node_id: int) -> None:
         """Close the listener of a broker and all its connections; one that is being answered ends by itself."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kwire.broker import Parked, Settings, codes
 from tests.broker.served import batch, cluster_of, fetch, fetching, produce, values
 
@@ -45,6 +47,17 @@ def test_limits_leave_the_first_batch_whole() -> None:
         produce(cluster, batch(value))
     assert values(fetch(cluster, most=1)) == [b"a"]
     assert values(fetch(cluster)) == [b"a", b"b"]
+
+
+@pytest.mark.parametrize(("epoch", "code"), [(-1, 0), (0, 74), (1, 74), (2, 0), (3, 75)])
+def test_a_client_that_believes_in_another_leader_epoch(epoch: int, code: int) -> None:
+    cluster = cluster_of(3)
+    cluster.controller.create("t", {0: [1, 2, 3]})
+    produce(cluster, batch(b"a"))
+    for node in (1, 2):
+        cluster.fail(cluster.controller.nodes[node].log_dirs[0])
+    assert cluster.controller.topics["t"].partitions[0].leader_epoch == 2
+    assert fetch(cluster, node=3, epoch=epoch).error_code == code  # 74 is FENCED_LEADER_EPOCH, 75 UNKNOWN_LEADER_EPOCH
 
 
 def test_what_is_wrong() -> None:

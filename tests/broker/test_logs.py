@@ -7,6 +7,7 @@ from typing import Any
 import kwire
 from kwire.broker.disks import MemoryStore
 from kwire.broker.logs import Log, stamped
+from kwire.broker.scanning import Found
 from tests.broker.served import batch
 
 
@@ -21,7 +22,7 @@ class Keeping(MemoryStore):
         return data
 
     def batches(self) -> Any:
-        return [(one, data) for data in self.kept for one in kwire.parse_records(data)]
+        return [Found(one, data) for data in self.kept for one in kwire.parse_records(data)]
 
     def truncate(self, last: bytes | None) -> None:
         del self.kept[self.kept.index(last) + 1 if last is not None else 0 :]
@@ -30,9 +31,10 @@ class Keeping(MemoryStore):
 def log_of(*epochs: int, start: int = 0) -> Log:
     """A log with a batch of two records for each epoch."""
     log = Log(Keeping())
-    for number, epoch in enumerate(epochs):
-        (one,) = kwire.parse_records(batch(b"a", b"b", producer_id=7, producer_epoch=0, base_sequence=2 * number))
-        log.append(stamped(one, max(log.end, start), epoch))
+    for epoch in epochs:
+        offset = max(log.end, start)
+        (one,) = kwire.parse_records(batch(b"a", b"b", producer_id=7, producer_epoch=0, base_sequence=offset))
+        log.append(stamped(one, offset, epoch))
     return log
 
 

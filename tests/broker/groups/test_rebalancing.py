@@ -59,6 +59,17 @@ def test_silence_ends_a_session_and_words_prolong_it() -> None:
     assert (world.group().state, world.group().generation) == (GroupState.EMPTY, 3)
 
 
+def test_a_stable_group_outlives_its_rebalance_timeout() -> None:
+    world = World()
+    mates = world.mates(2)
+    for _ in range(int(3 * REBALANCE / 5)):
+        world.wait(5)
+        assert [mate.beat() for mate in mates] == [0, 0]
+    assert (world.group().state, world.group().generation) == (GroupState.STABLE, 2)
+    deadline = world.cluster.next_deadline
+    assert deadline is not None and deadline > world.now  # and it does not wake before it has to
+
+
 def test_who_asks_for_no_assignment_is_out() -> None:
     world = World()
     first, second = Mate(world), Mate(world)
