@@ -25,6 +25,8 @@ if hasattr(os, "register_at_fork"):
 def once(make: Callable[_P, _T]) -> Callable[_P, _T]:
     """Decorate a function that is called once for the same arguments, whichever thread asks; as `functools.cache`.
 
+    Give it no default values: calls with and without an argument would count as different.
+
     >>> once(lambda name: [name])("a") == ["a"]
     True
     """

@@ -9,11 +9,13 @@ The one room below the top that reads files: our specs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from .caches import once
 from .errors import UnknownMessage, UnsupportedVersion
-from .layers import WIRE_TYPES, Layer
+from .layers import WIRE_TYPES, Layer, shipped_layer
 from .names import FORMER_MESSAGES
 from .releases import releases
 from .resources import SCHEMAS
@@ -50,7 +52,34 @@ class Catalog:
         'CreateReplicaAssignmentRequest'
         """
         layer = Layer.of_anything(Path(folder))
-        return cls([layer] if alone else [layer, *catalog_for().layers])
+        return catalog_of((layer,) if alone else (layer, *catalog_for().layers), "", None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return catalog_of, (self.layers, self.profile, self.release)
+
+    @classmethod
+    def of(cls, *, profile: str | None = None, release: str | None = None) -> Catalog:
+        """Return the catalog of the specs that come with kwire, for whatever takes `catalog=`.
+
+        Args:
+            profile: `KIP-36`, `KIP-112` or `KIP-879`: the drafts of that KIP hide the released messages they change.
+            release: a Kafka release such as `3.9`: its versions, and its layouts of early access.
+
+        Raises:
+            UnknownMessage: there is no such profile or release.
+
+        >>> import kwire
+        >>> drafts = kwire.Catalog.of(profile="KIP-879")
+        >>> message = drafts.messages.CreateReplicaAssignmentRequest()
+        >>> kwire.encode_request(message, 0, correlation_id=7, catalog=drafts)[4:12].hex(" ", 2)
+        '0044 0000 0000 0007'
+        """
+        return catalog_for(profile, release)
+
+    @property
+    def messages(self) -> Any:
+        """The message classes of this catalog as attributes, as `kwire.messages` has those of Kafka's releases."""
+        return import_module("kwire.messages").Messages(self)  # classes are made of specs, a layer above
 
     def names(self) -> list[str]:
         """Return the names of all messages, sorted."""
@@ -135,9 +164,9 @@ def overlays_for(release: str | None) -> list[str]:
 
 
 @once
-def _layer(folder: Path, profile: str = "", release: str = "") -> Layer:
-    """Return a folder's layer: one for all catalogs, so that a message has one class everywhere."""
-    return Layer.of_folder(folder, profile, release)
+def catalog_of(layers: tuple[Layer, ...], profile: str, release: str | None) -> Catalog:
+    """Return the catalog of these layers, one for all who ask: its codecs are compiled once."""
+    return Catalog(layers, profile, release)
 
 
 def catalog_for(profile: str | None = None, release: str | None = None) -> Catalog:
@@ -157,6 +186,6 @@ def catalog_for(profile: str | None = None, release: str | None = None) -> Catal
 
 @once
 def _catalog(profile: str, release: str | None) -> Catalog:
-    drafts = [_layer(SCHEMAS / "drafts" / profile, profile)] if profile else []
-    overlays = [_layer(SCHEMAS / "releases" / line, "", line) for line in overlays_for(release)]
-    return Catalog([*drafts, *overlays, _layer(SCHEMAS / "kafka")], profile, release)
+    drafts = [shipped_layer(profile, "")] if profile else []
+    overlays = [shipped_layer("", line) for line in overlays_for(release)]
+    return catalog_of((*drafts, *overlays, shipped_layer("", "")), profile, release)

@@ -5,6 +5,7 @@ The compiled execution goes first, the reference explains what that refuses. Kno
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from . import json
@@ -50,6 +51,13 @@ class Codec:
 
     def __repr__(self) -> str:
         return f"<kwire codec {self.name} v{self.version}{f' of {self.spec.origin}' if self.spec.origin else ''}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made = codec_of(self.spec, self.version)
+        if self.schema is not made.schema:
+            raise TypeError(f"{self!r} has a tree of its own, and cannot be pickled")
+        again = partial(made.decoder, memo=self._memo is not None)
+        return (codec_of, (self.spec, self.version)) if self is made else (again, ())
 
     def decode(self, data: bytes, *, salvage: bool = False) -> Any:
         """Decode a body.
@@ -283,5 +291,10 @@ def codec(
 @once
 def codec_in(catalog: Catalog, name: str, version: int) -> Codec:
     """Return the codec of a message of a catalog; errors as `codec`."""
-    spec = catalog.spec(name, version)
+    return codec_of(catalog.spec(name, version), version)
+
+
+@once
+def codec_of(spec: MessageSpec, version: int) -> Codec:
+    """Return the codec of a message, whichever catalog has it, at one of its versions."""
     return Codec(spec, version, grow(spec, version))

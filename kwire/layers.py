@@ -5,14 +5,17 @@ Two messages may share an api key only at different versions, or where the api w
 
 from __future__ import annotations
 
+import copyreg
 import re
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
-from .caches import LOCK, once_attribute
+from .caches import LOCK, once, once_attribute
 from .errors import SpecError
 from .releases import releases
+from .resources import SCHEMAS
 from .spec import MessageSpec, read_spec
 
 _API_KEY = re.compile(r'^\s*"apiKey"\s*:\s*"?(\d+)', re.MULTILINE)
@@ -48,16 +51,17 @@ class Layer:
             SpecError: a spec is not valid, a message is there twice, two messages claim the same api key and version.
             OSError: a file cannot be read.
         """
-        layer = cls({})
-        for path in _spec_files(folder):
-            spec = read_spec(_text(path), str(path))
-            if spec.name in layer.files:
-                raise SpecError(f"{spec.name} is in {layer.files[spec.name]} too", file=str(path), line=1)
-            layer.files[spec.name], layer._specs[spec.name] = path, spec
-        if not layer.files:
+        files = tuple((str(path), _text(path)) for path in _spec_files(folder))
+        if not files:
             raise SpecError("there are no specs in it", file=str(folder), hint="name a folder of .json message specs")
-        layer.check_keys()
-        return layer
+        return layer_of(files, "", "")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what comes with kwire by name, anything else by the text of its specs."""
+        if self is _shipped(self.profile, self.release):
+            return shipped_layer, (self.profile, self.release)
+        specs = map(self.spec, self.files)
+        return layer_of, (tuple((spec.file, spec.text) for spec in specs), self.profile, self.release)
 
     def spec(self, name: str) -> MessageSpec:
         """Return the spec of one of `files`."""
@@ -68,7 +72,7 @@ class Layer:
         with LOCK:
             if name not in self._specs:
                 path = self.files[name]
-                self._specs[name] = read_spec(_text(path), str(path), self.profile, self.release)
+                self._specs[name] = spec_of(_text(path), str(path), self.profile, self.release)
             return self._specs[name]
 
     def find(self, api_key: int, type_name: str, version: int | None, release: str | None) -> MessageSpec | None:
@@ -112,6 +116,59 @@ class Layer:
         text = _text(self.files[name])
         key, type_name = _API_KEY.search(text), _TYPE.search(text)
         return (type_name[1] if type_name else ""), (int(key[1]) if key else None)
+
+
+@once
+def spec_of(text: str, file: str, profile: str, release: str) -> MessageSpec:
+    """Return the spec that a text holds: the same text of the same file gives the same spec, and so the same class."""
+    return read_spec(text, file, profile, release)
+
+
+@once
+def layer_of(files: tuple[tuple[str, str], ...], profile: str, release: str) -> Layer:
+    """Return the layer of these files, each a name and its text, all checked; errors as `Layer.of_anything`."""
+    layer = Layer({}, profile, release)
+    for file, text in files:
+        spec = spec_of(text, file, profile, release)
+        if spec.name in layer.files:
+            raise SpecError(f"{spec.name} is in {layer.files[spec.name]} too", file=file, line=1)
+        layer.files[spec.name], layer._specs[spec.name] = Path(file), spec
+    layer.check_keys()
+    return layer
+
+
+@once
+def shipped_layer(profile: str, release: str) -> Layer:
+    """Return the layer of a profile's drafts, of a release's overlay, or else of what Kafka released."""
+    folder = f"drafts/{profile}" if profile else f"releases/{release}" if release else "kafka"
+    return Layer.of_folder(SCHEMAS / folder, profile, release)
+
+
+def _shipped(profile: str, release: str) -> Layer | None:
+    try:
+        return shipped_layer(profile, release)
+    except OSError:
+        return None
+
+
+def is_shipped(spec: MessageSpec) -> bool:
+    """Whether a spec comes with kwire, and is not somebody's own."""
+    layer = _shipped(spec.profile, spec.release)
+    return layer is not None and str(layer.files.get(spec.name)) == spec.file
+
+
+def _shipped_spec(name: str, profile: str, release: str) -> MessageSpec:
+    return shipped_layer(profile, release).spec(name)
+
+
+def _reduced(spec: MessageSpec) -> tuple[Any, ...]:
+    """Pickle a spec that comes with kwire by name, any other by its text."""
+    if is_shipped(spec):
+        return _shipped_spec, (spec.name, spec.profile, spec.release)
+    return spec_of, (spec.text, spec.file, spec.profile, spec.release)
+
+
+copyreg.pickle(MessageSpec, _reduced)
 
 
 def _text(path: Path) -> str:

@@ -8,6 +8,7 @@ The classes are plain values: frozen, compared by value, pickled by name; they k
 
 from __future__ import annotations
 
+from functools import partialmethod
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ import msgspec
 from .caches import once
 from .catalog import Catalog, catalog_for, profiles
 from .errors import UnknownMessage
+from .layers import is_shipped
 from .spec import FieldSpec, MessageSpec, StructSpec
 
 _TYPES: dict[str, Any] = {
@@ -41,13 +43,28 @@ def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
     """
     classes: dict[str, type[msgspec.Struct]] = {}
     home = spec.profile or (f"kafka_{spec.release.replace('.', '_')}" if spec.release else "")
+    own = not is_shipped(spec)
+    if own:
+        home = f"<{spec.file}>"
     for struct in spec.structs():
-        inner = classes if struct is spec.struct else {}
-        cls = _class_for(struct, classes, dict(inner))
+        namespace: dict[str, Any] = dict(classes) if struct is spec.struct else {}
+        if own:
+            namespace["__reduce__"] = partialmethod(_reduced, spec, struct.name)
+        cls = _class_for(struct, classes, namespace)
         owner = "" if struct is spec.struct else spec.name
         cls.__qualname__ = ".".join(filter(None, (home, owner, struct.name)))
         classes[struct.name] = cls
     return classes[spec.name]
+
+
+def _reduced(message: Any, spec: MessageSpec, struct: str) -> tuple[Any, ...]:
+    """Pickle a message of somebody's own specs: no module has its class, which is made of the spec there too."""
+    return _message_of, (spec, struct, msgspec.structs.astuple(message))
+
+
+def _message_of(spec: MessageSpec, struct: str, values: tuple[Any, ...]) -> Any:
+    cls = message_class(spec)
+    return (cls if struct == spec.name else getattr(cls, struct))(*values)
 
 
 def default_for(field: FieldSpec, classes: Any) -> Any:
@@ -78,19 +95,27 @@ def __getattr__(name: str) -> Any:
     """Find a message class by name, or the classes of a profile or a release."""
     try:
         if name in profiles():
-            return _Classes(catalog_for(name))
+            return Messages(catalog_for(name))
         if name.startswith("kafka_"):
-            return _Classes(catalog_for(release=name.removeprefix("kafka_").replace("_", ".")))
+            return Messages(catalog_for(release=name.removeprefix("kafka_").replace("_", ".")))
         return message_class(catalog_for().spec(name))
     except UnknownMessage as error:
         raise AttributeError(str(error)) from None
 
 
-class _Classes:
-    """The classes of one catalog, as attributes."""
+class Messages:
+    """The message classes of one catalog, as attributes; `kwire.Catalog.messages`.
+
+    >>> import kwire
+    >>> kwire.Catalog.of(profile="KIP-112").messages.MetadataResponse(controller_id=7).controller_id
+    7
+    """
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+
+    def __dir__(self) -> list[str]:
+        return self._catalog.names()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

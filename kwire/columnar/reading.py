@@ -6,6 +6,7 @@ What is refused goes to the reference path, which says why.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,6 +63,8 @@ class Columns:
         max_bytes: int = 8 << 20,
     ) -> None:
         self.name, self.version = spec.name, version
+        options = {"union": union, "dictionary": dictionary, "max_rows": max_rows, "max_bytes": max_bytes}
+        self._made_by = partial(Columns, **options), (spec, version, path, columns)  # type: ignore[arg-type]
         self._tree = grow(spec, version)
         self._plan = Plan(trees_of(spec) if union else [self._tree], path, columns, dictionary=dictionary)
         self.schema = self._plan.schema
@@ -72,6 +75,9 @@ class Columns:
 
     def __repr__(self) -> str:
         return f"<kwire columns of {self.name} v{self.version}: {', '.join(self.schema.names)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._made_by
 
     def read(self, bodies: Iterable[Any]) -> Iterator[Batch]:
         """Read bodies.

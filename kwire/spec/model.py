@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..names import attribute_for, camel_case
@@ -72,7 +72,7 @@ class MessageSpec:
     """A message over all its versions. `type` is request, response, header, data, metadata,
     coordinator-key or coordinator-value; `api_key` is the api key or the record type, or None; `profile`
     is empty for what Kafka released; `release` is the last release with this layout, where a later one has
-    another under the same version."""
+    another under the same version; `text` is the JSON it was read from."""
 
     name: str
     type: str
@@ -86,6 +86,7 @@ class MessageSpec:
     file: str = ""
     profile: str = ""
     release: str = ""
+    text: str = field(default="", repr=False)
 
     @property
     def origin(self) -> str:
@@ -109,7 +110,7 @@ class MessageSpec:
 
 
 def _collect(struct: StructSpec, seen: dict[str, StructSpec]) -> None:
-    for field in struct.fields:
-        if field.struct is not None and field.struct.name not in seen:
-            _collect(field.struct, seen)
+    for member in struct.fields:
+        if member.struct is not None and member.struct.name not in seen:
+            _collect(member.struct, seen)
     seen[struct.name] = struct

@@ -49,7 +49,7 @@ def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "
     ...           ' "fields": [{"name": "X", "type": "int32", "versions": "0+"}]}').struct.fields[0].attribute
     'x'
     """
-    reader = _Reader(jsonc.parse(text, file), profile, release)
+    reader = _Reader(jsonc.parse(text, file), text, profile, release)
     try:
         spec = reader.message()
     except SpecError as error:
@@ -63,8 +63,8 @@ def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "
 class _Reader:
     """One document. Its errors are collected, so that a check can show them all."""
 
-    def __init__(self, document: Value, profile: str, release: str) -> None:
-        self.document, self.profile, self.release = document, profile, release
+    def __init__(self, document: Value, text: str, profile: str, release: str) -> None:
+        self.document, self.text, self.profile, self.release = document, text, profile, release
         self.errors: list[SpecError] = []
         self.common: dict[str, Value] = {}
         self.structs: dict[str, StructSpec] = {}
@@ -113,6 +113,7 @@ class _Reader:
             file=self.document.file,
             profile=self.profile,
             release=self.release,
+            text=self.text,
         )
         rules.check_message(spec, self.document, members)
         if not self.errors:

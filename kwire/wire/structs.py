@@ -131,8 +131,7 @@ class Struct(Node):
 
     def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
         if type(obj) is not self.message_class:
-            need = f"a {self.message_class.__qualname__}"
-            stream.refuse(WrongType, need=need, found=f"{type(obj).__name__} {excerpt(obj, 60)}")
+            stream.refuse(WrongType, **self._mismatch(obj))
         for absent in self.absent:
             if not absent.ignorable and not is_default(getattr(obj, absent.name), absent.default):
                 stream.path.append(absent.name)
@@ -144,6 +143,15 @@ class Struct(Node):
             self.tagged.write_from(obj, stream)
         elif getattr(obj, "unknown_tags", None):
             stream.refuse(BadUnknownTags, found="this version has no tagged fields")
+
+    def _mismatch(self, obj: Any) -> dict[str, str]:
+        """Return the facts of a value of another class; that may have the same name, and come of other specs."""
+        cls = type(obj)
+        facts = {"need": f"a {self.message_class.__qualname__}", "found": f"{cls.__name__} {excerpt(obj, 60)}"}
+        if cls.__name__ == self.message_class.__name__:
+            facts["found"] = f"{excerpt(obj, 60)} of other specs ({cls.__qualname__})"
+            facts["hint"] = "make the message with the classes of this codec's catalog: catalog.messages"
+        return facts
 
 
 class NullableStruct(Node):
