@@ -70,6 +70,10 @@ class Controller:
         for topic in self.topics.values():
             yield from topic.partitions
 
+    def log_dirs(self) -> list[LogDir]:
+        """Return the log directories of all brokers."""
+        return [log_dir for node in self.nodes.values() for log_dir in node.log_dirs]
+
     def listed(self, log_dir: LogDir) -> list[tuple[str, int]]:
         """Name the partitions that a directory has."""
         listed: list[tuple[str, int]] = []

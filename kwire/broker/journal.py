@@ -131,6 +131,11 @@ class Journals(Generic[L]):
         self._journals: list[tuple[LogDir, Journal[L]]] = []
         self._to_write: list[list[Row]] = []
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a directory to write to."""
+        return bool(self._journals)
+
     def open(self, log_dirs: Iterable[LogDir], make: Callable[[], L], note: Notes) -> list[tuple[LogDir, L]]:
         """Read the journals; returns what each tells, the one that is right first: the longest."""
         for log_dir in log_dirs:
@@ -160,8 +165,7 @@ class Journals(Generic[L]):
     def rewrite(self, rows: list[Row]) -> None:
         """Write all that is true now behind what was written before, and forget that."""
         self.size = 0
-        if rows:
-            self._put(rows, is_anew=True)
+        self._put(rows, is_anew=True)
 
     def _put(self, rows: list[Row], *, is_anew: bool) -> None:
         if not self._journals:

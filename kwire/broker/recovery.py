@@ -23,8 +23,7 @@ Folders = dict[str, dict[int, dict[int, LogDir]]]  # by topic, partition and bro
 
 def recover(controller: Controller) -> None:
     """Find the topics that the directories hold, and let their replicas be copies of each other."""
-    log_dirs = [log_dir for node in controller.nodes.values() for log_dir in node.log_dirs]
-    journals = controller.journals.open(log_dirs, Known, controller.notes.append)
+    journals = controller.journals.open(controller.log_dirs(), Known, controller.notes.append)
     known = journals[0][1] if journals else Known()
     controller.cluster_id = known.cluster_id
     ids = known.ids()

@@ -55,7 +55,7 @@ class ServedCluster:
         self.controller = Controller(nodes, settings, rng)
         recover(self.controller)
         self.waiting = WaitingRoom()
-        self.groups = Groups(settings, self.waiting)
+        self.groups = Groups(self.controller, self.waiting)
         self.producer_ids = rng.getrandbits(40)  # the last one given; those of an earlier run are in its logs
         cluster_id = urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=")
         if not self.controller.cluster_id:

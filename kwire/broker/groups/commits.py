@@ -47,8 +47,12 @@ class Commits:
 
     def get(self, topic: str, index: int, topic_id: bytes) -> Commit | None:
         """Return a commit, if it is of this very topic, and not of one before of the same name."""
-        found = self._topics.get(topic, {}).get(index)
+        found = self.last(topic, index)
         return found if found is not None and found.topic_id == topic_id else None
+
+    def last(self, topic: str, index: int) -> Commit | None:
+        """Return a commit, whatever the id of the topic now."""
+        return self._topics.get(topic, {}).get(index)
 
     def topics(self) -> Iterator[tuple[str, list[int]]]:
         """Give the topics with the partitions that have commits."""

@@ -17,7 +17,7 @@ def offset_commit(ask: Ask) -> Any:
     """Answer OffsetCommit."""
     groups, response = ask.cluster.groups, messages.OffsetCommitResponse
     group = _committing(ask)
-    rows = []
+    rows, kept = [], []
     for sent in ask.message.topics:
         topic = ask.cluster.controller.find(sent.name, sent.topic_id)
         parts = tuple(
@@ -28,6 +28,9 @@ def offset_commit(ask: Ask) -> Any:
             for part in sent.partitions
         )
         rows.append(response.OffsetCommitResponseTopic(name=sent.name, topic_id=sent.topic_id, partitions=parts))
+        kept += [(topic.name, part.partition_index) for part in parts if topic is not None and not part.error_code]
+    if isinstance(group, Group) and kept:
+        groups.remember_commits(group, kept)
     if isinstance(group, Group) and group.is_unused and not group.generation:
         groups.delete(group)
     return response(topics=tuple(rows))

@@ -5,16 +5,21 @@ The brokers share all groups: when one is at its end, the next one goes on where
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ...cluster.java import string_hash
 from .. import codes
 from ..asks import Ask
 from ..controller import Controller
-from ..settings import Settings
+from ..journal import Journals, Row
 from ..waiting import WaitingRoom
 from .group import Group, GroupState
 from .held import LEAST_SIZE, Held
+from .journal import KnownGroups, all_rows, commit_row, group_row, removal_row, removal_rows
 from .members import Member
 from .rebalancing import Rebalancing
+
+MOST_JOURNAL = 16 << 20  # bytes that a journal may grow by before all is written anew
 
 
 class Groups:
@@ -23,13 +28,49 @@ class Groups:
     Attributes:
         held: the bytes that all of them keep.
         rebalancing: what moves them on.
+
+    Args:
+        controller: has the log directories, of which each remembers all groups, and the topics.
+        room: where requests wait.
     """
 
-    def __init__(self, settings: Settings, room: WaitingRoom) -> None:
-        self.settings = settings
-        self.held = Held(settings.most_group_bytes)
-        self.rebalancing = Rebalancing(room, settings.initial_rebalance_delay)
+    def __init__(self, controller: Controller, room: WaitingRoom) -> None:
+        self.settings = controller.settings
+        self.held = Held(self.settings.most_group_bytes)
+        self.rebalancing = Rebalancing(room, self.settings.initial_rebalance_delay, self._remember_generation)
         self._groups: dict[str, Group] = {}
+        self._journals: Journals[KnownGroups] = Journals("groups", controller.guarded)
+        self._rewritten = 0  # bytes
+        self._restore(controller)
+
+    def _restore(self, controller: Controller) -> None:
+        """Begin with what the journals tell; commits for topics that are no more are forgotten."""
+        found = self._journals.open(controller.log_dirs(), KnownGroups, controller.notes.append)
+        for group_id, known in found[0][1].groups.items() if found else ():
+            group = Group(group_id, self.held, generation=known.generation, protocol_type=known.protocol_type)
+            for (topic, index), commit in known.commits.items():
+                if controller.find(None, commit.topic_id) is not None:
+                    group.commits.put(topic, index, commit)
+            self._groups[group_id] = group
+        self._rewrite()
+
+    def _rewrite(self) -> None:
+        rows = [row for group in self._groups.values() for row in all_rows(group)]
+        self._journals.rewrite(rows or [removal_row("")])  # a record at least, so that older journals are known as such
+        self._rewritten = self._journals.size
+
+    def _remember(self, rows: Iterable[Row]) -> None:
+        if self._journals.is_open:
+            self._journals.write(list(rows))
+            if self._journals.size > 2 * self._rewritten + MOST_JOURNAL:
+                self._rewrite()
+
+    def _remember_generation(self, group: Group) -> None:
+        self._remember([group_row(group)])
+
+    def remember_commits(self, group: Group, places: Iterable[tuple[str, int]]) -> None:
+        """Write down what a group has committed now, by topic and partition."""
+        self._remember(commit_row(group.group_id, *place, group.commits.last(*place)) for place in places)
 
     def find(self, group_id: str) -> Group | None:
         """Return a group; None if there is no such."""
@@ -62,6 +103,8 @@ class Groups:
         self.rebalancing.rest(group)
         for member_id in list(group.pending):
             group.expect_no_longer(member_id)
+        if group.generation or group.commits:
+            self._remember(removal_rows(group))
         group.commits.clear()
         group.state = GroupState.DEAD
         self.held.take(-group.size)

@@ -5,6 +5,7 @@ Knows nobody's reasons; is told the time. Requests that wait are answered throug
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -24,10 +25,11 @@ class Rebalancing:
     Args:
         room: where requests wait.
         initial_delay: seconds for which more members are waited for when the first one comes.
+        remember: is given each group that begins a generation.
     """
 
-    def __init__(self, room: WaitingRoom, initial_delay: float) -> None:
-        self.room, self.initial_delay = room, initial_delay
+    def __init__(self, room: WaitingRoom, initial_delay: float, remember: Callable[[Group], None]) -> None:
+        self.room, self.initial_delay, self._remember = room, initial_delay, remember
 
     def add(self, group: Group, member: Member, now: float) -> Parked:
         """Take a new member in, which waits for the next generation."""
@@ -80,6 +82,7 @@ class Rebalancing:
         if not group.members:
             group.generation += 1
             group.state, group.protocol, group.phase_ends = GroupState.EMPTY, None, inf
+            self._remember(group)
         elif self._has_a_leader(group):
             self._begin_generation(group, now)
         else:
@@ -96,6 +99,7 @@ class Rebalancing:
         group.generation += 1
         group.protocol = group.choose_protocol()
         group.state = GroupState.COMPLETING_REBALANCE
+        self._remember(group)
         self._end_phase_at(group, now + group.rebalance_timeout)
         for member in group.members.values():
             self._tell(member, joined(group, member, tells_members=member.member_id == group.leader))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 import kwire
-from kwire.broker import Node, Parked, ServedCluster, Settings, codes
+from kwire.broker import Disk, Node, Parked, ServedCluster, Settings, codes
 from kwire.broker.groups.coordinator import coordinator_of
 from kwire.broker.groups.group import Group
 from kwire.broker.talking import Said, read_request
@@ -32,12 +33,24 @@ class Waiting:
 
 
 class World:
-    """A cluster and its time. `versions` says which versions are spoken, by the name of the api."""
+    """A cluster and its time. `versions` says which versions are spoken, by the name of the api; `disks` are of each
+    broker, in memory that ends with it where none are given."""
 
-    def __init__(self, settings: Settings | None = None, *, count: int = 1, **versions: int) -> None:
-        nodes = [Node(node_id, port=9092 + node_id) for node_id in range(1, count + 1)]
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        count: int = 1,
+        disks: Sequence[Disk] = (),
+        **versions: int,
+    ) -> None:
+        ids = range(1, max(count, len(disks)) + 1)
+        nodes = [Node(node_id, port=9092 + node_id) for node_id in ids]
+        if disks:
+            nodes = [Node(node_id, port=9092 + node_id, disks=[disk]) for node_id, disk in zip(ids, disks, strict=True)]
         self.cluster = ServedCluster(nodes, settings or Settings(), Random(1))
-        self.cluster.controller.create("t", {0: [1], 1: [1]})
+        if "t" not in self.cluster.controller.topics:
+            self.cluster.controller.create("t", {0: [1], 1: [1]})
         self.versions = NEWEST | versions
         self.now = 100.0
 
