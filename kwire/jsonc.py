@@ -1,4 +1,4 @@
-"""JSON with comments and trailing commas, where every value knows its line.
+"""JSON with comments, where every value knows its line.
 
 Kafka's specs are written so. Knows JSON, knows nothing of Kafka. No recursion deeper than
 `DEPTH`, no file longer than `LONGEST`: specs are hostile input.
@@ -176,7 +176,9 @@ class _Parser:
 
     def comma(self, end: str, place: Place) -> None:
         if self.token.text == ",":
-            self.step()
+            comma = self.step()
+            if self.token.text == end:
+                self.fail(comma, f"a comma stands before {end!r}", place, "drop it: Kafka's generator refuses it")
         elif self.token.text != end:
             self.need(self.token, f"a comma or {end!r}", place)
 

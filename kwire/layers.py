@@ -8,6 +8,7 @@ from __future__ import annotations
 import copyreg
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,8 @@ class Layer:
 @once
 def spec_of(text: str, file: str, profile: str, release: str) -> MessageSpec:
     """Return the spec that a text holds: the same text of the same file gives the same spec, and so the same class."""
-    return read_spec(text, file, profile, release)
+    spec = read_spec(text, file, profile, release)
+    return _over_all_releases(spec) if Path(file).parent == SCHEMAS / "kafka" else spec
 
 
 @once
@@ -169,6 +171,14 @@ def _reduced(spec: MessageSpec) -> tuple[Any, ...]:
 
 
 copyreg.pickle(MessageSpec, _reduced)
+
+
+def _over_all_releases(spec: MessageSpec) -> MessageSpec:
+    """Give the key of a coordinator's log the versions that it had before its spec could have version 0 only."""
+    versions = releases().key_versions.get(spec.name)
+    if versions is None:
+        return spec
+    return replace(spec, versions=versions, struct=replace(spec.struct, versions=versions))
 
 
 def _text(path: Path) -> str:

@@ -29,12 +29,6 @@ SUPERSEDED: dict[str, str] = {
     # Kafka 2.8, an early access, called type 14 so; from 3.0 on it has another name and another layout.
     "QuotaRecord": "ClientQuotaRecord",
 }
-# message -> type, where the spec has none.
-UNNUMBERED: dict[str, int] = {
-    # Early access of share groups, up to 4.0, when a key's version was its type.
-    "ShareGroupPartitionMetadataKey": 9,
-    "ShareGroupPartitionMetadataValue": 9,
-}
 
 
 class RecordType(NamedTuple):
@@ -61,7 +55,6 @@ def record_types(catalog: Catalog) -> dict[tuple[str, int], RecordType]:
     names: dict[tuple[str, int], dict[str, str]] = {}
     heads = catalog.heads()
     for name, (kind, number) in heads.items():
-        number = UNNUMBERED.get(name, number)
         if number is None or not kind.startswith(("metadata", "coordinator")) or SUPERSEDED.get(name) in heads:
             continue
         slot = "key" if kind == "coordinator-key" else "value"

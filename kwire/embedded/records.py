@@ -14,7 +14,7 @@ from ..catalog import catalog_for
 from ..errors import WrongType
 from ..wire import INT16, Reader
 from .bodies import Embedded, body_of, int16, read_embedded, versions_of
-from .logs import GROUPS, SHARES, TRANSACTIONS, UNNUMBERED, RecordType, log_of, record_types
+from .logs import GROUPS, SHARES, TRANSACTIONS, RecordType, log_of, record_types
 
 OFFSET_COMMIT = RecordType("OffsetCommitKey", "OffsetCommitValue")
 
@@ -85,7 +85,6 @@ def coordinator_record(key: Any, value: Any = None, version: int = 0) -> Coordin
     """
     name = type(key).__name__
     kind, number = catalog_for().heads().get(name, ("", None))
-    number = UNNUMBERED.get(name, number)
     if kind != "coordinator-key" or number is None:
         raise WrongType(need="a key of a coordinator's log", found=name)
     embedded = None if value is None else Embedded(type(value).__name__, version, value)

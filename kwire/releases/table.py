@@ -46,22 +46,31 @@ class Api:
 
 @dataclass(frozen=True)
 class Releases:
-    """The releases, oldest first, and the apis by their keys."""
+    """The releases, oldest first, the apis by their keys, and the versions of record keys.
+
+    Attributes:
+        names: the releases.
+        apis: api key -> api.
+        key_versions: key of a coordinator's log -> its versions over all releases. Since Kafka 4.1 the spec of such a
+            key (type `coordinator-key`) has version 0 alone; before, its version was its record type.
+    """
 
     names: tuple[str, ...]
     apis: dict[int, Api]
+    key_versions: dict[str, Versions]
 
     @classmethod
     def parse(cls, data: bytes) -> Releases:
         """Read the table.
 
         {"releases": ["0.8.2.2", ...], "apis": {"68": {"name": "ConsumerGroupHeartbeat",
-         "versions": {"3.5.2": "0", "4.0.2": "0-1"}, "stable": {"3.5.2": "none", "3.6.2": "none"}}, ...}}
+         "versions": {"3.5.2": "0", "4.0.2": "0-1"}, "stable": {"3.5.2": "none", "3.6.2": "none"}}, ...},
+         "keyVersions": {"GroupMetadataKey": "0,2", ...}}
         """
         table = json.loads(data)
         first = table["releases"][0]
         apis = {int(key): Api.parse(key, entry, first) for key, entry in table["apis"].items()}
-        return cls(tuple(table["releases"]), apis)
+        return cls(tuple(table["releases"]), apis, _ranges(table["keyVersions"]))
 
     def find(self, name: str) -> str:
         """Return the full name of a release: `3.9` and `3.9.1` are `3.9.2`, the one of that line that was looked at.
@@ -130,8 +139,8 @@ def _line(name: str) -> str:
     return ".".join(parts[:-1]) if len(parts) == (4 if parts[0] == "0" else 3) else ""
 
 
-def _ranges(steps: dict[str, str]) -> dict[str, Versions]:
-    return {release: Versions.parse(text) for release, text in steps.items()}
+def _ranges(texts: dict[str, str]) -> dict[str, Versions]:
+    return {name: Versions.parse(text) for name, text in texts.items()}
 
 
 def _union(changes: dict[str, Versions]) -> str:

@@ -37,13 +37,14 @@ NULLABLE = frozenset({"string", "bytes", "records"})
 def default_for(type_name: str, given: Value | None, versions: Versions, nullable: Versions) -> Any:
     """Return the default as a Python value; `...` stands for a fresh struct.
 
+    As in Kafka's generator, a null without quotes is as if no default were given; "null" in quotes is null.
     Raises SpecError at the place of `given` when it does not suit the type.
     """
     is_array = type_name.startswith("[]")
     zero = () if is_array else _ZERO.get(type_name, ...)
-    if given is None or given.value == "" or (type_name == "records" and given.value in ("null", None)):
+    if given is None or given.value in ("", None) or (type_name == "records" and given.value == "null"):
         return zero
-    if given.value is None or (given.value == "null" and (is_array or type_name not in RANGES)):
+    if given.value == "null" and (is_array or zero is ... or type_name in NULLABLE):
         return _null(given, versions, nullable)
     if is_array or zero is ... or type_name in ("bytes", "records"):
         raise given.error(f"a default of {type_name} can only be null or left out", 'write "null", or drop the default')

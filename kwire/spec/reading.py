@@ -117,7 +117,7 @@ class _Reader:
         )
         rules.check_message(spec, self.document, members)
         if not self.errors:
-            rules.check_tree(spec, self.document, self.places)
+            rules.check_tree(spec, self.document, self.places, {name: self.structs[name] for name in self.common})
         return spec
 
     def read_common(self, given: Value | None) -> None:
@@ -179,8 +179,12 @@ class _Reader:
             raise place.error(f"there is no type {excerpt(place.text())}", hint)
         if "fields" not in members:
             return self.common_struct(name, place)
-        if name in self.structs or name in self.common:
+        if name in self.structs or name in self.common or name in self.growing:
             raise place.error(f"the struct {name} is there twice", "rename it, or move it to commonStructs")
+        if outer := next((outer for outer in self.growing if outer in self.common), None):
+            raise place.error(
+                f"the struct {name} is written inside the common struct {outer}", "move it to commonStructs"
+            )
         return self.grow(name, versions, members["fields"])
 
     def common_struct(self, name: str, place: Value) -> StructSpec:
@@ -196,7 +200,10 @@ class _Reader:
         self.structs[name] = StructSpec(name, NONE, ())  # so that its errors are found once
         members = item.members(_STRUCT_KEYS)
         _versions(members, "deprecatedVersions", NONE, item)
-        return self.grow(name, _versions(members, "versions", None, item), _need(members, "fields", item))
+        versions = _versions(members, "versions", None, item)
+        if not versions:
+            raise members["versions"].error(f"the struct {name} is there in no version", "drop the struct")
+        return self.grow(name, versions, _need(members, "fields", item))
 
     def grow(self, name: str, versions: Versions, given: Value) -> StructSpec:
         if len(self.growing) == DEEPEST:
@@ -237,6 +244,8 @@ def _versions(members: dict[str, Value], key: str, default: Versions | None, own
         return default
     given = _need(members, key, owner)
     try:
+        if "," in given.text():
+            raise ValueError(f"{excerpt(given.text())} is not one range of versions")
         return Versions.parse(given.text())
     except ValueError as error:
         raise given.error(str(error)[:120], 'write "0-8", "4+", "3" or "none"') from None

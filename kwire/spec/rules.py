@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..jsonc import Value
 from ..versions import HIGHEST, Versions
@@ -20,6 +20,7 @@ ENTITY_TYPES = {
     "topicName": "string",
     "brokerId": "int32",
 }
+_ZERO = Versions(((0, 0),))
 HIGHEST_TAG = 2**31 - 2  # Kafka's writer cannot write tag 2147483647
 
 
@@ -48,6 +49,21 @@ def check_struct(owner: str, fields: Sequence[tuple[FieldSpec, Value]]) -> None:
 
 def check_message(spec: MessageSpec, place: Value, members: Members) -> None:
     """Check a message as a whole. Raises SpecError."""
+    _check_api_key(spec, place, members)
+    if spec.listeners and spec.type != "request":
+        raise members["listeners"].error("only requests have listeners", "drop listeners")
+    if spec.latest_version_unstable and spec.type != "request":
+        raise members["latestVersionUnstable"].error("only requests have it", "drop latestVersionUnstable")
+    if spec.versions.is_open:
+        raise members["validVersions"].error(f"{spec.versions} has no end", "write the highest version too, as in 0-3")
+    if spec.type.startswith("coordinator"):
+        _check_coordinator(spec, place, members)
+    for suffix in ("Request", "Response"):
+        if spec.type == suffix.lower() and not spec.name.endswith(suffix):
+            raise members["name"].error(f"the name of a {spec.type} ends in {suffix}", f"write {spec.name}{suffix}")
+
+
+def _check_api_key(spec: MessageSpec, place: Value, members: Members) -> None:
     wire = spec.type in ("request", "response")
     if wire and spec.api_key is None:
         raise place.error(f"a {spec.type} needs an api key", 'write "apiKey": ...')
@@ -55,26 +71,54 @@ def check_message(spec: MessageSpec, place: Value, members: Members) -> None:
         raise members["apiKey"].error(f"a {spec.type} message has no api key", "drop apiKey")
     if spec.api_key is not None and not 0 <= spec.api_key <= HIGHEST:
         raise members["apiKey"].error(f"{spec.api_key} is not an api key", f"write a number from 0 to {HIGHEST}")
-    if spec.listeners and spec.type != "request":
-        raise members["listeners"].error("only requests have listeners", "drop listeners")
-    for suffix in ("Request", "Response"):
-        if spec.type == suffix.lower() and not spec.name.endswith(suffix):
-            raise members["name"].error(f"the name of a {spec.type} ends in {suffix}", f"write {spec.name}{suffix}")
 
 
-def check_tree(spec: MessageSpec, place: Value, places: Places) -> None:
-    """Check what shows only where structs stand in structs. Raises SpecError.
+def _check_coordinator(spec: MessageSpec, place: Value, members: Members) -> None:
+    """Check what Kafka 4.1 asks of the keys and values in the logs of coordinators."""
+    if spec.api_key is None:
+        raise place.error(f"a {spec.type} needs an api key, which is its record type", 'write "apiKey": ...')
+    if spec.type == "coordinator-value":
+        return
+    if spec.versions and spec.versions != _ZERO:
+        raise members["validVersions"].error(f"a {spec.type} has version 0 only, not {spec.versions}", 'write "0"')
+    if spec.flexible_versions:
+        raise members["flexibleVersions"].error(f"a {spec.type} cannot be flexible", 'write "none"')
+
+
+def check_tree(spec: MessageSpec, place: Value, places: Places, common: Mapping[str, StructSpec]) -> None:
+    """Check what shows only where structs stand in a message. Raises SpecError.
 
     Args:
         spec: the message.
         place: where it stands.
         places: where the fields of each of its structs stand.
+        common: its common structs by name, also those that no field has.
     """
+    for field, where in zip(spec.struct.fields, places.get(spec.name, ()), strict=True):
+        if field.map_key:
+            raise where.error(f"{field.name} is no field of an array's struct, and cannot be a map key", "drop mapKey")
+    for struct in {**common, **{struct.name: struct for struct in spec.structs()}}.values():
+        for field, where in zip(struct.fields, places.get(struct.name, ()), strict=True):
+            _check_flexible(field, where, spec.flexible_versions)
     size = _sizes(spec)[spec.struct.name]
     if size > MOST_FIELDS:
         problem = f"the message has {size} fields when all structs are written out"
         raise place.error(problem, f"at most {MOST_FIELDS} are read")
-    _check_inside(spec.struct, spec.versions, _sized(spec), spec.flexible_versions, places)
+    known = {name: struct.versions.meets(spec.versions) for name, struct in common.items()}
+    _check_inside(spec.struct, spec.versions, _sized(spec), places, known)
+
+
+def _check_flexible(field: FieldSpec, place: Value, flexible: Versions) -> None:
+    """Check that a field is flexible, and tagged, only where its message is flexible."""
+    own = flexible if field.flexible_versions is None else field.flexible_versions
+    bad = _first_outside(own, flexible)
+    if bad is not None:
+        problem = f"{field.name} is flexible at version {bad}, and its message is not"
+        raise place.error(problem, f'write "flexibleVersions": "{own.meets(flexible)}"')
+    bad = _first_outside(field.tagged_versions, own)
+    if bad is not None:
+        problem = f"{field.name} is tagged at version {bad}, which is not flexible"
+        raise place.error(problem, f'write "taggedVersions": "{own}"')
 
 
 def _sizes(spec: MessageSpec) -> dict[str, int]:
@@ -100,22 +144,25 @@ def _sized(spec: MessageSpec) -> dict[str, Versions]:
 
 
 def _check_inside(
-    struct: StructSpec, reached: Versions, sized: dict[str, Versions], flexible: Versions, places: Places
+    struct: StructSpec, reached: Versions, sized: dict[str, Versions], places: Places, common: dict[str, Versions]
 ) -> None:
-    """Check a struct at the versions at which it is reached."""
+    """Check a struct at the versions at which it is reached; `common` has the versions of common structs."""
     for field, place in zip(struct.fields, places.get(struct.name, ()), strict=True):
         there = field.versions.meets(reached)
-        bad = _first_outside(field.tagged_versions.meets(there), flexible)
-        if bad is not None:
-            problem = f"{field.name} is tagged at version {bad}, which is not flexible"
-            raise place.error(problem, f'write "taggedVersions": "{flexible}"')
         if field.struct is None:
             continue
+        if reached and not there and field.struct.name not in common:
+            problem = f"{struct.name} is there in {reached}, its struct {field.struct.name} in {field.versions}"
+            raise place.error(problem, "widen versions, or drop the field")
+        known = common.get(field.struct.name, there)
+        if there and (not known or there.first < known.first):
+            problem = f"{field.name} is there at version {there.first}, its struct at {known} of {reached}"
+            raise place.error(problem, f"widen the versions of {field.struct.name}")
         bad = _first_outside(there, sized[field.struct.name]) if field.is_array else None
         if bad is not None:
             problem = f"an element of {struct.name}.{field.name} takes no bytes at version {bad}"
             raise place.error(problem, "give the struct a field")
-        _check_inside(field.struct, there, sized, flexible, places)
+        _check_inside(field.struct, there, sized, places, common)
 
 
 def _first_outside(versions: Versions, allowed: Versions) -> int | None:
@@ -137,6 +184,13 @@ def _flexible(field: FieldSpec, place: Value, members: Members) -> None:
         raise members["flexibleVersions"].error(
             f"{field.type} cannot differ from its message in flexibleVersions", "only string and bytes can"
         )
+
+
+def _records(field: FieldSpec, place: Value, members: Members) -> None:
+    if field.type == "[]records":
+        raise members["type"].error("there are no arrays of records", "write an array of structs that hold records")
+    if field.type == "records" and field.tagged_versions:
+        raise members["taggedVersions"].error("records cannot be tagged", "drop taggedVersions")
 
 
 def _zero_copy(field: FieldSpec, place: Value, members: Members) -> None:
@@ -180,6 +234,7 @@ _FIELD_CHECKS: tuple[Callable[[FieldSpec, Value, Members], None], ...] = (
     _nullable,
     _has_fields,
     _flexible,
+    _records,
     _zero_copy,
     _entity,
     _tag,

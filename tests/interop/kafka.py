@@ -35,10 +35,8 @@ POM = (
     "<project><modelVersion>4.0.0</modelVersion><groupId>x</groupId><artifactId>x</artifactId><version>1</version>"
     "<dependencies>{}</dependencies></project>"
 )
-DEPENDENCY = (
-    "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version><exclusions><exclusion>"
-    "<groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions></dependency>"
-)
+DEPENDENCY = "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>{}</dependency>"
+ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -60,13 +58,24 @@ def jars(release: str) -> str:
 
 
 def spark_connector() -> list[str]:
-    """Return the jars of Spark's Kafka connector; they are downloaded at first."""
-    folder = Path.home() / ".cache/kwire-spark-kafka" / "-".join(version for _, _, version in CONNECTOR)
+    """Return the jars of Spark's Kafka connector."""
+    place = Path("kwire-spark-kafka", "-".join(version for _, _, version in CONNECTOR))
+    return maven_jars(place, *((*artifact, ALONE) for artifact in CONNECTOR))
+
+
+def message_generator(release: str) -> list[str]:
+    """Return the jars of the generator that makes Kafka's classes from message specs."""
+    return maven_jars(Path("kwire-message-generator", release), ("org.apache.kafka", "generator", release, ""))
+
+
+def maven_jars(place: Path, *artifacts: tuple[str, str, str, str]) -> list[str]:
+    """Return jars of Maven Central, which are downloaded at first to `place` in the cache."""
+    folder = Path.home() / ".cache" / place
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent) as temporary:
             pom = Path(temporary, "pom.xml")
-            pom.write_text(POM.format("".join(DEPENDENCY.format(*one) for one in CONNECTOR)))
+            pom.write_text(POM.format("".join(DEPENDENCY.format(*one) for one in artifacts)))
             command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
             done = subprocess.run(
                 [*command, f"-DoutputDirectory={temporary}/jars"], timeout=300, capture_output=True, text=True

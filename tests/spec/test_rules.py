@@ -73,7 +73,32 @@ REFUSED = [
         "a producerId is not int32; its type is int64",
         document(field(entityType="producerId")),
     ),
+    (
+        "$.fields[0].type",
+        "there are no arrays of records; write an array of structs that hold records",
+        document(field(type="[]records")),
+    ),
+    (
+        "$.fields[0]",
+        'X is flexible at version 1, and its message is not; write "flexibleVersions": "2+"',
+        document(field(type="string", flexibleVersions="1+")),
+    ),
     # tags
+    (
+        "$.fields[0].taggedVersions",
+        "records cannot be tagged; drop taggedVersions",
+        document(tagged(type="records")),
+    ),
+    (
+        "$.fields[0]",
+        'X is tagged at version 2, which is not flexible; write "taggedVersions": "3+"',
+        document(tagged(type="string", flexibleVersions="3+")),
+    ),
+    (
+        "$.commonStructs[0].fields[0]",
+        f"X is tagged at version 1, which is not flexible; {WIDEN}",
+        document(commonStructs=[struct("Unused", tagged(since="1+"))]),
+    ),
     (
         "$.fields[0]",
         'taggedVersions without a tag; write "tag": 0, or drop taggedVersions',
@@ -119,6 +144,31 @@ REFUSED = [
     ("$.fields[1]", "tag 3 of Thing leaves a gap: 1 is free; use tag 1", document(tagged("A"), tagged("B", 3))),
     ("$.fields[0]", "tag 1 of Thing leaves a gap: 0 is free; use tag 0", document(tagged("A", 1))),
     # the message
+    (
+        "$.fields[0]",
+        "X is no field of an array's struct, and cannot be a map key; drop mapKey",
+        document(field(mapKey=True)),
+    ),
+    ("$.validVersions", "3+ has no end; write the highest version too, as in 0-3", document(valid="3+")),
+    (
+        "$.latestVersionUnstable",
+        "only requests have it; drop latestVersionUnstable",
+        document(type="response", name="ThingResponse", apiKey=1, latestVersionUnstable=True),
+    ),
+    *(
+        ("$", f'a {name} needs an api key, which is its record type; write "apiKey": ...', document(type=name))
+        for name in ("coordinator-key", "coordinator-value")
+    ),
+    (
+        "$.validVersions",
+        'a coordinator-key has version 0 only, not 0-1; write "0"',
+        document(type="coordinator-key", apiKey=1, valid="0-1"),
+    ),
+    (
+        "$.flexibleVersions",
+        'a coordinator-key cannot be flexible; write "none"',
+        document(type="coordinator-key", apiKey=1, valid="0", flexible="0+"),
+    ),
     ("$", 'a request needs an api key; write "apiKey": ...', document(**REQUEST | {"apiKey": ...})),
     ("$", 'a response needs an api key; write "apiKey": ...', document(type="response", name="ThingResponse")),
     ("$.apiKey", "a data message has no api key; drop apiKey", document(apiKey=1)),
@@ -129,6 +179,26 @@ REFUSED = [
     ("$.name", "the name of a request ends in Request; write ThingRequest", document(**REQUEST | {"name": "Thing"})),
     ("$.name", "the name of a response ends in Response; write ThingResponse", document(type="response", apiKey=1)),
     # structs in structs
+    (
+        "$.fields[0]",
+        "Thing is there in 0-3, its struct In in none; widen versions, or drop the field",
+        document(inner(field(), versions="none")),
+    ),
+    (
+        "$.fields[0].fields[0]",
+        "In is there in 0-1, its struct Deep in 2+; widen versions, or drop the field",
+        document(inner(field("Y", "Deep", "2+", fields=[field()]), versions="0-1")),
+    ),
+    (
+        "$.fields[0]",
+        "X is there at version 0, its struct at 1-3 of 0-3; widen the versions of Both",
+        document(field(type="Both"), commonStructs=[struct("Both", field(), versions="1+")]),
+    ),
+    (
+        "$.fields[0]",
+        "X is there at version 2, its struct at none of 2-3; widen the versions of Both",
+        document(field(type="Both"), valid="2-3", commonStructs=[struct("Both", field(), versions="0-1")]),
+    ),
     ("$.fields[0]", f"{NO_BYTES} 0; give the struct a field", document(inner(type="[]In"))),
     (
         "$.fields[0]",
@@ -165,7 +235,9 @@ def test_keys_that_fit_together_are_read() -> None:
         tagged("A", type="string", nullableVersions="2+", versions="1+"),
         tagged("B", 1, "3+", type="In", nullableVersions="3+", fields=[field("Y", "[]string", nullableVersions="1")]),
         field("C", "bytes", zeroCopy=True, flexibleVersions="none", nullableVersions="0+"),
-        field("D", "[]int32", "0-1", entityType="brokerId", mapKey=True, nullableVersions="0"),
+        field(
+            "D", "[]Of", "0-1", fields=[field("Y", "int32", entityType="brokerId", mapKey=True)], nullableVersions="0"
+        ),
         field("E", "string", entityType="transactionalId"),
         field("GroupId", "string", entityType="groupId", flexibleVersions="3+"),
         field("F", "int64", entityType="producerId"),
@@ -180,10 +252,11 @@ def test_keys_that_fit_together_are_read() -> None:
 
 
 @pytest.mark.parametrize("type_name", ["metadata", "coordinator-key", "coordinator-value"])
-def test_records_may_have_a_number_of_their_own(type_name: str) -> None:
-    assert spec_of(type=type_name, apiKey=32767).api_key == 32767
-    assert spec_of(type=type_name, apiKey=0).api_key == 0
-    assert spec_of(type=type_name).api_key is None
+def test_records_have_a_number_of_their_own(type_name: str) -> None:
+    for number in (0, 32767):
+        assert spec_of(type=type_name, apiKey=number, valid="0", flexible="none").api_key == number
+    assert spec_of(type="metadata").api_key is None
+    assert spec_of(type="coordinator-key", apiKey=1, valid="none", flexible="none").api_key == 1  # a removed one
 
 
 @pytest.mark.parametrize(
@@ -192,7 +265,6 @@ def test_records_may_have_a_number_of_their_own(type_name: str) -> None:
         [inner(versions="2+", type="[]In")],  # flexible: the count of tagged fields is a byte
         [inner(field(versions="0-1"), type="[]In")],
         [inner(field(versions="0"), field("Y", "[]string", "1"), type="[]In")],
-        [inner(versions="none", type="[]In")],
         [inner(field("Y", "Deep", nullableVersions="0+", fields=[]), type="[]In")],  # the marker is a byte
         [inner(inner(field(), type="[]Deep"), versions="1", type="In")],
         [inner(field("Y", "[]Deep", fields=[field("Z", versions="2-3")]), versions="2+")],
@@ -203,12 +275,9 @@ def test_an_array_is_read_where_every_element_takes_a_byte(fields: list[dict[str
     assert len(list(spec_of(*fields, flexible="2+").structs())) >= 2
 
 
-def test_a_tag_is_looked_at_only_where_its_struct_is_reached() -> None:
-    assert spec_of(inner(tagged(since="0+"), versions="2+")).struct.fields[0].struct is not None
-    both = struct("Both", tagged(since="0+"), field("Y"))
-    assert spec_of(field("A", "Both", "2+"), commonStructs=[both])
-    with pytest.raises(SpecError, match="X is tagged at version 1, which is not flexible"):
-        spec_of(field("A", "Both", "2+"), field("B", "Both", "1"), commonStructs=[both])
+def test_a_tag_is_looked_at_also_where_its_struct_is_not_reached() -> None:
+    with pytest.raises(SpecError, match="X is tagged at version 0, which is not flexible"):
+        spec_of(inner(tagged(since="0+"), versions="2+"))
 
 
 def test_a_message_may_have_fields_up_to_a_limit() -> None:
