@@ -7,73 +7,128 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from io import BytesIO
 from typing import Any
 
 from ..catalog import Catalog
-from ..dumps.requestlog import Notes, frames_of, log_frames, looks_like_log
-from ..errors import DumpError
+from ..dumps.requestlog import Notes, frames_of, looks_like_log, readable_frames
+from ..dumps.text import read_text
+from ..errors import DumpError, KwireError
+from ..frames import Frame
 from ..render.template import template
-from .inputs import catalog_of, named_codec, named_codecs
-from .terminal import remark
+from ..render.values import count_text
+from .frame_output import FrameOutput
+from .inputs import UsageError, catalog_of, named_codec, named_codecs
+from .output import output_bytes
+from .terminal import complain, remark
 
+TAKES = "JSON of frames (kwire decode --jsonl writes it), a log of requests, or with --as a payload"
 _JSON = re.compile(r"\s*(?:\{|\[\s*[{\]])")  # not the date in brackets that a line of log4j begins with
+_SPACE = re.compile(r"\s*")
 
 
 def encode(options: argparse.Namespace) -> int:
-    """Write the bytes of all JSON values of the input."""
+    """Write the bytes of all JSON values of the input. Returns 1 if some could not be encoded."""
     catalog = catalog_of(options)
     if options.template:
         codec = named_codecs(options.template, catalog)[0]
         print(json.dumps(template(codec), indent=2))
         return 0
-    text = _text(options.file)
-    data = _bodies(text, options, catalog) if options.named else _frames(text, options.file, catalog)
-    if options.hex:
-        data = (data.hex(" ") + "\n").encode()
-    if options.output:
-        Path(options.output).write_bytes(data)
-    else:
-        sys.stdout.buffer.write(data)
-    return 0
+    if options.file is None and sys.stdin.isatty():
+        raise UsageError(f"the following arguments are required: FILE: {TAKES}; - is standard input")
+    file, notes = options.file or "-", Notes()
+    text = read_text(file, f"encode takes {TAKES}")
+    if not text.strip():
+        raise DumpError("there is nothing in it", file=file, hint=f"encode takes {TAKES}")
+    found = _bodies(text, file, options, catalog, notes) if options.named else _frames(text, file, catalog, notes)
+    frames = list(found)  # all, to know the last of each connection
+    if frames:
+        _write(frames, options, file)
+    elif not notes.broken:
+        raise DumpError("; ".join(["no frame in it", *notes.texts()]), file=file)
+    _complain(notes, len(frames), file)
+    return _code(notes, len(frames))
 
 
-def _text(file: str) -> str:
-    try:
-        return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
-    except UnicodeDecodeError as error:
-        hint = "encode takes JSON or a log of requests; kwire decode --jsonl makes it of a dump"
-        raise DumpError("this is not text in UTF-8", file=file, offset=error.start, hint=hint) from None
+def _write(frames: list[Frame], options: argparse.Namespace, file: str) -> None:
+    last = {(one.source.file, one.source.connection): index for index, one in enumerate(frames)}
+    with output_bytes(options.output, [file]) as stream:
+        plain = BytesIO() if options.hex else stream
+        output = FrameOutput(plain, raw=options.raw or options.hex or bool(options.named))
+        for index, frame in enumerate(frames):
+            output.write(frame)
+            if last[frame.source.file, frame.source.connection] == index:
+                output.end(frame.source)
+        output.finish()
+        if isinstance(plain, BytesIO):
+            stream.write((plain.getvalue().hex(" ") + "\n").encode())
 
 
-def _bodies(text: str, options: argparse.Namespace, catalog: Catalog) -> bytes:
-    codec = named_codec(options.named, catalog, bare=True)
-    return b"".join(codec.encode(codec.from_json(value)) for value in _values(text, options.file))
-
-
-def _frames(text: str, file: str, catalog: Catalog) -> bytes:
-    """Encode the frames of JSON values, or of the lines of a log that has more than JSON in its lines."""
-    notes = Notes()
-    if _JSON.match(text) is None and looks_like_log(text):
-        found = log_frames(text.encode().split(b"\n"), file, catalog, notes)
-    else:
-        found = (frame for value in _values(text, file) for frame in frames_of(value, catalog, notes))
-    data = b"".join(frame.data for frame in found)
+def _complain(notes: Notes, count: int, file: str) -> None:
+    """Say which lines are bad, and what else was noted."""
+    for error in notes.errors:
+        complain(str(error))
+    if notes.broken:
+        skipped = count_text(notes.broken, "bad line")
+        remark(f"{file}: {count_text(count, 'frame')} encoded, {skipped} skipped")
     for what in notes.texts():
         remark(f"{file}: {what}")
-    return data
 
 
-def _values(text: str, file: str) -> Iterator[Any]:
-    """Yield the JSON values of a text: one, several one after the other, or the elements of one array."""
-    decoder = json.JSONDecoder()
-    position = 0
-    try:
-        while text[position:].strip():
-            position += len(text[position:]) - len(text[position:].lstrip())
-            value, position = decoder.raw_decode(text, position)
-            yield from value if isinstance(value, list) else [value]
-    except (json.JSONDecodeError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        what = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
-        raise DumpError(f"this is no JSON: {what}", file=file, line=line) from None
+def _code(notes: Notes, count: int) -> int:
+    """0: all was encoded; 1: some was not; 2: it is not what encode takes."""
+    if not notes.broken:
+        return 0
+    return 2 if not count and all(error.problem.startswith(NO_JSON) for error in notes.errors) else 1
+
+
+def _bodies(text: str, file: str, options: argparse.Namespace, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+    codec = named_codec(options.named, catalog, bare=True)
+    for line, value in _values(text, file, notes):
+        try:
+            yield Frame(codec.encode(codec.from_json(value)), bare=True)
+        except KwireError as error:
+            notes.refuse(error, file, line)
+
+
+def _frames(text: str, file: str, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+    """Encode the frames of JSON values, or of the lines of a log that has more than JSON in its lines."""
+    if _JSON.match(text) is None and looks_like_log(text):
+        yield from readable_frames(text.encode().split(b"\n"), file, catalog, notes)
+        return
+    for line, value in _values(text, file, notes):
+        try:
+            yield from list(frames_of(value, catalog, notes))
+        except KwireError as error:
+            notes.refuse(error, file, line)
+
+
+NO_JSON = "this is no JSON"
+
+
+def _values(text: str, file: str, notes: Notes) -> Iterator[tuple[int, Any]]:
+    """Yield the JSON values of a text (several one after the other, or the elements of arrays), each with its line.
+
+    Where there is no JSON, the next line that begins an object is the next value.
+    """
+    decoder, line, counted = json.JSONDecoder(), 1, 0
+    position = _end_of_space(text, 0)
+    while position < len(text):
+        line, counted = line + text.count("\n", counted, position), position
+        try:
+            value, stop = decoder.raw_decode(text, position)
+        except (json.JSONDecodeError, RecursionError) as error:
+            what = str(error) if isinstance(error, json.JSONDecodeError) else "nested too deep"
+            notes.refuse(DumpError(f"{NO_JSON}: {what}", file=file, line=line), file, line)
+            stop = text.find("\n{", position)
+            if stop < 0:
+                return
+        else:
+            for element in value if isinstance(value, list) else [value]:
+                yield line, element
+        position = _end_of_space(text, stop)
+
+
+def _end_of_space(text: str, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return found.end() if found is not None else position

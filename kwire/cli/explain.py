@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from ..dumps.text import read_text
 from ..errors import DumpError
 from ..fixtures import check_writer, parse_fixture
 from ..frames import Result, Token, Undecodable
@@ -137,10 +138,11 @@ def _fixture(options: argparse.Namespace) -> int:
 
 def _in_place(options: argparse.Namespace) -> int:
     for file in options.files:
-        text = Path(file).read_text("utf-8")
+        text = read_text(file, "--in-place annotates fixtures anew; kwire explain FILE shows what other files hold")
         if parse_fixture(text, file) is None:
             raise DumpError("this is no fixture", file=file, hint="--in-place rewrites annotations of fixtures only")
-        Path(file).write_text(rewrite_fixture(text, file), "utf-8")
+        with output_text(file) as write:
+            write(rewrite_fixture(text, file))
     return 0
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import BinaryIO
 
 from ..dumps.capture_writer import CaptureWriter, names_connection
-from ..frames import Frame
+from ..frames import Frame, Source
 from ..frames.pieces import BareToken
 from ..render.values import count_text
 from .terminal import remark
@@ -52,6 +52,11 @@ class FrameOutput:
                 self._left_out["pieces that are no whole frame"] += 1
                 return
         self.stream.write(data)
+
+    def end(self, source: Source) -> None:
+        """Take note that a connection has no more frames."""
+        if self._capture is not None:
+            self._capture.end(source)
 
     def finish(self) -> None:
         """Write what is left, and say on stderr what was written and what could not be kept."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import __version__
 from . import brokers, questions
-from .grammar import Parser, colour, command, inputs, profile, secrets
+from .grammar import Parser, colour, command, inputs, profile, raw, secrets
 from .help import add_help
 
 DESCRIPTION = """\
@@ -23,7 +23,7 @@ Examples:
   kwire cluster dump.pcap                 brokers by rack, partitions, replicas
   kwire cluster :9092                     the same of a live broker
   kwire place --from dump.pcap            how evenly they are placed
-  kwire encode frames.jsonl -o dump.bin   JSON back to bytes
+  kwire encode frames.jsonl -o dump.pcap  JSON back to bytes
   kwire call :9092 Metadata topics:=null  ask a broker
   kwire serve                             be one
   kwire schema Fetch:17                   its fields, and what they mean
@@ -166,19 +166,21 @@ def _encode(commands: Any) -> None:
         commands,
         "encode",
         "turn JSON into bytes",
-        "  kwire encode frames.jsonl -o dump.bin     what decode --jsonl or --json wrote\n"
-        "  kwire encode broker.log -o dump.bin       a log of requests in JSON\n"
+        "  kwire encode frames.jsonl -o dump.pcap    what decode --jsonl or --json wrote\n"
+        "  kwire encode broker.log -o dump.pcap      a log of requests in JSON\n"
         "  kwire encode --template Metadata:12       JSON to start from\n"
-        "  kwire encode body.json --as MetadataRequest:12 --hex     a payload alone\n",
+        "  kwire encode body.json --as MetadataRequest:12 --hex     a payload alone\n"
+        "\nWhere the input names connections (JSON of a capture, a log of a broker), a\n"
+        "capture is written, else raw frames, whatever the name of the output. Lines that\n"
+        "cannot be encoded are named and skipped; exit code 1.\n",
         "encode:encode",
     )
-    parser.add_argument(
-        "file", nargs="?", default="-", help="JSON of frames, a log of requests, or a payload; - is stdin"
-    )
+    parser.add_argument("file", nargs="?", help="JSON of frames, a log of requests, or a payload; - is stdin")
     parser.add_argument("--as", dest="named", metavar="NAME:VERSION", help="the JSON is a payload of this message")
     parser.add_argument("--template", metavar="NAME:VERSION", help="print JSON to start from, and encode nothing")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write; standard output unless given")
-    parser.add_argument("--hex", action="store_true", help="write hex text instead of raw bytes")
+    parser.add_argument("--hex", action="store_true", help="write hex text of raw frames")
+    raw(parser)
     profile(parser)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 
 from ..dumps import Dump
@@ -36,7 +37,7 @@ def redact(options: argparse.Namespace) -> int:
     rows = [[kind, str(redactor.counts[kind]), REASONS[kind]] for kind in REASONS if redactor.counts[kind]]
     if rows:
         for line in table(["kind", "values", "why"], rows):
-            print(line)
+            print(line, file=sys.stderr if options.output == "-" else sys.stdout)
     kept = f"; kept: {', '.join(sorted(keep))}" if keep else ""
     remark(f"{count_text(output.count, 'frame')}, {count_text(redactor.counts.total(), 'value')} taken out{kept}")
     return 0

@@ -64,6 +64,10 @@ class CaptureWriter:
         else:
             self._write(frame, frame.data if data is None else data, self._time(source, nanoseconds))
 
+    def end(self, source: Source) -> None:
+        """Take note that there are no more frames of the connection that one came from."""
+        self._close(_key(source))
+
     def close(self) -> None:
         """End all connections, the oldest first."""
         for key in list(self._open):

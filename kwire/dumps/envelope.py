@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..catalog import Catalog
 from ..codecs import codec_in
 from ..errors import HiddenValue, MissingField, WrongType
 from ..frames import Frame, Source, encode_request, encode_response
+from ..frames.pieces import Gap, NoFrame, PassedOver
 from ..json import UNKNOWN_TAGS
 from ..json import unknown_tags as tags_from_json
 from ..secrets import HIDDEN
@@ -34,7 +36,7 @@ def envelope_frame(members: Any, catalog: Catalog) -> Frame:
     if not isinstance(members, dict):
         raise WrongType(need="an object with type, header and payload", found=f"{members!r}"[:60])
     if members.get("type") in ("undecodable", "token"):
-        return Frame(_raw(members), source_of(members))
+        return Frame(_raw(members), source_of(members), fault=_fault(members))
     header = need(members, "header", dict)
     api_key, version = need(header, "apiKey", int, "header"), need(header, "apiVersion", int, "header")
     version = members.get("payloadVersion", version)
@@ -53,7 +55,18 @@ def envelope_frame(members: Any, catalog: Catalog) -> Frame:
         data = encode_request(message, version, client_id=header.get("clientId"), **common)
     else:
         data = encode_response(message, version, **common)
-    return Frame(data, source_of(members), message=spec.name, version=version)
+    source = source_of(members)
+    return Frame(data, replace(source, direction=source.direction or kind), message=spec.name, version=version)
+
+
+def _fault(members: dict[str, Any]) -> NoFrame | None:
+    """Return what the container knew of bytes that are no frame: that they are missing, or belong to none."""
+    error = members.get("error")
+    if not isinstance(error, dict) or error.get("class") not in ("Gap", "PassedOver"):
+        return None
+    count = error.get("count")
+    count = count if isinstance(count, int) and count >= 0 else None
+    return Gap(count) if error["class"] == "Gap" else PassedOver(count)
 
 
 def source_of(members: dict[str, Any]) -> Source:
@@ -62,6 +75,7 @@ def source_of(members: dict[str, Any]) -> Source:
     if not isinstance(source, dict):
         return Source()
     kinds = {"file": str, "frame": int, "offset": int, "time": int | float, "client": str, "broker": str}
+    kinds |= {"connection": int, "direction": str}
     return Source(**{name: source[name] for name, kind in kinds.items() if isinstance(source.get(name), kind)})
 
 

@@ -162,7 +162,8 @@ class PacketReader:
             self._ends[source, target] = self._ends[target, source] = client, broker
         self._count += 1
         client, broker = self._ends[ends]
-        return Frame(data, Source(self.file, self._count - 1, offset, client=client, broker=broker))
+        direction = "request" if source == client else "response"
+        return Frame(data, Source(self.file, self._count - 1, offset, None, client, broker, direction=direction))
 
 
 class _Flow:

@@ -87,7 +87,7 @@ def open_dump(
         DumpError: hex text with a line that cannot be read, a capture of which nothing can be read.
         OSError: the file cannot be read.
     """
-    with _opened(path) as opened:
+    with open_unpacked(path) as opened:
         dump = _dump(looked(opened), str(path), bare, catalog or catalog_for(), topic, share)
         yield replace(dump, kind=opened.prefix + dump.kind)
 
@@ -95,7 +95,7 @@ def open_dump(
 @contextmanager
 def packets_of(path: str | Path) -> Iterator[Iterator[Packet]]:
     """Open a capture for its packets; raises DumpError if it is none, OSError as `open_dump`."""
-    with _opened(path) as opened:
+    with open_unpacked(path) as opened:
         for magics, reader in CAPTURES.values():
             if opened.head[:4] in magics:
                 yield reader(opened.portions(), str(path))
@@ -164,7 +164,8 @@ def read_dump(path: str | Path) -> Iterator[Frame]:
 
 
 @contextmanager
-def _opened(path: str | Path) -> Iterator[Opened]:
+def open_unpacked(path: str | Path) -> Iterator[Opened]:
+    """Open a file, `-` for standard input, without its compression; raises DumpError, OSError as `open_dump`."""
     if str(path) == "-":
         yield unpacked(_portions(sys.stdin.buffer), "-")
     else:

@@ -26,6 +26,7 @@ SIZES = {
     "recordSetSizeInBytes": "records",  # Fetch, up to Kafka 2.8
     "unalignedRecordsSizeInBytes": "unalignedRecords",
 }
+MOST_ERRORS = 100  # that are kept
 _COMPLETED = "Completed request:"
 _OBJECT = re.compile(r'\{ ?"(?:isForwarded|requestHeader|request_header|header|kwire|broker|connection)" ?:')
 _CONNECTION = re.compile(r"(.+:\d+)-(.+:\d+)-\d+(?:-\d+)?")
@@ -33,17 +34,17 @@ _CONNECTION = re.compile(r"(.+:\d+)-(.+:\d+)-\d+(?:-\d+)?")
 
 @dataclass
 class Notes:
-    """What was lost and what could not be read: `remarks` counts, `first` is the first error, of `broken` lines."""
+    """What was lost and what could not be read: `remarks` counts, `errors` are the first ones, of `broken` lines."""
 
     remarks: Counter[str] = field(default_factory=Counter)
-    first: DumpError | None = None
+    errors: list[DumpError] = field(default_factory=list)
     broken: int = 0
 
     def refuse(self, error: KwireError, file: str, line: int) -> None:
         """Keep an error, with its line."""
         self.broken += 1
-        if self.first is None:
-            self.first = error if isinstance(error, DumpError) else DumpError(str(error), file=file, line=line)
+        if len(self.errors) < MOST_ERRORS:
+            self.errors.append(error if isinstance(error, DumpError) else DumpError(str(error), file=file, line=line))
 
     def texts(self) -> list[str]:
         """Return the remarks as text.
@@ -79,20 +80,29 @@ def log_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: Notes
         DumpError: at the end, the first line that is no JSON, or no message; or there was no request at all.
     """
     count = 0
-    for number, line in enumerate(lines, 1):
-        try:
-            members = _members(line.decode("utf-8-sig", "replace"), file, number, notes)
-            for frame in frames_of(members, catalog, notes) if members is not None else ():
-                yield replace(frame, source=replace(frame.source, file=file, frame=count, offset=None))
-                count += 1
-        except KwireError as error:
-            notes.refuse(error, file, number)
-    if notes.first is not None:
-        more = f"; {notes.broken - 1} more lines cannot be read" if notes.broken > 1 else ""
-        raise DumpError(notes.first.problem + more, file=file, line=notes.first.line, hint=notes.first.hint)
+    for count, frame in enumerate(readable_frames(lines, file, catalog, notes), 1):  # noqa: B007
+        yield frame
+    if notes.errors:
+        first, more = notes.errors[0], f"; {notes.broken - 1} more lines cannot be read" if notes.broken > 1 else ""
+        raise DumpError(first.problem + more, file=file, line=first.line, hint=first.hint)
     if not count:
         what = "; ".join(notes.texts()) or "there is nothing in it"
         raise DumpError(f"no request in JSON: {what}", file=file, hint="brokers log JSON from Kafka 2.7 on")
+
+
+def readable_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+    """Read the frames of a log as `log_frames` does; lines that cannot be read are noted alone."""
+    count = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            members = _members(line.decode("utf-8-sig", "replace"), file, number, notes)
+            found = [] if members is None else list(frames_of(members, catalog, notes))
+        except KwireError as error:
+            notes.refuse(error, file, number)
+            continue
+        for frame in found:
+            yield replace(frame, source=replace(frame.source, file=file, frame=count, offset=None))
+            count += 1
 
 
 def frames_of(members: Any, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
@@ -188,7 +198,7 @@ def _request(
     name = _message(catalog, key, "request", version)
     message = codec_in(catalog, name, version).from_json(payload)
     data = encode_request(message, version, correlation_id=correlation, client_id=client, catalog=catalog)
-    return Frame(data, source, message=name, version=version)
+    return Frame(data, replace(source, direction="request"), message=name, version=version)
 
 
 def _response(catalog: Catalog, key: int, version: int, payload: Any, correlation: int, source: Source) -> Frame:
@@ -201,7 +211,7 @@ def _response(catalog: Catalog, key: int, version: int, payload: Any, correlatio
         version = 0
         message = codec_in(catalog, name, version).from_json(payload)
     data = encode_response(message, version, correlation_id=correlation, catalog=catalog)
-    return Frame(data, source, message=name, version=version)
+    return Frame(data, replace(source, direction="response"), message=name, version=version)
 
 
 def _message(catalog: Catalog, key: int, kind: str, version: int) -> str:

@@ -65,7 +65,7 @@ def json_line(result: Result) -> str:
 
 
 def error_json(error: DecodeError) -> dict[str, Any]:
-    """Return an error as JSON: class, message, offset, path, need, have."""
+    """Return an error as JSON: class, message, offset, path, need, have; of bytes in no frame their count."""
     members = {
         "class": type(error).__name__,
         "message": str(error),
@@ -73,6 +73,7 @@ def error_json(error: DecodeError) -> dict[str, Any]:
         "path": error.path,
         "need": error.need,
         "have": error.have,
+        "count": getattr(error, "count", None),
     }
     return {name: value for name, value in members.items() if value is not None}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import kwire
 from kwire.cli import main
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
@@ -193,11 +194,15 @@ def test_a_log_line_is_decoded_and_encoded(tmp_path: Path, capsys: pytest.Captur
     assert json.loads(second)["payload"]["controllerId"] == 7
     assert main(["encode", str(log), "-o", str(dump)]) == 0
     assert "broker.log: 1 lines without a request were left out" in capsys.readouterr().err
+    asked, answer = kwire.read_dump(dump)  # a capture, for the log names the connection
+    assert (asked.data, answer.data) == (bytes.fromhex(ASKED), bytes.fromhex(ANSWERED))
+    assert (asked.source.client, answer.source.direction) == ("127.0.0.1:50000", "response")
+    assert main(["encode", str(log), "-o", str(dump), "--raw"]) == 0
     assert dump.read_bytes() == bytes.fromhex(ASKED + ANSWERED)
     done = ran("encode", "-", "--hex", data=KROXYLICIOUS.encode())
     assert bytes.fromhex(done.stdout.decode()) == bytes.fromhex(ASKED)
     done = ran("encode", "-", data=f"[2024] Completed request:{KROXYLICIOUS[:-3]}\n{LOG4J}".encode())
-    assert (done.returncode, b"-:1: this is no JSON" in done.stderr, done.stdout) == (2, True, b"")
+    assert (done.returncode, b"-:1: this is no JSON" in done.stderr, done.stdout[:2]) == (1, True, b"M<")
 
 
 def test_pages_are_named_after_their_inputs(capsysbinary: pytest.CaptureFixture[bytes]) -> None:

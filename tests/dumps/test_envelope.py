@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import pytest
 
 import kwire
 from kwire import Frame, Source
 from kwire.catalog import catalog_for
 from kwire.dumps.envelope import envelope_frame, need, source_of
+from kwire.frames.pieces import Gap, PassedOver
+from kwire.render.envelope import json_line
 from tests.frames.test_decoding import request, response
 
 SOURCE = Source("x.bin", 3, 77, 1.5, "10.0.0.1:5000", "10.0.0.2:9092")
@@ -17,7 +22,23 @@ def test_a_frame_comes_back_with_its_name_and_source() -> None:
     for data, name in ((request(70000), "MetadataRequest"), (response(70000), "MetadataResponse")):
         decoder = kwire.FrameDecoder(answers=kwire.codec("MetadataResponse", 1))
         members = kwire.envelope(decoder.decode(Frame(data, SOURCE)))
-        assert envelope_frame(members, catalog_for()) == Frame(data, SOURCE, message=name, version=1)
+        source = replace(SOURCE, direction=members["type"])
+        assert envelope_frame(members, catalog_for()) == Frame(data, source, message=name, version=1)
+
+
+def test_connections_gaps_and_pieces_come_back() -> None:
+    source = replace(SOURCE, connection=3, direction="response")
+    for frame in (
+        Frame(b"", source, fault=Gap(300)),
+        Frame(b"", source, fault=Gap(None)),
+        Frame(b"\0\0", source, fault=PassedOver(2)),
+        Frame(response(1)[:-2], source),
+    ):
+        (result,) = kwire.decode_frames([frame])
+        again = envelope_frame(json.loads(json_line(result)), catalog_for())
+        assert (again.data, again.source) == (frame.data, source)
+        assert type(again.fault) is type(frame.fault)
+        assert getattr(again.fault, "count", None) == getattr(frame.fault, "count", None)
 
 
 def test_what_cannot_be_decoded_comes_back_as_it_was() -> None:

@@ -69,12 +69,10 @@ def frames(*lines: str) -> tuple[list[Frame], list[str]]:
 )
 def test_a_line_becomes_a_request_and_a_response(lines: tuple[str, ...], client: str, broker: str) -> None:
     asked, answer = frames(*lines)[0]
-    assert asked == Frame(
-        bytes.fromhex(ASKED), Source("x.log", 0, None, None, client, broker), message="MetadataRequest", version=4
-    )
-    assert answer == Frame(
-        bytes.fromhex(ANSWERED), Source("x.log", 1, None, None, client, broker), message="MetadataResponse", version=4
-    )
+    source = Source("x.log", 0, None, None, client, broker, direction="request")
+    assert asked == Frame(bytes.fromhex(ASKED), source, message="MetadataRequest", version=4)
+    source = Source("x.log", 1, None, None, client, broker, direction="response")
+    assert answer == Frame(bytes.fromhex(ANSWERED), source, message="MetadataResponse", version=4)
 
 
 def test_our_own_lines_are_read(tmp_path: Path) -> None:
