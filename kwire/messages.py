@@ -3,14 +3,17 @@
 `kwire.messages.UpdateMetadataRequest` is made on first use; its inner structs are its attributes:
 `UpdateMetadataRequest.UpdateMetadataBroker`. A profile's stand in `getattr(kwire.messages, "KIP-112")`, and
 layouts that Kafka 3.6 was the last to have in `kwire.messages.kafka_3_6`.
-The classes are plain values: frozen, compared by value, pickled by name; they know no versions.
+The classes are plain values: frozen, compared by value, pickled by name; they know no versions. Their constructors make
+tuples of lists, and the 16 bytes of a uuid of a `uuid.UUID`, so that a message equals the one that its bytes decode to.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partialmethod
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -28,6 +31,39 @@ _TYPES: dict[str, Any] = {
     "records": bytes,
     "uuid": bytes,
 }
+
+
+class MessageMeta(msgspec.StructMeta):
+    """The class of message classes that have arrays or uuids: calling one makes immutable values of its arguments.
+
+    Decoders have nothing to convert, and call `constructor_of` instead.
+    """
+
+    def __call__(cls, *args: Any, **values: Any) -> Any:  # noqa: N805
+        """Make a message."""
+        kinds = _CONVERTED[cls]
+        for name in kinds.keys() & values.keys():
+            values[name] = _immutable(kinds[name], values[name])
+        named = zip(cls.__struct_fields__, args, strict=False)  # too many are left to the constructor's own words
+        by_position = [_immutable(kinds.get(name), value) for name, value in named]
+        return super().__call__(*by_position, *args[len(by_position) :], **values)
+
+
+_CONVERTED: dict[type, dict[str, tuple[bool, bool]]] = {}  # class -> field -> whether it is an array, and has uuids
+
+
+def _immutable(kind: tuple[bool, bool] | None, value: Any) -> Any:
+    """Return an array as a tuple, and a UUID as bytes; what is neither is left to the encoder, which says so."""
+    is_array, has_uuids = kind or (False, False)
+    if is_array and isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
+        return tuple(_immutable((False, has_uuids), item) for item in value) if has_uuids else tuple(value)
+    return value.bytes if has_uuids and not is_array and isinstance(value, UUID) else value
+
+
+@once
+def constructor_of(cls: Any) -> Callable[..., Any]:
+    """Return what makes a message of values that are immutable, as a decoder has them."""
+    return msgspec.StructMeta.__call__.__get__(cls) if isinstance(cls, MessageMeta) else cls  # type: ignore[no-any-return]
 
 
 @once
@@ -79,9 +115,15 @@ def _class_for(
     struct: StructSpec, classes: dict[str, type[msgspec.Struct]], namespace: dict[str, Any]
 ) -> type[msgspec.Struct]:
     known = SimpleNamespace(**classes)
-    fields = [(f.attribute, _annotation(f, classes), default_for(f, known)) for f in struct.fields]
-    fields.append(("unknown_tags", bytes | None, None))
-    return msgspec.defstruct(struct.name, fields, frozen=True, gc=False, module=__name__, namespace=namespace)
+    annotations = {f.attribute: _annotation(f, classes) for f in struct.fields} | {"unknown_tags": bytes | None}
+    namespace |= {f.attribute: default_for(f, known) for f in struct.fields}
+    namespace |= {"unknown_tags": None, "__annotations__": annotations, "__module__": __name__}
+    kinds = {f.attribute: (f.is_array, f.element == "uuid") for f in struct.fields if f.is_array or f.element == "uuid"}
+    meta: Any = MessageMeta if kinds else msgspec.StructMeta
+    cls: type[msgspec.Struct] = meta(struct.name, (msgspec.Struct,), namespace, frozen=True, gc=False)
+    if kinds:
+        _CONVERTED[cls] = kinds
+    return cls
 
 
 def _annotation(field: FieldSpec, classes: dict[str, type[msgspec.Struct]]) -> Any:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
+from collections import deque
 from typing import Any
+from uuid import UUID
 
 import msgspec
 import pytest
 
 import kwire
 from kwire.catalog import catalog_for
-from kwire.messages import default_for, message_class
+from kwire.compiler import compile_decoder
+from kwire.messages import MessageMeta, default_for, message_class
 from kwire.schema import grow
 from kwire.spec import MessageSpec
 from tests.small_specs import field, spec_of, struct
@@ -94,6 +98,63 @@ def test_messages_compare_by_value() -> None:
     assert one != kwire.messages.MetadataRequest(topics=(topic(name="a"),), unknown_tags=b"\x05\x00")
     assert kwire.messages.UpdateMetadataResponse(error_code=3) != kwire.messages.LeaderAndIsrResponse(error_code=3)
     assert repr(topic(name="a")) == f"MetadataRequestTopic(topic_id={bytes(16)!r}, name='a', unknown_tags=None)"
+
+
+PARTITION = kwire.messages.MetadataResponse.MetadataResponsePartition
+TOPIC = kwire.messages.MetadataResponse.MetadataResponseTopic
+
+
+@pytest.mark.parametrize("sequence", [list, tuple, deque])
+def test_a_message_made_of_any_sequences_equals_the_decoded_one_and_never_changes(sequence: Any) -> None:
+    partition = PARTITION(leader_id=1, replica_nodes=sequence([1, 2]), isr_nodes=sequence([1]))
+    topic = TOPIC(0, "orders", UUID(int=7), partitions=sequence([partition]))
+    message = kwire.messages.MetadataResponse(topics=sequence([topic]))
+    codec = kwire.codec("MetadataResponse", 12)
+    decoded = codec.decode(codec.encode(message))
+    for made, read in ((message, decoded), (topic, decoded.topics[0]), (partition, decoded.topics[0].partitions[0])):
+        assert made == read
+        assert hash(made) == hash(read)
+        assert repr(made) == repr(read)
+    assert topic.topic_id == UUID(int=7).bytes
+    assert pickle.loads(pickle.dumps(message)) == copy.copy(message) == message
+
+
+def test_arrays_of_uuids_take_them_and_bytes_by_position_too() -> None:
+    cls = kwire.messages.ConsumerGroupDescribeRequest
+    assert cls(["a"]).group_ids == ("a",)
+    spec = spec_of(field("Ids", "[]uuid"), field("Id", "uuid"), field("Numbers", "[]int32"))
+    thing = made(spec)([UUID(int=1), bytes(16)], UUID(int=2), range(3))
+    assert msgspec.structs.astuple(thing)[:3] == ((UUID(int=1).bytes, bytes(16)), UUID(int=2).bytes, (0, 1, 2))
+    data = grow(spec, 0).build(thing)
+    assert grow(spec, 0).parse(data) == thing
+
+
+def test_what_is_no_sequence_is_left_to_the_encoder() -> None:
+    for odd in ("ab", b"ab", {1, 2}, 7, iter([1])):
+        message = PARTITION(replica_nodes=odd)
+        assert message.replica_nodes is odd
+        response = kwire.messages.MetadataResponse(topics=[TOPIC(partitions=[message])])
+        with pytest.raises(kwire.EncodeError, match=r"replica_nodes: .*array is needed"):
+            kwire.codec("MetadataResponse", 1).encode(response)
+    with pytest.raises(kwire.EncodeError, match="name: string is needed, not list"):
+        kwire.codec("MetadataResponse", 1).encode(kwire.messages.MetadataResponse(topics=[TOPIC(name=["a"])]))
+
+
+def test_a_constructor_says_what_it_does_not_take() -> None:
+    with pytest.raises(TypeError, match="Extra positional arguments"):
+        TOPIC(0, "a", bytes(16), False, [], 0, None, 8)
+    with pytest.raises(TypeError, match="nam"):
+        TOPIC(nam="a")
+    assert list(inspect.signature(TOPIC).parameters)[:2] == ["error_code", "name"]
+
+
+def test_decoders_make_messages_without_converting_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    codec = kwire.codec("MetadataResponse", 12)
+    data = codec.encode(kwire.messages.MetadataResponse(topics=[TOPIC(partitions=[PARTITION(isr_nodes=[1])])]))
+    decode = compile_decoder(codec.schema, "plain")
+    monkeypatch.setattr(MessageMeta, "__call__", lambda *_: pytest.fail("a constructor was called"))
+    message, stop = decode(data, 0)
+    assert (message.topics[0].partitions[0].isr_nodes, stop) == ((1,), len(data))
 
 
 def test_a_message_has_no_methods_of_its_own() -> None:

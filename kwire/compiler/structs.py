@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..messages import constructor_of
 from ..wire import INT8, NullableStruct, Struct, UnsignedVarint
 from .runs import Reads, Writes
 from .source import NoEmitter, Source, attribute
@@ -31,7 +32,7 @@ def _(node: Struct, out: Reads) -> str:
 def construct(node: Struct, source: Source, values: dict[str, str]) -> str:
     """Return the call that makes a message; the last arguments are left out where they are the defaults."""
     cls = node.message_class
-    name = source.constant("C", cls, attribute(cls.__name__))
+    name = source.constant("C", constructor_of(cls), attribute(cls.__name__))
     names: tuple[str, ...] = cls.__struct_fields__
     if values.keys() - {"unknown_tags"} != set(names) - {"unknown_tags"}:
         raise NoEmitter(f"the fields of {cls.__name__} and of its tree differ")
