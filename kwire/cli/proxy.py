@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 from ..dumps.pcap_writer import PcapWriter
 from ..frames import Result
 from ..gist import Gist
 from ..net.addresses import Address, address
+from ..net.notes import Notes
 from ..net.proxy import Proxy, Show
 from ..render.envelope import json_line
 from ..render.line import frame_line
@@ -32,6 +33,7 @@ def proxy(options: argparse.Namespace) -> int:
     listen = Address("127.0.0.1", listen.port) if listen.host == "localhost" else listen
     with ExitStack() as stack:
         stream = stack.enter_context(output_bytes(options.write, live=True)) if options.write else None
+        notes = stack.enter_context(closing(Notes(remark)))
         counts = {"messages": 0}
         made = Proxy(
             listen,
@@ -39,6 +41,7 @@ def proxy(options: argparse.Namespace) -> int:
             show=_shower(options, counts),
             recorder=PcapWriter(stream, live=True) if stream else None,
             catalog=catalog_of(options),
+            note=notes,
         )
         try:
             asyncio.run(_serve(made))

@@ -6,13 +6,14 @@ import argparse
 import asyncio
 import signal
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from random import Random
 
 from ..broker import Node, ServedCluster, Settings
 from ..cluster.replica_assignors import assignor_for
 from ..net.addresses import address
 from ..net.logdirs import locked
+from ..net.notes import Notes
 from ..net.serving import Serving
 from ..render.values import count_text
 from .inputs import UsageError
@@ -29,8 +30,9 @@ def serve(options: argparse.Namespace) -> int:
     settings = _settings(options)
     assignor_for(settings.replica_assignor)
     failures = failures_in(options.fail_log_dir, nodes)
-    with locked(log_dir for node in nodes for log_dir in node.log_dirs):
-        made = Serving(_recovered(nodes, settings, Random(options.seed)), _quiet if options.quiet else remark)
+    log_dirs = [log_dir for node in nodes for log_dir in node.log_dirs]
+    with locked(log_dirs), closing(Notes(_quiet if options.quiet else remark)) as notes:
+        made = Serving(_recovered(nodes, settings, Random(options.seed)), notes)
         try:
             asyncio.run(_serve(made, failures))
         finally:

@@ -22,6 +22,7 @@ from .addresses import Address
 
 PORTION = 1 << 16
 TLS_ALERT = b"\x15\x03"
+TLS_HANDSHAKE = b"\x16\x03"  # what a client begins with
 UNSUPPORTED_VERSION = 35
 
 

@@ -19,6 +19,7 @@ from ..faults import BadFrame
 from ..frames import Frame, FrameDecoder, FrameReader, Response, Result, Source
 from .addresses import Address
 from .connection import why
+from .memory import FrameMemory, Share
 from .rewriting import addresses, rewritten
 
 PORTION = 1 << 16
@@ -34,6 +35,8 @@ class Proxy:
         show: is given every message, in the order in which they pass.
         recorder: writes what passes, as the client and the proxy say it to each other.
         catalog: the specs to use; those of Kafka's releases unless told.
+        note: is given what an operator wants to know.
+        memory: the bound on what all connections hold.
     """
 
     def __init__(
@@ -44,7 +47,10 @@ class Proxy:
         show: Show,
         recorder: PcapWriter | None = None,
         catalog: Catalog | None = None,
+        note: Callable[[str], None] = lambda text: None,
+        memory: FrameMemory | None = None,
     ) -> None:
+        self.note, self.memory = note, memory or FrameMemory()
         self.listen, self.upstream, self.show, self.recorder = listen, upstream, show, recorder
         self.catalog = catalog or catalog_for()
         self.listeners: dict[Address, asyncio.Server] = {}  # by the broker behind each
@@ -126,29 +132,49 @@ class _Conversation:
                 self.recorded.close()
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, direction: str) -> None:
-        frames = FrameReader()
+        frames, share = FrameReader(), self.proxy.memory.share()
         cutting = True
-        while portion := await reader.read(PORTION):
-            if self.recorded is not None:
-                self.recorded.send(time.time_ns(), portion, by_client=direction == "request")
-            if cutting:
-                cutting = await self._pass(frames.feed(portion), writer, direction)
-            else:
-                writer.write(portion)
-            await writer.drain()
-        writer.write(frames.rest if cutting else b"")
+        try:
+            while portion := await reader.read(PORTION):
+                if self.recorded is not None:
+                    self.recorded.send(time.time_ns(), portion, by_client=direction == "request")
+                if cutting:
+                    frames.feed(portion)
+                    self._hold(share, len(frames))
+                    cutting = await self._pass(frames, writer, direction)
+                else:
+                    writer.write(portion)
+                await writer.drain()
+                share.hold(len(frames))
+            await _flush(frames, writer)
+        finally:
+            share.hold(0)
+            frames.restart(0)  # whatever still refers to this task's error, the bytes are not kept
         if writer.can_write_eof():
             writer.write_eof()
 
+    def _hold(self, share: Share, size: int) -> None:
+        """Count what this connection holds; one that holds too much is closed, with all that was to be sent."""
+        if share.hold(size):
+            return
+        self.proxy.note(f"{self.source.client}: there is no room for more frames that have begun; closed")
+        for _, writer in (self.client, self.upstream):
+            writer.transport.abort()
+        raise ConnectionAbortedError
+
     async def _pass(self, frames: FrameReader, writer: asyncio.StreamWriter, direction: str) -> bool:
-        """Hand on the frames that are whole. Returns False if these are no frames: the bytes then pass as they are."""
+        """Hand on the frames that are whole. Returns False if these are no frames: the bytes then pass as they are.
+
+        Behind each frame the other connections have their turn.
+        """
         try:
             for frame in frames:
                 source = replace(self.source, frame=frame.source.frame, offset=frame.source.offset)
                 frame = replace(frame, source=replace(source, time=time.time(), direction=direction))
                 writer.write(await self._seen(frame))
+                await asyncio.sleep(0)
         except BadFrame:
-            writer.write(frames.rest)
+            await _flush(frames, writer)
             return False
         return True
 
@@ -160,6 +186,14 @@ class _Conversation:
             return frame.data
         brokers = {broker: await self.proxy.listener(broker) for broker in addresses(result.message)}
         return rewritten(result, brokers.__getitem__, self.proxy.catalog) if brokers else frame.data
+
+
+async def _flush(frames: FrameReader, writer: asyncio.StreamWriter) -> None:
+    """Send the bytes that are in no whole frame, no more of them at once than the other side takes."""
+    rest = memoryview(frames.restart(frames.offset))
+    for start in range(0, len(rest), PORTION):
+        writer.write(rest[start : start + PORTION])
+        await writer.drain()
 
 
 def _peer(writer: asyncio.StreamWriter) -> Address:

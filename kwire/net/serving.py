@@ -21,13 +21,13 @@ from ..errors import CallError, KwireError
 from ..faults import BadFrame
 from ..frames import FrameReader
 from .addresses import Address
-from .connection import why
+from .connection import TLS_HANDSHAKE, why
+from .memory import FrameMemory
 
 PORTION = 1 << 16
 IDLE = 600.0  # seconds, Kafka's connections.max.idle.ms
 CHECKS = 1.0  # seconds between two looks at the log directories
 MOST_REQUEST = 16 << 20  # bytes of one request; a sixth of Kafka's, and batches may have 1 MiB
-MOST_WAITING = 128 << 20  # bytes of all requests that have begun and not ended
 MOST_UNSENT = 128 << 20  # bytes of all answers that clients have not taken yet
 PATIENCE = 5.0  # seconds in which an answer is to be taken when others wait for room
 
@@ -46,7 +46,8 @@ class Serving:
     def __init__(self, cluster: ServedCluster, note: Note, *, idle: float = IDLE) -> None:
         self.cluster, self.note, self.idle = cluster, note, idle
         self.connections = self.requests = 0
-        self.buffered = self.unsent = 0  # bytes of requests that are not whole yet, and of answers
+        self.memory = FrameMemory()  # of requests that are not whole yet
+        self.unsent = 0  # bytes of answers
         self._sending: dict[_Client, tuple[float, int]] = {}  # since when, and bytes; the newest comes last
         self._servers: dict[int, asyncio.Server] = {}
         self._futures: dict[Parked, asyncio.Future[Any]] = {}
@@ -212,7 +213,7 @@ class _Client:
     ) -> None:
         self.serving, self.node, self.reader, self.writer = serving, node, reader, writer
         self.frames = FrameReader(MOST_REQUEST)
-        self.held = 0
+        self.share = serving.memory.share()
         self.host = str((writer.get_extra_info("peername") or ("",))[0])
         writer.transport.set_write_buffer_limits(PORTION)
 
@@ -226,7 +227,11 @@ class _Client:
                 return
 
     async def _take(self, portion: bytes) -> bool:
-        """Answer the requests that are whole by now. Returns False if the connection is at its end."""
+        """Answer the requests that are whole by now. Returns False if the connection is at its end.
+
+        Behind each request the other connections have their turn: neither reading nor sending waits for anything
+        while a client pipelines and reads.
+        """
         try:
             for frame in self.frames.feed(portion):
                 said = read_request(frame, self.serving.cluster.catalog, self.serving.cluster.apis)
@@ -235,10 +240,11 @@ class _Client:
                 await self._send(await self._answered(said))
                 if not self.node.is_alive:
                     return False
+                await asyncio.sleep(0)
         except BadFrame as error:
-            return await self._refuse(b"", str(error))
-        self._hold(len(self.frames))
-        if self.serving.buffered > MOST_WAITING and self.held:
+            is_tls = self.frames.rest.startswith(TLS_HANDSHAKE)
+            return await self._refuse(b"", "it speaks TLS; kwire serve has no TLS listener" if is_tls else str(error))
+        if not self.share.hold(len(self.frames)):
             return await self._refuse(b"", "there is no room for more requests that have begun")
         return True
 
@@ -283,10 +289,6 @@ class _Client:
         self.serving.note(f"{self.host}: {problem}; closed")
         return False
 
-    def _hold(self, held: int) -> None:
-        self.serving.buffered += held - self.held
-        self.held = held
-
     def end(self) -> None:
-        self._hold(0)
+        self.share.hold(0)
         self.writer.close()

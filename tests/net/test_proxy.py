@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import socket
+import struct
+import time
+import tracemalloc
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +22,8 @@ from kwire.frames import Frame
 from kwire.frames.cutting import int32
 from kwire.net.addresses import Address, address
 from kwire.net.connection import BrokerConnection
-from kwire.net.proxy import Proxy
+from kwire.net.memory import FrameMemory
+from kwire.net.proxy import PORTION, Proxy
 from tests.net.serving import serving
 
 M = kwire.messages
@@ -39,12 +44,12 @@ def naming(*brokers: str) -> Callable[[Frame], bytes]:
     return answer
 
 
-def through(upstream: str, use: Callable[[Address], Any], recorder: PcapWriter | None = None) -> tuple[Any, list[Any]]:
+def through(upstream: str, use: Callable[[Address], Any], **more: Any) -> tuple[Any, list[Any]]:
     """Start a proxy, use it from a thread, and return what that returned and what was shown."""
     shown: list[Any] = []
 
     async def run() -> Any:
-        proxy = Proxy(Address("127.0.0.1", 0), address(upstream), show=shown.append, recorder=recorder)
+        proxy = Proxy(Address("127.0.0.1", 0), address(upstream), **{"show": shown.append, **more})
         where = await proxy.start()
         try:
             return await asyncio.to_thread(use, where)
@@ -83,7 +88,7 @@ def test_clients_stay_with_the_proxy() -> None:
 def test_it_is_recorded(tmp_path: Path) -> None:
     stream = io.BytesIO()
     with serving(naming("b1:9092")) as first:
-        _, shown = through(first, ask, PcapWriter(stream))
+        _, shown = through(first, ask, recorder=PcapWriter(stream))
     path = tmp_path / "seen.pcap"
     path.write_bytes(stream.getvalue())
     assert [frame.data for frame in kwire.read_dump(path)] == [result.frame.data for result in shown]
@@ -133,3 +138,90 @@ def test_a_port_that_is_taken() -> None:
         taken.listen()
         with pytest.raises(CallError, match="cannot listen"):
             asyncio.run(run(taken.getsockname()[1]))
+
+
+def until(condition: Callable[[], bool]) -> None:
+    for _ in range(2000):
+        if condition():
+            return
+        time.sleep(0.005)
+    raise AssertionError("it did not come to that")
+
+
+def test_frames_that_have_begun_are_bounded_over_all_connections() -> None:
+    memory = FrameMemory(5_000_000)
+    notes: list[str] = []
+    most: list[int] = []
+    part = struct.pack(">i", 99 << 20) + bytes(2_000_000)
+
+    def use(where: Address) -> Any:
+        assert ask(where).brokers == ()  # what is made once is made
+        tracemalloc.start()
+        with ExitStack() as stack:
+            clients = [stack.enter_context(socket.create_connection(where)) for _ in range(8)]
+            for number, client in enumerate(clients):
+                with suppress(OSError):  # some are closed
+                    client.sendall(part)
+                until(lambda number=number: memory.held >= min(number + 1, 2) * len(part) or bool(notes))  # type: ignore[misc]
+                most.append(memory.held)
+            assert ask(where).brokers == ()  # who holds little has its answer
+        until(lambda: not memory.held)
+        until(lambda: tracemalloc.get_traced_memory()[0] < len(part))  # and no buffer is kept
+        return ask(where).brokers
+
+    try:
+        with serving(naming()) as first:
+            found, _ = through(first, use, memory=memory, note=notes.append)
+    finally:
+        tracemalloc.stop()
+    assert found == ()
+    assert 2 * len(part) <= max(most) <= memory.most + PORTION
+    assert len(notes) == 8 - memory.most // len(part)
+    assert {note.split(": ")[1] for note in notes} == {"there is no room for more frames that have begun; closed"}
+
+
+def test_bytes_of_a_frame_that_never_ends_are_passed_on_and_let_go() -> None:
+    memory = FrameMemory()
+    part = struct.pack(">i", 99 << 20) + bytes(300_000)
+
+    def use(where: Address) -> Any:
+        with socket.create_connection(where) as client:
+            client.sendall(part)
+            upstream, _ = listener.accept()
+            until(lambda: memory.held == len(part))
+            client.shutdown(socket.SHUT_WR)
+            with upstream:
+                got = b""
+                while portion := upstream.recv(1 << 16):
+                    got += portion
+                until(lambda: not memory.held)
+                return got
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        got, _ = through(f"127.0.0.1:{listener.getsockname()[1]}", use, memory=memory)
+    assert got == part
+
+
+def test_a_client_that_pipelines_lets_others_have_their_turn() -> None:
+    """Behind the tenth message of one client another one asks; it is seen before many more of the first one's."""
+    seen: list[str] = []
+    others: list[socket.socket] = []
+
+    def show(result: Any) -> None:
+        if isinstance(result, kwire.Request):
+            seen.append(result.header.client_id)
+            if len(seen) == 10:
+                others[0].sendall(kwire.encode_request(ALL, 1, correlation_id=1, client_id="other"))
+
+    def use(where: Address) -> None:
+        with socket.create_connection(where) as busy, socket.create_connection(where) as other:
+            others.append(other)
+            request = kwire.encode_request(ALL, 1, correlation_id=1, client_id="busy")
+            busy.sendall(request * 600)
+            until(lambda: len(seen) == 601)
+
+    with serving(naming()) as first:
+        through(first, use, show=show)
+    assert seen.index("other") < 50

@@ -17,7 +17,8 @@ import pytest
 import kwire
 from kwire.net.addresses import Address, address
 from kwire.net.connection import BrokerConnection
-from kwire.net.serving import MOST_UNSENT, MOST_WAITING
+from kwire.net.memory import MOST_WAITING
+from kwire.net.serving import MOST_UNSENT
 from tests.broker.served import batch, fetching, values
 from tests.conftest import ROOT
 

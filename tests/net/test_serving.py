@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.broker import Settings
+from kwire.broker import ServedCluster, Settings
 from kwire.errors import CallError
 from kwire.net.addresses import Address
 from kwire.net.connection import BrokerConnection
@@ -21,6 +21,7 @@ from tests.broker.served import batch, cluster_of, fetching, values
 from tests.interop.clients import need_client
 
 M = kwire.messages
+ALL = M.MetadataRequest(topics=None)
 
 
 def used(use: Callable[[Serving], Any], count: int = 1, settings: Settings | None = None) -> tuple[Any, list[str]]:
@@ -121,10 +122,49 @@ def test_slow_half_open_and_many_connections() -> None:
             assert broker.versions()
         for client in clients:
             client.close()
-        return made.buffered
+        return made.memory.held
 
     held, _ = used(use)
     assert 0 < held < 200 * 64
+
+
+def test_a_client_that_pipelines_lets_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the tenth request of one client another one asks; it is answered before many more of the first one's."""
+    seen: list[str] = []
+    others: list[socket.socket] = []
+    real = ServedCluster.answer
+
+    def answer(self: ServedCluster, node_id: int, message: Any, version: int, **more: Any) -> Any:
+        seen.append(more["client_id"])
+        if len(seen) == 10:
+            others[0].sendall(kwire.encode_request(ALL, 1, correlation_id=1, client_id="other"))
+        return real(self, node_id, message, version, **more)
+
+    monkeypatch.setattr(ServedCluster, "answer", answer)
+
+    def use(made: Serving) -> None:
+        request = kwire.encode_request(M.ApiVersionsRequest(), 1, correlation_id=1, client_id="busy")
+        with socket.create_connection(place(made)) as busy, socket.create_connection(place(made)) as other:
+            others.append(other)
+            busy.sendall(request * 2000)
+            other.settimeout(60)
+            assert other.recv(4)
+
+    used(use)
+    assert seen.index("other") < 50
+
+
+def test_a_client_that_speaks_tls_is_named() -> None:
+    hello = bytes.fromhex("16030100050100000102")
+
+    def use(made: Serving) -> None:
+        for _ in range(3):
+            with socket.create_connection(place(made), 5) as client:
+                client.sendall(hello)
+                assert client.recv(100) == b""
+
+    _, notes = used(use)
+    assert notes == ["127.0.0.1: it speaks TLS; kwire serve has no TLS listener; closed"] * 3
 
 
 @pytest.mark.parametrize("options", [[], ["-z", "gzip"], ["-X", "enable.idempotence=true"]])
