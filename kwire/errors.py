@@ -277,6 +277,8 @@ class DecodeError(_PlacedError):
 
     problem = "the bytes do not decode"
     quotes = True
+    code = "BAD_FIELD"  # a stable name for programs: `error.code` in JSON lines, `_error.code` in Arrow and Spark
+    is_failure = True  # whether something complete did not decode; else bytes are missing, or another protocol's
 
     def __init__(self, *, offset: int = 0, segments: Iterable[str | int] = (), **facts: Any) -> None:
         self.need: int | None = None

@@ -18,7 +18,8 @@ DecodeError
     +-- TagOrder, TagTwice, TagSize
     +-- BadChecksum, CutBatch, MixedMagic
     +-- DefaultTag          accepted in strict too: noted, and left out when encoding again
-+-- NoFrame                 bytes that are in no frame; its kin stand in `kwire.frames.pieces`
++-- NoFrame                 bytes that are in no frame; it and its kin, and what is said of frames of which bytes are
+                            missing (CutShort, RequestNotCaptured), stand in `kwire.frames.pieces`
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Truncated(DecodeError):
     """The bytes end inside a value."""
 
     problem = "{need} bytes needed, {have} left"
+    code = "TRUNCATED"
     hint = "the bytes are cut short, or they are another message or version"
 
 
@@ -99,11 +101,17 @@ class BadFrame(DecodeError):
     problem = "a frame of {found} bytes; sizes from {need} to {have} are read"
     hint = "the input may not be frames, or begin in the middle of one"
 
+    @property
+    def code(self) -> str:  # type: ignore[override]
+        """Tell frames that are larger than what is read from sizes that no frame has."""
+        return "OVERSIZE" if (self.found or 0) > (self.have or 0) else "BAD_SIZE"
+
 
 class UnknownApi(DecodeError):
     """An api key that no message of the catalog has."""
 
     problem = "api key {found} is not known"
+    code = "UNSUPPORTED_API"
     hint = "the key may belong to a profile or to a vendor's specs"
 
 
@@ -112,13 +120,15 @@ class UnknownVersion(DecodeError):
 
     quotes = False
     problem = "{found[0]} has no version {found[1]}; versions: {found[2]}"
+    code = "UNSUPPORTED_VERSION"
     hint = "a newer broker or client; or these bytes are not a Kafka frame"
 
 
 class UnexpectedResponse(DecodeError):
-    """A response that answers no request seen before it, or not the next one in line."""
+    """A response that answers no request in flight; `need` is the correlation id of the oldest of these."""
 
-    problem = "correlation id {found} answers none of the requests in flight (next is {need})"
+    problem = "no request with correlation id {found} is in flight"
+    code = "NO_REQUEST"
     hint = "name what it answers: --as Metadata:12"
 
 
@@ -202,6 +212,7 @@ class TrailingBytes(Tolerated):
     """Bytes left over behind the message."""
 
     problem = "{have} bytes left over after the message"
+    code = "TRAILING_BYTES"
     hint = "perhaps a newer version with more fields"
 
 

@@ -28,7 +28,7 @@ REFUSED: dict[type[DecodeError], tuple[dict[str, Any], str]] = {
     faults.UnknownVersion: ({"found": ("Fetch", 99, "0-18")}, "Fetch has no version 99; versions: 0-18"),
     faults.UnexpectedResponse: (
         {"found": 7, "need": 6},
-        "correlation id 7 answers none of the requests in flight (next is 6)",
+        "no request with correlation id 7 is in flight",
     ),
     faults.BadRecords: ({}, "the bytes do not decode"),
     faults.BadBatchLength: ({"found": 5, "need": 14}, "length 5; a batch has 14 bytes at least"),
@@ -114,6 +114,20 @@ def test_every_kin_has_words_of_its_own(kind: type[DecodeError]) -> None:
     assert str(error) == f"Fetch v4: topics[0]: {text} (offset 12)"
     assert error.hint == WITH_HINT.get(kind, "")
     assert kind.__doc__
+
+
+def test_codes_are_stable_names() -> None:
+    codes = {kind.__name__: kind.code for kind in kin(DecodeError) if isinstance(kind.code, str)}
+    assert {name: code for name, code in codes.items() if code != "BAD_FIELD"} == {
+        "Truncated": "TRUNCATED",
+        "BadLength": "TRUNCATED",
+        "UnknownApi": "UNSUPPORTED_API",
+        "UnknownVersion": "UNSUPPORTED_VERSION",
+        "UnexpectedResponse": "NO_REQUEST",
+        "TrailingBytes": "TRAILING_BYTES",
+    }
+    found = [faults.BadFrame(found=found, need=4, have=100).code for found in (3, -1, 101)]
+    assert found == ["BAD_SIZE", "BAD_SIZE", "OVERSIZE"]
 
 
 def test_the_docstring_of_the_module_names_every_kin() -> None:

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .. import faults
 from ..errors import DecodeError
-from ..frames.pieces import BareToken, NoFrame, NotKafka
+from ..frames.pieces import BareToken, BegunBefore, CutShort, Fragment, Gap, LostPackets, NotKafka, RequestNotCaptured
 
-PADDING, NOT_KAFKA = HARMLESS = "PADDING", "NOT_KAFKA"  # what speaks against no dump
-OVERSIZE, BAD_FIELD = "OVERSIZE", "BAD_FIELD"
-# The first kind that an error is of; all else is a field that cannot be read.
-CODES: tuple[tuple[type[DecodeError], str], ...] = (
-    (NotKafka, NOT_KAFKA),
-    (NoFrame, "NO_FRAME"),
-    (faults.BadFrame, "BAD_SIZE"),
-    (faults.UnknownApi, "UNSUPPORTED_API"),
-    (faults.UnknownVersion, "UNSUPPORTED_VERSION"),
-    (faults.UnexpectedResponse, "NO_REQUEST"),
-    (faults.TrailingBytes, "TRAILING_BYTES"),
-    (faults.Truncated, "TRUNCATED"),
-)
+PADDING = "PADDING"
+HARMLESS = frozenset([PADDING, NotKafka.code])  # what no mode calls malformed
+# What is incomplete, too, does not count as corrupt: nothing that was captured whole failed to decode.
+INCOMPLETE = frozenset(kind.code for kind in (BegunBefore, CutShort, Fragment, Gap, LostPackets, RequestNotCaptured))
+NOT_CORRUPT = HARMLESS | INCOMPLETE
 
 
 class Fault(NamedTuple):
@@ -37,12 +28,10 @@ class Fault(NamedTuple):
 def fault_of(error: DecodeError) -> Fault | None:
     """Return what is said of an error; None if it says nothing against a frame.
 
-    >>> fault_of(faults.BadFrame(found=-5, need=4, have=100)).code
+    >>> from kwire.faults import BadFrame
+    >>> fault_of(BadFrame(found=-5, need=4, have=100)).code
     'BAD_SIZE'
     """
     if isinstance(error, BareToken):
         return None
-    code = next((code for kind, code in CODES if isinstance(error, kind)), BAD_FIELD)
-    if code == "BAD_SIZE" and error.found > (error.have or 0):
-        code = OVERSIZE
-    return Fault(code, str(error), error.path or None, error.offset, getattr(error, "count", None))
+    return Fault(error.code, str(error), error.path or None, error.offset, getattr(error, "count", None))

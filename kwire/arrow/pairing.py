@@ -12,9 +12,10 @@ from struct import Struct
 from typing import Any
 
 from ..errors import DecodeError
-from ..faults import Truncated, UnexpectedResponse
-from ..frames import Frame, FrameDecoder, Source, Undecodable
+from ..faults import UnexpectedResponse
+from ..frames import Frame, FrameDecoder, Source, Undecodable, cut_short
 from ..frames.peeking import SHORTEST
+from ..frames.pieces import CutShort, loses, unexpected_response
 from ..frames.reading import FrameReading
 from ..frames.said import NOBODY, Batch
 from ..frames.said import Ends as Named
@@ -86,7 +87,8 @@ class Pairing:
                     if api.asks:
                         sink((offset, data, None, None, True, api, second, talk.name, None))
                     continue
-            self._carefully(talk, (offset, data, None, None), None, fault)
+            place = offset, data, None, None
+            self._carefully(talk, place, None) if fault is None else self._piece(place, None, fault)
 
     def said(self, batch: Batch) -> None:
         """Take what the connections of a capture said."""
@@ -155,16 +157,17 @@ class Pairing:
         if api.answers if asked is False else api.asks:
             self.sink((*place, asked, api, number, client, None))
 
-    def _carefully(self, talk: Talk, place: Any, asked: bool | None, error: DecodeError | None) -> None:
+    def _carefully(self, talk: Talk, place: Any, asked: bool | None, error: DecodeError | None = None) -> None:
         """Take anything."""
         data = place[1]
-        if error is not None:
-            self.sink((*place, asked, None, None, None, fault_of(error)))
+        talk.lossy |= loses(error)
+        if error is not None and not isinstance(error, CutShort):
+            self._piece(place, asked, error)
             return
-        size = _INT32(data)[0] if len(data) >= 8 else -1
-        fault = fault_of(Truncated(offset=0, need=4 + size, have=len(data))) if size > len(data) - 4 else None
-        if size < len(data) - 4:
-            self._neither(talk, place, asked)
+        cut = error or cut_short(data)
+        fault = None if cut is None else fault_of(cut)
+        if len(data) < 8 or _INT32(data)[0] < len(data) - 4:
+            self._neither(talk, place, asked, cut)
             return
         request = None if asked is False else talk.request(data, self.apis)
         if asked is not True and self._is_answer(talk, data, request):
@@ -174,7 +177,11 @@ class Pairing:
         elif asked is not True and (late := talk.later(_INT32(data, 4)[0], asked)) is not None:
             self._answer(place, late, fault)
         else:
-            self._neither(talk, place, asked)
+            self._neither(talk, place, asked, cut)
+
+    def _piece(self, place: Any, asked: bool | None, error: DecodeError) -> None:
+        """Take what is no whole frame."""
+        self.sink((*place, asked, None, None, None, fault_of(error)))
 
     def _ask(self, talk: Talk, place: Any, request: Asked, fault: Fault | None) -> None:
         number, api, client = request
@@ -209,8 +216,8 @@ class Pairing:
             FrameReading(Frame(data), self.apis.catalog, salvage=True, trace=False).request(codec), Undecodable
         )
 
-    def _neither(self, talk: Talk, place: Any, asked: bool | None) -> None:
-        """Say why a frame is neither request nor answer, unless it is a token."""
+    def _neither(self, talk: Talk, place: Any, asked: bool | None, cut: DecodeError | None) -> None:
+        """Say why a frame, which may be `cut` short, is neither request nor answer, unless it is a token."""
         data = place[1]
         if talk.bare and asked is None and len(data) == 4 + int.from_bytes(data[:4], "big"):
             talk.tokens += 1
@@ -220,9 +227,11 @@ class Pairing:
         result: Any = FrameDecoder(self.apis.catalog).decode(Frame(data, source))
         error, header = getattr(result, "error", None), result.header
         is_request = hasattr(header, "request_api_key")
-        if error is None or (asked is None and talk.waiting and not is_request and len(data) >= 8):
+        is_late = asked is None and talk.waiting and not is_request and len(data) >= 8
+        if error is None or is_late or isinstance(error, UnexpectedResponse | CutShort):
             need = talk.waiting[0][0] if talk.waiting else None
-            error = UnexpectedResponse(offset=4, found=int.from_bytes(data[4:8], "big", signed=True), need=need)
+            found = int.from_bytes(data[4:8], "big", signed=True)
+            error = cut or unexpected_response(found, need, lossy=talk.lossy)
         api = self.apis.unknown(header.request_api_key, header.request_api_version) if is_request else None
         number, client = (header.correlation_id, header.client_id) if is_request else (None, None)
         self.sink((*place, is_request or asked, api, number, client, fault_of(error)))

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from . import read, schema
-from .faults import HARMLESS
+from .faults import NOT_CORRUPT
 
 NAME = "frames.parquet"
 
@@ -62,4 +62,4 @@ def _corrupt(batch: Any) -> int:
     """Count what speaks against a dump."""
     codes = pc.struct_field(batch.column("_error"), "code")
     counted = {row["values"]: row["counts"] for row in pc.value_counts(codes).to_pylist()}
-    return sum(count for code, count in counted.items() if code is not None and code not in HARMLESS)
+    return sum(count for code, count in counted.items() if code is not None and code not in NOT_CORRUPT)

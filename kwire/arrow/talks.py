@@ -44,9 +44,9 @@ class State(NamedTuple):
 class Talk:
     """One connection: its ends, the requests in flight, who asks, and whether bare tokens may come. The correlation ids
     of the requests in flight are among `ids`, where nothing else tells directions, so that those of nobody are not
-    searched for."""
+    searched for. It is `lossy` if bytes of it are missing."""
 
-    __slots__ = ("bare", "client", "ends", "ids", "name", "tokens", "waiting")
+    __slots__ = ("bare", "client", "ends", "ids", "lossy", "name", "tokens", "waiting")
 
     def __init__(self, ends: Ends | None) -> None:
         self.ends = ends
@@ -54,7 +54,7 @@ class Talk:
         self.ids: set[int] = set()
         self.client = NO_CLIENT
         self.name: str | None = None
-        self.bare, self.tokens = False, 0
+        self.bare, self.tokens, self.lossy = False, 0, False
 
     def add(self, request: Asked) -> None:
         """Note a request in flight."""

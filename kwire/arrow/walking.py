@@ -10,9 +10,9 @@ from struct import Struct
 
 from ..dumps.portions import Cursor
 from ..errors import DecodeError, DumpError
-from ..faults import BadFrame, Truncated
+from ..faults import BadFrame
 from ..frames import LEAST
-from ..frames.pieces import BrokenDump
+from ..frames.pieces import BrokenDump, CutShort
 
 Cut = tuple[int, bytes, DecodeError | None]  # offset, the bytes of a frame or of a piece that is none, and why
 SASL_HANDSHAKE_0 = b"\0\x11\0\0"  # what follows has no header, and may be empty
@@ -98,8 +98,8 @@ class Walker:
         """Say what is wrong with the next bytes."""
         cursor = self._cursor
         if cursor.left < 4:
-            return Truncated(offset=0, need=4, have=cursor.left)
+            return CutShort(have=cursor.left, cause="the dump ended")
         (size,) = _SIZE(cursor.data, cursor.pos)
         if self.least <= size <= self.limit:
-            return Truncated(offset=0, need=4 + size, have=cursor.left)
+            return CutShort(need=4 + size, have=cursor.left, cause="the dump ended")
         return BadFrame(offset=0, found=size, need=self.least, have=self.limit)

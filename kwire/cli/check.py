@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from ..frames import Request, Response, Result, Token, Undecodable
 from ..frames.encoding import encode_result
 from ..render.style import escape, json_text
 from ..render.tree import title
+from ..render.unread import unread_text
 from ..render.values import count_text
 from ..secrets import Hidden
 from ..segments import LogBatch, LogBytes
@@ -20,9 +22,10 @@ from .logs import log_difference
 
 def check(options: argparse.Namespace) -> int:
     """Print each frame that does not come back as it was, then a count. Returns 1 if there is one."""
-    frames, batches, found = 0, 0, []
+    frames, batches, found, unread = 0, 0, [], Counter[str]()
     for result in items(options, trace=True, sealed=False):
         if isinstance(result, Undecodable) and not result.is_failure:
+            unread[result.error.code] += 1
             continue
         if isinstance(result, LogBatch | LogBytes):
             batches += isinstance(result, LogBatch)
@@ -36,12 +39,15 @@ def check(options: argparse.Namespace) -> int:
                 print(escape("\n".join(_lines(difference))), flush=True)
     if options.json:
         counts = {"frames": frames} | ({"batches": batches} if batches else {})
-        print(json_text(counts | {"exact": max(0, frames + batches - len(found)), "differences": found}))
+        counts["exact"] = max(0, frames + batches - len(found))
+        more = {"unread": dict(unread)} if unread else {}
+        print(json_text(counts | more | {"differences": found}))
     elif batches:
         what = f"{batches} batch{'es' * (batches != 1)}" + (f", {frames} frames" if frames else "")
         print(f"{what}: {len(found)} differences" if found else f"{what}: all come back byte for byte")
     else:
-        print(f"{count_text(frames, 'frame')}: {frames - len(found)} encoded to the same bytes, {len(found)} not")
+        left = f"; {unread_text(unread)}" if unread else ""
+        print(f"{count_text(frames, 'frame')}: {frames - len(found)} encoded to the same bytes, {len(found)} not{left}")
     return 1 if found else 0
 
 

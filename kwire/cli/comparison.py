@@ -24,7 +24,7 @@ def diff_dumps(options: argparse.Namespace) -> int:
     frames = differ = undecodable = 0
     for one, other in zip_longest(*sides):
         frames += 1
-        undecodable += isinstance(one, Undecodable) or isinstance(other, Undecodable)
+        undecodable += any(isinstance(side, Undecodable) and side.is_failure for side in (one, other))
         if one is None or other is None:
             differ += 1
             name = options.names[0] if other is None else options.names[1]

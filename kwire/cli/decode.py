@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 
 from ..frames import Result, Token, Undecodable
+from ..frames.pieces import CutShort, NoFrame, NotKafka
 from ..gist import Gist
 from ..render.envelope import envelope, json_line
 from ..render.line import frame_line
@@ -16,6 +18,7 @@ from ..render.record_line import RecordLines
 from ..render.record_tree import RecordTree
 from ..render.style import Style, json_text
 from ..render.tree import tree
+from ..render.unread import unread_text
 from ..render.values import count_text
 from ..segments import LogBatch, LogBytes, LogRecord
 from .explain import ours
@@ -36,9 +39,9 @@ def decode(options: argparse.Namespace) -> int:
     """Print all frames as they are read.
 
     Returns:
-        1 if a frame of Kafka's did not decode, or bytes of one are missing: a gap, packets that cannot be read, a
-        frame cut short, a broken dump. Streams of other protocols (ZooKeeper's, TLS) are named in a remark and speak
-        against nothing, unless there is nothing else.
+        1 if something complete did not decode: a frame, a batch of a log, damaged bytes of a dump. What is incomplete
+        (gaps, frames cut short, streams begun before the capture) is counted apart, and so are streams of other
+        protocols (ZooKeeper's, TLS).
     """
     if options.guess:
         from .guess import guess
@@ -48,17 +51,17 @@ def decode(options: argparse.Namespace) -> int:
         from .parquet import parquet
 
         return parquet(options)
-    counts = {"frames": 0, "records": 0, "undecodable": 0, "foreign": 0, "faulty": 0, "hidden": 0}
+    counts = Counter[str]()
     try:
         _show(options, counts)
     except KeyboardInterrupt:
         _summary(options, counts, always=True)
         raise
     _summary(options, counts)
-    return 1 if counts["undecodable"] or 0 < counts["foreign"] == counts["frames"] else 0
+    return 1 if counts["failures"] else 0
 
 
-def _show(options: argparse.Namespace, counts: dict[str, int]) -> None:
+def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
     gist = Gist()
     if are_for(options):
         with paged(not options.no_pager and "-" not in options.files) as pager:
@@ -73,6 +76,9 @@ def _show(options: argparse.Namespace, counts: dict[str, int]) -> None:
     )
     decoded = with_progress(decoded, wanted=not sys.stdout.isatty())
     shown = _shown(decoded, lambda item: of_log(item) if isinstance(item, ENTRY) else wanted(item), counts)
+    if not (options.json or options.jsonl):
+        shown = ours(shown, foreign=options.conn is not None)
+    shown = _printed(shown, counts)
     with paged(not options.no_pager and "-" not in options.files) as pager:
         write = _printer(pager)
         if options.json:
@@ -81,10 +87,10 @@ def _show(options: argparse.Namespace, counts: dict[str, int]) -> None:
             for item in shown:
                 write(_json_line(item))
         else:
-            _text(ours(shown), options, gist, write)
+            _text(shown, options, gist, write)
 
 
-def _lines(options: argparse.Namespace, counts: dict[str, int]) -> Iterator[str]:
+def _lines(options: argparse.Namespace, counts: Counter[str]) -> Iterator[str]:
     """Yield all items as JSON lines, one or more at once."""
     reading = Reading(options, salvage=not options.strict)
 
@@ -103,26 +109,30 @@ def _json_line(item: Item) -> str:
     return (record_json_line(item) if isinstance(item, ENTRY) else json_line(item)) + "\n"
 
 
-def _counted(decoded: Iterator[Item], counts: dict[str, int]) -> Iterator[Item]:
+def _counted(decoded: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
     for item in decoded:
         _count(item, counts)
         yield item
 
 
-def _count(item: Item, counts: dict[str, int]) -> None:
+def _count(item: Item, counts: Counter[str]) -> None:
+    """Count an item: frames that are whole, those of them that did not decode, and by their codes all other pieces."""
     if isinstance(item, ENTRY):
         counts["records"] += isinstance(item, LogRecord)
         counts["undecodable"] += is_bad(item)
+        counts["failures"] += is_bad(item)
         counts["faulty"] += is_faulty(item)
         return
-    counts["frames"] += 1
+    is_piece = isinstance(item, Undecodable) and isinstance(item.error, NoFrame | CutShort)
+    counts["frames"] += not is_piece
     if isinstance(item, Undecodable):
-        counts["undecodable" if item.is_failure else "foreign"] += 1
+        counts["failures"] += item.is_failure
+        counts["undecodable" if item.is_failure and not is_piece else item.error.code] += 1
     elif not isinstance(item, Token) and item.faults:
         counts["faulty"] += 1
 
 
-def _shown(decoded: Iterator[Item], wanted: Callable[[Item], bool], counts: dict[str, int]) -> Iterator[Item]:
+def _shown(decoded: Iterator[Item], wanted: Callable[[Item], bool], counts: Counter[str]) -> Iterator[Item]:
     for item in decoded:
         if wanted(item):
             yield item
@@ -130,14 +140,23 @@ def _shown(decoded: Iterator[Item], wanted: Callable[[Item], bool], counts: dict
             counts["hidden"] += isinstance(item, LogRecord) or not isinstance(item, ENTRY)
 
 
-def _summary(options: argparse.Namespace, counts: dict[str, int], *, always: bool = False) -> None:
+def _printed(shown: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
+    for item in shown:
+        counts["shown"] += isinstance(item, LogRecord) or not isinstance(item, ENTRY)
+        yield item
+
+
+def _summary(options: argparse.Namespace, counts: Counter[str], *, always: bool = False) -> None:
     hidden = counts["hidden"] if not always else 0
-    if counts["undecodable"] or counts["faulty"] or hidden or always:
+    unread = {code: count for code, count in counts.items() if code.isupper() and code != NotKafka.code}
+    if counts["undecodable"] or counts["faulty"] or hidden or unread or always:
         records = [count_text(counts["records"], "record")] if counts["records"] else []
         frames = [count_text(counts["frames"], "frame")] if counts["frames"] or not records else []
         faulty = f", {counts['faulty']} with faults" if counts["faulty"] else ""
-        shown = f", {counts['frames'] + counts['records'] - hidden} shown" if hidden else ""
-        remark(f"{', '.join(frames + records)}, {counts['undecodable']} undecodable{faulty}{shown}")
+        shown = f", {counts['shown']} shown" if hidden else ""
+        undecodable = f", {counts['undecodable']} undecodable" if counts["undecodable"] or not unread else ""
+        others = f"; {unread_text(unread)}" if unread else ""
+        remark(f"{', '.join(frames + records)}{undecodable}{faulty}{shown}{others}")
 
 
 def _array(decoded: Iterator[Item], write: Print) -> None:

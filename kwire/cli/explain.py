@@ -12,12 +12,13 @@ from ..dumps.text import read_text
 from ..errors import DumpError
 from ..fixtures import check_writer, parse_fixture
 from ..frames import Result, Token, Undecodable
+from ..frames.pieces import NotKafka
 from ..render.annotate import error_lines, frame_lines
 from ..render.fixture import fixture_text, rewrite_fixture
 from ..render.page import explain_page
 from ..render.record_line import RecordLines, batch_text
 from ..render.style import Style, escape
-from ..render.tree import title
+from ..render.tree import is_note, note, title
 from ..render.values import count_text
 from ..secrets import Hidden
 from ..segments import LogBatch, LogBytes
@@ -51,7 +52,7 @@ def explain(options: argparse.Namespace) -> int:
             failed |= _print_batch(result, style, types=not options.no_types, sealed=not options.show_secrets)
             continue
         print_result(result, style, types=not options.no_types)
-        failed |= isinstance(result, Undecodable)
+        failed |= isinstance(result, Undecodable) and result.is_failure
     return failed
 
 
@@ -80,14 +81,25 @@ def _not_understood(item: LogBytes) -> Explained:
     return Explained(data, (Span(0, item.count, "", "not understood", item.data, faults),))
 
 
-def ours(decoded: Iterable[T]) -> Iterator[T]:
-    """Leave out the streams of other protocols; a remark names them."""
-    return (item for item in decoded if not isinstance(item, Undecodable) or item.is_failure)
+def ours(decoded: Iterable[T], *, foreign: bool = False) -> Iterator[T]:
+    """Leave out what was noted of a connection before, and, unless `foreign` ones are wanted, the streams of other
+    protocols, which a remark names."""
+    noted: set[tuple[str, object]] = set()
+    for item in decoded:
+        if isinstance(item, Undecodable) and is_note(item):
+            source = item.frame.source
+            key = item.error.code, source.connection if source.connection is not None else source.frame
+            if key in noted if not isinstance(item.error, NotKafka) else not foreign:
+                continue
+            noted.add(key)
+        yield item
 
 
 def print_result(result: Result, style: Style, *, types: bool = True) -> None:
     """Print one frame: a title, the annotated bytes, and what went wrong if something did."""
-    print(style.paint("title", f"# {escape(title(result))}"))
+    print(style.paint("title", f"# {escape(note(result) if is_note(result) else title(result))}"))
+    if is_note(result):
+        return
     for line in frame_lines(result.frame.data, result.spans, style, codec=result.codec, types=types):
         print(line)
     if isinstance(result, Undecodable):
@@ -112,7 +124,7 @@ def _html(options: argparse.Namespace) -> int:
 def noted(decoded: Iterable[Result], failed: list[bool]) -> Iterator[Result]:
     """Pass results on, and note of each whether it failed."""
     for result in decoded:
-        failed.append(isinstance(result, Undecodable))
+        failed.append(isinstance(result, Undecodable) and result.is_failure)
         yield result
 
 

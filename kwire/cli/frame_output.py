@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from ..dumps.capture_writer import CaptureWriter, names_connection
 from ..frames import Frame, Source
-from ..frames.pieces import BareToken
+from ..frames.pieces import BareToken, NoFrame
 from ..render.values import count_text
 from .terminal import remark
 
@@ -31,7 +31,7 @@ class FrameOutput:
     def write(self, frame: Frame, data: bytes | None = None, nanoseconds: int | None = None) -> None:
         """Write a frame; the arguments are those of `CaptureWriter.write`."""
         data, source = frame.data if data is None else data, frame.source
-        if frame.fault is not None and source.client is None and not data:
+        if isinstance(frame.fault, NoFrame) and source.client is None:
             self._left_out[str(frame.fault)] += 1  # it is about the dump as a whole
             return
         if not self.count and not self.raw and names_connection(source):

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from ..frames import Result, Undecodable
 from ..frames.guessing import Guess, guesses
+from ..frames.pieces import NoFrame
 from ..render.style import escape
 from ..render.tree import title
 from ..render.values import count_text
@@ -22,7 +23,7 @@ def guess(options: argparse.Namespace) -> int:
     failed = 0
     for result in results(options, sealed=False):
         frame = result.frame
-        if frame.fault is not None or (frame.source.direction and not isinstance(result, Undecodable)):
+        if isinstance(frame.fault, NoFrame) or (frame.source.direction and not isinstance(result, Undecodable)):
             continue
         found = guesses(frame, catalog_of(options))
         print(escape(f"# {_title(sealer(options)(result))}"))
@@ -36,7 +37,7 @@ def guess(options: argparse.Namespace) -> int:
 def _title(result: Result) -> str:
     """Say which frame it is; what it looks like at first sight is one guess of many."""
     source = result.frame.source
-    if not isinstance(result, Undecodable) or result.frame.fault is not None:
+    if not isinstance(result, Undecodable) or isinstance(result.frame.fault, NoFrame):
         return title(result)
     return f"frame {source.frame} at {source.offset}, {count_text(len(result.frame.data), 'byte')}"
 

@@ -12,9 +12,11 @@ import msgspec
 
 from ..dumps.shares import ALL, Share
 from ..errors import KwireError
+from ..frames.pieces import BareToken
 from ..releases import release
 from ..render.style import escape, json_text
 from ..render.table import table
+from ..render.unread import unread_text
 from ..render.values import count_text
 from ..traffic import COLUMNS, NOTHING, Count, Counted, Row, Traffic, Unspoken, unspoken
 from .helpers import Helpers, parts_for
@@ -106,11 +108,11 @@ def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> boo
         print(json_text(_json(traffic, found, new)))
         return breaks
     style = style_for(sys.stdout, options.color)
-    lines = _verdict(found, new) if new else _table(traffic, options, traffic.rows())
+    lines = _verdict(found, new, traffic) if new else _table(traffic, options, traffic.rows())
     for index, line in enumerate(lines):
         print(style.paint("bold", line) if index == 0 else line)
-    neither = f", {traffic.neither} neither request nor answer" if traffic.neither else ""
-    remark(f"{count_text(traffic.frames, 'frame')}, {count_text(traffic.bytes, 'byte')}{neither}")
+    unread = f"; {unread_text(traffic.unread)}" if traffic.unread else ""
+    remark(f"{count_text(traffic.frames, 'frame')}, {count_text(traffic.bytes, 'byte')}{unread}")
     return breaks
 
 
@@ -136,12 +138,12 @@ def _numbers(count: Count, timed: bool) -> list[str]:
     return [*map(str, numbers), *(times if timed else ())]
 
 
-def _verdict(found: list[Unspoken], new: str | None) -> Iterator[str]:
-    """Say in words who breaks, and who falls back."""
+def _verdict(found: list[Unspoken], new: str | None, traffic: Traffic) -> Iterator[str]:
+    """Say in words who breaks, who falls back, and what could not be read."""
     broken = [one for one in found if one.breaks]
     clients = {(one.client, one.software, one.ip) for one in broken}
     if not broken:
-        yield f"nobody breaks with Kafka {new}: all versions in use are spoken"
+        yield f"no incompatible clients found: Kafka {new} supports every version seen"
     else:
         verb = "breaks" if len(clients) == 1 else "break"
         yield f"{count_text(len(clients), 'client')} {verb} with Kafka {new}:"
@@ -155,6 +157,9 @@ def _verdict(found: list[Unspoken], new: str | None) -> Iterator[str]:
     for one in found:
         if not one.breaks:
             yield escape(f"  {_who(one)} falls back from {one.api} v{one.version}, if it asks for versions; {one.why}")
+    unread = {code: count for code, count in traffic.unread.items() if code != BareToken.code}
+    if unread:
+        yield f"not read: {unread_text(unread)}; requests of other clients and versions may be among them"
 
 
 def _who(one: Unspoken) -> str:
@@ -173,7 +178,7 @@ def _json(traffic: Traffic, found: list[Unspoken], new: str | None) -> dict[str,
         "kwire": 1,
         "frames": traffic.frames,
         "bytes": traffic.bytes,
-        "neither": traffic.neither,
+        "unread": dict(traffic.unread),
         "rows": [{**dict(zip(traffic.by, row.key, strict=True)), **_count_json(row.count)} for row in traffic.rows()],
     }
     if new:

@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from typing import BinaryIO
 
 from ..frames import Frame, Source
-from ..frames.pieces import Gap, NotKafka
+from ..frames.pieces import BegunBefore, Gap, NotKafka
 from .pcap import SECOND
 from .pcap_writer import End, PcapWriter, TcpWriter
 
@@ -75,12 +75,12 @@ class CaptureWriter:
 
     def _write(self, frame: Frame, data: bytes, now: int) -> None:
         fault, by_client = frame.fault, frame.source.direction == "request"
-        begins_in_the_middle = isinstance(fault, Gap) and fault.count is None
-        connection = self._connection(frame.source, now, handshake=not begins_in_the_middle)
-        if not isinstance(fault, Gap):
+        begun_before = isinstance(fault, BegunBefore)
+        connection = self._connection(frame.source, now, handshake=not begun_before)
+        if isinstance(fault, Gap):
+            connection.skip(now, fault.count or 0, by_client=by_client)
+        elif not begun_before:
             connection.send(now, data, by_client=by_client)
-        elif fault.count is not None:
-            connection.skip(now, fault.count, by_client=by_client)
         elif connection.handshake:
             self.left_out["streams that begin in the middle of a connection"] += 1
 

@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Set
 from struct import Struct
 
-from ..frames.pieces import BareToken, NoFrame
+from ..errors import DecodeError
+from ..frames.pieces import BareToken, CutShort, NoFrame
 from ..frames.said import Said, numbers_of
 from .direction import Cut, Direction
 from .recognition import FAR, NO, REQUESTS, RESERVED, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
@@ -78,17 +79,19 @@ class Conversation:
             cuts = direction.gap(event.offset, event.count)
         return self._frames(cuts, asked, event.nanoseconds) if cuts else []
 
-    def stop(self, now: int | None) -> list[Said]:
-        """Give out what waits for bytes that will not come."""
+    def stop(self, now: int | None, cause: str) -> list[Said]:
+        """Give out what waits for bytes that will not come; `cause` says what came instead."""
         self._prepare(self.buffered)
-        return self._frames(self.requests.stop(), True, now) + self._frames(self.responses.stop(), False, now)
+        asked, answered = self.requests.stop(cause), self.responses.stop(cause)
+        return self._frames(asked, True, now) + self._frames(answered, False, now)
 
     def _frames(self, cuts: list[Cut], asked: bool, now: int | None) -> list[Said]:
         said: list[Said] = []
         for offset, data, fault in cuts:
             first, second = numbers_of(data) if fault is None else (None, 0)
-            if fault is None:
-                fault = self.note_request(data, first, second) if asked else self.note_response(data, first, second)
+            if fault is None or isinstance(fault, CutShort):
+                token: DecodeError | None = (self.note_request if asked else self.note_response)(data, first, second)
+                fault = fault or token
             said.append((self.ends, asked, offset, now, data, fault, first, second))
         return said
 

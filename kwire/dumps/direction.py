@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..errors import DecodeError
 from ..faults import BadFrame
-from ..frames import FrameReader
-from ..frames.pieces import Gap, NoFrame, PassedOver
-from .search import HEADER, Search
+from ..frames import FrameReader, cut_short
+from ..frames.pieces import BegunBefore, Fragment, Gap, PassedOver
+from .search import Search
 
 PIECE = 1 << 20  # bytes in no frame are given out in pieces of about this size
 
 
 class Cut(NamedTuple):
-    """Some bytes of the stream: a frame (which may be cut short), or with a fault, no frame."""
+    """Some bytes of the stream: a frame; or with a fault, a frame that is cut short, or no frame."""
 
     offset: int
     data: bytes
-    fault: NoFrame | None = None
+    fault: DecodeError | None = None
 
 
 class Direction:
@@ -39,6 +40,7 @@ class Direction:
         self.synced = True
         self._begin_search = search
         self._boundary: int | None = None  # where the next frame begins, if one before it was cut
+        self._is_damaged = False  # while not synced: whether that is because of an impossible size
         self._lost = bytearray()  # bytes while not synced
         self._lost_at = 0  # the offset of the first of them
 
@@ -67,8 +69,8 @@ class Direction:
 
     def gap(self, offset: int, count: int | None) -> list[Cut]:
         """Take note that bytes are missing; the stream goes on behind them."""
-        cuts = self.stop()
-        cuts.append(Cut(offset, b"", Gap(count)))
+        cuts = self.stop("the next bytes were not captured")
+        cuts.append(Cut(offset, b"", BegunBefore() if count is None else Gap(count)))
         resumes = offset + (count or 0)
         if count is None or self._boundary is None or resumes > self._boundary:
             self._boundary = None
@@ -76,8 +78,8 @@ class Direction:
         self._go_on(cuts)
         return cuts
 
-    def stop(self) -> list[Cut]:
-        """Give out what waits for bytes that will not come."""
+    def stop(self, cause: str) -> list[Cut]:
+        """Give out what waits for bytes that will not come; `cause` says what came instead."""
         cuts: list[Cut] = []
         while not self.synced and self._boundary is None and (found := self._search.last_resort) is not None:
             self._resume(cuts, found)
@@ -85,21 +87,21 @@ class Direction:
         if self.synced:
             offset = self.reader.offset
             rest = self.reader.restart(offset)
-            self._cut_short(cuts, offset, rest)
+            self._cut_short(cuts, offset, rest, cause)
             self._lose(b"", offset + len(rest))
             self._boundary = offset + 4 + int.from_bytes(rest[:4], "big") if len(rest) >= 4 else None
             return cuts
         likely = self._search.likely if self._boundary is None else None
         self._pass_over(cuts, len(self._lost) if likely is None else likely)
-        self._cut_short(cuts, self._lost_at, bytes(self._lost))
+        self._cut_short(cuts, self._lost_at, bytes(self._lost), cause)
         self._lost_at += len(self._lost)
         self._lost.clear()
         return cuts
 
-    def _cut_short(self, cuts: list[Cut], offset: int, rest: bytes) -> None:
-        """Give out the head of a frame: as a frame, if there is enough of it to say what it is."""
+    def _cut_short(self, cuts: list[Cut], offset: int, rest: bytes, cause: str) -> None:
+        """Give out the begin of a frame."""
         if rest:
-            cuts.append(Cut(offset, rest, None if len(rest) >= HEADER else PassedOver(len(rest))))
+            cuts.append(Cut(offset, rest, cut_short(rest, cause) or PassedOver(len(rest))))
 
     def _go_on(self, cuts: list[Cut]) -> None:
         while not (self.synced and self._take_frames(cuts)):
@@ -127,10 +129,11 @@ class Direction:
                 offset += len(data)
         except BadFrame:
             self._lose(reader.restart(offset), offset)
+            self._is_damaged = True
         return self.synced
 
     def _lose(self, data: bytes, offset: int) -> None:
-        self.synced = False
+        self.synced = self._is_damaged = False
         self.reader.hold()
         self._lost[:] = data
         self._lost_at, self._search = offset, self._begin_search()
@@ -149,7 +152,8 @@ class Direction:
 
     def _pass_over(self, cuts: list[Cut], count: int) -> None:
         if count:
-            cuts.append(Cut(self._lost_at, bytes(self._lost[:count]), PassedOver(count)))
+            kind = PassedOver if self._is_damaged else Fragment
+            cuts.append(Cut(self._lost_at, bytes(self._lost[:count]), kind(count)))
             del self._lost[:count]
             self._lost_at += count
             self._search.drop(count)

@@ -12,10 +12,12 @@ from ..catalog import Catalog
 from ..codecs import codec_in
 from ..errors import HiddenValue, MissingField, WrongType
 from ..frames import Frame, Source, encode_request, encode_response
-from ..frames.pieces import Gap, NoFrame, PassedOver
+from ..frames.pieces import BegunBefore, Fragment, Gap, NoFrame, PassedOver
 from ..json import UNKNOWN_TAGS
 from ..json import unknown_tags as tags_from_json
 from ..secrets import HIDDEN
+
+FAULTS: dict[Any, type[NoFrame]] = {kind.__name__: kind for kind in (BegunBefore, Fragment, Gap, PassedOver)}
 
 
 def open_envelope(members: Any, catalog: Catalog) -> bytes:
@@ -35,7 +37,7 @@ def envelope_frame(members: Any, catalog: Catalog) -> Frame:
     """Turn the JSON object of a frame into a frame that says what it holds; arguments, errors as `open_envelope`."""
     if not isinstance(members, dict):
         raise WrongType(need="an object with type, header and payload", found=f"{members!r}"[:60])
-    if members.get("type") in ("undecodable", "token"):
+    if members.get("type") in ("undecodable", "incomplete", "token"):
         return Frame(_raw(members), source_of(members), fault=_fault(members))
     header = need(members, "header", dict)
     api_key, version = need(header, "apiKey", int, "header"), need(header, "apiVersion", int, "header")
@@ -62,11 +64,11 @@ def envelope_frame(members: Any, catalog: Catalog) -> Frame:
 def _fault(members: dict[str, Any]) -> NoFrame | None:
     """Return what the container knew of bytes that are no frame: that they are missing, or belong to none."""
     error = members.get("error")
-    if not isinstance(error, dict) or error.get("class") not in ("Gap", "PassedOver"):
+    if not isinstance(error, dict) or error.get("class") not in FAULTS:
         return None
     count = error.get("count")
     count = count if isinstance(count, int) and count >= 0 else None
-    return Gap(count) if error["class"] == "Gap" else PassedOver(count)
+    return FAULTS[error["class"]](count)
 
 
 def source_of(members: dict[str, Any]) -> Source:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..errors import DumpError
 from ..faults import BadFrame
-from ..frames import Frame, FrameReader, Source
+from ..frames import Frame, FrameReader, Source, cut_short
 from ..frames.pieces import BrokenDump
 from .conversation import SASL_HANDSHAKE_0
 
@@ -27,15 +27,15 @@ def raw_frames(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
         yield from _pieces(reader, portions, file)
         return
     except DumpError as error:
-        yield from _rest(reader, file)
+        yield from _rest(reader, file, "the dump cannot be read further")
         yield Frame(b"", Source(file), fault=BrokenDump(found=str(error), offset=error.offset or 0))
         return
-    yield from _rest(reader, file)
+    yield from _rest(reader, file, "the dump ended")
 
 
-def _rest(reader: FrameReader, file: str) -> Iterator[Frame]:
+def _rest(reader: FrameReader, file: str, cause: str) -> Iterator[Frame]:
     if reader.rest:
-        yield Frame(reader.rest, Source(file, reader.count, reader.offset))
+        yield Frame(reader.rest, Source(file, reader.count, reader.offset), fault=cut_short(reader.rest, cause))
 
 
 def _pieces(reader: FrameReader, portions: Iterator[bytes], file: str) -> Iterator[Frame]:

@@ -60,10 +60,10 @@ class Stranger:
         self._sides[event.side].add(event)
         return []
 
-    def stop(self, now: int | None) -> list[Said]:
-        """Name the bytes of each side."""
+    def stop(self, now: int | None, cause: str) -> list[Said]:
+        """Name the bytes of each side; arguments as of `Conversation.stop`."""
         if self.turned is not None:
-            return self.turned.stop(now)
+            return self.turned.stop(now, cause)
         opener = self.connection.opener or 0
         return self._named(opener, opener) + self._named(1 - opener, opener)
 

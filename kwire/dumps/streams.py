@@ -64,6 +64,7 @@ class Streams:
         self._others = 0  # packets that carry no TCP
         self.read = 0  # bytes of streams
         self.trim_at = BETWEEN_TRIMS
+        self._is_over = False
 
     def frames(self, packets: Iterable[Packet]) -> Iterator[Frame]:
         """Read all packets.
@@ -108,6 +109,7 @@ class Streams:
     def finish(self) -> Batch:
         """End all connections, for no more packets will come; raises DumpError as `frames` does."""
         out: Batch = []
+        self._is_over = True
         for event in self.reassembler.finish():
             self._take(event, out)
         self._last_words(self.broken, out)
@@ -183,19 +185,20 @@ class Streams:
         if state is None or not (gone or (isinstance(state, Conversation) and state.buffered)):
             return
         if not isinstance(state, Conversation) or state.buffered:
-            self._stop(connection, out)
+            ended = "the capture ended" if self._is_over else "no more of the connection was captured"
+            self._stop(connection, out, "the connection closed" if connection.is_closing else ended)
         del self._states[connection.number]
         out.append(connection.number)
 
-    def _stop(self, connection: Connection, out: Batch) -> None:
-        """Wait no longer for the rest of what a connection has begun to say."""
+    def _stop(self, connection: Connection, out: Batch, cause: str) -> None:
+        """Wait no longer for the rest of what a connection has begun to say; `cause` says why."""
         state = self._states.get(connection.number)
         if isinstance(state, Opening):
             decided = state.decide()
             self._decided(state, decided, out)
-            out += decided.stop(connection.last)
+            out += decided.stop(connection.last, cause)
         elif state is not None:
-            out += state.stop(connection.last)
+            out += state.stop(connection.last, cause)
 
     def _trim(self, out: Batch) -> None:
         """Bound the memory of frames that are not whole; the largest may grow on."""
@@ -206,7 +209,7 @@ class Streams:
             if total <= BUFFERED:
                 return
             total -= size
-            self._stop(self._states[number].connection, out)
+            self._stop(self._states[number].connection, out, "others needed the memory")
 
     def _lose(self, reason: str) -> None:
         if reason == NOT_TCP:

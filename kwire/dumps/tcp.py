@@ -89,6 +89,11 @@ class Connection:
         return end_text(self.key, 0), end_text(self.key, 1)
 
     @property
+    def is_closing(self) -> bool:
+        """Whether a side has finished, or has reset it."""
+        return self.closed or any(half.end is not None for half in self.halves)
+
+    @property
     def held(self) -> int:
         """The memory that waiting bytes take."""
         return self.halves[0].held + self.halves[1].held

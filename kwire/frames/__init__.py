@@ -4,7 +4,7 @@ Knows sizes, headers and who answers whom; knows no files and no sockets.
 """
 
 from .choosing import decode_frames
-from .cutting import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames
+from .cutting import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames, cut_short
 from .decoding import FrameDecoder
 from .encoding import encode_request, encode_response
 from .pairing import InFlightRequests
@@ -32,6 +32,7 @@ __all__ = [
     "Token",
     "Undecodable",
     "cut_frames",
+    "cut_short",
     "decode_frames",
     "encode_request",
     "encode_response",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..errors import DecodeError
 from ..faults import BadFrame, Truncated
+from .pieces import CutShort
 
 LIMIT = 100 * 1024 * 1024  # Kafka's socket.request.max.bytes
 LEAST = 4  # a correlation id; the smallest response
@@ -198,6 +199,22 @@ def cut_frames(data: bytes) -> Iterator[Frame]:
         yield from reader.feed(data)
     if reader.rest:
         yield Frame(reader.rest, Source(frame=reader.count, offset=reader.offset))
+
+
+def cut_short(data: bytes, cause: str = "") -> CutShort | None:
+    """Return what is to be said of the first bytes of a frame whose last ones are missing; None if it is not so.
+
+    Args:
+        data: all that is there of the frame, size field and all.
+        cause: what came then.
+
+    >>> print(cut_short(bytes.fromhex("0000002c 00000007"), "the connection closed"))
+    cut short: 8 of 48 bytes, then the connection closed
+    """
+    have, size = len(data), int32(data, 0)
+    if have >= 4 and not (LEAST <= size <= LIMIT and have < 4 + size):
+        return None
+    return CutShort(need=4 + size if have >= 4 else None, have=have, cause=cause) if have else None
 
 
 def size_fault(data: bytes) -> DecodeError | None:

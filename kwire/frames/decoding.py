@@ -8,12 +8,12 @@ from typing import Any
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError
-from ..faults import UnexpectedResponse, UnknownApi, UnknownVersion
+from ..faults import Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
 from ..headers import header_version_for
 from ..wire import Reader
-from .cutting import Frame, int16, int32, size_fault
+from .cutting import Frame, cut_short, int16, int32, size_fault
 from .inside import inside_request, inside_response, token_of
-from .pieces import BareToken
+from .pieces import BareToken, CutShort, loses, unexpected_response
 from .reading import FrameReading
 from .results import Request, Response, Result, Undecodable
 from .talk import Talk
@@ -117,17 +117,29 @@ class _Attempt:
         if isinstance(frame.fault, BareToken):
             return self.token()
         was_private, bare = talk.authenticating, talk.bare
+        talk.lossy |= loses(frame.fault)
         result = self.result()
         if not isinstance(result, Undecodable):
             return result
         if bare and frame.fault is None and len(frame.data) == 4 + int32(frame.data, 0):
             return self.token()
-        return replace(result, client=talk.client, is_private=was_private or talk.authenticating)
+        is_private = was_private or talk.authenticating
+        return replace(result, error=self.cut_or(result.error), client=talk.client, is_private=is_private)
+
+    def cut_or(self, error: DecodeError) -> DecodeError:
+        """Say that the frame is cut short, if that is why it does not decode; else return the error as it is."""
+        frame = self.frame
+        cut = frame.fault if isinstance(frame.fault, CutShort) else None if frame.bare else cut_short(frame.data)
+        if cut is None or error is cut or not isinstance(error, Truncated | UnexpectedResponse):
+            return error
+        names = "offset", "segments", "message", "version", "partial", "rest", "faults"
+        facts = {name: getattr(error, name) for name in names}
+        return CutShort(need=cut.need, have=cut.have, cause=cut.cause, **facts)
 
     def result(self) -> Result:
         """Decode the frame as what it is said to be, or as what its content says."""
         frame, reading = self.frame, self.reading
-        if frame.fault is not None:
+        if frame.fault is not None and not isinstance(frame.fault, CutShort):
             return reading.undecodable(frame.fault)
         if frame.bare:
             assert frame.message is not None and frame.version is not None
@@ -213,7 +225,7 @@ class _Attempt:
         return self.reading.undecodable(codec, reader, header)
 
     def unexpected(self) -> UnexpectedResponse:
-        return UnexpectedResponse(offset=4, found=int32(self.frame.data, 4), need=self.waiting.next_id)
+        return unexpected_response(int32(self.frame.data, 4), self.waiting.next_id, lossy=self.talk.lossy)
 
     def codec_of_request(self) -> Codec | DecodeError:
         """Return the codec that a request header of this frame asks for, or why there is none."""

@@ -11,12 +11,10 @@ from typing import Any, TypeVar
 from ..catalog import Catalog
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError
-from ..faults import BadFrame
 from ..headers import header_version_for
 from ..tracing import Span, TracingReader
 from ..wire import INT32, Reader
 from .cutting import Frame, int16, int32
-from .pieces import NoFrame
 from .results import NOBODY, Client, Request, Response, Undecodable
 
 UNSUPPORTED_VERSION = 35
@@ -130,9 +128,6 @@ class FrameReading:
         self, error: DecodeError, reader: Reader | None = None, header: Any = None, codec: Codec | None = None
     ) -> Undecodable:
         """Say why the frame could not be read, and how far it could."""
-        size, follow = int32(self.frame.data, 0), len(self.frame.data) - 4
-        if not self.frame.bare and size > follow >= 0 and not isinstance(error, BadFrame | NoFrame):
-            error.hint = f"the size field says {size} bytes, {follow} follow: it is cut short"
         if self.trace and reader is None:
             reader = TracingReader(self.frame.data, salvage=True)
         spans: tuple[Span, ...] = ()

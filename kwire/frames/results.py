@@ -128,8 +128,8 @@ class Undecodable(_Drawn):
 
     @property
     def is_failure(self) -> bool:
-        """Whether this speaks against the dump: not where it says that a stream is another protocol's."""
-        return self.frame.fault is None or getattr(self.frame.fault, "is_failure", True)
+        """Whether something complete did not decode: not where bytes are missing, or are another protocol's."""
+        return self.error.is_failure
 
 
 Result = Request | Response | Token | Undecodable

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from struct import Struct
 
-from .pieces import NoFrame
+from ..errors import DecodeError
 
 
 class Ends:
@@ -22,9 +22,9 @@ class Ends:
 NOBODY = Ends("", "", -1)  # whose words are about the dump as a whole
 
 # Ends, whether the client said it, the offset in what that side said, nanoseconds since 1970, the bytes, the reason
-# if they are no frame; and of whole frames the two numbers behind the size, else None and 0: of a request api key and
-# version in one and the correlation id, of an answer the correlation id and what comes next, if anything does.
-Said = tuple[Ends, bool, int, int | None, bytes, NoFrame | None, int | None, int]
+# if they are no whole frame; and of whole frames the two numbers behind the size, else None and 0: of a request api key
+# and version in one and the correlation id, of an answer the correlation id and what comes next, if anything does.
+Said = tuple[Ends, bool, int, int | None, bytes, DecodeError | None, int | None, int]
 # A number stands for the connection that has ended: it will say no more.
 Batch = list[Said | int]
 

@@ -23,6 +23,7 @@ class Talk:
         client: who asks.
         mechanism: the SASL mechanism that the client chose last; None before that.
         authenticating: whether the client has begun to authenticate, and has asked for nothing else since.
+        lossy: whether bytes of it are missing, so that requests may be among these.
         bare: whether tokens without headers may come (SaslHandshake v0), and `tokens` how many have come.
     """
 
@@ -30,7 +31,7 @@ class Talk:
         self.waiting = InFlightRequests()
         self.client = Client()
         self.mechanism: str | None = None
-        self.authenticating = self.bare = False
+        self.authenticating = self.bare = self.lossy = False
         self.tokens = 0
         self._forwarded: dict[int, Any] = {}
 

@@ -10,6 +10,7 @@ from typing import Any
 from ..catalog import Catalog
 from ..codecs import Codec
 from ..frames import Frame, FrameDecoder, Token, Undecodable
+from ..frames.pieces import NoFrame
 from ..tracing import Span
 from ..wire import Array, NullableStruct, Struct
 from .batches import FILL, blank_records
@@ -121,7 +122,7 @@ def _understood(result: Undecodable) -> int:
     """Return how many bytes of an undecodable frame are known to be its size, api and correlation id, and no secret:
     with these it is decoded again as the same."""
     frame = result.frame
-    if frame.fault is not None:
+    if isinstance(frame.fault, NoFrame):
         return 0
     if result.codec is not None:
         return REQUEST_IDS if result.codec.spec.type == "request" else RESPONSE_IDS

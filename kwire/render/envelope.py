@@ -2,9 +2,10 @@
 
     {"kwire": 1, "type": "request", "source": {...}, "header": {...}, "payload": {...}}
 
-What a container cannot know is left out. An undecodable frame has `error` and `raw`; a salvaged one `faults`. A SASL
-token has type `token`, with `token` and `raw`; a stream of another protocol `foreign`. Beside a payload stands what it
-carries: `token`, or `inside`, a forwarded frame. A hidden value is {"_hidden": its size in bytes}.
+What a container cannot know is left out. An undecodable frame has `error` and `raw`, and so has what is `incomplete`: a
+frame that is cut short, a gap; `error.code` is a stable name. A salvaged frame has `faults`. A SASL token has type
+`token`, with `token` and `raw`; a stream of another protocol `foreign`. Beside a payload stands what it carries:
+`token`, or `inside`, a forwarded frame. A hidden value is {"_hidden": its size in bytes}.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import msgspec
 
 from ..errors import DecodeError
 from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable
+from ..frames.pieces import NotKafka
 from ..json import UNKNOWN_TAGS
 from ..json import unknown_tags_json as tags_to_json
 from ..secrets import HIDDEN, Hidden
@@ -65,8 +67,9 @@ def json_line(result: Result) -> str:
 
 
 def error_json(error: DecodeError) -> dict[str, Any]:
-    """Return an error as JSON: class, message, offset, path, need, have; of bytes in no frame their count."""
+    """Return an error as JSON: code, class, message, offset, path, need, have; of bytes in no frame their count."""
     members = {
+        "code": error.code,
         "class": type(error).__name__,
         "message": str(error),
         "offset": error.offset,
@@ -80,7 +83,8 @@ def error_json(error: DecodeError) -> dict[str, Any]:
 
 def _type(result: Result) -> str:
     if isinstance(result, Undecodable):
-        return "undecodable" if result.is_failure else "foreign"
+        foreign = isinstance(result.error, NotKafka)
+        return "undecodable" if result.is_failure else "foreign" if foreign else "incomplete"
     return "token" if isinstance(result, Token) else result.codec.spec.type
 
 

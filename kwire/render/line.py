@@ -6,13 +6,18 @@ from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
 
+from ..faults import UnexpectedResponse
 from ..frames import Frame, Request, Response, Result, SaslMessage, Token, Undecodable
+from ..frames.pieces import CutShort
 from ..gist import Facts, Gist
 from .content import token_text
 from .style import PLAIN, Style, escape
 from .values import count_text, shorten
 
 ARROWS = {"request": "->", "response": "<-"}  # towards the broker, and back
+
+
+REASON = 160  # columns of a line that says why a frame was not decoded, at least
 
 
 def frame_line(result: Result, gist: Gist, style: Style = PLAIN) -> str:
@@ -32,7 +37,8 @@ def frame_line(result: Result, gist: Gist, style: Style = PLAIN) -> str:
     head, tail = _parts(result, gist)
     rest = "  ".join(part for part in tail if part)
     text = f"{when(result.frame):>6} {head} {len(result.frame.data):>5} B  {rest}".rstrip()
-    text = shorten(escape(text).replace("\n", " ").replace("\t", " "), style.width)
+    width = max(style.width, REASON) if isinstance(result, Undecodable) else style.width
+    text = shorten(escape(text).replace("\n", " ").replace("\t", " "), width)
     return style.paint(_colour(result), text)
 
 
@@ -104,7 +110,13 @@ def _inside(result: Request | Response, gist: Gist) -> str:
 
 def _undecodable(result: Undecodable) -> tuple[str, list[str]]:
     correlation = getattr(result.header, "correlation_id", None)
-    return "? " if correlation is None else f"?  #{correlation}", [f"!undecodable: {result.error}"]
+    number = "" if correlation is None else f"#{correlation}"
+    if result.is_failure:
+        return f"?  {number}".rstrip() + " " * (not number), [f"!undecodable: {result.error}"]
+    arrow = ARROWS.get(result.frame.source.direction or "", "  ")
+    name = f"{result.codec.spec.api_name}:{result.codec.version}" if result.codec else ""
+    client = "" if isinstance(result.error, CutShort | UnexpectedResponse) else result.frame.source.client or ""
+    return f"{arrow} {name:<18} {number:<5}", [str(result.error), client]
 
 
 def _colour(result: Result) -> str:

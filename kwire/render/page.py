@@ -18,7 +18,7 @@ from .annotate import error_lines
 from .document import asset, document, embedded, text
 from .layout import heading
 from .nodes import nodes
-from .tree import title
+from .tree import is_note, note, title
 from .values import count_text, hidden_from
 
 MOST = 1 << 22  # bytes of one frame that are on the page
@@ -84,11 +84,11 @@ def _page(name: str, blocks: Iterable[str]) -> Iterator[str]:
 
 def _frame(result: Result, *, is_open: bool) -> str:
     members = _members(result.frame.data, spans_for(result), result.codec)
-    if isinstance(result, Undecodable):
+    if isinstance(result, Undecodable) and not is_note(result):
         members["errors"] += [line.strip() for line in error_lines(result.error)]
     kind = "undecodable" if isinstance(result, Undecodable) else "response"
     kind = "request" if isinstance(result, Request) else kind
-    return _block(title(result), kind, members, is_open=is_open)
+    return _block(note(result) if is_note(result) else title(result), kind, members, is_open=is_open)
 
 
 def _block(name: str, kind: str, members: dict[str, Any], *, is_open: bool) -> str:

@@ -12,6 +12,7 @@ from ..codecs import Codec
 from ..embedded.bodies import codec_of
 from ..errors import DecodeError
 from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable
+from ..frames.pieces import NoFrame, NotKafka
 from ..values import Value, kind_of
 from ..wire import Array, Field, Integer, Node, Struct, split_tags
 from .annotate import error_lines
@@ -37,8 +38,7 @@ def title(result: Result) -> str:
     if isinstance(result, Request) and result.header is not None:
         client = getattr(result.header, "client_id", None)
         parts.append("no client id" if client is None else f"client {value_text(client)}")
-    fault = result.frame.fault
-    size = getattr(fault, "count", None) if isinstance(result, Undecodable) and fault is not None else None
+    size = getattr(result.frame.fault, "count", None)
     parts.append(count_text(len(result.frame.data) if size is None else size, "byte"))
     source = result.frame.source
     if source.offset is not None:
@@ -46,8 +46,24 @@ def title(result: Result) -> str:
     return ", ".join(parts)
 
 
+def is_note(result: Result) -> bool:
+    """Whether there is nothing but a note: bytes that are missing, or a stream of another protocol."""
+    return isinstance(result, Undecodable) and (not result.frame.data or isinstance(result.error, NotKafka))
+
+
+def note(result: Result) -> str:
+    """Return the note: what it is, and of which connection."""
+    assert isinstance(result, Undecodable)
+    source = result.frame.source
+    ends = (source.client, source.broker) if source.direction == "request" else (source.broker, source.client)
+    return str(result.error) + (f" ({ends[0]} to {ends[1]})" if source.client else "")
+
+
 def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
     """Yield the lines of a frame: its title, then one line a field; faults and what was left over at the end."""
+    if is_note(result):
+        yield style.paint("dim", escape(note(result)))
+        return
     yield style.paint("error" if isinstance(result, Undecodable) else "title", escape(title(result)))
     if isinstance(result, Undecodable):
         yield from _undecodable(result, style)
@@ -83,11 +99,11 @@ def fields(codec: Codec, message: Any, depth: int, style: Style = PLAIN) -> Iter
 def _what(result: Result) -> str:
     if isinstance(result, Token):
         return f"SASL token from the {'client' if result.from_client else 'broker'}"
-    if isinstance(result, Undecodable) and result.frame.fault is not None:
+    if isinstance(result, Undecodable) and isinstance(result.frame.fault, NoFrame):
         return "no frame"
     if isinstance(result, Undecodable):
         name = f", it looks like {result.codec.name} v{result.codec.version}" if result.codec else ""
-        return f"undecodable frame{name}"
+        return f"{'undecodable' if result.is_failure else 'incomplete'} frame{name}"
     spec = result.codec.spec
     if spec.type not in ("request", "response"):
         return f"{spec.name} v{result.codec.version}"
@@ -168,9 +184,9 @@ def _undecodable(result: Undecodable, style: Style) -> Iterator[str]:
         yield from textwrap.wrap(
             text, style.width - 4, initial_indent="  ", subsequent_indent="    ", max_lines=12, break_on_hyphens=False
         )
-    if result.hidden and result.is_failure:
+    if result.hidden:
         yield f"  [hidden] ({count_text(result.hidden, 'byte')}); --show-secrets shows them"
-    elif result.is_failure:
+    else:
         yield from _window(result.frame.data, result.error.offset, style)
 
 

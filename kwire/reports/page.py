@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..render.document import asset, document, text
+from ..render.unread import unread_text
 from ..render.values import count_text
 from ..values import kind
 from .drawing import KINDS, clock, duration, histogram_svg, legend, share_svg, timeline_svg
@@ -132,7 +133,9 @@ def _errors(tally: Tally) -> Iterator[str]:
 def _undecodable(tally: Tally) -> Iterator[str]:
     yield "<section><h2>Frames that did not decode, and gaps</h2>\n"
     if not tally.problems:
-        yield _note("None: every frame was decoded to its last byte.")
+        yield _note("None: every whole frame was decoded to its last byte.")
+    if tally.unread:
+        yield _note(f"Incomplete, or not Kafka's: {unread_text(tally.unread)}.")
     yield from map(_note, tally.remarks)
     kinds = [[text(name), f"{count:,}"] for name, count in tally.problems.most_common()]
     yield from _table(("error", "frames"), kinds, numbers=(1,))

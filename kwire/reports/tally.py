@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ..frames import Request, Response, Result, Token, Undecodable
 from ..frames.pairing import expects_response
+from ..frames.pieces import loses
 from ..render.values import count_text
 from .codes import ErrorCodes
 from .measures import BoundedCounter, Durations, Timeline
@@ -41,7 +42,8 @@ class Tally:
     """Counts results, one by one.
 
     Attributes:
-        frames, size: all frames, and their bytes.
+        frames, size: all whole frames, and the bytes of these and of all other pieces.
+        unread: what is incomplete or of another protocol, by the codes of `DecodeError`.
         kinds: how many requests, responses, other messages and undecodable frames.
         apis: by name, an `Api`.
         versions: of (api, client, version), requests.
@@ -66,14 +68,18 @@ class Tally:
         self.samples: list[Sample] = []
         self.problems: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
+        self.unread: Counter[str] = Counter()
         self._codes = ErrorCodes()
         self._waiting: OrderedDict[tuple[object, ...], deque[float]] = OrderedDict()
 
     def add(self, result: Result) -> None:
-        """Count one frame. Frames of a connection come in its order."""
+        """Count one frame, or another piece. Frames of a connection come in its order."""
         source, size = result.frame.source, len(result.frame.data)
-        self.frames += 1
         self.size += size
+        self.frames += not loses(result.frame.fault)
+        if isinstance(result, Undecodable) and not result.is_failure:
+            self.unread[result.error.code] += 1
+            return
         kind = _kind(result)
         self.kinds[kind] += 1
         if source.client is not None or source.broker is not None:
@@ -82,8 +88,7 @@ class Tally:
             self.timed += 1
             self.timeline.add(source.time, kind)
         if isinstance(result, Undecodable):
-            if result.is_failure:
-                self._undecodable(result)
+            self._undecodable(result)
             return
         if isinstance(result, Token):
             return
@@ -156,7 +161,7 @@ def place(result: Result) -> str:
 
 def _kind(result: Result) -> str:
     if isinstance(result, Undecodable):
-        return "undecodable" if result.is_failure else "other"
+        return "undecodable"
     if isinstance(result, Token):
         return "other"
     return result.codec.spec.type if result.codec.spec.type in ("request", "response") else "other"

@@ -13,6 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, is_remote
 from pyspark.sql import functions as sql
 
+from ..arrow.faults import NOT_CORRUPT
 from ..arrow.finding import find_files
 from ..arrow.options import Options
 from ..cluster.history import ROWS
@@ -94,7 +95,10 @@ def _load(spark: Any, paths: Sequence[str], options: Mapping[str, Any]) -> DataF
 def _frames(frames: DataFrame, out: str, overwrite: bool) -> Counts:
     """Write the frames; they are counted on their way."""
     seen = Observation(FRAMES)
-    is_corrupt = sql.col("_error").isNotNull() if "_error" in frames.columns else sql.lit(False)
+    is_corrupt = sql.lit(False)
+    if "_error" in frames.columns:
+        code = sql.col("_error.code")
+        is_corrupt = code.isNotNull() & ~code.isin(sorted(NOT_CORRUPT))
     length = sql.col("length") if "length" in frames.columns else sql.lit(0)
     counted = frames.observe(
         seen,

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..catalog import Catalog, catalog_for
-from ..frames import Frame, FrameDecoder, Request, Response
+from ..faults import UnexpectedResponse
+from ..frames import Frame, FrameDecoder, Request, Response, Undecodable, cut_short
 from ..frames.peeking import HeaderReader, Peek
+from ..frames.pieces import BareToken, loses, unexpected_response
 from ..frames.said import Batch
 from ..gist import Gist, software_of
 from ..releases import releases
@@ -15,7 +17,8 @@ from .counts import NOTHING, SECOND, Count, Row, User, ip_of
 from .talks import Talks
 
 API_VERSIONS, LEAST_TELLING = b"\x00\x12", b"\x00\x03"
-Counted = tuple[int, int, int, list[tuple[User, tuple[str, ...], Count]]]  # frames, bytes, neither; and of whom
+# Frames, bytes, what could not be read, and of whom.
+Counted = tuple[int, int, dict[str, int], list[tuple[User, tuple[str, ...], Count]]]
 MOST_SOFTWARE = 4096  # requests of ApiVersions whose bytes are remembered
 
 
@@ -27,6 +30,11 @@ class Traffic:
         errors: count error codes too, for which bodies are decoded.
         catalog: the specs to use; those of Kafka's releases unless told.
 
+    Attributes:
+        frames: whole frames.
+        bytes: of these, and of all other pieces.
+        unread: what is neither request nor response, by the codes of `DecodeError`.
+
     >>> import kwire
     >>> traffic = Traffic(["api", "version"])
     >>> traffic.add(kwire.Frame(kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1)))
@@ -37,7 +45,8 @@ class Traffic:
     def __init__(self, by: Sequence[str], *, errors: bool = False, catalog: Catalog | None = None) -> None:
         self.by = tuple(by)
         self.catalog = catalog or catalog_for()
-        self.frames = self.bytes = self.neither = 0
+        self.frames = self.bytes = 0
+        self.unread: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()  # of all frames, each counted once
         self._topics = "topic" in self.by
         self.deep = errors or self._topics
@@ -47,6 +56,7 @@ class Traffic:
         self._counts: dict[tuple[User, tuple[str, ...]], Count] = {}
         self._software: dict[object, dict[str | None, str]] = {}  # by connection and client id
         self._told: dict[bytes, str | None] = {}  # what requests of ApiVersions tell, by their bytes
+        self._lossy: set[object] = set()  # connections
         self._talks = Talks(self)
 
     def add(self, frame: Frame) -> None:
@@ -55,10 +65,14 @@ class Traffic:
         self.bytes += len(frame.data)
         for number in frame.closed:
             self._software.pop(number, None)
+            self._lossy.discard(number)
         peek = self.headers.read(frame)
         topics, errors = self._look(frame, peek) if self.deep else ((), ())
         if peek.is_request is None:
-            self.neither += 1
+            connection = _connection(frame)
+            self.leave_out(frame, lossy=connection in self._lossy)
+            if loses(frame.fault):
+                self._lossy.add(connection)
             return
         count = self.count_of(peek, ip_of(frame.source.client), self._software_of(frame, peek), topics)
         if errors:
@@ -71,6 +85,18 @@ class Traffic:
             took = None if peek.asked_at is None or time is None else round((time - peek.asked_at) * SECOND)
             count.add_response(len(frame.data), took)
 
+    def leave_out(self, frame: Frame, *, lossy: bool) -> None:
+        """Note what is neither request nor response; `lossy`: bytes of its connection are missing."""
+        error = frame.fault or cut_short(frame.data)
+        if error is None:
+            result = FrameDecoder(self.catalog).decode(frame)
+            error = result.error if isinstance(result, Undecodable) else None
+            if error is None or isinstance(error, UnexpectedResponse):
+                error = unexpected_response(0, None, lossy=lossy)
+        elif not isinstance(error, BareToken):
+            self.frames -= 1  # it is no whole frame
+        self.unread[error.code] += 1
+
     def add_batch(self, batch: Batch) -> None:
         """Count what the connections of a capture say; the same as to `add` its frames, but much quicker.
 
@@ -81,12 +107,13 @@ class Traffic:
     @property
     def counted(self) -> Counted:
         """All that was counted, to be added to what others have."""
-        return self.frames, self.bytes, self.neither, [(*key, count) for key, count in self._counts.items()]
+        return self.frames, self.bytes, dict(self.unread), [(*key, count) for key, count in self._counts.items()]
 
     def add_counted(self, counted: Counted) -> None:
         """Add what another `Traffic` of the same columns has counted, but for errors."""
-        frames, size, neither, counts = counted
-        self.frames, self.bytes, self.neither = self.frames + frames, self.bytes + size, self.neither + neither
+        frames, size, unread, counts = counted
+        self.frames, self.bytes = self.frames + frames, self.bytes + size
+        self.unread.update(unread)
         for user, topics, count in counts:
             self._counts.setdefault((user, topics), Count()).add(count)
 
@@ -126,8 +153,7 @@ class Traffic:
 
     def _software_of(self, frame: Frame, peek: Peek) -> str:
         """Return the software of a connection's client, as its ApiVersions request told it."""
-        source = frame.source
-        connection = (source.client, source.broker) if source.connection is None else source.connection
+        connection = _connection(frame)
         told = self.software_in(frame.data) if peek.is_request else None
         if told is not None:
             self._software.setdefault(connection, {})[peek.client_id] = told
@@ -148,3 +174,8 @@ class Traffic:
     def _name(self, user: User) -> str:
         spec = self.catalog.find(user.api_key, "request", user.version)
         return spec.api_name if spec else str(user.api_key)
+
+
+def _connection(frame: Frame) -> object:
+    source = frame.source
+    return (source.client, source.broker) if source.connection is None else source.connection

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from ..frames import Frame, Source
 from ..frames.peeking import MOST_WAITING, SHORTEST
+from ..frames.pieces import loses
 from ..frames.said import Batch, Ends, Said
 from .counts import NOTHING, Count, ip_of
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 Counts = dict[int | bytes, Count]
 
 
+DIRECTIONS = {True: "request", False: "response"}
+
+
 class _Talk:
     """A connection.
 
@@ -28,14 +33,15 @@ class _Talk:
         client: the newest client id, as bytes with its length in front; `counts` are for that one alone.
         counts: the counts of all such clients.
         software: client id -> the client's software.
+        lossy: whether bytes of it are missing.
         waiting: of the requests without an answer, correlation id, time in nanoseconds, and the count.
     """
 
-    __slots__ = ("client", "counts", "ip", "software", "waiting")
+    __slots__ = ("client", "counts", "ip", "lossy", "software", "waiting")
 
     def __init__(self, ends: Ends) -> None:
         self.ip = ip_of(ends.client)
-        self.client = b""
+        self.client, self.lossy = b"", False
         self.counts: Counts = {}
         self.software: dict[bytes, str] = {}
         self.waiting: deque[tuple[int, int | None, Count]] = deque(maxlen=MOST_WAITING)
@@ -94,11 +100,15 @@ class Talks:
         if talk is None:
             talk = self._talks[ends.connection] = _Talk(ends)
         if fault is not None or first is None:
-            self._traffic.neither += 1
+            self._leave_out(talk, Frame(data, Source(direction=DIRECTIONS[asked]), fault=fault))
+            talk.lossy |= loses(fault)
         elif asked:
             self._request(talk, data, now, first, second)
         else:
             self._response(talk, data, now)
+
+    def _leave_out(self, talk: _Talk, frame: Frame) -> None:
+        self._traffic.leave_out(frame, lossy=talk.lossy)
 
     def _request(self, talk: _Talk, data: bytes, now: int | None, api: int, number: int) -> None:
         """Count a request of an api, or of a client id, that is new on its connection."""
@@ -112,7 +122,7 @@ class Talks:
         key = api if told is None else data[4:8]
         count = talk.counts.get(key) or self._begin(talk, key, data)
         if count is None:
-            self._traffic.neither += 1
+            self._leave_out(talk, Frame(data, Source(direction="request")))
             return
         count.add_request(len(data))
         talk.waiting.append((number, now, count))
@@ -130,7 +140,7 @@ class Talks:
         """Count an answer that is not the one awaited next; those before it will not come."""
         waiting, number = talk.waiting, int.from_bytes(data[4:8], "big", signed=True)
         if all(asked[0] != number for asked in waiting):
-            self._traffic.neither += 1
+            self._leave_out(talk, Frame(data, Source(direction="response")))
             return
         while waiting[0][0] != number:
             waiting.popleft()

@@ -39,7 +39,7 @@ def test_codes() -> None:
         "BAD_SIZE",
         "OVERSIZE",
         "BAD_FIELD",
-        "NO_FRAME",
+        "GAP",
         "NOT_KAFKA",
         "NOT_KAFKA",
         None,

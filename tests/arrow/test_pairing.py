@@ -130,7 +130,10 @@ def test_an_answer_to_nobody_says_so() -> None:
     first, *_ = conversation(2)
     fault = paired([first, bytes.fromhex("0000000a 7f000063 000000007ff0")])[1][8]
     assert fault is not None
-    assert (fault.code, "answers none of the requests in flight (next is 70)" in fault.reason) == ("NO_REQUEST", True)
+    assert (fault.code, "no request with correlation id 2130706531 is in flight" in fault.reason) == (
+        "NO_REQUEST",
+        True,
+    )
 
 
 def test_a_cut_frame_keeps_its_header() -> None:
@@ -140,8 +143,8 @@ def test_a_cut_frame_keeps_its_header() -> None:
     ends = Ends("a:1", "b:2", 0)
     pairing.said([(ends, True, 0, 5, request[:30], None, None, 0), (ends, False, 0, 6, response[:20], None, None, 0)])
     assert [said(row) for row in rows] == [
-        (True, (4, 7), 22, "1", "TRUNCATED"),
-        (False, (4, 7), 22, "1", "TRUNCATED"),
+        (True, (4, 7), 22, "1", "CUT_SHORT"),
+        (False, (4, 7), 22, "1", "CUT_SHORT"),
     ]
     assert rows[0][3] == rows[1][3] == ("a:1", "b:2", 5)
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from kwire.arrow.walking import Cut, Walker
 from kwire.dumps.raw import raw_frames
 from kwire.errors import DumpError
-from kwire.faults import BadFrame, Truncated
+from kwire.faults import BadFrame
 from kwire.frames import LIMIT
-from kwire.frames.pieces import BrokenDump
+from kwire.frames.pieces import BrokenDump, CutShort
 
 FRAME = bytes.fromhex("00000008 0000000700000000")
 HANDSHAKE = bytes.fromhex("0000000a 00110000 00000001 0000")
@@ -49,7 +49,7 @@ def test_offsets_go_on_from_where_the_bytes_begin() -> None:
 
 def test_what_is_wrong_is_said() -> None:
     *_, (offset, data, fault) = cut(FRAME + FRAME[:-1], [4])
-    assert (offset, data, type(fault), fault and fault.have) == (12, FRAME[:-1], Truncated, 11)
+    assert (offset, data, type(fault), fault and fault.have) == (12, FRAME[:-1], CutShort, 11)
     *_, (offset, _, fault) = cut(FRAME + b"\xff\xff\xff\xfe", [4])
     assert (offset, type(fault), fault and fault.found) == (12, BadFrame, -2)
     *_, (_, _, fault) = cut(FRAME, [4], limit=7)
@@ -75,7 +75,7 @@ def test_an_input_that_breaks_is_given_out_up_to_there() -> None:
 
     found = [one for some in Walker(broken(), 0, LIMIT, 100).cuts() for one in some]
     assert [data for _, data, _ in found] == [FRAME, FRAME[:6], b""]
-    assert [type(fault) for _, _, fault in found] == [type(None), Truncated, BrokenDump]
+    assert [type(fault) for _, _, fault in found] == [type(None), CutShort, BrokenDump]
     assert found[-1][0] == 18
 
 

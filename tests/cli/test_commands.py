@@ -172,7 +172,7 @@ def test_explain_writes_a_page(tmp_path: Path, capsysbinary: pytest.CaptureFixtu
     assert main(["explain", "--html", "-o", str(page), "no-such-dump"]) == 2
     assert page.read_bytes() == text  # what could not be finished does not stay
     bad = tmp_path / "bad.bin"
-    bad.write_bytes(request(1)[:12])
+    bad.write_bytes(bytes.fromhex("00000008 7fff0000 00000007"))
     assert main(["explain", "--html", "-o", str(page), str(bad)]) == 1
     assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []
 
@@ -181,7 +181,7 @@ def test_report_writes_a_page(tmp_path: Path, capsysbinary: pytest.CaptureFixtur
     page, bad = tmp_path / "report.html", tmp_path / "bad.bin"
     assert main(["report", DUMP, "-o", str(page)]) == 0
     assert b"LEADER_NOT_AVAILABLE" in page.read_bytes()
-    bad.write_bytes(request(1)[:12])
+    bad.write_bytes(bytes.fromhex("00000008 7fff0000 00000007"))
     assert main(["report", DUMP, str(bad)]) == 1
     assert b"<dt>undecodable</dt><dd>1</dd>" in capsysbinary.readouterr().out
 

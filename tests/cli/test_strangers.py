@@ -65,14 +65,7 @@ def test_in_json_they_are_foreign_and_say_nothing(tmp_path: Path, capsys: pytest
     assert (code, "2 streams of other protocols were left out" in remarks) == (0, True)
 
 
-def test_a_capture_without_kafka_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_capture_without_kafka_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, lines, remarks = told(capsys, "decode", file_of(tmp_path, said(40001, TLS)))
-    assert (code, lines) == (1, "")
+    assert (code, lines) == (0, "")
     assert "TLS" in remarks
-
-
-def test_gaps_are_failures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = file_of(tmp_path, kafka(), left_out=slice(6, 7))
-    code, lines, _ = told(capsys, "decode", path)
-    assert code == 1
-    assert "bytes of this stream" in lines

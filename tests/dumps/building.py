@@ -10,6 +10,7 @@ from typing import Any
 import kwire
 from kwire.dumps.link import Segment
 from kwire.dumps.streams import Streams
+from kwire.frames.pieces import NoFrame
 
 M: Any = kwire.messages
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
@@ -165,6 +166,7 @@ def unaccounted(frames: Iterable[kwire.Frame]) -> list[str]:
         if source.offset != at.get(place, 0):
             wrong.append(f"{place}: {source.offset} follows {at.get(place, 0)}")
         fault: Any = frame.fault
-        count = len(frame.data) if fault is None else (fault.count or 0) + getattr(fault, "missing", 0)
+        is_frame = not isinstance(fault, NoFrame)
+        count = len(frame.data) if is_frame else (fault.count or 0) + getattr(fault, "missing", 0)
         at[place] = source.offset + count
     return wrong

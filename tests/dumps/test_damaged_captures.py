@@ -17,7 +17,7 @@ import kwire
 from kwire.dumps.link import FIN, RST, SYN, Segment, end_text, segment_of, turned
 from kwire.dumps.reading import packets_of
 from kwire.frames import Result, Token
-from kwire.frames.pieces import BareToken, Gap, NoFrame, NotKafka
+from kwire.frames.pieces import BareToken, BegunBefore, CutShort, Gap, NoFrame, NotKafka
 from tests.conftest import ROOT, SHARED
 from tests.dumps.building import changed, frames_of, unaccounted
 
@@ -210,7 +210,7 @@ def damaged(told: Whole, case: tuple[Damage, ...], seed: str) -> tuple[list[Segm
 def check(frames: Sequence[kwire.Frame], told: Whole, bytes_of: dict[bytes, bytearray]) -> list[Found]:
     """Check what must hold whatever was lost; returns the frames that should have been found and were not."""
     assert unaccounted(frames) == []
-    given = [frame for frame in frames if frame.fault is None or isinstance(frame.fault, BareToken)]
+    given = [frame for frame in frames if frame.fault is None or isinstance(frame.fault, BareToken | CutShort)]
     found = Counter(map(_found, given))
     true = {one for _, _, one in told.frames}
     for one in found:
@@ -266,7 +266,7 @@ def test_losses_touch_their_own_frames_alone_and_each_is_told(case: tuple[Damage
         assert check(frames, told, bytes_of) == []
         lost = sum(side.count(0) for side in bytes_of.values())
         inside = sum(side[: side.rfind(1) + 1].count(0) for side in bytes_of.values())
-        begun = not any(isinstance(frame.fault, Gap) and frame.fault.count is None for frame in frames)
+        begun = not any(isinstance(frame.fault, BegunBefore) for frame in frames)
         # Behind the last byte that was captured, a FIN or nothing may tell of more.
         assert (inside if begun else 0) <= gaps(frames) <= lost + len(bytes_of)
 

@@ -11,7 +11,7 @@ import kwire
 from kwire import Frame, Source
 from kwire.catalog import catalog_for
 from kwire.dumps.envelope import envelope_frame, need, source_of
-from kwire.frames.pieces import Gap, PassedOver
+from kwire.frames.pieces import BegunBefore, Gap, PassedOver
 from kwire.render.envelope import json_line
 from tests.frames.test_decoding import request, response
 
@@ -30,7 +30,7 @@ def test_connections_gaps_and_pieces_come_back() -> None:
     source = replace(SOURCE, connection=3, direction="response")
     for frame in (
         Frame(b"", source, fault=Gap(300)),
-        Frame(b"", source, fault=Gap(None)),
+        Frame(b"", source, fault=BegunBefore()),
         Frame(b"\0\0", source, fault=PassedOver(2)),
         Frame(response(1)[:-2], source),
     ):

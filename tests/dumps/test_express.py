@@ -67,7 +67,7 @@ def test_captures_are_counted_the_same_either_way(path: Path) -> None:
             quick.add_batch(batch)
     for frame in kwire.read_dump(path):
         slow.add(frame)
-    assert (quick.frames, quick.bytes, quick.neither, quick.used) == (slow.frames, slow.bytes, slow.neither, slow.used)
+    assert (quick.frames, quick.bytes, quick.unread, quick.used) == (slow.frames, slow.bytes, slow.unread, slow.used)
     assert len(quick.rows()) == len(slow.rows())
     for one, other in zip(quick.rows(), slow.rows(), strict=True):
         assert one.key == other.key

@@ -10,6 +10,7 @@ import kwire
 from kwire import Frame, Request, Response, Source, Undecodable
 from kwire.catalog import catalog_for
 from kwire.faults import BadFrame, TrailingBytes, Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
+from kwire.frames.pieces import CutShort
 from tests.conftest import ROOT
 
 M: Any = kwire.messages
@@ -95,7 +96,7 @@ def test_connections_do_not_see_each_other() -> None:
     [
         (bytes.fromhex("00000008 270f 0001 00000001"), UnknownApi, 4),
         (bytes.fromhex("0000000a 0003 0063 00000001 ffff"), UnknownVersion, 6),
-        (bytes.fromhex("0000"), Truncated, 0),
+        (bytes.fromhex("0000"), CutShort, 0),
         (bytes.fromhex("00000002 0000"), Truncated, 0),
         (bytes.fromhex("ffffffff 00000000"), BadFrame, 0),
         (bytes.fromhex("00000004 00000000 00"), BadFrame, 0),
@@ -140,7 +141,24 @@ def test_offsets_count_from_the_size_field_and_paths_name_the_header() -> None:
 
 def test_a_frame_that_is_cut_short_says_so() -> None:
     (result,) = decoded(request(1)[:-2])
-    assert result.error.hint == "the size field says 16 bytes, 14 follow: it is cut short"
+    assert (str(result.error), result.error.code, result.is_failure) == (
+        "cut short: 18 of 20 bytes",
+        "CUT_SHORT",
+        False,
+    )
+    (result,) = decoded(bytes.fromhex("0000002c 7fff0000 00000007"))  # what is there has an api key that no api has
+    assert (type(result.error), result.is_failure) == (UnknownApi, True)
+
+
+def test_a_response_that_does_not_decode_takes_its_request_out_where_nothing_tells_directions() -> None:
+    decoder = kwire.FrameDecoder()
+    bad = bytearray(response(1))
+    bad[8:12] = (9999).to_bytes(4, "big")  # brokers that are not there
+    for data in (request(1), bytes(bad), request(2)):
+        decoder.decode(Frame(data))
+    answered = decoder.decode(Frame(response(2)))
+    assert isinstance(answered, Response)
+    assert answered.unanswered == ()
 
 
 def test_a_tail_is_a_fault_in_salvage_and_an_error_in_strict() -> None:

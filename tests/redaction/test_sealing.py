@@ -160,7 +160,7 @@ def test_faults_of_spans_that_are_hidden_repeat_nothing() -> None:
     [
         (BadLength(found=1, need=6, have=0, raw=b"wonder"), "length 1 needs 6 bytes, 0 left"),
         (Truncated(need=4, have=1), "4 bytes needed, 1 left"),
-        (UnexpectedResponse(found=7, need=8), "correlation id 7 answers none of the requests in flight (next is 8)"),
+        (UnexpectedResponse(found=7, need=8), "no request with correlation id 7 is in flight"),
         (UnknownVersion(found=("MetadataRequest", 99, "0-13")), "MetadataRequest has no version 99; versions: 0-13"),
         (BadLength(found=0x776F6E64, need=0x776F6E64, have=3), DETAILS),
         (DecodeError(found="wonder"), DETAILS),

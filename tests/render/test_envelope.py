@@ -52,7 +52,7 @@ def test_what_a_container_cannot_know_is_left_out() -> None:
 def test_an_undecodable_frame_has_its_error_and_its_bytes() -> None:
     data = request(7)[:-2]
     (members,) = envelopes(data)
-    assert members["type"] == "undecodable"
+    assert members["type"] == "incomplete"
     assert members["header"] == {
         "apiKey": 3,
         "apiName": "Metadata",
@@ -61,12 +61,13 @@ def test_an_undecodable_frame_has_its_error_and_its_bytes() -> None:
         "clientId": "me",
     }
     assert members["error"] == {
-        "class": "Truncated",
-        "message": "MetadataRequest v1: topics: 4 bytes needed, 2 left (offset 16)",
+        "code": "CUT_SHORT",
+        "class": "CutShort",
+        "message": "cut short: 18 of 20 bytes",
         "offset": 16,
         "path": "topics",
-        "need": 4,
-        "have": 2,
+        "need": 20,
+        "have": 18,
     }
     assert members["raw"] == data.hex()
     assert open_envelope(members, catalog_for()) == data

@@ -52,9 +52,8 @@ def test_an_undecodable_frame_says_why_and_keeps_what_there_was() -> None:
     decoder = kwire.FrameDecoder(answers=kwire.codec("MetadataResponse", 1))
     text = "\n".join(tree(decoder.decode(Frame(response(1)[:-2]))))
     assert text.splitlines() == [
-        "undecodable frame, it looks like MetadataResponse v1, correlation 1, 18 bytes",
-        "  MetadataResponse v1: topics: 4 bytes needed, 2 left (offset 16)",
-        "    hint: the size field says 16 bytes, 14 follow: it is cut short",
+        "incomplete frame, it looks like MetadataResponse v1, correlation 1, 18 bytes",
+        "  cut short: 18 of 20 bytes",
         "  decoded so far: {brokers=(), controller_id=3}",
         "  00000000  00 00 00 10 00 00 00 01 00 00 00 00 00 00 00 03",
         "  00000010  00 00",

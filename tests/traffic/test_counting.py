@@ -79,7 +79,7 @@ def test_an_error_about_two_topics_is_one_error() -> None:
 
 def test_what_is_neither_is_counted_apart() -> None:
     traffic = counted(["api"], frames(b"\0\0\0\x04noise", request(1)))
-    assert (traffic.frames, traffic.neither, len(traffic.rows())) == (2, 1, 1)
+    assert (traffic.frames, traffic.unread, len(traffic.rows())) == (2, {"BAD_SIZE": 1}, 1)
 
 
 def test_no_body_is_decoded_without_need() -> None:
