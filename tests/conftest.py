@@ -24,17 +24,30 @@ CI_FIXTURES = {"oracle", "chromium"}
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"there is no {SHARED}")
 
 
-def each_of(argument: str, cases: Iterable[Any], **options: Any) -> pytest.MarkDecorator:
-    """Parametrise a test over material beside the project.
+def spread(cases: Iterable[Any], most: int, arguments: int = 1) -> list[Any]:
+    """Mark all but some of the cases of a test for CI.
+
+    Args:
+        cases: what a test is parametrised over.
+        most: how many of them run everywhere; they are spread evenly.
+        arguments: how many arguments a case is.
+    """
+    found = list(cases)
+    step = -(-len(found) // most)
+    values = [case if arguments > 1 else (case,) for case in found]
+    return [pytest.param(*value, marks=[pytest.mark.ci] * bool(place % step)) for place, value in enumerate(values)]
+
+
+def each_of(argument: str, cases: Iterable[Any], most: int = 10**6, **options: Any) -> pytest.MarkDecorator:
+    """Parametrise a test over material beside the project, `most` cases of which run outside of CI, see `spread`.
 
     Without that folder the test is skipped; with it, that there is no case is an error of the collection, as
     everywhere (`empty_parameter_set_mark`).
     """
-    found = list(cases)
+    found, count = list(cases), len(argument.split(","))
     if found or SHARED.is_dir():
-        return pytest.mark.parametrize(argument, found, **options)
-    nothing = [None] * len(argument.split(","))
-    return pytest.mark.parametrize(argument, [pytest.param(*nothing, marks=needs_shared, id="no-material")])
+        return pytest.mark.parametrize(argument, spread(found, most, count), **options)
+    return pytest.mark.parametrize(argument, [pytest.param(*[None] * count, marks=needs_shared, id="no-material")])
 
 
 _slow = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import ROOT
 
 
+@pytest.mark.ci
 def test_first_use_and_objects_are_measured() -> None:
     command = [sys.executable, "benchmarks/bounds.py", "--rounds", "1", "--bytes", "20000", "--only", "MetadataRequest"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)})

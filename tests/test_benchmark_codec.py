@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT
 
 
@@ -33,6 +35,7 @@ def test_every_body_is_decoded_and_encoded_beside_what_is_installed() -> None:
     assert sum("64 alike in turn" in line for line in rows) == sum("64 unlike in turn" in line for line in rows) == 18
 
 
+@pytest.mark.ci
 def test_construct_and_the_reference_path_take_turns_too() -> None:
     lines = compared("--only", "1x1000", "--peers", "construct,reference", "--table")
     rows = [line.split() for line in lines if "1x1000" in line and "(Java)" not in line]
@@ -43,6 +46,7 @@ def test_construct_and_the_reference_path_take_turns_too() -> None:
     assert lines[-1].startswith("- the reference path: ")
 
 
+@pytest.mark.ci
 def test_a_picture_is_drawn_or_what_it_needs_is_said(tmp_path: Path) -> None:
     done = run("--only", "HeartbeatRequest", "--peers", "msgpack", "--picture", str(tmp_path / "speed.png"))
     if importlib.util.find_spec("matplotlib") is None:
@@ -51,6 +55,7 @@ def test_a_picture_is_drawn_or_what_it_needs_is_said(tmp_path: Path) -> None:
         assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.ci
 def test_messages_of_captures_are_decoded_with_a_memo_and_without() -> None:
     lines = compared("--only", "Heartbeat", "--peers", "kio", "--traffic", "fixtures/dumps/kafka-3.9-zk.pcap")
     rows = {line.split()[0]: line.split()[1:] for line in lines[-3:]}

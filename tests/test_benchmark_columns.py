@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import ROOT
 
 
+@pytest.mark.ci
 def test_bodies_become_columns_and_messages_in_turns() -> None:
     command = [sys.executable, "benchmarks/columns.py", "--rounds", "1", "--bytes", "1", "--only", "MetadataRe"]
     done = subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, text=True)

@@ -112,6 +112,7 @@ def test_kafkas_bytes_and_json_from_the_corpus_in_the_project() -> None:
         check_case(case)
 
 
+@pytest.mark.ci
 def test_kafkas_bytes_and_json_from_the_whole_corpus(shared: Path) -> None:
     files = sorted((shared / "kafka/golden").glob("*.jsonl.gz"))
     count = 0
@@ -122,6 +123,7 @@ def test_kafkas_bytes_and_json_from_the_whole_corpus(shared: Path) -> None:
     assert (len(files), count) == (294, 11_675)
 
 
+@pytest.mark.ci
 def test_every_prefix_of_a_founding_message_is_refused_with_its_place() -> None:
     tried = 0
     for case in cases(CORPUS):

@@ -12,11 +12,12 @@ from kwire.arrow.cells import CellReader, Cells
 from kwire.arrow.encoding import CellWriter
 from kwire.errors import NotInVersion, UnknownField, WrongType
 from tests.arrow.golden import golden_columns
+from tests.conftest import spread
 
 BODIES = golden_columns()
 
 
-@pytest.mark.parametrize("name", sorted(BODIES))
+@pytest.mark.parametrize("name", spread(sorted(BODIES), 100))
 def test_structs_become_their_bodies(name: str) -> None:
     bodies = pa.array([body for body, _ in BODIES[name]], pa.binary())
     versions = pa.array([version for _, version in BODIES[name]], pa.int32())

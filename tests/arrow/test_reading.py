@@ -199,6 +199,7 @@ def test_a_reading_that_was_left_begins_anew() -> None:
     assert [batch.num_rows for batch in reading.read([Unit(str(FRAMES))])] == [2, 2, 2]
 
 
+@pytest.mark.ci
 def test_every_capture_has_the_rows_that_decoding_says(shared: Path) -> None:
     paths = [*(shared / "captures").glob("*.pcap"), *(shared / "captures").glob("*.pcapng")]
     assert len(paths) > 10

@@ -141,7 +141,7 @@ def test_a_length_that_no_packet_has_ends_the_last_span(tmp_path: Path) -> None:
 
 
 @needs_shared
-@each_of("path", sorted((SHARED / "captures").glob("*-zk.*.pcap")), ids=lambda path: str(path.name))
+@each_of("path", sorted((SHARED / "captures").glob("*-zk.*.pcap")), most=3, ids=lambda path: str(path.name))
 def test_real_captures(path: Path) -> None:
     for parts in (3, 20):
         assert_same(path, units(path, path.stat().st_size // parts))

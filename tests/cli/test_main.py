@@ -96,6 +96,7 @@ def test_a_bad_frame_is_a_line_and_exit_code_1() -> None:
     assert b"3 frames, 1 undecodable" in done.stderr
 
 
+@pytest.mark.ci
 def test_an_endless_input_is_read_in_pieces_and_little_memory() -> None:
     program = "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29)); import kwire.cli; "
     program += "raise SystemExit(kwire.cli.main(['decode', '-']))"

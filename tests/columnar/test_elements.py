@@ -48,7 +48,7 @@ def rows(data: list[bytes]) -> Rows:
 
 @pytest.mark.parametrize("way", WAYS)
 @given(data=st.data())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=max(3, settings.default.max_examples // 3), deadline=None)
 def test_all_ways_read_the_same(way: str, data: Any) -> None:
     name, version, path = data.draw(st.sampled_from(ALIKE))
     seed, odd, harm = data.draw(st.integers()), data.draw(st.sampled_from([0, 0.02, 0.5])), data.draw(st.booleans())

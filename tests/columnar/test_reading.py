@@ -17,7 +17,7 @@ import kwire
 from kwire.columnar import reading
 from kwire.columnar.plan import Plan, paths_in
 from tests.columnar.rows import expected
-from tests.conftest import ROOT
+from tests.conftest import ROOT, spread
 from tests.messages_of import released_pairs
 from tests.random_values import draw
 
@@ -50,7 +50,7 @@ def rows_of(columns: Any, bodies: Any) -> list[dict[str, Any]]:
     return [row for batch in batches for row in batch.rows.to_pylist()]
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _ in released_pairs()}))
+@pytest.mark.parametrize("name", spread(sorted({name for name, _ in released_pairs()}), 60))
 def test_every_array_of_every_version_has_the_values_of_decoded_messages(name: str) -> None:
     for version in kwire.codec(name, released()[name][0]).spec.versions:
         codec = kwire.codec(name, version)
@@ -94,7 +94,7 @@ def _longer(node: Any, value: Any, path: list[str], rng: Random, odd: float) -> 
 
 
 @pytest.mark.parametrize("odd", [0.0, 0.05, 0.5])
-@pytest.mark.parametrize(("name", "version", "path"), ALIKE)
+@pytest.mark.parametrize(("name", "version", "path"), spread(ALIKE, 3, 3))
 def test_long_arrays_of_any_mixture_of_shapes(name: str, version: int, path: str, odd: float) -> None:
     codec = kwire.codec(name, version)
     for seed in range(3):
@@ -108,7 +108,7 @@ def test_long_arrays_of_any_mixture_of_shapes(name: str, version: int, path: str
             ]
 
 
-@pytest.mark.parametrize(("name", "version", "path"), ALIKE)
+@pytest.mark.parametrize(("name", "version", "path"), spread(ALIKE, 2, 3))
 def test_a_bad_body_is_named_and_takes_nothing_from_the_others(name: str, version: int, path: str) -> None:
     codec = kwire.codec(name, version)
     rng = Random(7)

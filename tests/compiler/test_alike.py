@@ -51,6 +51,7 @@ def read(lengths: Lengths, data: bytes, start: int = 0) -> Any:
     return lengths[len(data) - start](data, start)[0]
 
 
+@pytest.mark.ci
 def test_every_message_has_a_reader_that_agrees_about_it_and_its_damages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alike, "OFTEN", 1)
     rng, made = Random("alike"), 0

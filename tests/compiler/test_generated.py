@@ -74,6 +74,7 @@ def check(spec: MessageSpec, version: int) -> None:
         assert not set(source.constants) & set(vars(builtins)), spec.name
 
 
+@pytest.mark.ci
 def test_the_source_of_every_message_holds_our_own_words_only() -> None:
     pairs = [(None, *pair) for pair in released_pairs()] + list(draft_triples())
     for profile, name, version in pairs:

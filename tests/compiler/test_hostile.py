@@ -12,6 +12,7 @@ import pytest
 import kwire
 from kwire.wire.varints import unsigned_varint
 from tests.compiler.codecs_of import codec_of
+from tests.conftest import spread
 from tests.small_specs import field
 
 LIVE, PEAK = 40, 2 << 20
@@ -58,7 +59,7 @@ def taken(decode: Callable[[bytes], Any], data: bytes) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("memo", [False, True], ids=["", "with a memo"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", spread(CASES, 2))
 def test_objects_take_a_bounded_number_of_bytes_for_each_byte(case: str, memo: bool) -> None:
     codec, make = CASES[case]
     data = make()
@@ -85,7 +86,7 @@ def compiled(codec: kwire.Codec) -> Callable[[bytes], Any]:
     return run
 
 
-@pytest.mark.parametrize("count", [2**31, 2**31 - 2, 10**6])
+@pytest.mark.parametrize("count", spread([2**31, 2**31 - 2, 10**6], 1))
 def test_a_count_that_is_claimed_takes_nothing(count: int) -> None:
     for codec in (EMPTY, NESTED, TEXT, NUMBERS):
         decode = compiled(codec)

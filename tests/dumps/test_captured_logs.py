@@ -100,7 +100,7 @@ def key_of(one: Exchange) -> tuple[Any, ...]:
     return one.ends, one.is_forwarded, header.request_api_key, header.request_api_version, header.correlation_id
 
 
-@each_of("run", JSON_RUNS)
+@each_of("run", JSON_RUNS, most=3)
 def test_all_that_was_logged_is_equal_on_the_wire(run: str) -> None:
     waiting: defaultdict[tuple[Any, ...], deque[Exchange]] = defaultdict(deque)
     for one in exchanges(run):

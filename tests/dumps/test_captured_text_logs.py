@@ -24,7 +24,7 @@ def header_of(one: Exchange) -> tuple[Any, ...]:
     return header.request_api_key, header.request_api_version, header.correlation_id, client
 
 
-@each_of("run", TEXT_RUNS)
+@each_of("run", TEXT_RUNS, most=3)
 def test_every_header_that_was_logged_was_on_the_wire(run: str) -> None:
     by_ends: defaultdict[Any, deque[Exchange]] = defaultdict(deque)
     anywhere: Counter[tuple[Any, ...]] = Counter()
@@ -51,7 +51,7 @@ def test_every_header_that_was_logged_was_on_the_wire(run: str) -> None:
     assert only == told["only_on_wire"]
 
 
-@each_of("run", TEXT_RUNS)
+@each_of("run", TEXT_RUNS, most=3)
 def test_requests_and_answers_encode_to_the_bytes_of_the_wire(run: str) -> None:
     for one in exchanges(run):
         for result in (one.request, one.response):

@@ -50,14 +50,14 @@ def file_of(segments: list[Segment], **options: object) -> bytes:
     return pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in segments], **options)  # type: ignore[arg-type]
 
 
-@each_of("path", CAPTURES, ids=[path.name for path in CAPTURES])
+@each_of("path", CAPTURES, most=24, ids=[path.name for path in CAPTURES])
 def test_captures_read_the_same_either_way(path: Path) -> None:
     with kwire.open_dump(path) as dump, packets_of(path) as packets:
         expected = Streams(str(path)).frames(packet for packet in packets)
         assert told(dump.frames) == told(expected)
 
 
-@each_of("path", CAPTURES, ids=[path.name for path in CAPTURES])
+@each_of("path", CAPTURES, most=24, ids=[path.name for path in CAPTURES])
 def test_captures_are_counted_the_same_either_way(path: Path) -> None:
     columns = [column for column in COLUMNS if column != "topic"]
     quick, slow = Traffic(columns), Traffic(columns)

@@ -181,6 +181,7 @@ def same(ours: Any, logged: Any) -> bool:
     return len(ours) == len(logged) and all(map(same, ours.values(), logged.values()))
 
 
+@pytest.mark.ci
 def test_every_logged_message_of_the_captures_comes_back(shared: Path, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     for path in sorted((shared / "captures").glob("*.requests.jsonl.gz")):

@@ -55,7 +55,7 @@ def test_shares_together_say_what_all_say(express: bool, parts: int) -> None:
     assert min(map(len, shares)) > len(read(ALL)) // 10
 
 
-@each_of("path", CAPTURES, ids=[path.name for path in CAPTURES])
+@each_of("path", CAPTURES, most=12, ids=[path.name for path in CAPTURES])
 def test_shares_of_captures(path: object) -> None:
     def read(share: Share) -> list[tuple[object, ...]]:
         with packets_of(str(path)) as packets:

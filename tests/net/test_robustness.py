@@ -27,7 +27,10 @@ MIB = 1 << 20
 COUNT = 1000
 # What the interpreter keeps for itself: buffers grow by an eighth, and freed memory comes back in part.
 SLACK = 64 * MIB
-pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured in /proc")
+pytestmark = [
+    pytest.mark.ci,
+    pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is measured in /proc"),
+]
 
 
 class Broker:

@@ -222,7 +222,7 @@ def test_whatever_comes_the_lines_are_the_same(choices: list[tuple[Spoken, int, 
 
 
 @needs_shared
-@each_of("path", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
+@each_of("path", sorted(CAPTURES.glob("*.pcap")), most=12, ids=lambda path: path.stem)
 def test_what_brokers_and_clients_say(path: Any) -> None:
     with kwire.open_dump(path) as dump:
         quick, careful = FrameDecoder(), FrameDecoder()

@@ -47,7 +47,7 @@ def znodes(path: Path) -> dict[TopicPartition, list[State]]:
     return states
 
 
-@each_of("run", RUNS)
+@each_of("run", RUNS, most=6)
 def test_partitions_have_the_states_of_zookeeper_in_their_order(run: str) -> None:
     known = znodes(FOLDER / f"{run}.znodes.history.jsonl")
     rows = groupby(tables(run).partition_states, key=lambda row: (row.topic, row.partition))
@@ -67,7 +67,7 @@ def test_hardly_a_state_of_zookeeper_is_missing() -> None:
         assert len(there - told) <= len(there) / 10
 
 
-@each_of("run", RUNS)
+@each_of("run", RUNS, most=6)
 def test_brokers_live_as_long_as_their_sessions(run: str) -> None:
     assert {row.broker for row in tables(run).brokers} == set(facts(run).sessions)
     for node_id, sessions in facts(run).sessions.items():
@@ -123,7 +123,7 @@ def test_clients_alone_see_the_same_failure() -> None:
     assert ("flaky", 0, 2) in seen
 
 
-@each_of("run", RUNS)
+@each_of("run", RUNS, most=6)
 def test_what_clients_see_adds_nothing_to_what_the_controller_says(run: str) -> None:
     said = [
         one

@@ -32,7 +32,7 @@ def has_failing_disk(name: str) -> bool:
 
 
 @needs_shared
-@each_of("name", runs())
+@each_of("name", runs(), most=4)
 def test_a_run_is_said_again(name: str) -> None:
     run = read_run(CAPTURES, name)
     assert sum(len(one.rows(run.names)) for one in run.said) > 10
@@ -40,7 +40,7 @@ def test_a_run_is_said_again(name: str) -> None:
 
 
 @needs_shared
-@each_of("name", [name for name in runs() if has_failing_disk(name)])
+@each_of("name", [name for name in runs() if has_failing_disk(name)], most=3)
 def test_a_run_with_a_failing_disk_ends_with_the_states_that_zookeeper_had(name: str) -> None:
     run = read_run(CAPTURES, name)
     replay = Replay(run)
