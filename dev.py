@@ -27,7 +27,12 @@ PYTHON = str(BIN / "python")
 PYTEST = [PYTHON, "-m", "pytest"]
 ON_TWO_CORES = ["-n", "2", "--dist", "worksteal"]
 WITH_CI = ["-m", ""]  # instead of "not ci", which pyproject.toml gives
-DEMO = [str(BIN / "kwire"), "demo"]
+COMMANDS = {  # that take arguments of their own
+    "demo": [str(BIN / "kwire"), "demo"],
+    "test": PYTEST,
+    "fuzz": [PYTHON, "-m", "tests.tools.fuzz"],
+    "mutate": [PYTHON, "-m", "tests.tools.mutate"],
+}
 CHECKS = [
     [str(BIN / "ruff"), "check"],
     [str(BIN / "ruff"), "format", "--check"],
@@ -40,10 +45,19 @@ SCRIPTS = {
     "test,lint": ["kwire", "pytest", "ruff", "mypy", "lint-imports"],
     "test,lint,connect,plots": ["kwire", "pytest", "ruff", "mypy", "lint-imports", "spark-submit"],
 }
-EXTRAS = {"demo": "test", "test": "test", "lint": "test,lint", "ci": "test,lint,connect,plots"}
+EXTRAS = {
+    "demo": "test",
+    "test": "test",
+    "fuzz": "test",
+    "mutate": "test",
+    "lint": "test,lint",
+    "ci": "test,lint,connect,plots",
+}
 USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are passed on to it
        python3 dev.py test             run the tests but those marked "ci", on two cores
        python3 dev.py test -x -k name  run what the arguments select, in one process; they are passed on to pytest
+       python3 dev.py fuzz --minutes 10  draw anew what is tested until then; print seeds and failures
+       python3 dev.py mutate --seed 1 --count 50  change kwire in small ways; print what no test notices
        python3 dev.py lint             run ruff, mypy and import-linter, all of them, and report each
        python3 dev.py ci               lint, then all tests, with Spark (on Java 17); report the time of each"""
 # Of pip's and uv's variables only those that say where and how to fetch are kept: others could misdirect the set-up.
@@ -234,18 +248,19 @@ def main() -> int:
         say("python {}.{} or newer is needed, this is {}.{}".format(*NEEDED, *sys.version_info))
         return 2
     parser = argparse.ArgumentParser(usage=USAGE)
-    parser.add_argument("command", choices=["demo", "test", "lint", "ci"])
-    parser.add_argument("args", nargs=argparse.REMAINDER, help="passed on (demo and test only)")
+    parser.add_argument("command", choices=list(EXTRAS))
+    parser.add_argument("args", nargs=argparse.REMAINDER, help="passed on (not by lint and ci)")
     options = parser.parse_args()
     checking = options.command in ("lint", "ci")
     if checking and options.args:
         parser.error(f"{options.command} takes no arguments")
     set_up(EXTRAS[options.command])
     if checking:
+        if options.command == "ci":
+            os.environ.setdefault("HYPOTHESIS_PROFILE", "ci")  # tests draw anew each time: see tests/seeds.py
         return run_all(CHECKS + [[*PYTEST, *ON_TWO_CORES, *WITH_CI]] * (options.command == "ci"))
-    if options.command == "demo":
-        return run_only([*DEMO, *options.args])
-    return run_only([*PYTEST, *(options.args or ON_TWO_CORES)])
+    whole = options.command == "test" and not options.args
+    return run_only([*COMMANDS[options.command], *(ON_TWO_CORES if whole else options.args)])
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from .codecs import Codec
 from .names import snake_case
 from .values import Value, kind_of
-from .wire import Array, NullableStruct, Struct
+from .wire import Array, NullableStruct, String, Struct
 
 TOPIC_FIELDS = frozenset(("topic_name", "topic", "topic_names", "subscribed_topic_names", "source_topics"))
 SOFTWARE = ("client_software_name", "client_software_version")
@@ -134,7 +134,7 @@ def _steps(message: str, struct: Struct) -> Iterator[_Step]:
                 yield _Step(str(field.name), _MANY if many else _INNER, inner)
         elif field.name == "topic_id" and not many:
             yield _Step("topic_id", _TOPIC_ID)
-        elif is_topic_field(owner, str(field.name)):
+        elif isinstance(node, String) and is_topic_field(owner, str(field.name)):  # not indexes of topics
             yield _Step(str(field.name), _TOPIC)
         else:
             kind = kind_of(message, owner, field.json_name)

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.browser import browser
 from tests.executions import let_executions_agree
+from tests.seeds import PROFILE, SEED
 
 ROOT = Path(__file__).parent.parent
 SHARED = Path(os.environ.get("KWIRE_SHARED", ROOT.parent / "shared"))
@@ -52,9 +53,9 @@ def each_of(argument: str, cases: Iterable[Any], most: int = 10**6, **options: A
 
 _slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("dev", max_examples=10, deadline=None, suppress_health_check=_slow)
-settings.register_profile("ci", max_examples=30, deadline=None, derandomize=True, suppress_health_check=_slow)
+settings.register_profile("ci", max_examples=30, deadline=None, suppress_health_check=_slow)
 settings.register_profile("nightly", max_examples=2000, deadline=None, suppress_health_check=_slow)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+settings.load_profile(PROFILE)
 
 
 def spark_is_there() -> bool:
@@ -82,8 +83,11 @@ def lacking(what: str, demand: str = "KWIRE_INTEROP") -> NoReturn:
     (pytest.fail if os.environ.get(demand) == "required" else pytest.skip)(f"there is no {what}")
 
 
+@pytest.hookimpl(tryfirst=True)  # before hypothesis reads its seed
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave the tests of Spark out where there is none."""
+    """Leave the tests of Spark out where there is none; let hypothesis draw by our seed."""
+    if PROFILE != "dev":
+        config.option.hypothesis_seed = config.option.hypothesis_seed or str(SEED)
     if not spark_is_there():
         config.pluginmanager.register(WithoutSpark())
 
@@ -97,8 +101,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("ci")
 
 
-def pytest_sessionstart() -> None:
-    """Let no test be skipped in CI for want of the material beside the project."""
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Print the seed; let no test be skipped in CI for want of the material beside the project."""
+    if PROFILE != "dev" and not hasattr(session.config, "workerinput"):  # a worker of pytest-xdist prints nothing
+        words = f"KWIRE_SEED={SEED} HYPOTHESIS_PROFILE={PROFILE} repeats what is drawn"
+        session.config.get_terminal_writer().line(words)
     if os.environ.get("CI") and not SHARED.is_dir():
         pytest.exit(f"CI needs the material in {SHARED}", returncode=1)
 

@@ -78,3 +78,27 @@ def _(node: wire.Struct, rng: Random) -> Any:
             tags = sorted({rng.choice((1, 7, 127, 128, 16384, 2**31 - 2)) for _ in range(3)} - taken)
             values["unknown_tags"] = wire.join_tags((tag, rng.randbytes(rng.randrange(4))) for tag in tags)
     return node.message_class(**values)
+
+
+def damaged(raw: bytes, rng: Random) -> bytes:
+    """Change a few bytes, in ways that hit lengths, varints, tags and text."""
+    data = bytearray(raw)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        place = rng.randrange(len(data) + 1)
+        insertion = rng.choice(
+            (b"\x80", b"\xff", b"\0", b"\x80\x80", b"\xed\xa0\x80", b"\x80\x80\x80\x80\x10", rng.randbytes(2))
+        )
+        kind = rng.randrange(6)
+        if kind == 0:
+            data[place:place] = insertion
+        elif kind == 1:
+            del data[place:]
+        elif kind == 2:
+            data += rng.randbytes(rng.randrange(1, 5))
+        elif kind == 3:
+            del data[place : place + 1]
+        elif kind == 4:
+            data[place : place + 1] = bytes([rng.choice((0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF))])
+        else:
+            data[place : place + 1] = bytes([(data[place] if place < len(data) else 0) ^ 1 << rng.randrange(8)])
+    return bytes(data)

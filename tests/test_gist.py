@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import kwire
 from kwire.gist import Facts, Gist, is_topic_field, software_of
+from tests.messages_of import released_pairs
+from tests.random_values import draw
+from tests.seeds import seeded
 
 M = kwire.messages
 ID = bytes(15) + b"\x07"
@@ -61,3 +64,12 @@ def test_names_of_configs_and_listeners_are_no_topics() -> None:
 def test_only_api_versions_tell_of_software() -> None:
     assert software_of(M.MetadataRequest()) == ""
     assert software_of(M.ApiVersionsRequest(client_software_name="sarama")) == "sarama"
+
+
+def test_topics_of_every_message_are_text() -> None:
+    """Such as of StreamsGroupHeartbeatRequest, whose source topics are indexes of others."""
+    gist = Gist()
+    for pair in released_pairs():
+        codec, rng = kwire.codec(*pair), seeded(f"gist {pair}")
+        for _ in range(3):
+            assert all(isinstance(topic, str) for topic in gist.facts(codec, draw(codec.schema, rng)).topics), pair

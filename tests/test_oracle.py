@@ -17,7 +17,8 @@ import pytest
 import kwire
 from kwire.records import Record, RecordHeader, build_batch
 from tests.messages_of import released_pairs
-from tests.random_values import draw
+from tests.random_values import damaged, draw
+from tests.seeds import seeded
 from tests.test_golden import without_ours
 
 RELEASES = ("4.4.0", "3.9.2")
@@ -70,7 +71,7 @@ def pairs_only_in(oracle: Path, release: str) -> list[tuple[str, int]]:
 
 
 def random_messages(pairs: list[tuple[str, int]], count: int, seed: str, release: str) -> list[tuple[kwire.Codec, Any]]:
-    rng = Random(seed)
+    rng = seeded(seed)
     codecs = [kwire.codec(*pair, release=release) for pair in pairs]
     return [(codec, draw(codec.schema, rng)) for codec in (codecs[i % len(codecs)] for i in range(count))]
 
@@ -109,32 +110,8 @@ def test_kafka_and_kwire_make_the_same_bytes_of_json(oracle: Path, release: str)
     assert answered == COUNT // 2
 
 
-def damaged(raw: bytes, rng: Random) -> bytes:
-    """Change a few bytes, in ways that hit lengths, varints, tags and text."""
-    data = bytearray(raw)
-    for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        place = rng.randrange(len(data) + 1)
-        insertion = rng.choice(
-            (b"\x80", b"\xff", b"\0", b"\x80\x80", b"\xed\xa0\x80", b"\x80\x80\x80\x80\x10", rng.randbytes(2))
-        )
-        kind = rng.randrange(6)
-        if kind == 0:
-            data[place:place] = insertion
-        elif kind == 1:
-            del data[place:]
-        elif kind == 2:
-            data += rng.randbytes(rng.randrange(1, 5))
-        elif kind == 3:
-            del data[place : place + 1]
-        elif kind == 4:
-            data[place : place + 1] = bytes([rng.choice((0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF))])
-        else:
-            data[place : place + 1] = bytes([(data[place] if place < len(data) else 0) ^ 1 << rng.randrange(8)])
-    return bytes(data)
-
-
 def test_kafka_and_salvage_agree_about_damaged_messages(oracle: Path) -> None:
-    rng = Random("damaged")
+    rng = seeded("damaged")
     pairs = [pair for pair in pairs_of(oracle, RELEASES[0]) if pair[0] not in WITHOUT_JSON]
     made = random_messages(pairs, COUNT // 2, "to be damaged", RELEASES[0])
     cases = [(codec, damaged(codec.encode(message), rng)) for codec, message in made]
@@ -171,7 +148,7 @@ def random_record(rng: Random, offset: int, magic: int) -> Record:
 
 
 def test_kafka_reads_the_batches_that_kwire_builds(oracle: Path) -> None:
-    rng = Random("batches")
+    rng = seeded("batches")
     kinds = [(magic, codec) for magic in (0, 1, 2) for codec in ("none", "gzip", "snappy", "lz4")] + [(2, "zstd")]
     made = []
     for index in range(520):

@@ -17,6 +17,7 @@ from kwire.columnar.fields import Fields
 from kwire.columnar.rows import Buffer, Even, Rows
 from tests.columnar.rows import expected
 from tests.columnar.test_reading import ALIKE, all_columns, damage, long_bodies
+from tests.seeds import PROFILE
 
 TREE: Any = kwire.codec("MetadataResponse", 12).schema
 TOPICS: Any = next(field.subcon for field in TREE.fields if field.name == "topics")
@@ -48,7 +49,7 @@ def rows(data: list[bytes]) -> Rows:
 
 @pytest.mark.parametrize("way", WAYS)
 @given(data=st.data())
-@settings(max_examples=max(3, settings.default.max_examples // 3), deadline=None)
+@settings(max_examples=3 if PROFILE == "dev" else 12, deadline=None)
 def test_all_ways_read_the_same(way: str, data: Any) -> None:
     name, version, path = data.draw(st.sampled_from(ALIKE))
     seed, odd, harm = data.draw(st.integers()), data.draw(st.sampled_from([0, 0.02, 0.5])), data.draw(st.booleans())

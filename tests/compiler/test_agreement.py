@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from enum import IntEnum
 from random import Random
 from typing import Any
@@ -19,10 +18,10 @@ from kwire.schema import grow
 from kwire.wire import INT32, Array, Boolean, NullableStruct, Reader, Struct
 from tests.executions import Disagreement, agreeing_decoder
 from tests.messages_of import draft_triples, released_pairs
-from tests.random_values import draw
-from tests.test_oracle import damaged
+from tests.random_values import damaged, draw
+from tests.seeds import TRIES, seeded
 
-CHANGES = 400 if os.environ.get("HYPOTHESIS_PROFILE") == "nightly" else 10
+CHANGES = 10 * TRIES
 ALL = [(None, *pair) for pair in released_pairs()] + list(draft_triples())
 
 
@@ -40,8 +39,10 @@ def test_every_test_runs_both_executions() -> None:
     assert compiler.compile_decoder is not agreeing_decoder
 
 
+@pytest.mark.ci
+@pytest.mark.fuzz
 def test_executions_agree_about_every_message_and_its_damages() -> None:
-    rng = Random("agreement")
+    rng = seeded("agreement")
     verdicts = {True: 0, False: 0}
     for profile, name, version in ALL:
         codec = kwire.codec(name, version, profile=profile)

@@ -26,9 +26,8 @@ from kwire.schema import grow
 from tests.compiler.codecs_of import codec_of
 from tests.executions import agreeing_decoder, reference_decoding
 from tests.messages_of import released_pairs
-from tests.random_values import draw
+from tests.random_values import damaged, draw
 from tests.small_specs import field
-from tests.test_oracle import damaged
 
 TEXTS = [field("One", "string"), field("Two", "string"), field("N", "int32")]
 

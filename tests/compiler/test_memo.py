@@ -12,8 +12,7 @@ from kwire.compiler import Memo, compile_decoder
 from kwire.compiler.memo import EACH, LONGEST, MOST_BYTES, MOST_REST, WINDOW, Usefulness
 from kwire.errors import DecodeError
 from tests.messages_of import released_pairs
-from tests.random_values import draw
-from tests.test_oracle import damaged
+from tests.random_values import damaged, draw
 
 
 def metadata(rng: Random, topics: int, partitions: int = 5) -> Any:

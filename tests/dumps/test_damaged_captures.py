@@ -1,10 +1,9 @@
 """T14: captures of real brokers, damaged in many ways. What no lost byte touches is found, nothing is made up, and
-every gap is named. KWIRE_DAMAGE says how many times each capture is damaged in each way.
+every gap is named.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,8 +19,9 @@ from kwire.frames import Result, Token
 from kwire.frames.pieces import BareToken, BegunBefore, CutShort, Gap, NoFrame, NotKafka
 from tests.conftest import ROOT, SHARED
 from tests.dumps.building import changed, frames_of, unaccounted
+from tests.seeds import TRIES, seeded
 
-TIMES = int(os.environ.get("KWIRE_DAMAGE", "2"))
+TIMES = 2 * TRIES
 NAMES = ["3.9-ibp-2.2.clients", "3.9-ibp-0.8.2.controller", "3.9-ibp-1.0.replication", "0.8.2.clients"]
 CAPTURES = [ROOT / "fixtures" / "dumps" / "kafka-3.9-zk.pcap"]
 CAPTURES += [path for name in NAMES for path in [SHARED / "captures" / f"kafka-{name}.pcap"] if path.exists()]
@@ -199,7 +199,7 @@ def seen(segments: Sequence[Segment], told: Whole, moved: dict[bytes, int]) -> d
 
 
 def damaged(told: Whole, case: tuple[Damage, ...], seed: str) -> tuple[list[Segment], dict[bytes, bytearray]]:
-    chance, segments, moved = Random(seed), told.segments, dict[bytes, int]()
+    chance, segments, moved = seeded(seed), told.segments, dict[bytes, int]()
     for one in case:
         before, segments = segments, one(segments, chance)
         if one is wrap:
@@ -245,6 +245,7 @@ def gaps(frames: Sequence[kwire.Frame]) -> int:
     )
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("case", HARMLESS, ids=names(HARMLESS))
 def test_where_nothing_is_lost_every_message_is_found(case: tuple[Damage, ...], path: Path) -> None:
@@ -256,6 +257,7 @@ def test_where_nothing_is_lost_every_message_is_found(case: tuple[Damage, ...], 
         assert gaps(frames) == 0
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("case", LOSSES, ids=names(LOSSES))
 def test_losses_touch_their_own_frames_alone_and_each_is_told(case: tuple[Damage, ...], path: Path) -> None:
@@ -271,6 +273,7 @@ def test_losses_touch_their_own_frames_alone_and_each_is_told(case: tuple[Damage
         assert (inside if begun else 0) <= gaps(frames) <= lost + len(bytes_of)
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("case", LATE, ids=names(LATE))
 def test_where_begins_are_lost_the_rest_is_found(case: tuple[Damage, ...], path: Path) -> None:

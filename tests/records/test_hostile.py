@@ -10,11 +10,13 @@ import pytest
 from kwire.errors import DecodeError
 from kwire.records import Record, RecordBatch, UndecodableRecords, parse_records
 from kwire.records.compression import NAMES, deflate, inflate
+from tests.conftest import spread
 from tests.effort import no_hang
+from tests.seeds import TRIES, named, seeded
 
 from .cases import all_cases, batch_around, data_of, message_around, rebuilt, with_right_crcs
 
-SEED, ROUNDS = 20261121, 5000
+ROUNDS = 1000 * TRIES  # for each of the parts
 ODD = (0, 1, 2, 126, 127, 128, 254, 255)
 ODD_NUMBERS = (b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", bytes(4))
 
@@ -67,12 +69,13 @@ def salvage(data: bytes) -> None:
     assert b"".join(kept) + batches.rest == data
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.fuzz
+@pytest.mark.parametrize("part", spread(range(20), 3))
 def test_damaged_batches_raise_decode_errors_only_and_lose_no_byte(part: int) -> None:
-    rng, chosen = random.Random(SEED + part), bases()
+    rng, chosen = seeded(f"damaged batches {part}"), bases()
     for _ in range(ROUNDS):
         data = damaged(rng, rng.choice(chosen))
-        with no_hang():
+        with no_hang(), named(data.hex()):
             try:
                 read_strictly(data)
             except DecodeError as error:
@@ -101,15 +104,17 @@ def around(batch: RecordBatch, payload: bytes) -> bytes:
     return batch_around(value, count=batch.record_count or 0, attributes=batch.attributes)
 
 
+@pytest.mark.fuzz
 def test_damage_that_was_compressed() -> None:
-    rng, chosen = random.Random(SEED), compressed()
+    rng, chosen = seeded("compressed"), compressed()
     assert {batch.compression for batch, _ in chosen} == set(NAMES[1:])
     for _ in range(ROUNDS):
         batch, payload = rng.choice(chosen)
         data = around(batch, damaged(rng, payload))
-        with contextlib.suppress(DecodeError):
-            read_strictly(data)
-        salvage(data)
+        with named(data.hex()):
+            with contextlib.suppress(DecodeError):
+                read_strictly(data)
+            salvage(data)
 
 
 def test_every_cut_of_a_recorded_case_is_a_decode_error() -> None:
@@ -124,9 +129,10 @@ def test_every_cut_of_a_recorded_case_is_a_decode_error() -> None:
             assert kept + batches.rest == data[:stop]
 
 
+@pytest.mark.fuzz
 def test_random_bytes() -> None:
-    rng = random.Random(SEED)
-    for _ in range(3000):
+    rng = seeded("random bytes")
+    for _ in range(3000 * TRIES):
         data = bytearray(rng.randbytes(rng.randrange(200)))
         if len(data) > 20:
             data[8:12] = (len(data) - 12).to_bytes(4, "big")

@@ -1,0 +1,72 @@
+"""The programs around the tests: mutants are Python and each is another text, and what is sampled is repeatable."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.tools.fuzz import failures, files
+from tests.tools.mutants import changes
+from tests.tools.mutate import all_tests, own_tests, sample
+
+SOURCE = '''
+"""Words."""
+def f(a: int = 3, *, b: "x < y" = True) -> "1 + 1":
+    """1 < 2"""
+    if a < 1 and not b:
+        raise ValueError(f"é {a + 1}")
+    self.x = a + 1
+    g(a, b)
+    while a:
+        a -= 1
+        continue
+    return a if b else g(b, a)
+'''
+
+
+def test_all_kinds_of_changes_are_found() -> None:
+    found = {(one.kind, one.line) for one in changes(SOURCE)}
+    assert found == {
+        ("number", 3), ("truth", 3), ("condition", 5), ("boolean", 5), ("comparison", 5), ("number", 5),
+        ("negation", 5),
+        ("left out", 6), ("left out", 7), ("operator", 7), ("number", 7), ("left out", 8), ("arguments", 8),
+        ("condition", 9), ("left out", 10), ("number", 10), ("left out", 11), ("returned", 12), ("condition", 12),
+        ("arguments", 12),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["kwire/wire/tags.py", "kwire/errors.py", "kwire/dumps/tcp.py"])
+def test_every_change_is_python_and_another_program(name: str) -> None:
+    source = (ROOT / name).read_text("utf-8")
+    before = ast.dump(ast.parse(source))
+    found = changes(source)
+    assert len(found) > 20
+    assert all(ast.dump(ast.parse(one.applied(source))) != before for one in found)
+
+
+def test_a_seed_samples_the_same() -> None:
+    one, same, other = (sample(seed, 20, "kwire/wire") for seed in (1, 1, 2))
+    assert one == same != other
+    assert {mutant.module for mutant in one[0]} <= {str(path.relative_to(ROOT)) for path in ROOT.glob("kwire/wire/*")}
+    assert one[0][0].diff().startswith(f"--- {one[0][0].module}\n")
+
+
+def test_every_module_has_tests() -> None:
+    modules = [path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire").rglob("*.py")]
+    missing = [
+        name for name in modules for test in (*own_tests(name), *all_tests(name)) if not Path(ROOT, test).exists()
+    ]
+    assert missing == []
+    assert "tests/wire/" in all_tests("kwire/wire/tags.py")
+    assert "tests/test_codecs.py" in own_tests("kwire/codecs.py")
+    assert "tests/test_json_twins.py" in all_tests("kwire/json/twins.py")
+
+
+def test_what_failed_is_listed() -> None:
+    assert failures("FAILED tests/a.py::b[1 2] - boom") == ["tests/a.py::b[1"]
+    assert failures("ERROR tests/a.py - x") == ["tests/a.py"]
+    assert failures("1 FAILED") == []
+    assert str(ROOT / "tests/test_round_trip.py") in files()
