@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from decimal import Decimal
 from ipaddress import ip_address
+from math import isfinite
 from typing import BinaryIO
 
 from ..frames import Frame, Source
@@ -15,11 +16,12 @@ from ..frames.pieces import BegunBefore, Gap, NotKafka
 from .pcap import SECOND
 from .pcap_writer import End, PcapWriter, TcpWriter
 
+END_OF_TIME = SECOND << 32  # seconds have 32 bits
 Key = tuple[str | None, int | None, str, str]  # file, number, endpoints
 
 
 class CaptureWriter:
-    """Writes frames as a pcap file.
+    """Writes frames as a pcap file. Connections keep their endpoints, and are numbered in the order of first frames.
 
     Args:
         stream: where to.
@@ -85,12 +87,15 @@ class CaptureWriter:
             self.left_out["streams that begin in the middle of a connection"] += 1
 
     def _time(self, source: Source, nanoseconds: int | None) -> int:
-        if nanoseconds is not None:
-            self._now = nanoseconds
-        elif source.time is not None:
+        """Return the time of a frame, of the one before where it has none that a pcap file can hold."""
+        if nanoseconds is None and source.time is not None:
             # The shortest decimal number that is this float: microseconds stay microseconds.
-            self._now = round(Decimal(repr(source.time)) * SECOND)
-        return max(self._now, 0)
+            nanoseconds = round(Decimal(repr(source.time)) * SECOND) if isfinite(source.time) else -1
+        if nanoseconds is not None and 0 <= nanoseconds < END_OF_TIME:
+            self._now = nanoseconds
+        elif nanoseconds is not None:
+            self.left_out["times before 1970 or after 2106"] += 1
+        return self._now
 
     def _connection(self, source: Source, now: int, *, handshake: bool) -> TcpWriter:
         key = _key(source)

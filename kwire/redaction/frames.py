@@ -17,11 +17,12 @@ from .batches import FILL, blank_records
 from .rules import NAMES, SEPARATORS, kind_for
 
 SIZE = 4
-REQUEST_IDS, RESPONSE_IDS = 12, 8  # bytes up to the correlation id, which follows the api key and version
+REQUEST_IDS, RESPONSE_IDS = 14, 8  # bytes of size, api, correlation id; and the length of the client id
 _INDEX = re.compile(r"\[\d+\]")
 _FILL_TEXT = chr(FILL)
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwyz"  # without the one that fills up
-_OPAQUE = ("unknown tag", "left over", "not understood")
+NOT_UNDERSTOOD = "not understood"
+_OPAQUE = ("unknown tag", "left over", NOT_UNDERSTOOD)
 
 
 class Redactor:
@@ -55,11 +56,22 @@ class Redactor:
             self._blank(out, "sasl", SIZE, len(out))
             return bytes(out)
         if isinstance(result, Undecodable):
-            self._blank(out, "unknown", _understood(result), len(out))
+            self._undecodable(out, result)
             return bytes(out)
         for span in result.spans:
             self._span(out, span, result.codec)
         return bytes(out)
+
+    def _undecodable(self, out: bytearray, result: Undecodable) -> None:
+        """Blank what was not understood; what comes before it is redacted as in any frame, so that the frame is decoded
+        again as far as it was."""
+        known = _understood(result)
+        if result.codec is not None:
+            for span in result.spans:
+                if span.type != NOT_UNDERSTOOD and span.start < len(out):
+                    self._span(out, span, result.codec)
+                    known = max(known, span.stop)
+        self._blank(out, "unknown", known, len(out))
 
     def _span(self, out: bytearray, span: Span, codec: Codec) -> None:
         if span.type in _OPAQUE:

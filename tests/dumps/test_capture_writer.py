@@ -104,6 +104,9 @@ def test_damaged_captures_keep_every_whole_frame(case: tuple[Callable[..., objec
     whole, again = ([one.data for one, _ in frames if is_frame(one)] for frames in (before, after))
     assert again == whole
     assert len(whole) > 20
+    redacted = read_bytes(written(before, Redactor().redact)[0])
+    kinds = [[fact[:3] for fact in facts(frames) if fact[0] is not Undecodable] for frames in (before, redacted)]
+    assert kinds[0] == kinds[1]
 
 
 def is_frame(frame: Frame) -> bool:
@@ -185,6 +188,26 @@ def test_times_keep_their_nanoseconds_and_floats_their_microseconds() -> None:
     source = Source(client="10.0.0.1:5000", broker="10.0.0.2:9092", direction="request", time=1700000000.123457)
     frames: Timed = [(Frame(request(1), source), None), (Frame(request(2), source), 1700000000123456789)]
     assert [now for _, now in read_bytes(written(frames)[0])] == [1700000000123457000, 1700000000123456789]
+
+
+@pytest.mark.parametrize("time", [-1.0, 2.0**32, 1e300, float("nan"), float("inf"), -float("inf")])
+def test_times_that_pcap_cannot_hold_are_counted(time: float) -> None:
+    sources = [
+        Source(client="10.0.0.1:5000", broker="10.0.0.2:9092", direction="request", time=each)
+        for each in (7.5, time, 2.0**32 - 1)
+    ]
+    data, writer = written([(Frame(request(number), source), None) for number, source in enumerate(sources)])
+    assert [now for _, now in read_bytes(data)] == [7_500_000_000, 7_500_000_000, (2**32 - 1) * 10**9]
+    assert dict(writer.left_out) == {"times before 1970 or after 2106": 1}
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["", "10.0.0.1", "10.0.0.1:", "10.0.0.1:65536", "10.0.0.1:-1", "a.host:1", ":5", "10.0.0.1:x", "::1"],
+)
+def test_ends_that_are_no_address_are_counted(end: str) -> None:
+    source = Source(client=end, broker="10.0.0.2:9092", direction="request")
+    assert written([(Frame(request(1), source), None)])[1].left_out.total() == 1
 
 
 def test_tokens_stay_tokens() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import kwire
 from kwire import messages
 from kwire.redaction import Redactor
@@ -111,17 +113,29 @@ def test_users_keep_their_type_and_wildcards_stay() -> None:
     assert b"alice" not in out
 
 
-def test_an_undecodable_frame_stays_the_same_kind() -> None:
-    data = bytearray(kwire.encode_request(messages.MetadataRequest(topics=None), 1, client_id="app", correlation_id=7))
-    data[:4] = (len(data) + 10).to_bytes(4, "big")  # cut short
-    data[-4:] = b"\x00\x00\x00\x07"
-    before, after = (
-        next(iter(kwire.decode_frames([kwire.Frame(each)])))
-        for each in (bytes(data), Redactor().redact(kwire.Frame(bytes(data))))
-    )
+@pytest.mark.parametrize("count", [8, 12, 14, 16, 18, 21, 24, 26, 28])
+def test_an_undecodable_frame_stays_the_same(count: int) -> None:
+    topic = messages.MetadataRequest.MetadataRequestTopic
+    wanted = messages.MetadataRequest(topics=(topic(name="ab"), topic(name="cd")))
+    data = kwire.encode_request(wanted, 1, client_id="app", correlation_id=7)[:count]
+    before, after = (next(iter(kwire.decode_frames([kwire.Frame(each)]))) for each in (data, redact(data)))
     assert isinstance(before, kwire.Undecodable)
     assert isinstance(after, kwire.Undecodable)
-    assert before.codec is not None
     assert after.codec is before.codec
-    assert after.frame.data[:12] == before.frame.data[:12]
-    assert b"app" not in after.frame.data
+    assert after.frame.data[:14] == before.frame.data[:14]
+    assert not any(name in after.frame.data for name in (b"app", b"ab", b"cd"))
+    assert len(after.frame.data) == count
+
+
+def redact(data: bytes) -> bytes:
+    return Redactor().redact(kwire.Frame(data))
+
+
+def test_a_secret_in_front_of_what_is_not_understood_goes() -> None:
+    Alter = messages.IncrementalAlterConfigsRequest  # noqa: N806
+    config = Alter.AlterableConfig(name="ssl.key.password", value="secret")
+    message = Alter(resources=(Alter.AlterConfigsResource(resource_name="1", configs=(config, config)),))
+    data = kwire.encode_request(message, 0, client_id="app")
+    for count in range(len(data)):
+        assert b"secret" not in redact(data[:count])
+        assert b"sec" not in redact(data[:count])
