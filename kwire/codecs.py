@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from . import json
 from .caches import LOCK, once, once_attribute
 from .catalog import Catalog, catalog_for
-from .compiler import Decoder, Encoder, Memo, NoEmitter, compile_decoder, compile_encoder, refuse
+from .compiler import Decoder, ElementReaders, Encoder, Memo, NoEmitter, compile_decoder, compile_encoder, refuse
 from .errors import DecodeError
 from .schema import grow
 from .spec import MessageSpec
@@ -46,6 +46,7 @@ class Codec:
         self.spec, self.schema = spec, schema
         self.message_class = schema.message_class
         self._memo: Memo | None = None
+        self._ahead = ElementReaders(repr(self)[1:-1])
         self._decode: Decoder = self._compile_decoder
         self._encode: Encoder = self._compile_encoder
 
@@ -221,7 +222,12 @@ class Codec:
     def _read(self, reader: Reader) -> Any:
         """Read one body by the reference path, which explains what it refuses."""
         reader.message, reader.version = self.name, self.version
-        return self.schema._parse(reader, None, "")
+        if type(reader) is Reader and reader.end == len(reader.data):
+            reader.ahead = self._ahead.__getitem__
+        try:
+            return self.schema._parse(reader, None, "")
+        finally:
+            reader.ahead = None
 
     def _compile_decoder(self, data: bytes, start: int) -> tuple[Any, int]:
         """Decode by the compiled path, which is made on first use."""

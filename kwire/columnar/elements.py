@@ -26,7 +26,7 @@ PATIENCE = 1 << 16  # elements that go by straight lines at most; when a pattern
 LONG = 64  # elements that are worth looking for a run
 SAMPLE = 256  # elements that are looked at before all are
 OFTEN = 500  # elements that go by straight lines before patterns are compiled
-WRONG = (Refused, IndexError, error)
+WRONG = (Refused, IndexError, ValueError, error)
 ignore = callable  # takes anything, keeps nothing
 
 

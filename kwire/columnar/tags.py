@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..compiler.support import Refused, unknown_tag, varint
+from ..compiler.support import Refused, unknown_tag
+from ..wire.varints import short_varint
 
 Found = list[tuple[int, int, int]]  # tag, where its value begins, where it ends
 
@@ -15,7 +16,7 @@ def sections(b: bytes, p: int, end: int, node: Any) -> tuple[int, Found, bytes]:
     Returns:
         Where it ends, the known fields, and the unknown ones as they stand.
     """
-    count, p = varint(b, p)
+    count, p = short_varint(b, p)
     if 2 * count > end - p:
         raise Refused
     found: Found = []
@@ -23,8 +24,8 @@ def sections(b: bytes, p: int, end: int, node: Any) -> tuple[int, Found, bytes]:
     last = -1
     for _ in range(count):
         start = p
-        tag, p = varint(b, p)
-        size, p = varint(b, p)
+        tag, p = short_varint(b, p)
+        size, p = short_varint(b, p)
         if tag <= last or size > end - p:
             raise Refused
         last, stop = tag, p + size

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..wire import Struct
+from ..wire import Array, Struct
+from ..wire.streams import Elements
 from . import arrays, numbers, structs, tags, text  # noqa: F401 (they register their emitters)
 from .alike import by_length
 from .memo import Memo, remembering
@@ -20,6 +21,7 @@ from .walk import read, write
 
 __all__ = [
     "Decoder",
+    "ElementReaders",
     "Encoder",
     "Memo",
     "NoEmitter",
@@ -62,6 +64,25 @@ def compile_decoder(schema: Struct, title: str, memo: Memo | None = None) -> Dec
     """
     decoder = by_length(schema, decoder_source(schema, title, memo).run()["decode"], title)
     return decoder if memo is None else remembering(decoder, memo)
+
+
+class ElementReaders(dict[Array, Elements]):
+    """By array, what reads some of its elements: made when bytes with many of them are refused, as `Reader.ahead`."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self.title = title
+
+    def __missing__(self, array: Array) -> Elements:
+        """Compile what reads so many elements of an array."""
+        source = Source(f"{self.title}: elements", **CONSTANTS)
+        try:
+            name = arrays.read_counted(array, source)
+            read: Elements = source.run()[name]
+        except NoEmitter:  # a node of somebody's own
+            read = refuse
+        self[array] = read
+        return read
 
 
 def encoder_source(schema: Struct, title: str = "schema") -> Source:

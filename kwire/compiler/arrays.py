@@ -12,6 +12,7 @@ from .runs import Reads, Writes
 from .shaped_reads import ReadShapes, whole
 from .shaped_writes import WriteShapes, may_be_shaped
 from .shapes import FEW
+from .source import Source
 from .support import SHORT, packers, unpackers
 from .text import read_length, write_length, write_null
 from .walk import emit_read, emit_write, read, write
@@ -37,13 +38,21 @@ def _(node: Array, out: Reads) -> str:
 
 def _read_elements(node: Array, out: Reads, value: str, count: str) -> None:
     if out.loops == DEEPEST:
-        inner = Reads(out.source, out.source.fresh("elements"), "b, p, n")
-        _loop(node, inner, "n")
-        inner.line("return tuple(a1), p")
-        out.line(f"{value}, p = {inner.name}(b, p, {count})")
+        out.line(f"{value}, p = {read_counted(node, out.source)}(b, p, {count})")
         return
     _loop(node, out, count)
     out.line(f"{value} = tuple(a{out.loops + 1})")
+
+
+def read_counted(node: Array, source: Source) -> str:
+    """Write the function that reads some elements; return its name."""
+    out = Reads(source, source.fresh("elements"), "b, p, n")
+    if type(node.element) in (Integer, Float64):
+        out.line(f"return numbers(b, p, n, '{code_of(node.element)}', {node.element.least}, False)")
+    else:
+        _loop(node, out, "n")
+        out.line("return tuple(a1), p")
+    return out.name
 
 
 def _loop(node: Array, out: Reads, count: str) -> None:

@@ -12,7 +12,8 @@ from struct import Struct, pack, unpack_from
 from typing import Any
 
 from ..wire import Writer
-from ..wire.tags import HIGHEST_TAG, is_default
+from ..wire.tags import HIGHEST_TAG, is_default, pass_unknown
+from ..wire.varints import short_varint as varint
 from ..wire.varints import unsigned_varint
 
 SHORT = 32  # arrays of fewer numbers have a struct each
@@ -32,26 +33,6 @@ def unpackers(code: str, compact: bool) -> tuple[Callable[..., tuple[Any, ...]],
     """Return what unpacks 0, 1, 2 ... numbers of a format code; if compact, by their count and one."""
     unpackers = tuple(Struct(f">{count}{code}").unpack_from for count in range(SHORT))
     return (refuse, *unpackers) if compact else unpackers
-
-
-def varint(b: bytes, p: int) -> tuple[int, int]:
-    """Read an unsigned varint of at most 32 bits in as few bytes as it takes; return it and where it ends."""
-    value = b[p]
-    p += 1
-    if value < 128:
-        return value, p
-    value &= 127
-    shift = 7
-    while (byte := b[p]) > 127:
-        value |= (byte & 127) << shift
-        shift += 7
-        p += 1
-        if shift > 28:
-            raise Refused
-    value |= byte << shift
-    if not byte or value >= 2**32:
-        raise Refused
-    return value, p + 1
 
 
 def wide(b: bytes, p: int, most: int) -> tuple[int, int]:
@@ -80,15 +61,10 @@ def numbers(b: bytes, p: int, count: int, code: str, size: int, nullable: bool) 
 def unknown_tags(b: bytes, p: int, foreign: frozenset[int]) -> tuple[bytes, int]:
     """Read a tagged section of unknown tags only; return them as they stand, and where they end."""
     count, p = varint(b, p)
-    begin, last = p, -1
-    for _ in range(count):
-        tag, p = varint(b, p)
-        size, p = varint(b, p)
-        p += size
-        if tag <= last or tag > HIGHEST_TAG or tag in foreign:
-            raise Refused
-        last = tag
-    return b[begin:p], p
+    stop, left, _ = pass_unknown(b, p, count, -1, foreign)
+    if left:
+        raise Refused
+    return b[p:stop], stop
 
 
 def unknown_tag(b: bytes, start: int, stop: int, tag: int, foreign: frozenset[int]) -> bytes:
@@ -172,9 +148,9 @@ def long_numbers(count: int, code: str, values: Sequence[Any]) -> bytes:
     return pack(f">i{count}{code}", count, *values)
 
 
-def unknown(value: Any, checked: Callable[..., list[tuple[int, bytes]]]) -> bytes:
+def unknown(value: Any, section: Callable[..., bytes]) -> bytes:
     """Write a tagged section of unknown tags only."""
-    return section([], value, checked)
+    return section(value, Writer()) if value else b"\0"
 
 
 def section(fields: list[tuple[int, bytes]], unknown: Any, checked: Callable[..., list[tuple[int, bytes]]]) -> bytes:
@@ -187,7 +163,7 @@ def section(fields: list[tuple[int, bytes]], unknown: Any, checked: Callable[...
 
 
 _FUNCTIONS = (
-    *(refuse, varint, wide, compact_numbers, numbers, unknown_tags, unknown_tag),
+    *(refuse, wide, compact_numbers, numbers, unknown_tags, unknown_tag),
     *(ints, floats, bools, uuids, raw, keep, sequence, long, long_compact, long_numbers, unknown, section, is_default),
 )
 CONSTANTS: dict[str, Any] = {
@@ -196,5 +172,6 @@ CONSTANTS: dict[str, Any] = {
     "EMPTY": (),
     "Refused": Refused,
     "utf8": str.encode,
+    "varint": varint,
     **{function.__name__: function for function in _FUNCTIONS},
 }

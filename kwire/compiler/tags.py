@@ -31,7 +31,7 @@ def read_tagged(node: TaggedFields, out: Reads) -> dict[str, str]:
 def _section(node: TaggedFields, out: Reads, foreign: str) -> str:
     """Write the function that reads a section of known and unknown tags, which must ascend."""
     inner = Reads(out.source, out.source.fresh("tagged"))
-    inner.line("n, p = varint(b, p); last = -1; unknown = b''")
+    inner.line("n, p = varint(b, p); last = -1; unknown = bytearray()")
     variables = [inner.variable() for _ in node.fields]
     for variable, field in zip(variables, node.fields.values(), strict=True):
         inner.line(f"{variable} = {out.source.literal(field.default)}")
@@ -46,17 +46,19 @@ def _section(node: TaggedFields, out: Reads, foreign: str) -> str:
                 # What holds its default is legal and told: by the reference path.
                 inner.line(f"if p != stop or {variable} == {out.source.literal(field.default)}: raise Refused")
         inner.line(f"else: unknown += unknown_tag(b, start, stop, tag, {foreign}); p = stop")
-    inner.line(f"return {', '.join(variables)}, unknown or None, p")
+    inner.line(f"return {', '.join(variables)}, bytes(unknown) or None, p")
     return inner.name
 
 
 def write_tagged(node: TaggedFields, out: Writes, message: str) -> None:
     """Emit the writing of what waits and a tagged section."""
     fields = list(node.fields.values())
-    unknown = out.source.constant("T", node.unknown_entries, "unknown tagged fields, checked")
-    section = (
-        f"{_write_section(node, out, unknown)}({message})" if fields else f"unknown({message}.unknown_tags, {unknown})"
-    )
+    if fields:
+        unknown = out.source.constant("T", node.unknown_entries, "unknown tagged fields, checked")
+        section = f"{_write_section(node, out, unknown)}({message})"
+    else:
+        unknown = out.source.constant("T", node.unknown_section, "a section of unknown tagged fields")
+        section = f"unknown({message}.unknown_tags, {unknown})"
     out.check()
     out.line(f"if {is_tagged(node, out, message)}: {out.piece(section)}")
     out.line(f"else: o.append({out.packed(('x', ''))})")

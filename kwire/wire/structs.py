@@ -10,10 +10,13 @@ from construct import Subconstruct
 from ..errors import BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
 from ..faults import BadMarker
 from .lengths import COMPACT_LENGTH, INT32_LENGTH, int32, read_length, write_length
-from .numbers import INT8
+from .numbers import INT8, Integer
 from .streams import Node, Reader, Writer
 from .tags import TaggedFields, is_default
 from .varints import UNSIGNED_VARINT
+
+# Elements that the fast path reads at a time where bytes are refused; the reference reads the block of the refused one.
+BLOCK = 64
 
 
 class Array(Node):
@@ -31,14 +34,32 @@ class Array(Node):
         count = stream.prefix(self.count)
         if count is None:
             return None
+        if isinstance(self.element, Integer) and count >= BLOCK:
+            numbers = stream.elements(self, count)
+            if numbers is not None:
+                return tuple(numbers)
         items: list[Any] = []
         try:
-            for index in range(count):
-                items.append(stream.child(index, self.element))
+            while len(items) < count:
+                stop = self._read_ahead(stream, items, count)
+                for index in range(len(items), stop):
+                    items.append(stream.child(index, self.element))
         except DecodeError as error:
             error.partial = items if error.partial is None else [*items, error.partial]
             raise
         return tuple(items)
+
+    def _read_ahead(self, stream: Reader, items: list[Any], count: int) -> int:
+        """Read elements by the fast path, up to the block that it refuses; return where this block ends."""
+        if count - len(items) < BLOCK:
+            return count
+        while len(items) < count:
+            stop = min(len(items) + BLOCK, count)
+            block = stream.elements(self, stop - len(items))
+            if block is None:
+                return stop
+            items += block
+        return count
 
     def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
         if obj is None:

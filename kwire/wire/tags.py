@@ -5,7 +5,7 @@ Known tags become fields. Unknown ones are kept byte for byte, all of a struct i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..faults import (
     UnknownTagOrder,
 )
 from .streams import Node, Reader, Writer
-from .varints import UNSIGNED_VARINT, unsigned_varint
+from .varints import UNSIGNED_VARINT, short_varint, unsigned_varint
 
 HIGHEST_TAG = 2**31 - 2  # Kafka's writer stops in front of 2147483647
 
@@ -48,6 +48,9 @@ class TaggedFields(Node):
     def write_from(self, obj: Any, stream: Writer) -> None:
         """Write the known fields that differ from their defaults, and the unknown ones between them."""
         entries = [(tag, unsigned_varint(len(raw)) + raw) for tag, raw in self._known(obj, stream)]
+        if obj.unknown_tags and not entries:
+            stream.out += self.unknown_section(obj.unknown_tags, stream)
+            return
         if obj.unknown_tags:
             entries += self.unknown_entries(obj.unknown_tags, stream)
             entries.sort(key=lambda entry: entry[0])
@@ -64,6 +67,15 @@ class TaggedFields(Node):
                 stream.child(field.name, field.subcon, value)
                 yield tag, bytes(stream.out)
         stream.out = outer
+
+    def unknown_section(self, raw: Any, stream: Writer) -> bytes:
+        """Write a section of unknown tags only. A slice that is written as a writer would is taken as it is."""
+        if isinstance(raw, bytes):
+            stop, left, _ = pass_unknown(raw, 0, len(raw), -1, self.foreign | self.fields.keys())
+            if stop == len(raw):
+                return unsigned_varint(len(raw) - left) + raw
+        entries = self.unknown_entries(raw, stream)
+        return unsigned_varint(len(entries)) + b"".join(unsigned_varint(tag) + sized for tag, sized in entries)
 
     def unknown_entries(self, raw: Any, stream: Writer) -> list[tuple[int, bytes]]:
         """Check a slice of unknown tags, and take it apart: of each its tag, and size and data as they are written."""
@@ -95,11 +107,25 @@ class _Section:
         stream = self.stream
         count = stream.child("tagged_fields", _TAG_COUNT)
         try:
-            for _ in range(count):
-                self.tag()
+            while count:
+                if type(stream) is Reader:  # the path says nothing of these, and nothing traces them
+                    count = self.pass_unknown(count)
+                if count:
+                    self.tag()
+                    count -= 1
         finally:
             if self.unknown:
                 self.values["unknown_tags"] = bytes(self.unknown)
+
+    def pass_unknown(self, count: int) -> int:
+        """Read unknown tags as long as nothing is odd; return how many tags of any kind are left."""
+        stream, start = self.stream, self.stream.pos
+        taken = self.node.foreign | self.node.fields.keys()
+        stop, left, last = pass_unknown(stream.data, start, count, self.last, taken, stream.end)
+        if left < count:
+            stream.pos, self.last, self.last_unknown = stop, last, last
+            self.unknown += stream.data[start:stop]
+        return left
 
     def tag(self) -> None:
         stream = self.stream
@@ -174,6 +200,38 @@ class _TagCount(Node):
 _TAG_COUNT = _TagCount()
 
 
+def pass_unknown(
+    data: bytes, position: int, count: int, last: int, taken: Collection[int], end: int | None = None
+) -> tuple[int, int, int]:
+    """Pass over unknown tags that are written as a writer would: in order, their numbers in as few bytes as they take.
+
+    Args:
+        data, position: where they begin.
+        count: the most to pass over.
+        last: the number of the tag in front.
+        taken: numbers that are not unknown.
+        end: where the bytes end; that of `data` unless told.
+
+    Returns:
+        The position behind them, how many of `count` are left, and the number of the last one.
+
+    >>> pass_unknown(bytes.fromhex("05 02 abcd 09 00 07 00"), 0, 3, -1, ())
+    (6, 1, 9)
+    """
+    end = len(data) if end is None else end
+    try:
+        while count:
+            tag, behind = short_varint(data, position)
+            size, behind = short_varint(data, behind)
+            behind += size
+            if tag <= last or tag > HIGHEST_TAG or tag in taken or behind > end:
+                break
+            last, position, count = tag, behind, count - 1
+    except (IndexError, ValueError):
+        pass
+    return position, count, last
+
+
 def is_default(value: Any, default: Any) -> bool:
     """Whether a tagged field need not be written. Any empty sequence is the default of an array, but for text."""
     if default != () or isinstance(value, str | bytes | bytearray):
@@ -193,8 +251,18 @@ def split_tags(raw: bytes | bytearray | None) -> list[tuple[int, bytes]]:
     >>> split_tags(bytes.fromhex("05 02 abcd 09 00"))
     [(5, b'\\xab\\xcd'), (9, b'')]
     """
-    stream = Reader(bytes(raw or b""), salvage=True)
-    tags: list[tuple[int, bytes]] = []
+    data, tags, behind = bytes(raw or b""), [], 0
+    try:
+        while behind < len(data):
+            tag, start = short_varint(data, behind)
+            size, start = short_varint(data, start)
+            if start + size > len(data):
+                break
+            behind = start + size
+            tags.append((tag, data[start:behind]))
+    except (IndexError, ValueError):
+        pass
+    stream = Reader(data, behind, salvage=True)  # for what is left: nothing, or what is written otherwise
     while stream.pos < stream.end:
         tag, size = (UNSIGNED_VARINT._parse(stream, None, "") for _ in "ts")
         tags.append((tag, stream.take(size)))

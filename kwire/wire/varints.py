@@ -10,6 +10,8 @@ from typing import Any
 from ..faults import BadVarint, OverlongVarint
 from .streams import Node, Reader, Writer
 
+_BYTES = tuple(bytes([value]) for value in range(128))
+
 
 class UnsignedVarint(Node):
     """An unsigned varint of up to `bits` bits. Kafka drops bits that do not fit, and so does salvage."""
@@ -69,12 +71,40 @@ class Varint(Node):
         stream.out += unsigned_varint(obj << 1 if obj >= 0 else ~(obj << 1))
 
 
+def short_varint(data: bytes, position: int) -> tuple[int, int]:
+    """Read an unsigned varint of at most 32 bits in as few bytes as it takes; return it and where it ends.
+
+    Raises ValueError or IndexError for any other, and does not explain: `UnsignedVarint` does.
+
+    >>> short_varint(bytes.fromhex("ac02"), 0)
+    (300, 2)
+    """
+    value = data[position]
+    position += 1
+    if value < 128:
+        return value, position
+    value &= 127
+    shift = 7
+    while (byte := data[position]) > 127:
+        value |= (byte & 127) << shift
+        shift += 7
+        position += 1
+        if shift > 28:
+            raise ValueError
+    value |= byte << shift
+    if not byte or value >= 2**32:
+        raise ValueError
+    return value, position + 1
+
+
 def unsigned_varint(value: int) -> bytes:
     """Write a number >= 0 in as few bytes as it takes.
 
     >>> unsigned_varint(300).hex()
     'ac02'
     """
+    if 0 <= value < 128:
+        return _BYTES[value]
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
