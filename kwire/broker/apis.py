@@ -5,6 +5,7 @@ Messages are good for all their versions, so a handler seldom asks for the versi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -12,8 +13,11 @@ from typing import Any, NamedTuple
 
 from .. import messages
 from ..catalog import Catalog
+from . import codes
 from .asks import Ask
 
+FIRST_WITH_SOFTWARE = 3  # versions of ApiVersions from here on
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 Handler = Callable[[Ask], Any]
 
 
@@ -74,7 +78,10 @@ def handler_for(name: str) -> Handler:
 
 
 def api_versions(ask: Ask) -> Any:
-    """Answer ApiVersions."""
+    """Answer ApiVersions; who names its software must do so in letters, digits, dots and hyphens (KIP-511)."""
+    names = ask.message.client_software_name, ask.message.client_software_version
+    if ask.version >= FIRST_WITH_SOFTWARE and not all(map(_SOFTWARE.fullmatch, names)):
+        return messages.ApiVersionsResponse(error_code=codes.INVALID_REQUEST)
     return versions_response(ask.cluster.apis)
 
 

@@ -15,7 +15,7 @@ def call(commands: Any) -> None:
         "send one request to a broker, and show its answer",
         "  kwire call :9092 ApiVersions\n"
         '  kwire call :9092 Metadata \'topics:=[{"name": "orders"}]\'\n'
-        "  kwire call b1:9092 FindCoordinator:3 key=my-group\n"
+        "  kwire call b1:9092 FindCoordinator 'coordinatorKeys:=[\"my-group\"]'\n"
         "  kwire call :9092 DeleteGroups:2 'groupsNames:=[\"old\"]' --yes\n"
         "  kwire call :9092 Metadata:12 --offline         its bytes, and nothing sent\n"
         "\nWithout a version: the newest that both sides know. Fields that are not given\n"

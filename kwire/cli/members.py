@@ -9,11 +9,13 @@ from typing import Any
 
 from ..codecs import Codec
 from ..errors import suggestion
+from ..net.connection import SOFTWARE
 from ..wire import Field, Integer, String
 from .inputs import UsageError
 
 _MEMBER = re.compile(r"(?P<name>\w+)(?P<sign>:?=)(?P<text>.*)", re.DOTALL)
-CREATING = "allow_auto_topic_creation"  # Metadata creates topics unless told not to
+# What is sent where nothing is given, and the default of the spec is not meant: Metadata would create topics.
+DEFAULTS = {"allowAutoTopicCreation": False, **SOFTWARE}
 
 
 def message_of(codec: Codec, members: Iterable[str], body: dict[str, Any] | None = None) -> Any:
@@ -25,7 +27,8 @@ def message_of(codec: Codec, members: Iterable[str], body: dict[str, Any] | None
         body: JSON that the members are put into.
 
     Returns:
-        The message; what was not written has its default, but Metadata is not to create topics.
+        The message; what was not written has its default, but Metadata is not to create topics, and ApiVersions has
+        the name and version of this software.
 
     Raises:
         UsageError: a member that is none of these, or a name that the message has not.
@@ -37,8 +40,9 @@ def message_of(codec: Codec, members: Iterable[str], body: dict[str, Any] | None
     """
     fields = {name: field for field in codec.schema.all_fields for name in (field.json_name, str(field.name))}
     values = dict(body or {})
-    if CREATING in fields and not {fields[CREATING].json_name, CREATING} & values.keys():
-        values[fields[CREATING].json_name] = False
+    for name, value in DEFAULTS.items():
+        if name in fields and not {name, str(fields[name].name)} & values.keys():
+            values[name] = value
     for member in members:
         match = _MEMBER.fullmatch(member)
         if match is None:

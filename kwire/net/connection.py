@@ -24,6 +24,7 @@ PORTION = 1 << 16
 TLS_ALERT = b"\x15\x03"
 TLS_HANDSHAKE = b"\x16\x03"  # what a client begins with
 UNSUPPORTED_VERSION = 35
+SOFTWARE = {"clientSoftwareName": "kwire", "clientSoftwareVersion": __version__}  # KIP-511: brokers refuse empty ones
 
 
 class BrokerConnection:
@@ -92,7 +93,7 @@ class BrokerConnection:
 
     def versions(self) -> dict[int, Versions]:
         """Ask which versions of which api keys the broker speaks (KIP-35; KIP-511 if it does not know how we ask)."""
-        answer = self._versions(3, {"clientSoftwareName": "kwire", "clientSoftwareVersion": __version__})
+        answer = self._versions(3, SOFTWARE)
         if answer.error_code == UNSUPPORTED_VERSION:
             answer = self._versions(0, {})
         return {api.api_key: Versions(((api.min_version, api.max_version),)) for api in answer.api_keys}

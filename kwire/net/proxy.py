@@ -157,7 +157,7 @@ class _Conversation:
         """Count what this connection holds; one that holds too much is closed, with all that was to be sent."""
         if share.hold(size):
             return
-        self.proxy.note(f"{self.source.client}: there is no room for more frames that have begun; closed")
+        self.proxy.note(f"{_peer(self.client[1]).host}: there is no room for more frames that have begun; closed")
         for _, writer in (self.client, self.upstream):
             writer.transport.abort()
         raise ConnectionAbortedError

@@ -17,7 +17,8 @@ def read(data: bytes) -> Said | Unserved:
 
 def test_a_request_and_its_answer() -> None:
     cluster = cluster_of()
-    data = kwire.encode_request(M.ApiVersionsRequest(), 3, correlation_id=9, client_id="me")
+    named = M.ApiVersionsRequest(client_software_name="kwire.tests", client_software_version="1.0-rc1")
+    data = kwire.encode_request(named, 3, correlation_id=9, client_id="me")
     said = read(data)
     assert isinstance(said, Said)
     assert (said.version, said.correlation_id, said.client_id) == (3, 9, "me")
@@ -27,6 +28,16 @@ def test_a_request_and_its_answer() -> None:
     found = decoder.decode(Frame(write_response(said, answer, cluster.catalog), Source(direction="response")))
     assert isinstance(found, Response)
     assert {row.api_key for row in found.message.api_keys} == set(cluster.apis)
+
+
+@pytest.mark.parametrize(("name", "version"), [("", ""), ("a", ""), ("", "1"), ("-a", "1"), ("a b", "1"), ("a", "1.")])
+def test_software_without_a_proper_name_is_refused(name: str, version: str) -> None:
+    cluster = cluster_of()
+    named = M.ApiVersionsRequest(client_software_name=name, client_software_version=version)
+    for asked in (3, 4):
+        answer = cluster.answer(1, named, asked, now=0.0)
+        assert (answer.error_code, answer.api_keys) == (42, ())
+    assert cluster.answer(1, named, 2, now=0.0).error_code == 0  # these versions have no names
 
 
 def test_a_version_of_api_versions_from_the_future() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -48,6 +49,24 @@ def brokers_until_one_is_left(place: Address) -> dict[int, str]:
             assert answer is not None
             found = {one.node_id: one.rack for one in answer.message.brokers}
     return found
+
+
+def test_equal_lines_are_printed_once_and_counted() -> None:
+    command = [sys.executable, "-m", "kwire", "serve", ":0"]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr
+            place = address(re.findall(r"127\.0\.0\.1:\d+", process.stderr.readline())[0])
+            for _ in range(3):
+                with socket.create_connection(place, 20) as client:
+                    client.sendall(bytes.fromhex("16030100050100000102"))
+                    assert client.recv(1) == b""
+            process.send_signal(signal.SIGTERM)
+            printed = process.stderr.read()
+        finally:
+            process.kill()
+    line = "127.0.0.1: it speaks TLS; kwire serve has no TLS listener; closed\n"
+    assert printed == f"kwire: {line}kwire: 0 requests of 3 connections\nkwire: 3 times: {line}"
 
 
 def test_kafkas_own_file_is_read(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.broker import codes
 from kwire.catalog import catalog_for
 from kwire.cli import main
 from kwire.errors import CallError
@@ -24,6 +25,7 @@ from kwire.net.connection import BrokerConnection
 from kwire.values import ErrorCode
 from tests.broker.served import cluster_of
 from tests.broker.test_creating import row
+from tests.cli.call_examples import run_all
 from tests.cli.test_commands import out
 from tests.conftest import ROOT
 from tests.interop.kafka import RELEASES, kafka_down, need, real_cluster
@@ -104,6 +106,19 @@ def test_calls_in_every_version_of_reading_apis(real: Real, capsys: pytest.Captu
             main(["call", real.places[0], f"{api}:{version}", *given, "--json"])
             answer = json.loads(capsys.readouterr().out)
             assert (answer["header"]["apiName"], answer["header"]["apiVersion"]) == (api, version)
+
+
+def test_the_examples_of_kwire_call(real: Real, capsys: pytest.CaptureFixture[str]) -> None:
+    run_all(address(real.places[0]), capsys)
+
+
+@pytest.mark.parametrize("name", ["", "-", "kwire tests"])
+def test_software_without_a_name_is_refused_here_and_there(real: Real, name: str) -> None:
+    request = M.ApiVersionsRequest(client_software_name=name, client_software_version="1")
+    theirs = real.ask("ApiVersionsRequest", 3, request)
+    ours = cluster_of().answer(1, request, 3, now=0.0)
+    assert theirs.error_code == ours.error_code == codes.INVALID_REQUEST
+    assert theirs.api_keys == ours.api_keys == ()
 
 
 def test_a_call_that_changes_something_needs_a_yes(real: Real, capsys: pytest.CaptureFixture[str]) -> None:

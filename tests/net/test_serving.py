@@ -18,6 +18,7 @@ from kwire.net.addresses import Address
 from kwire.net.connection import BrokerConnection
 from kwire.net.serving import Serving
 from tests.broker.served import batch, cluster_of, fetching, values
+from tests.cli.call_examples import run_all
 from tests.interop.clients import need_client
 
 M = kwire.messages
@@ -70,6 +71,11 @@ def test_records_go_in_and_come_out() -> None:
 
     row, notes = used(use)
     assert (values(row), notes) == ([b"a", b"b"], [])
+
+
+def test_the_examples_of_kwire_call(capsys: pytest.CaptureFixture[str]) -> None:
+    _, notes = used(lambda made: run_all(place(made), capsys))
+    assert notes == []
 
 
 def test_a_broker_without_a_good_directory_stops() -> None:

@@ -10,12 +10,16 @@ from ..asks import Ask
 from .coordinator import coordinator_of
 
 FIRST_WITH_MANY = 4  # versions from here on ask for several at once (KIP-699)
-GROUP = 0
+GROUP, TRANSACTION = 0, 1
 
 
 def find_coordinator(ask: Ask) -> Any:
     """Answer FindCoordinator."""
     response, asked = messages.FindCoordinatorResponse, ask.message
+    if asked.key_type == TRANSACTION:  # some clients ask again and again, and their user sees a timeout
+        who, notes = f"{ask.client_host}: client {ask.client_id!r}", ask.cluster.notes
+        note = f"{who} asks for a coordinator of transactions; kwire serve has no transactions"
+        notes += [note] if note not in notes else []
     if ask.version < FIRST_WITH_MANY:
         return response(**_found(ask, asked.key))
     keys = dict.fromkeys(asked.coordinator_keys)
