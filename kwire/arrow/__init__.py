@@ -66,7 +66,8 @@ def history(paths: str | Sequence[str], **options: Any) -> dict[str, Any]:
 
     Returns:
         A `pyarrow.Table` of each name: `partition_states`, `brokers`, `offline_replicas`, `rack_violations`,
-        `isr_shrinks`.
+        `isr_shrinks`; and `sources`, the messages that the others are made of: without rows none told of a cluster, and
+        its column `note` says what the history cannot know, such as that no controller was captured (KRaft).
 
     Raises:
         As `read`.

@@ -16,15 +16,15 @@ import pyarrow.compute as pc
 
 from ..catalog import Catalog, catalog_for
 from ..cluster.bodies import RELEASED
-from ..cluster.history import APIS, ROWS, Heard, Tables, history_of
+from ..cluster.history import MESSAGES, ROWS, Heard, Tables, history_of
 from ..codecs import Codec, codec_in
 from ..errors import KwireError
 from ..frames import Frame, Request, Response
 from ..frames.reading import FrameReading
 
-# What is read of captures, as options of `kwire.arrow.read` and of Spark's data source: of Metadata but the answers.
+# What is read of captures, as options of `kwire.arrow.read` and of Spark's data source.
 OPTIONS = {
-    "apis": ",".join([*APIS[:-1], "MetadataResponse"]),
+    "apis": ",".join(MESSAGES),
     "body": "raw",
     "columns": "path,offset,timestamp,connection,direction,api_name,api_version,correlation_id,message",
 }
@@ -47,7 +47,7 @@ def reading_options(given: Mapping[str, Any]) -> dict[str, Any]:
         given: which files and how; of a draft's profile the messages by its own names are read too.
 
     >>> reading_options({"profile": "KIP-36"})["apis"].split(",")[-2:]
-    ['MetadataResponse', 'TopicMetadataResponse']
+    ['AssignReplicasToDirsRequest', 'TopicMetadataResponse']
     """
     catalog = catalog_of(given)
     names = [name for name in RELEASED if name in catalog]
@@ -147,9 +147,8 @@ def _heard(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> Iterator[Heard]
         reading = FrameReading(frame, catalog, salvage=True, trace=False, memory=memory)
         read = reading.body if frame.bare else reading.request if direction == "request" else reading.response
         result = read(codec)
-        if isinstance(result, Request | Response):
-            seconds = None if time is None else time / 1e6
-            yield Heard(result.message, codec, seconds, *_ends(connection), correlation_id)
+        message = result.message if isinstance(result, Request | Response) else None
+        yield Heard(message, codec, None if time is None else time / 1e6, *_ends(connection), correlation_id)
 
 
 def _ends(connection: dict[str, Any] | None) -> tuple[str, str]:

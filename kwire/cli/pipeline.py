@@ -14,7 +14,8 @@ from .terminal import remark
 
 
 def pipeline(options: argparse.Namespace) -> int:
-    """Run the job, or write the zip. Returns 1 if there are frames that could not be decoded."""
+    """Run the job, or write the zip. Returns 1 if there are frames that could not be decoded; bytes of other protocols
+    are none."""
     if options.zip is not None:
         return _zip(Path(options.zip))
     if not options.files or options.out is None:
@@ -40,6 +41,8 @@ def pipeline(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             plots=options.plots,
         )
+    for notice in counts.notices:
+        remark(notice)
     _print(counts._asdict(), options.json)
     return 1 if counts.corrupt else 0
 
@@ -66,10 +69,11 @@ def _pairs(given: list[str] | None, option: str) -> dict[str, str]:
 def _print(counts: dict[str, object], as_json: bool) -> None:
     rows = counts.pop("rows")
     plots = counts.pop("plots")
+    notices = counts.pop("notices")
     assert isinstance(rows, dict)
     assert isinstance(plots, tuple)
     if as_json:
-        print(json_text({**counts, "tables": rows, "plots": plots}))
+        print(json_text({**counts, "tables": rows, "plots": plots, "notices": notices}))
         return
     for name, count in {**counts, **rows}.items():
         print(f"{name:<17} {count:>15,}")

@@ -136,8 +136,9 @@ def pipeline(commands: Any) -> None:
         "  kwire pipeline /data --out s3a://lake/kafka --master spark://host:7077\n"
         "  kwire pipeline --zip kwire.zip                  for spark-submit\n"
         "\nlake/frames has a row a frame, by api. Beside it: partition_states, brokers,\n"
-        "offline_replicas (KIP-112), rack_violations (KIP-36), isr_shrinks. The captures\n"
-        "of a folder are of one cluster, unless --cluster tells otherwise.\n",
+        "offline_replicas (KIP-112), rack_violations (KIP-36; rule names KIP-879's),\n"
+        "isr_shrinks, sources. The captures of a folder are of one cluster, unless\n"
+        "--cluster names them.\n",
         "pipeline:pipeline",
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="captures, folders of them, globs")

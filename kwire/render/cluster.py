@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..cluster import Broker, ClusterState, Partition
-from ..cluster.rack_rules import RackRule
+from ..cluster.rack_rules import KIP_36, KIP_879, RackRule
 from ..json import uuid_text
 from .style import PLAIN, Style, escape
 from .table import table
@@ -41,7 +41,8 @@ def cluster_lines(state: ClusterState, topic: str | None = None, style: Style = 
 
 
 def cluster_json(state: ClusterState, topic: str | None = None) -> dict[str, Any]:
-    """Return the state as plain values for JSON; `rackViolation` is null where no racks are known."""
+    """Return the state as plain values for JSON; `rackViolation` is null where no racks are known, `rackRule` where
+    no rule is broken (see `RackRule`)."""
     rule = RackRule(state.brokers or {})
     return {
         "kwire": 1,
@@ -75,6 +76,7 @@ def cluster_json(state: ClusterState, topic: str | None = None) -> dict[str, Any
                 "underReplicated": one.is_under_replicated,
                 "racks": [rule.racks.get(node_id) for node_id in one.replicas],
                 "rackViolation": rule.is_violated(one.replicas),
+                "rackRule": rule.broken_by(one.replicas),
             }
             for one in state.partitions(topic)
         ],
@@ -96,8 +98,9 @@ def _row(state: ClusterState, partition: Partition, rule: RackRule) -> list[str]
     nodes = (partition.replicas, partition.isr, state.offline(partition))
     lists = [",".join(map(str, one)) or "-" for one in nodes]
     found = troubles(partition)
-    if rule.is_violated(partition.replicas):
-        found.append(f"racks {' '.join(rule.racks.get(node_id, '?') for node_id in partition.replicas)}")
+    if broken := rule.broken_by(partition.replicas):
+        what = "racks" if broken == KIP_36 else "rack levels"
+        found.append(f"{what} {' '.join(rule.racks.get(node_id, '?') for node_id in partition.replicas)}")
     return [partition.topic, str(partition.index), leader, *lists, ", ".join(found) or "ok"]
 
 
@@ -108,7 +111,10 @@ def _findings(state: ClusterState, partitions: list[Partition], rule: RackRule, 
         ("under-replicated", [one for one in partitions if one.is_under_replicated]),
     ]
     if rule.racks:
-        kinds.append(("with rack violations", [one for one in partitions if rule.is_violated(one.replicas)]))
+        broken = {key: [one for one in partitions if rule.broken_by(one.replicas) == key] for key in (KIP_36, KIP_879)}
+        kinds.append(("with rack violations", broken[KIP_36]))
+        if broken[KIP_879]:
+            kinds.append(("uneven over rack levels (KIP-879, not a rule of Kafka)", broken[KIP_879]))
     for what, found in kinds:
         names = ", ".join(f"{one.topic}-{one.index}" for one in found)
         text = escape(f"{what}: {len(found)}" + (f": {names}" if found else ""))

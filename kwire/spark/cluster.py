@@ -31,8 +31,10 @@ class History(NamedTuple):
         partition_states: states of partitions, from when to when.
         brokers: brokers with their racks, from when to when.
         offline_replicas: replicas that were offline (KIP-112): since when, until when, why, who led before and after.
-        rack_violations: replicas that lay on racks as they should not (KIP-36), from when to when.
+        rack_violations: replicas that lay on racks as they should not, from when to when, and by which `rule`: KIP-36,
+            or the draft KIP-879.
         isr_shrinks: when replicas left the ISR.
+        sources: the messages that all this is made of; `note` says what it cannot know without the others.
     """
 
     all: DataFrame
@@ -41,6 +43,7 @@ class History(NamedTuple):
     offline_replicas: DataFrame
     rack_violations: DataFrame
     isr_shrinks: DataFrame
+    sources: DataFrame
 
 
 def history(

@@ -13,15 +13,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, is_remote
 from pyspark.sql import functions as sql
 
-from ..arrow.faults import NOT_CORRUPT
+from ..arrow.faults import HARMLESS, INCOMPLETE, NOT_CORRUPT
 from ..arrow.finding import find_files
 from ..arrow.options import Options
 from ..cluster.history import ROWS
+from ..cluster.history.sources import SEPARATOR
 from . import cluster
 from .errors import JobFailed, OutputExists
 
 FRAMES = "frames"
 PLOTS = "plots"
+NOTHING = "no message in these captures tells of a cluster: its history is empty"
 
 
 class Counts(NamedTuple):
@@ -30,16 +32,22 @@ class Counts(NamedTuple):
     Attributes:
         frames: rows of the table of frames.
         corrupt: those of them that could not be decoded.
+        incomplete: those that were not captured whole.
+        foreign: those that are no frames but bytes of other protocols, or padding of logs; they are no fault of a dump.
         bytes: of the captures, in all of them.
         rows: of each table of the history.
         plots: files with drawings.
+        notices: what the history cannot know, a sentence for each cluster and reason.
     """
 
     frames: int
     corrupt: int
+    incomplete: int
+    foreign: int
     bytes: int
     rows: dict[str, int]
     plots: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 def run(
@@ -95,15 +103,14 @@ def _load(spark: Any, paths: Sequence[str], options: Mapping[str, Any]) -> DataF
 def _frames(frames: DataFrame, out: str, overwrite: bool) -> Counts:
     """Write the frames; they are counted on their way."""
     seen = Observation(FRAMES)
-    is_corrupt = sql.lit(False)
-    if "_error" in frames.columns:
-        code = sql.col("_error.code")
-        is_corrupt = code.isNotNull() & ~code.isin(sorted(NOT_CORRUPT))
+    code = sql.col("_error.code") if "_error" in frames.columns else sql.lit(None).cast("string")
     length = sql.col("length") if "length" in frames.columns else sql.lit(0)
     counted = frames.observe(
         seen,
         sql.count(sql.lit(1)).alias("frames"),
-        sql.count_if(is_corrupt).alias("corrupt"),
+        sql.count_if(~code.isin(sorted(NOT_CORRUPT))).alias("corrupt"),
+        sql.count_if(code.isin(sorted(INCOMPLETE))).alias("incomplete"),
+        sql.count_if(code.isin(sorted(HARMLESS))).alias("foreign"),
         sql.coalesce(sql.sum(length), sql.lit(0)).alias("bytes"),
     )
     writer = counted.write.mode(_mode(overwrite))
@@ -123,8 +130,16 @@ def _history(told: cluster.History, out: str, overwrite: bool, plots: bool, coun
         from .plots import draw
 
         drawn = draw(told, f"{out}/{PLOTS}")
+    notices = _notices(told) if found.get("sources") else [NOTHING]
     told.all.unpersist()
-    return counts._replace(rows={name: found.get(name, 0) for name in ROWS}, plots=tuple(drawn))
+    return counts._replace(rows={name: found.get(name, 0) for name in ROWS}, plots=tuple(drawn), notices=tuple(notices))
+
+
+def _notices(told: cluster.History) -> list[str]:
+    """Return what the histories of the clusters cannot know, each sentence once a cluster."""
+    rows = told.sources.where("note is not null").select("cluster", "note").distinct().collect()
+    notes = sorted({(row["cluster"], note) for row in rows for note in row["note"].split(SEPARATOR)})
+    return [f"cluster {name or '(no name)'}: {note}" for name, note in notes]
 
 
 def _mode(overwrite: bool) -> str:

@@ -78,7 +78,11 @@ def test_frames_that_cannot_be_read_say_nothing() -> None:
     for name, value in (("message", b"\x00\x00\x00\x01\xff"), ("message", None), ("api_version", 99)):
         wrong = {**cells, name: [value] * len(batch)}
         changed = pa.record_batch([pa.array(wrong[field.name], field.type) for field in batch.schema], batch.schema)
-        assert list(chronicles([changed])) == []
+        found = pa.Table.from_batches(chronicles([changed]), UNION).to_pylist()
+        assert {row["table"] for row in found} == ({"sources"} if "x01" in repr(value) else set())
+        for row in found:
+            assert row["sources"]["messages"] == 0
+            assert "could not be decoded" in row["sources"]["note"]
 
 
 def test_nothing_in_nothing_out() -> None:

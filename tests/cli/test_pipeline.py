@@ -47,7 +47,14 @@ def test_the_zip_comes_with_the_command_to_run_it(tmp_path: Path, capsys: pytest
 
 
 def test_counts_are_for_people_or_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    counts = {"frames": 1234567, "corrupt": 0, "bytes": 5, "rows": {"brokers": 3}, "plots": ("a.png",)}
+    counts = {
+        "frames": 1234567,
+        "corrupt": 0,
+        "bytes": 5,
+        "rows": {"brokers": 3},
+        "plots": ("a.png",),
+        "notices": ("n",),
+    }
     _print(dict(counts), False)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines == [["frames", "1,234,567"], ["corrupt", "0"], ["bytes", "5"], ["brokers", "3"], ["a.png"]]

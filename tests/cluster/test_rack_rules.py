@@ -23,7 +23,22 @@ def test_what_kafka_places_never_breaks_the_rule(seed: int, factor: int, racks: 
 
 @given(st.lists(st.sampled_from(range(8)), min_size=1, unique=True))
 def test_racks_of_many_levels_go_by_their_tree(replicas: list[int]) -> None:
-    assert RackRule(DEEP).is_violated(replicas) is not is_even(RackTree(list(DEEP.values())), replicas)
+    rule = RackRule(DEEP)
+    assert rule.is_violated(replicas) is not is_even(RackTree(list(DEEP.values())), replicas)
+    flat = RackRule({id: Broker(id, rack=broker.rack and broker.rack[1:]) for id, broker in DEEP.items()})
+    assert (rule.broken_by(replicas) == "KIP-36") == flat.is_violated(replicas)
+
+
+def test_replicas_on_different_racks_break_no_rule_of_kafka() -> None:
+    rule = RackRule({id: Broker(id, rack=rack) for id, rack in ((1, "/a/1"), (3, "/a/2"), (2, "/b/1"), (4, "/a/1"))})
+    assert [rule.broken_by(ids) for ids in ([3, 1], [1, 2], [1, 4], [])] == ["KIP-879", None, "KIP-36", None]
+
+
+def test_kafkas_rule_is_broken_where_the_levels_are_even() -> None:
+    racks = {1: "/a/1", 2: "/a/2", 3: "/a/3", 4: "/b/1", 5: "/b/1"}
+    brokers = {id: Broker(id, rack=rack) for id, rack in racks.items()}
+    assert is_even(RackTree(list(brokers.values())), [1, 2, 4, 5])
+    assert RackRule(brokers).broken_by([1, 2, 4, 5]) == "KIP-36"
 
 
 @pytest.mark.parametrize(

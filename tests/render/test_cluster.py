@@ -61,3 +61,14 @@ def test_json() -> None:
     assert seen["brokers"][1] == {"nodeId": 2, "host": "h", "port": 1, "rack": "r\x1b", "fenced": True}
     (one,) = seen["partitions"]
     assert (one["leader"], one["replicas"], one["offlineReplicas"], one["underReplicated"]) == (2, (1, 2), (1,), True)
+
+
+def test_a_finding_of_kip_879_is_no_rack_violation() -> None:
+    brokers = {id: Broker(id, "h", 1, rack) for id, rack in ((1, "/a/1"), (2, "/a/2"), (3, "/b/1"))}
+    state = ClusterState("id", 1, brokers)
+    state.put(Partition("t", 0, 1, (1, 2), (1, 2)))
+    lines = list(cluster_lines(state))
+    assert "t      0          1       1,2       1,2  -        rack levels /a/1 /a/2" in lines
+    assert "with rack violations: 0" in lines
+    assert "uneven over rack levels (KIP-879, not a rule of Kafka): 1: t-0" in lines
+    assert [one["rackRule"] for one in cluster_json(state)["partitions"]] == ["KIP-879"]

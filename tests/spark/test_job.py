@@ -17,7 +17,7 @@ from kwire.cluster.history import ROWS
 from kwire.spark.errors import JobFailed, OutputExists
 from kwire.spark.shipping import write_zip
 from tests.arrow.captures import FRAMES, PCAP, rows_of
-from tests.conftest import ROOT
+from tests.conftest import ROOT, SHARED, lacking
 from tests.spark.conftest import SETTINGS
 
 
@@ -92,3 +92,28 @@ def test_spark_submit_runs_it_from_the_zip(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.splitlines()[0].split() == ["frames", "6"]
     assert (tmp_path / "lake/partition_states/_SUCCESS").exists()
+
+
+def test_other_protocols_are_no_corruption_and_a_cluster_without_controller_is_named(
+    spark: Any, job: Any, tmp_path: Path
+) -> None:
+    if not (SHARED / "captures").is_dir():
+        lacking("the shared captures", "KWIRE_SPARK")
+    folder = tmp_path / "in/lab"
+    folder.mkdir(parents=True)
+    for kind in ("clients", "zookeeper"):
+        shutil.copy(SHARED / f"captures/kafka-3.9-ibp-3.3.{kind}.pcap", folder)
+    counts = job.run(spark, [str(folder)], str(tmp_path / "lake"), options={"body": "none"})
+    assert counts.corrupt == 0
+    assert counts.foreign > 0
+    (notice,) = counts.notices
+    assert "/in/lab: no controller was captured" in notice
+    notes = spark.read.parquet(str(tmp_path / "lake/sources")).where("note is not null").toArrow().to_pylist()
+    assert [row["source"] for row in notes] == ["MetadataResponse"]
+
+
+def test_captures_that_tell_of_no_cluster_are_named(spark: Any, job: Any, tmp_path: Path) -> None:
+    (tmp_path / "dump").write_bytes(bytes.fromhex("00000012 0012 0000 00000007 0008 6b77697265206d65"))
+    counts = job.run(spark, [str(tmp_path / "dump")], str(tmp_path / "lake"))
+    assert counts.frames == 1
+    assert counts.notices == (job.NOTHING,)

@@ -1,15 +1,17 @@
 """What became of a cluster: tables of its partitions, brokers and offline replicas, from messages that told of them.
 
-LeaderAndIsr, UpdateMetadata and StopReplica requests with their answers, and Metadata responses, in; what was said to
-every broker is taken down once. Knows messages by their attributes; knows no files and no Spark.
+In go LeaderAndIsr, UpdateMetadata and StopReplica requests with their responses (a controller of ZooKeeper's), what
+clients were told (Metadata, DescribeTopicPartitions), and what brokers of KRaft report of their log directories
+(BrokerHeartbeat, BrokerRegistration, AssignReplicasToDirs); a state that is sent to every broker is one row. The table
+`sources` says which of these there were. Knows messages by their attributes; knows no files and no Spark.
 """
 
 from .chronicle import History, history_of
-from .hearing import APIS, Heard, heard
-from .tables import ROWS, BrokerLife, IsrShrink, OfflineReplica, PartitionState, RackViolation, Tables
+from .hearing import MESSAGES, Heard, heard
+from .tables import ROWS, BrokerLife, IsrShrink, OfflineReplica, PartitionState, RackViolation, Source, Tables
 
 __all__ = [
-    "APIS",
+    "MESSAGES",
     "ROWS",
     "BrokerLife",
     "Heard",
@@ -18,6 +20,7 @@ __all__ = [
     "OfflineReplica",
     "PartitionState",
     "RackViolation",
+    "Source",
     "Tables",
     "heard",
     "history_of",

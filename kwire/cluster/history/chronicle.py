@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterable
 
 from ..jbod.answers import partition_errors
 from ..jbod.requests import topic_ids_in
-from ..jbod.values import KAFKA_STORAGE_ERROR
+from ..jbod.values import KAFKA_STORAGE_ERROR, NONE, STALE_CONTROLLER_EPOCH
 from . import told
 from .answers import judged
 from .brokers import Brokers
-from .hearing import Heard
-from .offline import Offline
+from .directories import Directories
+from .hearing import CONTROLLER, DIRECTORIES, VIEWS, Heard
+from .offline import Answer, Offline
 from .rows import Racks, lives, shrinks, states
+from .sources import Sources
 from .story import Moment, Story
 from .tables import Tables
 from .told import DELETED, Told
@@ -27,6 +29,7 @@ class History:
     Attributes:
         brokers: its brokers.
         stories: of its partitions, by topic and index.
+        sources: the messages that were read.
         term: the highest controller epoch; what controllers of earlier terms say is not believed.
 
     >>> from kwire import messages
@@ -42,7 +45,10 @@ class History:
         self.term = -1
         self._count = 0
         self._names: dict[bytes, str] = {}
-        self._failures: dict[tuple[str, int], list[tuple[Moment, int | None]]] = {}
+        self._answers: dict[tuple[str, int], list[Answer]] = {}
+        self._latest: dict[tuple[tuple[str, int], int | None], tuple[bool, int]] = {}
+        self._directories = Directories()
+        self.sources = Sources()
 
     def hear(self, heard: Heard, is_refused: bool = False) -> None:
         """Take down a message.
@@ -53,19 +59,22 @@ class History:
         """
         self._count += 1
         lesson = _LESSONS.get(heard.name)
-        if lesson is not None and not is_refused:
+        self.sources.add(heard)
+        if lesson is not None and heard.message is not None and not is_refused:
             lesson(self, heard, Moment(self._count, heard.time))
 
     def tables(self) -> Tables:
         """Return what became of the cluster so far."""
         stories = sorted(self.stories.items())
-        offline, racks = Offline(self.brokers, self._failures), Racks(self.brokers)
+        offline = Offline(self.brokers, self._answers, self._directories.losses, self._names)
+        racks = Racks(self.brokers)
         return Tables(
             tuple(row for key, story in stories for row in states(*key, story)),
             tuple(lives(self.brokers)),
-            tuple(row for key, story in stories for row in offline.of(*key, story)),
+            tuple(offline.rows(self.stories)),
             tuple(row for key, story in stories for row in racks.violations(*key, story)),
             tuple(row for key, story in stories for row in shrinks(*key, story)),
+            tuple(self.sources.rows(self._directories)),
         )
 
     def _controlled(self, heard: Heard, now: Moment) -> None:
@@ -86,6 +95,7 @@ class History:
     def _viewed(self, heard: Heard, now: Moment) -> None:
         body = heard.body
         self.brokers.hear(heard.broker, told.listed_by_view(body), now, heard.name, is_view=True)
+        self._names |= {bytes(topic.topic_id): topic.name for topic in body.message.topics if topic.name}
         self._take(told.told_by_view(body), heard.broker, now, heard.name, True)
 
     def _take(self, told_now: Iterable[Told], teller: str, now: Moment, source: str, is_view: bool) -> None:
@@ -101,15 +111,38 @@ class History:
 
     def _answered(self, heard: Heard, now: Moment) -> None:
         for key, code in partition_errors(heard.message, self._names).items():
-            if code == KAFKA_STORAGE_ERROR:
-                self._failures.setdefault(key, []).append((now, self.brokers.at(heard.broker)))
+            is_good = code in (NONE, STALE_CONTROLLER_EPOCH) and heard.name == "LeaderAndIsrResponse"
+            if is_good or code == KAFKA_STORAGE_ERROR:
+                self._answer(key, Answer(now, self.brokers.at(heard.broker), code == KAFKA_STORAGE_ERROR))
+
+    def _answer(self, key: tuple[str, int], answer: Answer) -> None:
+        """Keep an answer of a broker about its replica; of those that say the same since the last state, the first."""
+        place = len(self.stories[key].entries) if key in self.stories else 0
+        known = self._latest.get((key, answer.broker))
+        if known != (answer.has_failed, place):
+            self._latest[key, answer.broker] = answer.has_failed, place
+            self._answers.setdefault(key, []).append(answer)
+
+    def _reported(self, heard: Heard, now: Moment) -> None:
+        message = heard.body.message
+        if heard.name == "BrokerRegistrationRequest":
+            self._directories.start(message.broker_id, [*map(bytes, message.log_dirs)], now, heard.name)
+        elif heard.name == "BrokerHeartbeatRequest":
+            self._directories.fail(message.broker_id, [*map(bytes, message.offline_log_dirs)], now, heard.name)
+        else:
+            for directory in message.directories:
+                rows = [
+                    (bytes(topic.topic_id), one.partition_index)
+                    for topic in directory.topics
+                    for one in topic.partitions
+                ]
+                self._directories.assign(message.broker_id, bytes(directory.id), rows, now, heard.name)
 
 
 _LESSONS: dict[str, Callable[[History, Heard, Moment], None]] = {
-    "UpdateMetadataRequest": History._controlled,
-    "LeaderAndIsrRequest": History._controlled,
-    "StopReplicaRequest": History._controlled,
-    "MetadataResponse": History._viewed,
+    **dict.fromkeys(CONTROLLER, History._controlled),
+    **dict.fromkeys(VIEWS, History._viewed),
+    **dict.fromkeys(DIRECTORIES, History._reported),
     "LeaderAndIsrResponse": History._answered,
     "StopReplicaResponse": History._answered,
 }
@@ -119,7 +152,7 @@ def history_of(messages: Iterable[Heard]) -> Tables:
     """Return what became of a cluster.
 
     Args:
-        messages: what was heard, in the order of time; others than those of `APIS` are passed over.
+        messages: what was heard, in the order of time; others than `MESSAGES` are passed over.
     """
     history = History()
     for heard, is_refused in judged(messages):

@@ -9,16 +9,19 @@ from ...codecs import Codec
 from ...frames import Request, Response, Result
 from ..bodies import RELEASED, Body, body_of
 
-APIS = ("LeaderAndIsr", "StopReplica", "UpdateMetadata", "Metadata")
-_NAMES = frozenset(api + kind for api in APIS for kind in ("Request", "Response"))
+CONTROLLER = "LeaderAndIsrRequest", "UpdateMetadataRequest", "StopReplicaRequest"
+ANSWERS = "LeaderAndIsrResponse", "UpdateMetadataResponse", "StopReplicaResponse"
+VIEWS = "MetadataResponse", "DescribeTopicPartitionsResponse"
+DIRECTORIES = "BrokerHeartbeatRequest", "BrokerRegistrationRequest", "AssignReplicasToDirsRequest"
+MESSAGES = (*CONTROLLER, *ANSWERS, *VIEWS, *DIRECTORIES)  # what the history is made of
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A message of one of the four `APIS`, request or response.
+    """One of `MESSAGES`.
 
     Attributes:
-        message: the decoded body, of a draft's class too.
+        message: the decoded body, of a draft's class too; None where it could not be decoded.
         codec: what decoded it; of a released message its version is enough.
         time: in seconds since 1970; None where nobody wrote it down.
         client, broker: the ends of its connection as `ip:port`; nothing where they are not known.
@@ -35,7 +38,7 @@ class Heard:
     @property
     def name(self) -> str:
         """The name of the released message: `UpdateMetadataRequest`."""
-        name = type(self.message).__name__
+        name = self.codec.name if isinstance(self.codec, Codec) else type(self.message).__name__
         return RELEASED.get(name, name)
 
     @property
@@ -62,4 +65,4 @@ def heard(result: Result) -> Heard | None:
         source.broker or "",
         result.correlation_id,
     )
-    return found if found.name in _NAMES else None
+    return found if found.name in MESSAGES else None

@@ -1,22 +1,33 @@
 """Which replicas were offline, from when to when and why: by KIP-112 as messages say it, before by which brokers lived.
 
-Knows stories of partitions and lives of brokers; knows no messages.
+Knows stories of partitions, lives of brokers and losses of log directories; knows no messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from .brokers import Absence, Brokers
+from .directories import Loss
 from .story import Entry, Moment, Story
 from .tables import OfflineReplica
+from .told import DELETION_BEGUN, State
 
 LOG_DIRECTORY, BROKER = "log directory", "broker"
 CLOSE = 0.5  # seconds between an election and the list of brokers that it belongs to
 BY_BROKERS = "brokers"  # the source, where no message says who is offline
-ONLINE, REMOVED, DELETED = "online", "removed", "deleted"
-Failures = Mapping[tuple[str, int], Sequence[tuple[Moment, int | None]]]
+ONLINE, REMOVED, DELETION, DELETED = "online", "removed", "deletion begun", "deleted"
+Key = tuple[str, int]
+
+
+class Answer(NamedTuple):
+    """What a broker answered about its replica of a partition; None where it is not known which broker this is."""
+
+    at: Moment
+    broker: int | None
+    has_failed: bool  # KAFKA_STORAGE_ERROR: its log directory is offline
 
 
 class _Scene(NamedTuple):
@@ -28,12 +39,30 @@ class _Scene(NamedTuple):
     source: str
 
 
-class _Begun(NamedTuple):
-    """A replica that went offline: when, who led before and after, who said so."""
+@dataclass(slots=True)
+class _Begun:
+    """A replica that went offline: when, who led before and after, who said so.
+
+    Attributes:
+        seen: the last scene that has it offline.
+        back: since when it is not called offline any more, which alone does not prove that it is back.
+    """
 
     since: Moment
-    leaders: tuple[int | None, int]
+    leaders: tuple[int | None, int | None]
     source: str
+    seen: _Scene | None = None
+    back: Moment | None = None
+
+
+class _Outage(NamedTuple):
+    """A replica that was offline, and when and why that ended; None while it lasts. `cause` where a report has it."""
+
+    node_id: int
+    begun: _Begun
+    end: Moment | None = None
+    ended_by: str | None = None
+    cause: str | None = None
 
 
 class Offline:
@@ -41,33 +70,102 @@ class Offline:
 
     Args:
         brokers: those of the cluster.
-        failures: when a broker answered of a partition that its log directory had failed (KAFKA_STORAGE_ERROR), and
-            which broker where that is known.
+        answers: what brokers answered about their replicas, in order.
+        losses: replicas in log directories that brokers reported as offline (KRaft).
+        names: of topics, by their ids.
     """
 
-    def __init__(self, brokers: Brokers, failures: Failures) -> None:
+    def __init__(
+        self,
+        brokers: Brokers,
+        answers: Mapping[Key, Sequence[Answer]],
+        losses: Sequence[Loss] = (),
+        names: Mapping[bytes, str] | None = None,
+    ) -> None:
         self._first = brokers.first
         self._absences = brokers.absences()
         self._known = {life.broker.node_id for life in brokers.lives}
-        self._failures = failures
+        self._answers = answers
+        self._answering = {answer.broker for found in answers.values() for answer in found}
+        self._losses: dict[Key, list[Loss]] = {}
+        for loss in losses:
+            name = (names or {}).get(loss.topic_id, loss.topic_id.hex())
+            self._losses.setdefault((name, loss.partition), []).append(loss)
 
-    def of(self, topic: str, partition: int, story: Story) -> Iterator[OfflineReplica]:
-        """Yield the times when replicas of a partition were offline, in their order."""
-        rows = sorted(self._rows(topic, partition, story), key=lambda row: (row[0], row[1].broker))
-        yield from (row for _, row in rows)
+    def rows(self, stories: Mapping[Key, Story]) -> Iterator[OfflineReplica]:
+        """Yield the times when replicas were offline, by topic, partition and time."""
+        for key in sorted({*stories, *self._losses}):
+            story = stories.get(key) or Story()
+            outages = [*self._outages(key, story), *self._lost(key, story)]
+            for outage in _joined(sorted(outages, key=lambda one: (one.begun.since, one.node_id))):
+                yield self._row(*key, outage)
 
-    def _rows(self, topic: str, partition: int, story: Story) -> Iterator[tuple[Moment, OfflineReplica]]:
+    def _outages(self, key: Key, story: Story) -> Iterator[_Outage]:
+        """Yield the outages that lists of offline replicas or of live brokers tell."""
         begun: dict[int, _Begun] = {}
         leader: int | None = None
         for scene in self._scenes(story):
-            for node_id in [one for one in begun if one not in scene.offline]:
-                yield self._row(topic, partition, node_id, begun.pop(node_id), scene)
-            leaders = _around(story, scene.since) if scene.source == BY_BROKERS else (leader, scene.entry.state.leader)
+            state = scene.entry.state
+            for node_id, one in list(begun.items()):
+                outage = self._ended(key, node_id, one, story, scene)
+                if outage is not None:
+                    del begun[node_id]
+                    yield outage
+            leaders = _around(story, scene.since) if scene.source == BY_BROKERS else (leader, state.leader)
             for node_id in scene.offline:
-                begun.setdefault(node_id, _Begun(scene.since, leaders, scene.source))
-            leader = None if scene.entry.state.is_deleted else scene.entry.state.leader
+                one = begun.setdefault(node_id, _Begun(scene.since, leaders, scene.source))
+                one.seen, one.back = scene, None
+            leader = None if state.is_deleted else state.leader
         for node_id, one in begun.items():
-            yield self._row(topic, partition, node_id, one, None)
+            end = self._return(key, node_id, one, story, None)
+            yield _Outage(node_id, one, end, ONLINE if end else None)
+
+    def _ended(self, key: Key, node_id: int, one: _Begun, story: Story, scene: _Scene) -> _Outage | None:
+        """Return an outage if it has ended for certain when a scene begins."""
+        ended_by = _ending(node_id, scene.entry.state)
+        if node_id not in scene.offline and ended_by == ONLINE:
+            one.back = one.back or scene.since
+            return _Outage(node_id, one, scene.since, ONLINE) if one.source == BY_BROKERS else None
+        end = self._return(key, node_id, one, story, scene.since)
+        if end is not None:
+            return _Outage(node_id, one, end, ONLINE)
+        return None if node_id in scene.offline else _Outage(node_id, one, scene.since, ended_by)
+
+    def _return(self, key: Key, node_id: int, one: _Begun, story: Story, limit: Moment | None) -> Moment | None:
+        """Return when a replica that is not called offline any more was back, before a moment; None if it was not."""
+        if one.back is None or one.seen is None:
+            return None
+        found = [
+            answer.at
+            for answer in self._answers.get(key, ())
+            if answer.broker == node_id and not answer.has_failed and one.seen.since < answer.at
+        ]
+        if node_id not in (one.seen.entry.state.isr or ()):
+            entries = (entry for entry in story.entries if one.back <= entry.since)
+            found += [entry.since for entry in entries if node_id in (entry.state.isr or ())]
+        sure = [at for at in found if limit is None or at < limit]
+        if sure:
+            return max(one.back, min(sure))
+        return one.back if limit is None and node_id not in self._answering else None
+
+    def _lost(self, key: Key, story: Story) -> Iterator[_Outage]:
+        """Yield the outages that follow from log directories that a broker reported as offline."""
+        for loss in self._losses.get(key, ()):
+            end, ended_by = loss.until, ONLINE if loss.until else None
+            before: int | None = None
+            after: int | None = None
+            for entry in story.entries:
+                state = entry.state
+                if end is not None and end <= entry.since:
+                    break
+                if entry.since <= loss.since:
+                    before = None if state.is_deleted else state.leader
+                elif state.is_deleted or (state.replicas and loss.broker not in state.replicas):
+                    end, ended_by = entry.since, _ending(loss.broker, state)
+                elif after is None:
+                    after = state.leader
+            begun = _Begun(loss.since, (before, after), loss.source)
+            yield _Outage(loss.broker, begun, end, ended_by, LOG_DIRECTORY)
 
     def _scenes(self, story: Story) -> Iterator[_Scene]:
         for place, entry in enumerate(story.entries):
@@ -95,27 +193,27 @@ class Offline:
             return [Absence(self._first, None)]
         return self._absences.get(node_id, [])
 
-    def _row(
-        self, topic: str, partition: int, node_id: int, begun: _Begun, end: _Scene | None
-    ) -> tuple[Moment, OfflineReplica]:
-        return begun.since, OfflineReplica(
+    def _row(self, topic: str, partition: int, outage: _Outage) -> OfflineReplica:
+        node_id, begun, end, ended_by, cause = outage
+        return OfflineReplica(
             topic,
             partition,
             node_id,
-            self._cause(topic, partition, node_id, begun, end.since if end else None),
+            cause or self._cause(topic, partition, node_id, begun, end),
             *begun.leaders,
             begun.since.time,
-            end.since.time if end else None,
-            _ending(node_id, end),
+            end.time if end else None,
+            ended_by,
             begun.source,
         )
 
     def _cause(self, topic: str, partition: int, node_id: int, begun: _Begun, end: Moment | None) -> str | None:
         if begun.source == BY_BROKERS:
             return BROKER
-        for moment, broker in self._failures.get((topic, partition), ()):
-            is_before = end is None or moment < end
-            if broker in (None, node_id) and is_before and not moment.is_long_before(begun.since):
+        for answer in self._answers.get((topic, partition), ()):
+            is_before = end is None or answer.at < end
+            is_its = answer.has_failed and answer.broker in (None, node_id)
+            if is_its and is_before and not answer.at.is_long_before(begun.since):
                 return LOG_DIRECTORY
         if self._first is None:
             return None
@@ -143,9 +241,26 @@ def _overlaps(absence: Absence, since: Moment, until: Moment | None) -> bool:
     return (until is None or absence.since < until) and (absence.until is None or since < absence.until)
 
 
-def _ending(node_id: int, end: _Scene | None) -> str | None:
-    if end is None:
-        return None
-    if end.entry.state.is_deleted:
+def _ending(node_id: int, state: State) -> str:
+    if state == DELETION_BEGUN:
+        return DELETION
+    if state.is_deleted:
         return DELETED
-    return ONLINE if node_id in (end.entry.state.replicas or ()) else REMOVED
+    return ONLINE if node_id in (state.replicas or ()) else REMOVED
+
+
+def _joined(outages: list[_Outage]) -> list[_Outage]:
+    """Make one of those of a broker that overlap, as lists and reports tell of the same; they are in order of time."""
+    found: list[_Outage] = []
+    places: dict[int, int] = {}
+    for outage in outages:
+        place = places.get(outage.node_id)
+        known = None if place is None else found[place]
+        if place is None or known is None or (known.end is not None and known.end < outage.begun.since):
+            places[outage.node_id] = len(found)
+            found.append(outage)
+            continue
+        is_longer = known.end is not None and (outage.end is None or known.end < outage.end)
+        end, ended_by = (outage.end, outage.ended_by) if is_longer else (known.end, known.ended_by)
+        found[place] = _Outage(known.node_id, known.begun, end, ended_by, known.cause or outage.cause)
+    return found

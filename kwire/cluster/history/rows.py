@@ -11,7 +11,7 @@ from .brokers import Brokers
 from .story import Entry, Moment, Story
 from .tables import BrokerLife, IsrShrink, Nodes, PartitionState, RackViolation
 
-_Racks = tuple[str | None, ...]
+_Finding = tuple[Nodes, tuple[str | None, ...], str]  # replicas, their racks, the rule that they break
 
 
 def states(topic: str, partition: int, story: Story) -> Iterator[PartitionState]:
@@ -67,7 +67,7 @@ class Racks:
 
     def violations(self, topic: str, partition: int, story: Story) -> Iterator[RackViolation]:
         """Yield when the replicas of a partition lay as they should not."""
-        begun: tuple[tuple[Nodes, _Racks], Moment] | None = None
+        begun: tuple[_Finding, Moment] | None = None
         for moment, found in self._turns(story):
             if begun is not None and begun[0] != found:
                 yield RackViolation(topic, partition, *begun[0], begun[1].time, moment.time)
@@ -77,7 +77,7 @@ class Racks:
         if begun is not None:
             yield RackViolation(topic, partition, *begun[0], begun[1].time, None)
 
-    def _turns(self, story: Story) -> Iterator[tuple[Moment, tuple[Nodes, _Racks] | None]]:
+    def _turns(self, story: Story) -> Iterator[tuple[Moment, _Finding | None]]:
         """Yield what was wrong whenever replicas or racks changed; None where nothing was."""
         for place, entry in enumerate(story.entries):
             replicas = () if entry.state.is_deleted else entry.state.replicas or ()
@@ -89,12 +89,13 @@ class Racks:
             for rule in range(first, last):
                 yield self._times[rule], self._wrong(replicas, rule)
 
-    def _wrong(self, replicas: Nodes, number: int) -> tuple[Nodes, _Racks] | None:
+    def _wrong(self, replicas: Nodes, number: int) -> _Finding | None:
         """Return what is wrong by the rule of that number; nothing before the first."""
         if number < 0 or not replicas:
             return None
         racks, rule = self._rules[number]
-        return (replicas, tuple(racks.get(node_id) for node_id in replicas)) if rule.is_violated(replicas) else None
+        broken = rule.broken_by(replicas)
+        return None if broken is None else (replicas, tuple(racks.get(node_id) for node_id in replicas), broken)
 
 
 def _on(racks: dict[int, str | None]) -> dict[int, Broker]:

@@ -56,9 +56,12 @@ class OfflineReplica:
         broker: which one holds it.
         cause: `log directory` or `broker`; None where it cannot be told.
         leader_before: who led; -1 for none, None if that was not heard.
-        leader_after: who led when it had gone.
-        offline_from, offline_to: since when, until when.
-        ended_by: `online` if it came back, `removed` if it is no replica any more, `deleted` with its topic.
+        leader_after: who led when it had gone; None if that was not captured.
+        offline_from, offline_to: since when, until when. It is back when its broker answers a LeaderAndIsr request for
+            it without KAFKA_STORAGE_ERROR, or when it is in the ISR again; a controller that has just been elected
+            knows nothing of failed directories, and what it announces until then ends nothing.
+        ended_by: `online` if it came back, `removed` if it is no replica any more, `deletion begun` (leader -2) or
+            `deleted` with its topic.
         source: the message that said so; `brokers` where it follows from which brokers live.
     """
 
@@ -67,7 +70,7 @@ class OfflineReplica:
     broker: int
     cause: str | None
     leader_before: int | None
-    leader_after: int
+    leader_after: int | None
     offline_from: float | None
     offline_to: float | None
     ended_by: str | None
@@ -76,12 +79,19 @@ class OfflineReplica:
 
 @dataclass(frozen=True, slots=True)
 class RackViolation:
-    """Replicas that do not lie on racks as they should (KIP-36, KIP-879); `racks` in the order of the replicas."""
+    """Replicas that do not lie on racks as they should.
+
+    Attributes:
+        racks: in the order of the replicas.
+        rule: `KIP-36`, which Kafka places by: two replicas on a rack while another has none. `KIP-879`, a draft that
+            Kafka never took: not as even as can be at every level of racks that are paths.
+    """
 
     topic: str
     partition: int
     replicas: Nodes
     racks: tuple[str | None, ...]
+    rule: str
     valid_from: float | None
     valid_to: float | None
 
@@ -102,14 +112,36 @@ class IsrShrink:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """The messages of one kind that the history is made of.
+
+    Attributes:
+        source: the name of the message.
+        messages: how many were read.
+        undecodable: how many more could not be decoded, so that the history lacks what they said.
+        first, last: when the first and the last were sent.
+        note: what the history cannot know from them; None where there is nothing to say.
+    """
+
+    source: str
+    messages: int
+    undecodable: int
+    first: float | None
+    last: float | None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Tables:
-    """What became of a cluster. Rows are by topic, partition and time; those of brokers by broker and time."""
+    """What became of a cluster. Rows are by topic, partition and time; those of brokers by broker and time; those
+    of sources by name, and none where no message told of the cluster."""
 
     partition_states: tuple[PartitionState, ...] = ()
     brokers: tuple[BrokerLife, ...] = ()
     offline_replicas: tuple[OfflineReplica, ...] = ()
     rack_violations: tuple[RackViolation, ...] = ()
     isr_shrinks: tuple[IsrShrink, ...] = ()
+    sources: tuple[Source, ...] = ()
 
 
 ROWS: dict[str, type] = {
@@ -118,4 +150,5 @@ ROWS: dict[str, type] = {
     "offline_replicas": OfflineReplica,
     "rack_violations": RackViolation,
     "isr_shrinks": IsrShrink,
+    "sources": Source,
 }

@@ -18,6 +18,7 @@ from ..state import NO_LEADER
 FULL = 2  # the type of an UpdateMetadata request that lists all there is
 LEADER_NOT_AVAILABLE, UNKNOWN_TOPIC = 5, 3
 _NO_ID = bytes(16)
+_NOWHERE = -3  # no leader of Kafka's
 
 
 class State(NamedTuple):
@@ -33,8 +34,8 @@ class State(NamedTuple):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it says that the partition is gone."""
-        return self.leader == LEADER_DURING_DELETE
+        """Whether it says that the partition is gone, or that its deletion has begun."""
+        return self.leader in (LEADER_DURING_DELETE, _NOWHERE)
 
     def agrees(self, other: State) -> bool:
         """Whether two states are one, as far as both say something.
@@ -64,7 +65,8 @@ class State(NamedTuple):
         return State(*(theirs if mine is None else mine for mine, theirs in pairs))
 
 
-DELETED = State(LEADER_DURING_DELETE)
+# Leader -2 begins a deletion, which waits for replicas that are offline; a topic that nobody lists any more is deleted.
+DELETION_BEGUN, DELETED = State(LEADER_DURING_DELETE), State(_NOWHERE)
 
 
 class Told(NamedTuple):
@@ -90,7 +92,7 @@ def told_by_controller(body: Body) -> Iterator[Told]:
     if type(message).__name__ == "StopReplicaRequest":
         for (topic, index), _, epoch in stopped_partitions(message):
             if epoch == EPOCH_DURING_DELETE:
-                yield Told(topic, index, DELETED)
+                yield Told(topic, index, DELETION_BEGUN)
         return
     ids = topic_ids_in(message)
     for (topic, index), one in partition_states(message):
@@ -103,11 +105,11 @@ def told_by_controller(body: Body) -> Iterator[Told]:
             _offline(body, one),
             _known(ids.get(topic)),
         )
-        yield Told(topic, index, DELETED if state.is_deleted else state)
+        yield Told(topic, index, DELETION_BEGUN if state.is_deleted else state)
 
 
 def told_by_view(body: Body) -> Iterator[Told]:
-    """Yield what a Metadata response says: the view of one broker, for one client.
+    """Yield what a Metadata or DescribeTopicPartitions response says: the view of one broker, for one client.
 
     A leader that the broker does not reach on the client's listener is none of the partition's (error 72), so of
     partitions with errors only those without a leader (5) are told of; the lists of a version that knows no internal
@@ -152,7 +154,8 @@ def listed_by_controller(body: Body) -> tuple[Listed, ...]:
 
 def listed_by_view(body: Body) -> tuple[Listed, ...]:
     """Return the live brokers that a Metadata response lists, each with the endpoint of the client's listener."""
-    return tuple(Listed(one.node_id, one.rack or None, (_address(one.host, one.port),)) for one in body.message.brokers)
+    brokers = getattr(body.message, "brokers", ())  # DescribeTopicPartitions lists none
+    return tuple(Listed(one.node_id, one.rack or None, (_address(one.host, one.port),)) for one in brokers)
 
 
 def _endpoint(one: Any) -> str:

@@ -97,6 +97,7 @@ def view(
     error: int = 0,
     topic_error: int = 0,
     version: int = 12,
+    topic_id: bytes = bytes(16),
 ) -> Heard:
     """A Metadata response about t-0."""
     one = Metadata.MetadataResponsePartition(
@@ -108,6 +109,7 @@ def view(
         replica_nodes=(1, 2),
         offline_replicas=offline,
     )
-    topic = Metadata.MetadataResponseTopic(name="t", error_code=topic_error, partitions=() if topic_error else (one,))
+    found = () if topic_error else (one,)
+    topic = Metadata.MetadataResponseTopic(name="t", topic_id=topic_id, error_code=topic_error, partitions=found)
     listed = tuple(Metadata.MetadataResponseBroker(node_id=node_id, host=f"b{node_id}", port=9) for node_id in live)
     return Heard(Metadata(brokers=listed, topics=(topic,)), version, time, "u:1", f"b{of}:9")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
 
 import kwire
+from kwire.cli import main
 from kwire.cluster.history import OfflineReplica, Tables, heard, history_of
 from kwire.cluster.jbod import TopicPartition
 from tests.cluster.jbod.runs import Run, read_run
@@ -21,6 +22,7 @@ FOLDER = SHARED / "captures"
 RUNS = sorted(path.name.removesuffix(".znodes.json") for path in FOLDER.glob("*.znodes.json"))
 FAILING = [run for run in RUNS if "/log_dir_event_0" in (FOLDER / f"{run}.znodes.history.jsonl").read_text()]
 SOON = 1.0  # seconds in which a controller makes known what it has decided
+BACK = 3.0  # seconds in which a broker that starts has read its logs and answers for its replicas
 State = tuple[int, int, tuple[int, ...]]
 
 
@@ -101,16 +103,39 @@ def test_lost_replicas_come_back_with_their_broker_or_not_at_all(run: str) -> No
         if row.ended_by == "online":
             assert row.offline_to is not None
             starts = [start for start, _ in facts(run).sessions[row.broker]]
-            assert any(start <= row.offline_to + 0.01 < start + SOON for start in starts), row
+            assert any(start <= row.offline_to + 0.01 < start + BACK for start in starts), row
 
 
-def test_replicas_whose_disk_is_still_bad_are_announced_and_taken_back() -> None:
+def test_replicas_whose_disk_is_still_bad_are_one_outage_through_restarts_and_elections() -> None:
     rows = [row for row in gone("kafka-3.9-zk") if (row.topic, row.partition, row.broker) == ("flaky", 0, 2)]
-    assert [(row.leader_before, row.leader_after, row.ended_by) for row in rows] == [(2, 3, "online"), (3, 3, "online")]
-    first, second = rows
-    assert first.offline_to is not None
-    assert second.offline_from is not None
-    assert 0.5 < second.offline_from - first.offline_to < 1.5
+    assert [(row.leader_before, row.leader_after, row.ended_by) for row in rows] == [(2, 3, "online")]
+
+
+@each_of("run", RUNS)
+def test_no_replica_comes_back_for_the_moment_in_which_a_controller_knows_nothing(run: str) -> None:
+    rows = sorted(tables(run).offline_replicas, key=lambda row: (row.topic, row.partition, row.broker))
+    for _, found in groupby(rows, key=lambda row: (row.topic, row.partition, row.broker)):
+        for before, after in pairwise(found):
+            assert before.offline_to is not None
+            assert after.offline_from is not None
+            assert after.offline_from - before.offline_to > 2, (before, after)
+
+
+def test_kraft_reports_the_replicas_that_its_metadata_log_has_offline(capsys: pytest.CaptureFixture[str]) -> None:
+    kinds = ("clients", "controllers")
+    dumps = [kwire.read_dump(str(FOLDER / f"kafka-4.4-kraft.{kind}.pcap")) for kind in kinds]
+    found = [one for dump in dumps for result in kwire.decode_frames(dump) if (one := heard(result)) is not None]
+    history = history_of(sorted(found, key=lambda one: one.time or 0.0))
+    log = sorted(map(str, (FOLDER / "kafka-4.4-kraft.segments/cluster_metadata-live").glob("*.log")))
+    assert main(["cluster", "--json", *log]) == 0
+    partitions = json.loads(capsys.readouterr().out)["partitions"]
+    rows = history.offline_replicas
+    assert {(row.broker, row.cause, row.source) for row in rows} == {(3, "log directory", "BrokerHeartbeatRequest")}
+    expected = {(one["topic"], one["partition"]) for one in partitions if one["offlineReplicas"]}
+    assert {(row.topic, row.partition) for row in rows} == expected
+    assert len(expected) == 11
+    notes = {source.source: source.note for source in history.sources}
+    assert "no controller was captured" in (notes["MetadataResponse"] or "")
 
 
 def test_clients_alone_see_the_same_failure() -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from kwire import messages
 from kwire.cluster.history import Heard, OfflineReplica, history_of
 from kwire.cluster.history.story import LAG
 
-from .saying import Update, brokers, leader_and_isr, refusal, update
+from .saying import Update, brokers, leader_and_isr, refusal, update, view
 
 LIVE = {1: "r", 2: "s"}
 
@@ -29,7 +30,7 @@ def test_a_replica_goes_and_comes_back_as_messages_say_it() -> None:
 def test_it_may_end_otherwise_or_not_at_all() -> None:
     first, gone = update(1.0, leader=2, live=LIVE), update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)
     assert offline(first, gone) == [row(2.0)]
-    assert offline(first, gone, update(3.0, leader=-2, live=LIVE)) == [row(2.0, 3.0, "deleted")]
+    assert offline(first, gone, update(3.0, leader=-2, live=LIVE)) == [row(2.0, 3.0, "deletion begun")]
     moved = update(3.0, replicas=(1, 3), epochs=(1, 2), live=LIVE)
     assert offline(first, gone, moved) == [row(2.0, 3.0, "removed")]
 
@@ -84,3 +85,67 @@ def test_without_times_rows_stand_in_their_order() -> None:
     said = [update(None, leader=2, live=LIVE), update(None, offline=(2,), epochs=(1, 1), live=LIVE)]
     assert offline(*said) == [row(None)]
     assert offline(Heard(Update(controller_epoch=1), 8)) == []
+
+
+TOPIC = bytes([7] * 16)
+
+
+def failover(*after: Heard) -> list[OfflineReplica]:
+    """A directory of broker 2 fails; a new controller knows nothing of it at first."""
+    said = [
+        update(1.0, leader=2, live=LIVE, topic_id=TOPIC),
+        leader_and_isr(1.5, to=2, leader=2, number=8),
+        refusal(1.6, 2, 0, 56, 8),
+        update(2.0, offline=(2,), isr=(1,), epochs=(1, 1), live=LIVE),
+        update(60.0, offline=(), isr=(1,), epochs=(1, 1), live=LIVE, term=2),
+        leader_and_isr(60.1, to=2, isr=(1,), epochs=(1, 1), number=9, term=2),
+    ]
+    return offline(*said, *after)
+
+
+def test_a_controller_that_was_just_elected_ends_no_outage() -> None:
+    again = update(60.5, offline=(2,), isr=(1,), epochs=(1, 1), live=LIVE, term=2)
+    assert failover(refusal(60.3, 2, 0, 56, 9), again) == [row(2.0)]
+    assert failover(again) == [row(2.0)]
+    assert failover(refusal(60.3, 2, 0, 56, 9)) == [row(2.0)]  # the capture ends before it is taken back
+
+
+def test_a_replica_is_back_when_its_broker_answers_for_it() -> None:
+    for code in (0, 11):
+        assert failover(refusal(60.3, 2, 0, code, 9)) == [row(2.0, 60.3, "online")]
+    again = update(90.0, offline=(2,), isr=(1,), epochs=(1, 2), live=LIVE, term=2)
+    found = failover(refusal(60.3, 2, 0, 0, 9), again)
+    assert [(one.offline_from, one.offline_to) for one in found] == [(2.0, 60.3), (90.0, None)]
+
+
+def test_a_replica_is_back_when_it_is_in_the_isr_again() -> None:
+    joined = update(61.0, offline=(), isr=(1, 2), epochs=(1, 2), live=LIVE, term=2)
+    assert failover(joined) == [row(2.0, 61.0, "online")]
+
+
+def test_an_answer_about_stop_replica_brings_nothing_back() -> None:
+    kind = messages.StopReplicaResponse
+    rows = (kind.StopReplicaPartitionError(topic_name="t", partition_index=0, error_code=0),)
+    stopped = Heard(kind(partition_errors=rows), 3, 60.3, "c:1", "b2:9", 9)
+    assert failover(stopped) == [row(2.0)]
+
+
+def test_what_is_removed_or_deleted_before_it_is_back_ends_so() -> None:
+    moved = update(61.0, replicas=(1, 3), isr=(1,), epochs=(1, 2), live=LIVE, term=2)
+    assert failover(moved) == [row(2.0, 61.0, "removed")]
+    begun = update(61.0, leader=-2, isr=(), live=LIVE, term=2)
+    assert failover(begun) == [row(2.0, 61.0, "deletion begun")]
+    gone = update(61.0, leader=-1, live=LIVE, term=2, kind=2)
+    other = Heard(Update(controller_epoch=2, type=2), 8, 62.0, "c:1", "b1:9")
+    assert failover(other) == [row(2.0, 62.0, "deleted")]
+    assert failover(begun, gone)[0].ended_by == "deletion begun"
+
+
+def test_a_state_without_replicas_removes_them() -> None:
+    first, told = update(1.0, leader=2, live=LIVE), update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)
+    assert offline(first, told, update(3.0, replicas=(), isr=(), epochs=(1, 2), live=LIVE)) == [
+        row(2.0, 3.0, "removed")
+    ]
+    # A story may begin without lists: Metadata v0 of a partition without leader leaves them out.
+    unknown = view(1.0, error=5, version=0)
+    assert offline(unknown, view(2.0, topic_error=3)) == []

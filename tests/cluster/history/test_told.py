@@ -6,6 +6,7 @@ from kwire import messages
 from kwire.cluster.bodies import body_of
 from kwire.cluster.history.told import (
     DELETED,
+    DELETION_BEGUN,
     Listed,
     State,
     Told,
@@ -32,11 +33,11 @@ def test_leader_and_isr_never_does_and_gives_the_topic_id() -> None:
 
 
 def test_deletions_are_told_by_the_leader_and_by_stop_replica() -> None:
-    assert list(told_by_controller(update(1.0, leader=-2, isr=()).body)) == [Told("t", 0, DELETED)]
+    assert list(told_by_controller(update(1.0, leader=-2, isr=()).body)) == [Told("t", 0, DELETION_BEGUN)]
     kind = messages.StopReplicaRequest
     rows = tuple(kind.StopReplicaPartitionState(index, epoch) for index, epoch in ((0, -2), (1, 4)))
     stop = kind(topic_states=(kind.StopReplicaTopicState(topic_name="t", partition_states=rows),))
-    assert list(told_by_controller(body_of(stop, 4))) == [Told("t", 0, DELETED)]
+    assert list(told_by_controller(body_of(stop, 4))) == [Told("t", 0, DELETION_BEGUN)]
 
 
 def test_a_view_says_what_its_broker_knows() -> None:
