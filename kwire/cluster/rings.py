@@ -24,9 +24,9 @@ class Rings(Enum):
 
     KEPT = "kept"  # they go on
     ANEW = "anew"  # they start where they started, or where the rng says
-    # They go on; one that stands where it stood when its present cycle began goes one further. All children have as
-    # many replicas then, so that the balance stays, and leaders are spread too: with as many replicas as data centres,
-    # kept rings put all leaders into the first one.
+    # They go on; one that stands where it stood when its present cycle began goes one further, unless it jumped there,
+    # behind a replica that it did not place. All children have as many replicas then, so that the balance stays, and
+    # leaders are spread too: with as many replicas as data centres, kept rings put all leaders into the first one.
     TURNED = "turned"
 
 
@@ -38,10 +38,12 @@ class Ring(Generic[T]):
     ['c', 'a', 'b', 'c']
     """
 
-    __slots__ = ("children", "place")
+    __slots__ = ("begin", "children", "jumped", "place")
 
     def __init__(self, children: Sequence[T], start: int = 0) -> None:
         self.children, self.place = children, start
+        self.begin = start  # where its present cycle began
+        self.jumped = False  # whether its last move was a jump
 
     def take(self, has_room: Callable[[T], bool] = lambda child: True) -> T:
         """Return the child that the ring points to, and point behind it; those without room are passed over.
@@ -53,8 +55,20 @@ class Ring(Generic[T]):
             child = self.children[self.place]
             self.place = (self.place + 1) % len(self.children)
             if has_room(child):
+                self.jumped = False
                 return child
         raise LookupError("no child has room")
+
+    def go_on_behind(self, index: int, has_room: Callable[[T], bool]) -> None:
+        """Point behind a child that has a replica already: a jump, unless the ring would have taken this child."""
+        before = (*self.children[self.place :], *self.children[: self.place])
+        self.jumped = next(filter(has_room, before), None) is not self.children[index]
+        self.place = (index + 1) % len(self.children)
+
+    def turn(self) -> None:
+        """Go one further where a cycle has ended, so that the next one begins with another child."""
+        if self.place == self.begin and not self.jumped:
+            self.begin = self.place = (self.place + 1) % len(self.children)
 
 
 def assign_multi_level(
@@ -118,8 +132,9 @@ def increase_replication_factor(
 ) -> dict[K, list[int]]:
     """Add replicas to partitions, going on where each one's placement left off (KIP-879).
 
-    Each ring stands behind the child that took the partition's last replica below its node; the others are as they
-    are between partitions.
+    Each ring stands behind the child that took the partition's last replica below its node, and goes on among the
+    children with the fewest replicas of the partition, so that all levels become even whoever placed what is there
+    (KAFKA-14281). The other rings are as they are between partitions.
 
     Args:
         brokers: those to place on, and all that have replicas already.
@@ -135,6 +150,8 @@ def increase_replication_factor(
     >>> racks = ["/DC1/R1", "/DC1/R2", "/DC2/R1", "/DC2/R2"]
     >>> increase_replication_factor([Broker(id, rack=rack) for id, rack in enumerate(racks)], {0: [3]}, 3)
     {0: [3, 0, 2]}
+    >>> increase_replication_factor([Broker(id, rack=rack) for id, rack in enumerate(racks)], {0: [3, 1, 0]}, 4)
+    {0: [3, 1, 0, 2]}
     """
     descent = _Descent(RackTree(brokers), starts or {}, rng)
     increased: dict[K, list[int]] = {}
@@ -161,7 +178,6 @@ class _Descent:
         for path, start in starts.items():
             _check_start(path, start, paths.get(path))
         self._rings = {node: Ring(node.children, self._start(node)) for node in tree.nodes}
-        self._cycles = {node: ring.place for node, ring in self._rings.items()}
         self._used: dict[Node, int] = {}
 
     def _start(self, node: Node) -> int:
@@ -176,31 +192,43 @@ class _Descent:
             ring = self._rings[node]
             if rings is Rings.ANEW:
                 ring.place = self._start(node)
-            elif ring.place == self._cycles[node]:
-                self._cycles[node] = ring.place = (ring.place + 1) % len(ring.children)
+            else:
+                ring.turn()
 
     def place(self, replicas: Sequence[int], count: int = 0) -> list[int]:
         """Place a partition's replicas until there are `count`; those that are there stay in front."""
         self._used = {}
         for leaf in self._tree.leaves(replicas):
             self._go_on_behind(leaf.upwards())
-        return [*replicas, *(self._pass_down() for _ in range(count - len(replicas)))]
+        return [*replicas, *(self._pass_down(bool(replicas)) for _ in range(count - len(replicas)))]
 
     def _go_on_behind(self, upwards: Iterable[Node]) -> None:
         """Let the rings above a broker with a replica point behind the way to it."""
         for node in upwards:
-            self._used[node] = self._used.get(node, 0) + 1
             if node.parent is not None:
-                ring = self._rings[node.parent]
-                ring.place = (node.index + 1) % len(ring.children)
+                self._rings[node.parent].go_on_behind(node.index, self._has_room)
+            self._used[node] = self._used.get(node, 0) + 1
 
-    def _pass_down(self) -> int:
+    def _pass_down(self, evenly: bool) -> int:
+        """Place a replica: at each node its ring takes the child.
+
+        Args:
+            evenly: the ring takes among the children with the fewest replicas. Where rings placed all that are there,
+                the next one with room is such a child anyway.
+        """
         node, used = self._tree.root, self._used
         while node.broker is None:
             used[node] = used.get(node, 0) + 1
-            node = self._rings[node].take(lambda child: used.get(child, 0) < child.size)
+            node = self._rings[node].take(self._has_fewest(node) if evenly else self._has_room)
         used[node] = 1
         return node.broker
+
+    def _has_room(self, child: Node) -> bool:
+        return self._used.get(child, 0) < child.size
+
+    def _has_fewest(self, node: Node) -> Callable[[Node], bool]:
+        fewest = min(self._used.get(child, 0) for child in node.children if self._has_room(child))
+        return lambda child: self._used.get(child, 0) == fewest < child.size
 
 
 def _check_start(path: str, start: int, node: Node | None) -> None:

@@ -62,6 +62,29 @@ def test_a_refusal_has_kafkas_names_and_says_what_to_try() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("brokers", "partitions", "factor", "start_partition", "found"),
+    [
+        (3, 1, 1, 2, None),  # the first replica's index is -1
+        (4, 1, 3, 1, None),  # the third one's is
+        (4, 1, 2, 4, None),  # a remainder of -1
+        (4, 1, 2, 1, {1: [0, 2]}),  # a remainder of 0 of a number below 0
+        (4, 2, 2, 0, {0: [3, 1], 1: [0, 2]}),
+    ],
+)
+def test_numbers_that_overflow_as_in_kafka(
+    brokers: int, partitions: int, factor: int, start_partition: int, found: dict[int, list[int]] | None
+) -> None:
+    """As AdminUtils of Kafka 3.9.1 answered, asked with start index 2147483647."""
+    arguments: dict[str, Any] = {"start_index": 2**31 - 1, "start_partition": start_partition}
+    listed = [Broker(id) for id in range(brokers)]
+    if found is not None:
+        assert assign_replicas(listed, partitions, factor, **arguments) == found
+        return
+    with pytest.raises(IndexOutOfBounds):
+        assign_replicas(listed, partitions, factor, **arguments)
+
+
 def test_brokers_in_order_of_chance_or_of_a_start() -> None:
     brokers = [Broker(id, rack="ab"[id % 2]) for id in range(4)]
     one, same = (assign_replicas(brokers, 9, 2, rng=random.Random(4)) for _ in range(2))

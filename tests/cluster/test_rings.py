@@ -118,6 +118,52 @@ def test_raising_the_replication_factor_keeps_what_is_there_in_front(
         assert len(set(replicas)) == len(replicas) == factor
 
 
+def unevenness(tree: RackTree, replicas: list[int]) -> dict[str, int]:
+    """By how many replicas each node's fullest child has more than the emptiest with room for one."""
+    found = {}
+    for node in tree.nodes:
+        held = dict.fromkeys(node.children, 0)
+        for leaf in tree.leaves(replicas):
+            held |= {above: held[above] + 1 for above in leaf.upwards() if above in held}
+        roomy = [count for child, count in held.items() if count < child.size]
+        found[node.path] = max(held.values()) - min(roomy) if roomy else 0
+    return found
+
+
+@given(trees(), st.data(), st.sampled_from(Rings))
+def test_raising_makes_no_level_less_even_whoever_placed_what_is_there(
+    brokers: list[Broker], data: st.DataObject, rings: Rings
+) -> None:
+    tree, ids = RackTree(brokers), [broker.node_id for broker in brokers]
+    old = data.draw(st.lists(st.sampled_from(ids), unique=True))
+    factor = data.draw(st.integers(max(1, len(old)), len(brokers)))
+    new = increase_replication_factor(brokers, {0: old}, factor, rng=random.Random(1), rings=rings)[0]
+    before, after = unevenness(tree, old), unevenness(tree, new)
+    assert all(after[path] <= max(1, before[path]) for path in before)
+    if factor == len(brokers):
+        assert sorted(new) == sorted(ids)
+
+
+SIX = [Broker(id, rack=f"/DC{(id + 1) // 2}/R{id}") for id in range(1, 7)]
+
+
+@pytest.mark.parametrize("rings", Rings)
+def test_raising_goes_first_where_there_is_nothing(rings: Rings) -> None:
+    for seed in range(20):
+        raised = increase_replication_factor(SIX, {0: [3, 1, 2]}, 4, rng=Random(seed), rings=rings)[0]
+        assert raised[:3] == [3, 1, 2]
+        assert raised[3] in (5, 6)
+
+
+def test_a_jump_behind_a_replica_is_no_cycle() -> None:
+    plan = {0: [1, 3], 1: [3, 5], 2: [5, 1], 3: [1, 3]}
+    for seed in range(20):
+        raised = increase_replication_factor(SIX, plan, 3, rng=Random(seed), rings=Rings.TURNED)
+        held = Counter(node_id for replicas in raised.values() for node_id in replicas)
+        assert sorted(held) == [1, 2, 3, 4, 5, 6]
+        assert (held[1], held[2]) == (3, 1)
+
+
 @given(trees(), st.data(), st.dictionaries(st.sampled_from(["/", "/a", "/b/a"]), st.integers(0, 3)))
 def test_raising_goes_on_as_if_there_had_been_more_from_the_start(
     brokers: list[Broker], data: st.DataObject, starts: dict[str, int]
