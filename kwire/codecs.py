@@ -43,8 +43,7 @@ class Codec:
 
     def __init__(self, spec: MessageSpec, version: int, schema: Struct) -> None:
         self.name, self.version = spec.name, version
-        self.spec, self.schema = spec, schema
-        self.message_class = schema.message_class
+        self.spec, self.schema, self.message_class = spec, schema, schema.message_class
         self._memo: Memo | None = None
         self._ahead = ElementReaders(repr(self)[1:-1])
         self._decode: Decoder = self._compile_decoder
@@ -87,7 +86,7 @@ class Codec:
         except Exception:  # the reference path says what it is
             pass
         reader = Reader(data, salvage=salvage)
-        message = self._read(reader)
+        message = self.explain(reader)
         rest = reader.finish()
         return Salvaged(message, tuple(reader.faults), rest) if salvage else message
 
@@ -138,7 +137,7 @@ class Codec:
         """
         reader = TracingReader(bytes(data), salvage=salvage)
         try:
-            self._read(reader)
+            self.explain(reader)
             if reader.finish():
                 reader.leave_rest("left over", reader.pending.pop())
         except DecodeError as error:
@@ -217,17 +216,12 @@ class Codec:
                     return message
             except Exception:  # the reference path says what it is
                 pass
-        return self._read(reader)
+        return self.explain(reader)
 
-    def _read(self, reader: Reader) -> Any:
+    def explain(self, reader: Reader) -> Any:
         """Read one body by the reference path, which explains what it refuses."""
-        reader.message, reader.version = self.name, self.version
-        if type(reader) is Reader and reader.end == len(reader.data):
-            reader.ahead = self._ahead.__getitem__
-        try:
-            return self.schema._parse(reader, None, "")
-        finally:
-            reader.ahead = None
+        reader.message, reader.version, reader.ahead = self.name, self.version, self._ahead.__getitem__
+        return self.schema._parse(reader, None, "")
 
     def _compile_decoder(self, data: bytes, start: int) -> tuple[Any, int]:
         """Decode by the compiled path, which is made on first use."""

@@ -54,6 +54,9 @@ class TracingReader(Reader):
         self.path.pop()
         return value
 
+    def elements(self, array: Construct, count: int) -> None:
+        """Leave all elements to the reference: each has spans."""
+
     def prefix(self, node: Construct) -> Any:
         """Read what stands in front of parts; it gets a span of its own."""
         start = self.pos

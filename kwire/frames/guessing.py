@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
+from ..errors import DecodeError
+from ..headers import header_version_for
 from ..values import Value, kind_of
-from ..wire import Array, NullableStruct, Struct
-from .cutting import Frame
+from ..wire import Array, NullableStruct, Reader, Struct
+from .cutting import Frame, int16
 from .decoding import FrameDecoder
 from .results import Request, Response, Result
 
@@ -53,7 +56,8 @@ def guesses(frame: Frame, catalog: Catalog | None = None) -> list[Guess]:
     <kwire codec MetadataRequest v1>
     """
     kinds = ("request", "response") if frame.source.direction is None else (frame.source.direction,)
-    found = [guess for codec in _codecs(catalog or catalog_for(), kinds) if (guess := _try(frame, codec, catalog))]
+    codecs = [codec for codec in _codecs(catalog or catalog_for(), kinds) if _may_be(frame, codec)]
+    found = [guess for codec in codecs if (guess := _try(frame, codec, catalog))]
     return sorted(found, key=lambda guess: (not guess.named, guess.doubts, -guess.evidence))
 
 
@@ -64,6 +68,37 @@ def _codecs(catalog: Catalog, kinds: tuple[str, ...]) -> Iterator[Codec]:
             for version in spec.versions:
                 if spec.versions.last - version < 200:  # a hostile spec may claim 32,767
                     yield codec_in(catalog, name, version)
+
+
+def _may_be(frame: Frame, codec: Codec) -> bool:
+    """Whether a frame may be a message, by a look that is quick where it is not; most are not.
+
+    A request has its api key and version in front. Anything else is read by the reference path: to compile all
+    versions of all messages takes longer than a second.
+    """
+    data, is_request = frame.data, codec.spec.type == "request"
+    if is_request and not frame.bare:
+        return (int16(data, 4), int16(data, 6)) == (codec.spec.api_key, codec.version)
+    if codec.name == "ApiVersionsResponse":  # KIP-511: it may be in version 0
+        return True
+    if len(data) < _least(codec):
+        return False
+    reader = Reader(data, 0 if frame.bare else 4)
+    header = None if frame.bare else header_version_for(codec.spec, codec.version)
+    try:
+        if header is not None:
+            codec_in(catalog_for(), "ResponseHeader", header).read(reader)
+        codec.explain(reader)
+        reader.finish()
+    except DecodeError:
+        return False
+    return True
+
+
+@cache
+def _least(codec: Codec) -> int:
+    """The fewest bytes of a body."""
+    return codec.schema.least
 
 
 def _try(frame: Frame, codec: Codec, catalog: Catalog | None) -> Guess | None:

@@ -61,7 +61,7 @@ class Reader:
 
         It takes only what the reference reads without fault or note, so either may read the next element.
         """
-        if self.ahead is None:
+        if self.ahead is None or type(self.data) is not bytes:
             return None
         try:
             items, stop = self.ahead(array)(self.data, self.pos, count)

@@ -43,7 +43,7 @@ BAD = {
 def read(codec: Any, data: bytes, *, salvage: bool, ahead: bool) -> Any:
     reader = Reader(data, salvage=salvage)
     try:
-        value = codec._read(reader) if ahead else codec.schema._parse(reader, None, "")
+        value = codec.explain(reader) if ahead else codec.schema._parse(reader, None, "")
         reader.finish()
     except DecodeError as error:
         value = (type(error), error.offset, error.path, error.rest, error.partial, error.need, error.have)
