@@ -74,7 +74,10 @@ def heal(partition: Partition, note: Notes) -> list[LogDir]:
         The directories that failed.
     """
     failed: list[LogDir] = []
-    while (source_id := source_of(partition)) is not None:
+    for _ in partition.replicas:  # a source that fails is offline, and another one is chosen
+        source_id = source_of(partition)
+        if source_id is None:
+            break
         try:
             failed += _copy_all(partition, source_id, note)
         except _SourceFailed:

@@ -66,11 +66,31 @@ def files_of(brokers: Brokers) -> list[Path]:
     return [next(brokers.root.glob(f"{node}?/t-0/*.log")) for node in (1, 2, 3)]
 
 
+def coordinator(brokers: Brokers) -> int:
+    return int(brokers.ask("FindCoordinatorRequest", 3, M.FindCoordinatorRequest(key="g")).node_id)
+
+
+def commit(brokers: Brokers, offset: int) -> None:
+    request = M.OffsetCommitRequest
+    part = request.OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
+    rows = (request.OffsetCommitRequestTopic(name="t", partitions=(part,)),)
+    done = brokers.ask("OffsetCommitRequest", 8, request(group_id="g", topics=rows), coordinator(brokers))
+    assert done.topics[0].partitions[0].error_code == 0
+
+
+def committed(brokers: Brokers) -> int:
+    rows = (M.OffsetFetchRequest.OffsetFetchRequestTopic(name="t", partition_indexes=(0,)),)
+    request = M.OffsetFetchRequest(group_id="g", topics=rows)
+    found = brokers.ask("OffsetFetchRequest", 5, request, coordinator(brokers))
+    return int(found.topics[0].partitions[0].committed_offset)
+
+
 def killed_again_and_again(brokers: Brokers, times: int) -> None:
     brokers.create("t", 1, 2, 3)
     cluster_id = brokers.metadata().cluster_id
     acknowledged: dict[int, bytes] = {}
     for number in range(times):
+        commit(brokers, 7 + number)
         kill_while_it_writes(brokers, acknowledged)
         damaged = files_of(brokers)[number % 2]  # the bytes of one replica, in the middle
         data = bytearray(damaged.read_bytes())
@@ -81,7 +101,7 @@ def killed_again_and_again(brokers: Brokers, times: int) -> None:
         assert {offset: found.get(offset) for offset in acknowledged} == acknowledged
         assert len(found) <= len(acknowledged) + number + 1  # what was written, and not acknowledged yet
         acknowledged |= {offset: value or b"" for offset, value in found.items()}
-        assert brokers.metadata().cluster_id == cluster_id
+        assert (brokers.metadata().cluster_id, committed(brokers)) == (cluster_id, 7 + number)
         assert len({file.read_bytes() for file in files_of(brokers)}) == 1
     assert "t-0: cut at offset " in (brokers.root / "log").read_text()
 

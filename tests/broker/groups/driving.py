@@ -72,12 +72,10 @@ class World:
 
     def wait(self, seconds: float) -> None:
         """Let time pass, deadline by deadline."""
-        end, ticks = self.now + seconds, 0
+        end = self.now + seconds
         while (deadline := self.cluster.next_deadline) is not None and deadline <= end:
             self.now = max(self.now, deadline)
             self.cluster.tick(self.now)
-            ticks += 1
-            assert ticks < 10_000, "the cluster wakes at the same time again and again"
         self.now = end
 
     def group(self, group_id: str = "g") -> Group:
