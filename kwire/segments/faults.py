@@ -12,6 +12,7 @@ class NoBatch(DecodeError):
     """Bytes between the place where the batches were lost and the next good one; `found` says why they were lost."""
 
     problem = "{count} bytes are in no batch: {found}"
+    quotes = False
     hint = "they were damaged, or written by something else; reading went on at the next batch with a right checksum"
 
     def __init__(self, count: int = 0, **facts: Any) -> None:

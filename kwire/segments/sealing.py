@@ -45,13 +45,13 @@ def _sealed(message: Any) -> Any:
 
 
 def seal_bytes(item: LogBytes, topic: str | None) -> LogBytes:
-    """Return bytes that are in no record without what they may hold, if they are of the metadata log.
+    """Return bytes that are in no record without what they may hold, if they are of the metadata log or of none.
 
     Args:
         item: the bytes.
-        topic: of the log they are in, as far as it is known.
+        topic: of the log they are in; None where no batch before them shows it: they may be of no log at all.
     """
-    if topic != TOPIC or item.error is None or isinstance(item.data, Hidden):
+    if topic not in (TOPIC, None) or item.error is None or isinstance(item.data, Hidden):
         return item
     return replace(item, data=Hidden(item.data), error=mask_error(item.error))
 

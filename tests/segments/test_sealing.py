@@ -119,4 +119,4 @@ def test_bytes_in_no_batch() -> None:
     (item,) = Log([b"\x01" + CREDENTIALS], topic=TOPIC)
     assert isinstance(item, LogBytes)
     assert seal_bytes(item, "orders") is item
-    assert seal_bytes(item, TOPIC).data == Hidden(b"\x01" + CREDENTIALS)
+    assert seal_bytes(item, TOPIC).data == seal_bytes(item, None).data == Hidden(b"\x01" + CREDENTIALS)
