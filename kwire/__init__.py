@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from .frames import Request as Request
     from .frames import Response as Response
     from .frames import Source as Source
+    from .frames import Token as Token
     from .frames import Undecodable as Undecodable
     from .frames import decode_frames as decode_frames
+    from .frames import decode_request as decode_request
+    from .frames import decode_response as decode_response
     from .frames import encode_request as encode_request
     from .frames import encode_response as encode_response
     from .frames import peek as peek
@@ -87,6 +90,7 @@ _ROOMS = {
     "Source": "frames",
     "Span": "tracing",
     "SpecError": "errors",
+    "Token": "frames",
     "Undecodable": "frames",
     "UndecodableRecords": "records",
     "UnknownMessage": "errors",
@@ -97,6 +101,8 @@ _ROOMS = {
     "codec": "codecs",
     "columns": "columnar",
     "decode_frames": "frames",
+    "decode_request": "frames",
+    "decode_response": "frames",
     "encode_request": "frames",
     "encode_response": "frames",
     "envelope": "render.envelope",

@@ -6,24 +6,25 @@ The compiled execution goes first, the reference explains what that refuses. Kno
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from . import json
 from .caches import LOCK, once, once_attribute
-from .catalog import Catalog, catalog_for
+from .catalog import Catalog
 from .compiler import Decoder, ElementReaders, Encoder, Memo, NoEmitter, compile_decoder, compile_encoder, refuse
 from .errors import DecodeError
+from .messages import find_spec
 from .schema import grow
 from .spec import MessageSpec
 from .tracing import Span, TracingReader
-from .wire import Reader, Struct, Writer
+from .wire import Reader, Struct, Writer, bytes_of
 
 
 class Salvaged(NamedTuple):
     """What salvage got out of bytes: the message, what Kafka tolerates and no right writer writes, and the tail.
 
-    Each of `faults` is a `DecodeError` with `offset`, `path` and the bytes in `raw`. Strict decoding accepts
-    the same bytes when there are none, or only `DefaultTag`s.
+    Each of `faults` is a `DecodeError` with `offset`, `path` and the bytes in `raw`. Strict decoding accepts the same
+    bytes when there are none, or only `DefaultTag`s.
     """
 
     message: Any
@@ -35,8 +36,7 @@ class Codec:
     """Encodes and decodes the body of one message at one version; made by `kwire.codec`.
 
     Attributes:
-        name, version: of the message.
-        spec: the message over all its versions.
+        name, version, spec: the message, and the spec of all its versions.
         schema: the construct tree; every method walks it.
         message_class: the class of decoded messages.
     """
@@ -77,8 +77,7 @@ class Codec:
         >>> kwire.codec("ControlledShutdownRequest", 1).decode(bytes.fromhex("00000003"))
         ControlledShutdownRequest(broker_id=3, broker_epoch=-1, unknown_tags=None)
         """
-        if type(data) is not bytes:
-            data = bytes(data)
+        data = bytes_of(data)
         try:
             message, stop = self._decode(data, 0)
             if stop == len(data):
@@ -91,12 +90,11 @@ class Codec:
         return Salvaged(message, tuple(reader.faults), rest) if salvage else message
 
     def decoder(self, *, memo: bool = False) -> Codec:
-        """Return a codec like this one, for whoever decodes many bodies.
+        """Return a codec like this one, for decoding many bodies.
 
         Args:
-            memo: hold what was decoded, by its bytes, and give the same message or element again where they come
-                again; of use where they do, as in traffic between brokers. What is held is bounded, and goes with
-                the codec that is returned.
+            memo: hold what was decoded, by its bytes, and give the same message or element again where they come again,
+                as in traffic between brokers. What is held is bounded, and goes with the codec that is returned.
 
         >>> import kwire
         >>> decoder = kwire.codec("ControlledShutdownRequest", 1).decoder(memo=True)
@@ -130,12 +128,9 @@ class Codec:
 
         Returns:
             Spans that cover the bytes without gap or overlap. With `salvage`, what cannot be understood
-            is a last span of type `not understood` or `left over`, and nothing is raised.
-
-        Raises:
-            DecodeError: as `decode` does.
+            is a last span of type `not understood` or `left over`, and nothing is raised; else as `decode` does.
         """
-        reader = TracingReader(bytes(data), salvage=salvage)
+        reader = TracingReader(bytes_of(data), salvage=salvage)
         try:
             self.explain(reader)
             if reader.finish():
@@ -169,12 +164,11 @@ class Codec:
         """Turn a body into the text of its JSON form at once, for whoever prints many.
 
         Args:
-            data: the body, up to its end.
-            start: where it begins.
+            data, start: bytes up to the end of the body, and where it begins.
 
         Returns:
-            The text, as short as JSON can be, and what was read, which has the message's attributes at this version.
-            None: it must be decoded to be told, for there are faults in it, unknown tags, or floats.
+            The text, as short as JSON can be, and what was read, which has the message's attributes at this version;
+            None where it must be decoded first, for there are faults in it, unknown tags, or floats.
 
         >>> import kwire
         >>> kwire.codec("ControlledShutdownRequest", 1).json_text(bytes.fromhex("00000003"))[0]
@@ -227,17 +221,12 @@ class Codec:
         """Decode by the compiled path, which is made on first use."""
         with LOCK:
             if self._decode == self._compile_decoder:
-                try:
-                    self._decode = compile_decoder(self.schema, repr(self)[1:-1], self._memo)
-                except NoEmitter:  # a node of somebody's own: the reference path alone knows it
-                    self._decode = refuse
+                self._decode = self._compiled(compile_decoder, self._memo)
         return self._decode(data, start)
 
     @once_attribute
     def _jsonable(self) -> json.JsonWriter:
-        writer = json.json_writer(self.schema)
-        assert writer is not None  # only leaves that are JSON already have none
-        return writer
+        return cast(json.JsonWriter, json.json_writer(self.schema))  # None for leaves alone
 
     @once_attribute
     def _twin(self) -> tuple[Decoder, json.Twin]:
@@ -251,15 +240,18 @@ class Codec:
         """Encode by the compiled path, which is made on first use."""
         with LOCK:
             if self._encode == self._compile_encoder:
-                try:
-                    self._encode = compile_encoder(self.schema, repr(self)[1:-1])
-                except NoEmitter:
-                    self._encode = refuse
+                self._encode = self._compiled(compile_encoder)
         return self._encode(message)
+
+    def _compiled(self, compile_tree: Any, *more: Any) -> Any:
+        try:
+            return compile_tree(self.schema, repr(self)[1:-1], *more)
+        except NoEmitter:  # a node of somebody's own: the reference path alone knows it
+            return refuse
 
 
 def codec(
-    name: str,
+    name: str | int | type[Any],
     version: int,
     *,
     profile: str | None = None,
@@ -269,23 +261,25 @@ def codec(
     """Return the codec of a message at a version.
 
     Args:
-        name: the message, as in Kafka's specs: `MetadataResponse`, `RequestHeader`.
+        name: the message, as in Kafka's specs: `MetadataResponse`, `RequestHeader`; or its class, such as
+            `kwire.messages.MetadataResponse`; or an api key, which stands for the request.
         version: 0 or higher.
         profile: `KIP-36`, `KIP-112` or `KIP-879` for the shapes that these KIPs proposed; messages that a profile
             does not change are the released ones.
         release: a Kafka release such as `3.6`; only versions that it speaks are given, and its own layout where
             early access changed one without a new version.
-        catalog: specs of your own, of `Catalog.from_directory`; instead of profile and release.
+        catalog: specs of your own, of `Catalog.from_directory`; instead of profile and release. A class needs none.
 
     Raises:
         UnknownMessage: there is no message, profile or release of that name.
         UnsupportedVersion: the message has no such version.
+        TypeError: an argument is of another type, or a catalog is given and a profile or release too.
 
     >>> import kwire
-    >>> kwire.codec("UpdateMetadataRequest", 8)
-    <kwire codec UpdateMetadataRequest v8>
+    >>> kwire.codec("UpdateMetadataRequest", 8), kwire.codec(kwire.messages.MetadataRequest, 4), kwire.codec(3, 4)
+    (<kwire codec UpdateMetadataRequest v8>, <kwire codec MetadataRequest v4>, <kwire codec MetadataRequest v4>)
     """
-    return codec_in(catalog or catalog_for(profile, release), name, version)
+    return codec_of(find_spec(name, version, profile=profile, release=release, catalog=catalog), int(version))
 
 
 @once

@@ -48,9 +48,11 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"did you mean {close[0]}?" if close else ""
 
 
-def version_hint(first: int | None) -> str:
-    """Say which version of a message has a field, for one that has not."""
-    return "no version has it" if first is None else f"the first version that has it is {first}"
+def version_hint(first: int | None, last: int | None = None, version: int | None = None) -> str:
+    """Say which version of a message has a field, for `version`, which has not: the first one, or the last."""
+    gone = last is not None and version is not None and version > last
+    text = f"the {'last' if gone else 'first'} version that has it is {last if gone else first}"
+    return "no version has it" if first is None else text
 
 
 def excerpt(value: Any, most: int = 80) -> str:
@@ -70,6 +72,14 @@ class KwireError(Exception):
     """Every error that kwire raises on purpose. `hint` says what to try."""
 
     hint: str = ""
+
+    @property
+    def args(self) -> tuple[str]:  # type: ignore[override]
+        """The text of the error, for what prints an exception by its arguments."""
+        return (str(self),)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
 
 
 class SpecError(KwireError):
@@ -121,13 +131,7 @@ class DumpError(KwireError):
     (from 1, for text) or `offset` (in bytes from the start, for anything else)."""
 
     def __init__(
-        self,
-        problem: str = "",
-        *,
-        file: str = "",
-        line: int | None = None,
-        offset: int | None = None,
-        hint: str = "",
+        self, problem: str = "", *, file: str = "", line: int | None = None, offset: int | None = None, hint: str = ""
     ) -> None:
         super().__init__()
         self.problem, self.file, self.line, self.offset, self.hint = problem, file, line, offset, hint
@@ -240,9 +244,9 @@ class NotInVersion(EncodeError):
 
     problem = "{found} would be lost: version {version} does not have this field"
 
-    def __init__(self, *, first: int | None = None, **facts: Any) -> None:
-        super().__init__(first=first, **facts)
-        self.hint = version_hint(first)
+    def __init__(self, *, first: int | None = None, last: int | None = None, **facts: Any) -> None:
+        super().__init__(first=first, last=last, **facts)
+        self.hint = version_hint(first, last, self.version)
 
 
 class BadUnknownTags(EncodeError):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partialmethod
+from operator import index
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -19,7 +20,7 @@ import msgspec
 
 from .caches import once
 from .catalog import Catalog, catalog_for, profiles
-from .errors import UnknownMessage
+from .errors import UnknownMessage, UnsupportedVersion
 from .layers import is_shipped
 from .spec import FieldSpec, MessageSpec, StructSpec
 
@@ -31,6 +32,9 @@ _TYPES: dict[str, Any] = {
     "records": bytes,
     "uuid": bytes,
 }
+
+
+_SPECS: dict[type, MessageSpec] = {}  # the spec of each message's class
 
 
 class MessageMeta(msgspec.StructMeta):
@@ -90,6 +94,7 @@ def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
         owner = "" if struct is spec.struct else spec.name
         cls.__qualname__ = ".".join(filter(None, (home, owner, struct.name)))
         classes[struct.name] = cls
+    _SPECS[classes[spec.name]] = spec
     return classes[spec.name]
 
 
@@ -101,6 +106,46 @@ def _reduced(message: Any, spec: MessageSpec, struct: str) -> tuple[Any, ...]:
 def _message_of(spec: MessageSpec, struct: str, values: tuple[Any, ...]) -> Any:
     cls = message_class(spec)
     return (cls if struct == spec.name else getattr(cls, struct))(*values)
+
+
+def find_spec(
+    message: str | int | type[Any],
+    version: int | None,
+    *,
+    profile: str | None = None,
+    release: str | None = None,
+    catalog: Catalog | None = None,
+) -> MessageSpec:
+    """Return the spec that has a version of a message; arguments and errors as `kwire.codec`; None is any version."""
+    if catalog is not None and (profile or release):
+        raise TypeError("catalog= goes without profile= and release=; those have a catalog: kwire.Catalog.of(...)")
+    if version is not None and (isinstance(version, bool) or not hasattr(version, "__index__")):
+        raise TypeError(f"a version is an integer, not {type(version).__name__} {version!r}")
+    version = None if version is None else index(version)
+    known = catalog or catalog_for(profile, release)
+    if isinstance(message, str):
+        return known.spec(message, version)
+    if isinstance(message, type) and message in _SPECS:
+        return _spec_of_class(message, version, known if catalog or profile or release else None)
+    if isinstance(message, bool | type) or not hasattr(message, "__index__"):
+        what = f"the class {message.__name__}" if isinstance(message, type) else type(message).__name__
+        raise TypeError(f"a message's name, its class or an api key is needed, not {what}")
+    spec = known.find(int(message), "request", version) or known.find(int(message), "request")
+    if spec is None:
+        raise UnknownMessage("api key", str(int(message)))
+    return known.spec(spec.name, version)
+
+
+def _spec_of_class(cls: type[Any], version: int | None, catalog: Catalog | None) -> MessageSpec:
+    own = _SPECS[cls]
+    if catalog is None:
+        if version is not None and version not in own.versions:
+            raise UnsupportedVersion(own.name, version, str(own.versions), own.origin)
+        return own
+    spec = catalog.spec(own.name, version)
+    if message_class(spec) is not cls:
+        raise TypeError(f"{cls.__qualname__} is of other specs than this catalog's; catalog.messages has its classes")
+    return spec
 
 
 def default_for(field: FieldSpec, classes: Any) -> Any:

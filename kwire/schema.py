@@ -70,7 +70,8 @@ class _Growth:
     def absent(self, field: FieldSpec) -> wire.Absent:
         there = field.versions.meets(self.spec.versions)
         default = default_for(field, self.message_class)
-        return wire.Absent(field.attribute, field.json_name, default, field.ignorable, there.first if there else None)
+        first, last = (there.first, there.last) if there else (None, None)
+        return wire.Absent(field.attribute, field.json_name, default, field.ignorable, first, last)
 
     def node(self, field: FieldSpec) -> wire.Node:
         nullable = self.version in field.nullable_versions

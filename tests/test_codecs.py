@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import pytest
 
 import kwire
@@ -154,3 +157,141 @@ def test_a_trace_in_salvage_covers_what_was_not_understood() -> None:
 def test_json_of_a_value_that_cannot_be_written_is_refused() -> None:
     with pytest.raises(kwire.EncodeError, match="broker_id"):
         kwire.codec("ControlledShutdownRequest", 1).to_json(kwire.messages.ControlledShutdownRequest(broker_id="3"))
+
+
+def test_a_codec_goes_by_name_class_or_api_key() -> None:
+    codec = kwire.codec("MetadataRequest", 4)
+    assert codec is kwire.codec(kwire.messages.MetadataRequest, 4) is kwire.codec(3, 4)
+    draft = getattr(kwire.messages, "KIP-112").MetadataResponse
+    assert kwire.codec(draft, 3).message_class is draft
+    assert kwire.codec(kwire.messages.kafka_3_6.ConsumerGroupHeartbeatRequest, 0).spec.release == "3.6"
+    assert kwire.codec(68, 0, profile="KIP-879").name == "CreateReplicaAssignmentRequest"
+    assert kwire.codec(74, 0, release="3.9").name == "ListClientMetricsResourcesRequest"
+    with pytest.raises(kwire.UnsupportedVersion, match="versions: 0-13"):
+        kwire.codec(kwire.messages.MetadataRequest, 14)
+    with pytest.raises(kwire.UnsupportedVersion, match="versions: 0-13"):
+        kwire.codec(3, 14)
+    with pytest.raises(kwire.UnknownMessage, match="there is no api key '999'"):
+        kwire.codec(999, 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("MetadataRequest", "4"), "a version is an integer, not str '4'"),
+        (("MetadataRequest", True), "a version is an integer, not bool True"),
+        (("MetadataRequest", 4.0), "a version is an integer, not float"),
+        ((True, 4), "a message's name, its class or an api key is needed, not bool"),
+        ((int, 4), "not the class int"),
+        ((None, 4), "not NoneType"),
+        ((kwire.messages.MetadataRequest(), 4), "not MetadataRequest"),
+        ((kwire.messages.MetadataRequest.MetadataRequestTopic, 4), "not the class MetadataRequestTopic"),
+    ],
+)
+def test_arguments_of_another_type_are_named(arguments: tuple[Any, Any], text: str) -> None:
+    with pytest.raises(TypeError, match=text):
+        kwire.codec(*arguments)
+
+
+@pytest.mark.parametrize("more", [{"profile": "KIP-36"}, {"release": "3.9"}])
+def test_a_catalog_goes_without_profile_and_release(more: dict[str, str]) -> None:
+    with pytest.raises(TypeError, match="catalog= goes without profile= and release="):
+        kwire.codec("MetadataRequest", 4, catalog=kwire.Catalog.of(), **more)
+
+
+def test_a_class_of_other_specs_than_the_catalogs_is_refused() -> None:
+    with pytest.raises(TypeError, match="of other specs than this catalog's"):
+        kwire.codec(kwire.messages.MetadataResponse, 3, profile="KIP-112")
+
+
+@pytest.mark.parametrize("odd", ["00", 5, [1], None])
+def test_what_is_no_bytes_is_a_type_error(odd: Any) -> None:
+    codec = kwire.codec("MetadataRequest", 4)
+    for read in (codec.decode, codec.trace):
+        with pytest.raises(TypeError, match=f"bytes are needed, not {type(odd).__name__}"):
+            read(odd)
+
+
+def test_the_last_version_is_named_where_a_field_is_gone_and_the_first_where_it_comes() -> None:
+    gone = kwire.messages.FindCoordinatorRequest(key="g")
+    for version in (4, 6):
+        with pytest.raises(kwire.EncodeError, match=r"; the last version that has it is 3$"):
+            kwire.codec("FindCoordinatorRequest", version).encode(gone)
+    with pytest.raises(kwire.EncodeError, match=r"; the first version that has it is 4$"):
+        kwire.codec("FindCoordinatorRequest", 3).encode(kwire.messages.FindCoordinatorRequest(coordinator_keys=["g"]))
+    template = kwire.codec("MetadataRequest", 11).to_json(kwire.messages.MetadataRequest())
+    gone_too = "includeClusterAuthorizedOperations", "the last version that has it is 10"
+    for name, text in (gone_too, ("topicz", "topics")):
+        with pytest.raises(kwire.EncodeError, match=text):
+            kwire.codec("MetadataRequest", 11).from_json({**template, name: True})
+
+
+def test_an_error_says_the_same_by_repr_and_by_its_arguments() -> None:
+    with pytest.raises(kwire.DecodeError) as caught:
+        kwire.codec("MetadataRequest", 4).decode(METADATA_REQUEST[:9])
+    error = caught.value
+    assert repr(error) == f"BadLength({str(error)!r})"
+    assert error.args == (str(error),)
+    copied = pickle.loads(pickle.dumps(error))
+    assert (repr(copied), copied.rest, copied.args) == (repr(error), error.rest, error.args)
+    assert str(error) in repr(ExceptionGroup("several", [error]))
+
+
+class Array:
+    """Compares as numpy's arrays do."""
+
+    def __eq__(self, other: object) -> Any:
+        return self
+
+    def __ne__(self, other: object) -> Any:
+        return self
+
+    def __bool__(self) -> bool:
+        raise ValueError("the truth value of an array is ambiguous")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("odd", [Array(), [Array()]])
+@pytest.mark.parametrize(
+    ("name", "version", "field"),
+    [
+        ("FetchRequest", 12, "cluster_id"),
+        ("FetchRequest", 12, "unknown_tags"),
+        ("FetchRequest", 4, "unknown_tags"),
+        ("MetadataRequest", 4, "include_topic_authorized_operations"),
+        ("FindCoordinatorRequest", 3, "coordinator_keys"),
+        ("MetadataRequest", 4, "topics"),
+        ("MetadataRequest", 4, "allow_auto_topic_creation"),
+    ],
+)
+def test_a_value_that_cannot_be_compared_is_refused(odd: Any, name: str, version: int, field: str) -> None:
+    message = getattr(kwire.messages, name)(**{field: odd})
+    with pytest.raises(kwire.EncodeError):
+        kwire.codec(name, version).encode(message)
+
+
+class Odd(str):
+    """Text whose own `encode` says something else."""
+
+    __slots__ = ()
+
+    def encode(self, *_: Any) -> bytes:
+        return b"EVIL"
+
+
+@pytest.mark.parametrize("count", [1, 2000])
+@pytest.mark.parametrize("version", [4, 9])
+def test_text_is_written_as_it_is_whatever_its_class(version: int, count: int) -> None:
+    topic = kwire.messages.MetadataRequest.MetadataRequestTopic
+    codec = kwire.codec("MetadataRequest", version)
+    odd, plain = (kwire.messages.MetadataRequest(topics=[topic(name=kind("good"))] * count) for kind in (Odd, str))
+    assert codec.encode(odd) == codec.encode(plain)
+
+
+def test_overlong_varints_of_unknown_tags_are_salvaged_as_they_are_written() -> None:
+    codec = kwire.codec("DescribeDelegationTokenResponse", 3)
+    data = bytes.fromhex("2f7d01ffffffff03fffe0003814352ff7f00c0843d04909b9e5c")
+    message, faults, _ = codec.decode(data, salvage=True)
+    assert OverlongVarint in {type(fault) for fault in faults}
+    assert codec.decode(codec.encode(message)) == message

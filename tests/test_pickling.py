@@ -34,6 +34,16 @@ def ping(catalog: kwire.Catalog) -> Any:
     return cls(text="hello", hops=(cls.Hop(host="b1"),))
 
 
+def test_a_message_of_ones_own_specs_is_shown(own: kwire.Catalog) -> None:
+    assert "PingRequest v2" in repr(kwire.show(ping(own), 2))
+    assert "PingRequest v2" in repr(kwire.show(ping(own), 2, catalog=own))
+    frame = kwire.encode_request(ping(own), 2, correlation_id=1, catalog=own)
+    assert "Ping v2 request" in repr(kwire.show(frame, catalog=own))
+    with pytest.raises(TypeError, match=r"show\(message, 2\)"):
+        kwire.show(ping(own))
+    assert kwire.codec(type(ping(own)), 2) is kwire.codec("PingRequest", 2, catalog=own)
+
+
 def again(thing: Any) -> Any:
     for protocol in (2, 4, 5):
         copied = pickle.loads(pickle.dumps(thing, protocol))

@@ -116,9 +116,9 @@ def test_an_absent_field_says_when_it_comes_and_whether_it_may_be_lost() -> None
         field("Never", versions="9+", default="-1"),
     )
     assert grow(spec, 1).absent == (
-        wire.Absent("later", "later", "", True, 2),
-        wire.Absent("gone", "gone", (), False, 0),
-        wire.Absent("never", "never", -1, False, None),
+        wire.Absent("later", "later", "", True, 2, 3),
+        wire.Absent("gone", "gone", (), False, 0, 0),
+        wire.Absent("never", "never", -1, False, None, None),
     )
 
 

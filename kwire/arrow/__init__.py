@@ -10,24 +10,28 @@ Spark's data source is made of the same parts. Loads pyarrow and numpy (the extr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Sequence
 from typing import Any
 
 from ..columnar import need_libraries
 
 __all__ = ["history", "read", "schema"]
+Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
-def read(paths: str | Sequence[str], **options: Any) -> Iterator[Any]:
+def read(paths: Paths, **options: Any) -> Any:
     """Read captures.
 
     Args:
-        paths: files, folders and globs.
+        paths: files, folders and globs, as text or as `pathlib.Path`; one or several.
         options: as of Spark's data source, by the same names or as Python writes them: `max_frame_bytes` is
-            `maxFrameBytes`.
+            `maxFrameBytes`. `kwire.arrow.options.Options` has all of them.
 
-    Yields:
-        `pyarrow.RecordBatch`es, the rows of a connection or of a file of raw frames in their order.
+    Returns:
+        A `pyarrow.RecordBatchReader`: iterate over its batches, call `read_all` for a table, or give it to polars,
+        DuckDB or pandas. The rows of a connection or of a file of raw frames are in their order. Nothing is read
+        before it is asked for; where nothing matches, it has the schema and no rows.
 
     Raises:
         MissingExtra: pyarrow or numpy are not installed.
@@ -35,13 +39,16 @@ def read(paths: str | Sequence[str], **options: Any) -> Iterator[Any]:
         MalformedFrame: in the mode FAILFAST.
     """
     need_libraries()
+    from pyarrow import RecordBatchReader
+
     from .finding import find_files
     from .units import Unit
 
     reading = _reading(options)
-    files = find_files([paths] if isinstance(paths, str) else paths, reading.options)
-    batches: Iterator[Any] = reading.read(Unit(file.path, weight=file.size) for file in files if file.size)
-    return batches
+    names = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
+    files = find_files(names, reading.options)
+    batches = reading.read(Unit(file.path, weight=file.size) for file in files if file.size)
+    return RecordBatchReader.from_batches(reading.schema, batches)
 
 
 def schema(**options: Any) -> Any:
@@ -57,7 +64,7 @@ def _reading(options: dict[str, Any]) -> Any:
     return Reading(Options.parse({name.replace("_", ""): value for name, value in options.items()}))
 
 
-def history(paths: str | Sequence[str], **options: Any) -> dict[str, Any]:
+def history(paths: Paths, **options: Any) -> dict[str, Any]:
     """Return what became of the cluster that captures tell of, as `kwire.cluster.history` writes it down.
 
     Args:

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..catalog import Catalog, catalog_for
+from ..catalog import Catalog
 from ..errors import MissingExtra
+from ..messages import find_spec
 from ..schema import grow
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ __all__ = ["arrow_schema", "columns"]
 
 
 def columns(
-    name: str,
+    name: str | int | type[Any],
     version: int,
     path: str = "",
     *,
@@ -69,14 +70,14 @@ def columns(
     need_libraries()
     from .reading import Columns
 
-    spec = (catalog or catalog_for(profile, release)).spec(name, version)
+    spec = find_spec(name, version, profile=profile, release=release, catalog=catalog)
     return Columns(
         spec, version, path, columns, union=union, dictionary=dictionary, max_rows=max_rows, max_bytes=max_bytes
     )
 
 
 def arrow_schema(
-    name: str,
+    name: str | int | type[Any],
     version: int | None = None,
     path: str = "",
     *,
@@ -107,8 +108,7 @@ def arrow_schema(
     need_libraries()
     from .plan import Plan, trees_of
 
-    catalog = catalog or catalog_for(profile, release)
-    spec = catalog.spec(name, version) if version is not None else catalog.spec(name)
+    spec = find_spec(name, version, profile=profile, release=release, catalog=catalog)
     trees = trees_of(spec) if version is None else [grow(spec, version)]
     return Plan(trees, path, columns).schema
 

@@ -12,6 +12,7 @@ from .peeking import HeaderReader, Peek, peek
 from .results import NOBODY, Client, Request, Response, Result, Token, Undecodable
 from .retracing import spans_for
 from .sasl import SaslMessage
+from .unpaired import decode_request, decode_response
 
 __all__ = [
     "LEAST",
@@ -34,6 +35,8 @@ __all__ = [
     "cut_frames",
     "cut_short",
     "decode_frames",
+    "decode_request",
+    "decode_response",
     "encode_request",
     "encode_response",
     "peek",

@@ -37,8 +37,9 @@ def decode_frames(
             not touched, but for requests that say how the connection goes on: Produce, ApiVersions, SASL, Envelope.
 
     Yields:
-        A `Request`, `Response` or `Undecodable` for each frame that is wanted, in the same order, and for each
-        whose header tells nothing.
+        A `Request`, `Response`, `Token` (a SASL token without a header, behind SaslHandshake v0) or `Undecodable` for
+        each frame that is wanted, in the same order, and for each whose header cannot be read. Unlike `Codec.decode`
+        and `decode_request`, this salvages unless told otherwise: it is for captures.
 
     >>> import kwire
     >>> frames = kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin")

@@ -45,7 +45,7 @@ class FrameDecoder:
         self._talks: dict[object, Talk] = {}
 
     def decode(self, frame: Frame) -> Result:
-        """Decode one frame. Never raises for what the bytes are; see `Undecodable`."""
+        """Decode one frame. Never raises for what the bytes are; see `Undecodable`. A SASL token may be a `Token`."""
         return _Attempt(self, frame, self._talk_of(frame)).decode()
 
     def pass_over(self, frame: Frame, is_request: bool) -> bool:

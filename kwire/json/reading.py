@@ -159,8 +159,9 @@ def _check_names(node: wire.Struct, members: dict[str, Any], place: Place) -> No
     for name in members:
         if name not in known:
             place.path.append(name)
-            elsewhere = [absent.first for absent in node.absent if absent.json_name == name]
-            hint = version_hint(elsewhere[0]) if elsewhere else suggestion(name, known)
+            elsewhere = [absent for absent in node.absent if absent.json_name == name]
+            first = elsewhere[0] if elsewhere else None
+            hint = version_hint(first.first, first.last, place.version) if first else suggestion(name, known)
             place.refuse(UnknownField, hint=hint)
 
 

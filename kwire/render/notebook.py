@@ -6,10 +6,10 @@ import html
 from collections.abc import Iterable
 from typing import Any
 
-from ..catalog import catalog_for
+from ..catalog import Catalog
 from ..codecs import codec
-from ..errors import KwireError
 from ..frames import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames
+from ..messages import find_spec
 from ..redaction import seal
 from .page import explain_html, explain_page, result_html
 from .tree import title
@@ -37,13 +37,14 @@ class Shown:
         )
 
 
-def show(thing: Any, version: int | None = None, *, secrets: bool = False) -> Shown:
+def show(thing: Any, version: int | None = None, *, secrets: bool = False, catalog: Catalog | None = None) -> Shown:
     """Show bytes and their fields beside each other, in a notebook.
 
     Args:
         thing: bytes of whole frames; a `Request`, `Response` or `Undecodable`, or several of them; or a message.
         version: for a message, the version to encode it in.
         secrets: show passwords, proofs and keys of frames too.
+        catalog: the specs of frames given as bytes; a message knows its own.
 
     Returns:
         A value that a notebook draws; its `html` is a page that can be written to a file.
@@ -59,33 +60,27 @@ def show(thing: Any, version: int | None = None, *, secrets: bool = False) -> Sh
     <kwire shows Metadata v4 request, correlation 1, no client id, 19 bytes, frame 0 at 0>
     """
     if isinstance(thing, bytes | bytearray | memoryview):
-        return _results(list(decode_frames(cut_frames(bytes(thing)), trace=True)), secrets)
+        return _results(list(decode_frames(cut_frames(bytes(thing)), catalog, trace=True)), secrets)
     if isinstance(thing, Request | Response | Token | Undecodable):
         return _results([thing], secrets)
     if hasattr(thing, "__struct_fields__"):
-        return _message(thing, version)
+        return _message(thing, version, catalog)
     if isinstance(thing, Iterable) and not isinstance(thing, str | dict):
         return _results(list(thing), secrets)
     raise TypeError(f"show takes bytes of frames, decoded frames or a message, not {type(thing).__name__}")
 
 
-def _message(message: Any, version: int | None) -> Shown:
+def _message(message: Any, version: int | None, catalog: Catalog | None) -> Shown:
     name = type(message).__name__
     if version is None:
-        raise TypeError(f"a message is shown in a version: show(message, {_newest(name)})")
-    its = codec(name, version)
+        newest = find_spec(type(message), None, catalog=catalog).versions.last
+        raise TypeError(f"a message is shown in a version: show(message, {newest})")
+    its = codec(type(message), version, catalog=catalog)
     data = its.encode(message)
     spans = its.trace(data)
     return Shown(
         f"{name} v{version}, {count_text(len(data), 'byte')}", explain_html(data, spans, its), _REST + _ROW * len(spans)
     )
-
-
-def _newest(name: str) -> str:
-    try:
-        return str(catalog_for().spec(name).versions.last)
-    except KwireError:
-        return "version"
 
 
 def _results(results: list[Result], secrets: bool) -> Shown:

@@ -6,7 +6,7 @@ decided when the tree was grown (`kwire.schema`). Source: "Protocol Primitive Ty
 
 from .lengths import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH
 from .numbers import BOOLEAN, FLOAT64, INT8, INT16, INT32, INT64, UINT16, UINT32, UUID, Boolean, Float64, Integer, Uuid
-from .streams import Node, Reader, Writer
+from .streams import Node, Reader, Writer, bytes_of
 from .structs import Absent, Array, Field, NullableStruct, Struct
 from .tags import TaggedFields, join_tags, split_tags
 from .text import Bytes, Records, String
@@ -46,6 +46,7 @@ __all__ = [
     "Uuid",
     "Varint",
     "Writer",
+    "bytes_of",
     "join_tags",
     "split_tags",
 ]

@@ -18,6 +18,17 @@ MOST_FAULTS = 10_000
 Elements = Callable[[bytes, int, int], tuple[Sequence[Any], int]]
 
 
+def bytes_of(data: Any) -> bytes:
+    """Return anything like bytes as bytes; raises TypeError for text, numbers and the like."""
+    if type(data) is bytes:
+        return data
+    try:
+        return bytes(memoryview(data))
+    except TypeError:
+        hint = "; hex text becomes bytes by bytes.fromhex(...)" if isinstance(data, str) else ""
+        raise TypeError(f"bytes are needed, not {type(data).__name__}{hint}") from None
+
+
 class Reader:
     """A position in bytes, and in the message they are read as. Acts as construct's stream.
 

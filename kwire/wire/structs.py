@@ -12,7 +12,7 @@ from ..faults import BadMarker
 from .lengths import COMPACT_LENGTH, INT32_LENGTH, int32, read_length, write_length
 from .numbers import INT8, Integer
 from .streams import Node, Reader, Writer
-from .tags import TaggedFields, is_default
+from .tags import TaggedFields, has_tags, is_default
 from .varints import UNSIGNED_VARINT
 
 # Elements that the fast path reads at a time where bytes are refused; the reference reads the block of the refused one.
@@ -106,6 +106,7 @@ class Absent(NamedTuple):
     default: Any
     ignorable: bool
     first: int | None
+    last: int | None
 
 
 class Struct(Node):
@@ -157,12 +158,12 @@ class Struct(Node):
             if not absent.ignorable and not is_default(getattr(obj, absent.name), absent.default):
                 stream.path.append(absent.name)
                 found = excerpt(getattr(obj, absent.name), 60)
-                stream.refuse(NotInVersion, found=found, first=absent.first)
+                stream.refuse(NotInVersion, found=found, first=absent.first, last=absent.last)
         for field in self.fields:
             stream.child(field.name, field.subcon, getattr(obj, field.name))
         if self.tagged is not None:
             self.tagged.write_from(obj, stream)
-        elif getattr(obj, "unknown_tags", None):
+        elif has_tags(getattr(obj, "unknown_tags", None)):
             stream.refuse(BadUnknownTags, found="this version has no tagged fields")
 
     def _mismatch(self, obj: Any) -> dict[str, str]:

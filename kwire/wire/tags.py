@@ -1,6 +1,6 @@
 """Tagged fields (KIP-482): a count, then tag, size and value of each, in ascending order of the tags.
 
-Known tags become fields. Unknown ones are kept byte for byte, all of a struct in one raw slice.
+Known tags become fields. Unknown ones are kept as they are written, all of a struct in one raw slice.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ class TaggedFields(Node):
     def write_from(self, obj: Any, stream: Writer) -> None:
         """Write the known fields that differ from their defaults, and the unknown ones between them."""
         entries = [(tag, unsigned_varint(len(raw)) + raw) for tag, raw in self._known(obj, stream)]
-        if obj.unknown_tags and not entries:
+        unknown = has_tags(obj.unknown_tags)
+        if unknown and not entries:
             stream.out += self.unknown_section(obj.unknown_tags, stream)
             return
-        if obj.unknown_tags:
+        if unknown:
             entries += self.unknown_entries(obj.unknown_tags, stream)
             entries.sort(key=lambda entry: entry[0])
         stream.out += unsigned_varint(len(entries))
@@ -165,7 +166,7 @@ class _Section:
         stream.mark(start, "unknown tag", data)
         del stream.path[-2:]
         self.last_unknown = tag
-        self.unknown += stream.data[start : stream.pos]
+        self.unknown += unsigned_varint(tag) + unsigned_varint(size) + data  # as it is written, should it be overlong
 
     def known_tag(self, tag: int, size: int, field: Any, start: int) -> None:
         stream = self.stream
@@ -235,8 +236,19 @@ def pass_unknown(
 def is_default(value: Any, default: Any) -> bool:
     """Whether a tagged field need not be written. Any empty sequence is the default of an array, but for text."""
     if default != () or isinstance(value, str | bytes | bytearray):
-        return bool(value == default)
+        try:
+            return bool(value == default)
+        except Exception:  # a value that cannot be compared, such as an array of numpy's, is none
+            return False
     return isinstance(value, Sequence) and not value
+
+
+def has_tags(unknown: Any) -> bool:
+    """Whether there is anything in a struct's `unknown_tags`, if only something that cannot be written."""
+    try:
+        return bool(unknown)
+    except Exception:
+        return True
 
 
 def split_tags(raw: bytes | bytearray | None) -> list[tuple[int, bytes]]:

@@ -58,7 +58,7 @@ class String(_Counted):
         if not isinstance(obj, str):
             self.wrong_type(stream, obj)
         try:
-            raw = obj.encode()
+            raw = str.encode(obj)  # a subclass may have an `encode` of its own
         except UnicodeEncodeError:
             stream.refuse(WrongType, need="text without lone surrogates", found=ascii(obj)[:60])
         if len(raw) > self.longest:

@@ -33,9 +33,9 @@ def test_a_message_of_another_class_is_refused_at_any_depth() -> None:
     codec = codec_of(field("X", "[]Part", fields=[field("Y")]), field("Z", "Other", fields=[field("W")]))
     part, other = getattr(codec.message_class, "Part"), getattr(codec.message_class, "Other")  # noqa: B009
     comes_back(codec, x=(part(y=1),), z=other(w=2))
-    assert refused(codec, x=(other(w=1),)).startswith("x[0]: a Thing.Part is needed")
-    assert refused(codec, z=part(y=1)).startswith("z: a Thing.Other is needed")
-    assert refused(codec, x=((1,),)).startswith("x[0]: a Thing.Part is needed")
+    assert refused(codec, x=(other(w=1),)).startswith("x[0]: a <spec>.Thing.Part is needed")
+    assert refused(codec, z=part(y=1)).startswith("z: a <spec>.Thing.Other is needed")
+    assert refused(codec, x=((1,),)).startswith("x[0]: a <spec>.Thing.Part is needed")
 
 
 @pytest.mark.parametrize("tagged", [False, True])

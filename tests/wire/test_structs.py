@@ -206,7 +206,7 @@ def test_a_struct_writes_its_own_class_only(value: Any) -> None:
 def test_a_field_of_other_versions_must_hold_its_default_or_be_ignorable(
     rack: Any, ignorable: bool, default: Any, found: str | None
 ) -> None:
-    struct = Struct(Pair, [ID], absent=[Absent("rack", "rack", default, ignorable, 5)])
+    struct = Struct(Pair, [ID], absent=[Absent("rack", "rack", default, ignorable, 5, 9)])
     if found is None:
         assert written(struct, Pair(7, rack=rack)) == "0007"
     else:
