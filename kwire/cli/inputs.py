@@ -104,7 +104,7 @@ def _sealed(batches: Iterator[LogBatch | LogBytes]) -> Iterator[LogBatch | LogBy
     topic = None
     for item in batches:
         if isinstance(item, LogBatch):
-            topic = item.topic
+            topic = item.topic or ""
         yield seal_bytes(item, topic) if isinstance(item, LogBytes) else item
 
 

@@ -33,7 +33,7 @@ def entries(
     topic = None
     for entry in _opened(items, salvage):
         if isinstance(entry, LogRecord | LogBatch):
-            topic = entry.topic if isinstance(entry, LogBatch) else entry.batch.topic
+            topic = (entry if isinstance(entry, LogBatch) else entry.batch).topic or ""
         if sealed and isinstance(entry, LogRecord):
             yield seal_record(entry)
         elif sealed and isinstance(entry, LogBytes):

@@ -14,6 +14,7 @@ from ..embedded import FramedRecord
 from ..embedded.bodies import codec_of
 from ..redaction.metadata import TOPIC, holds_secrets, is_secret_record
 from ..redaction.sealing import mask_error, masked, seal_struct
+from ..redaction.suspicion import looks_secret
 from ..secrets import SECRET_FIELDS, Hidden, is_sensitive
 from ..tracing import Span
 from .entries import LogBatch, LogBytes, LogRecord
@@ -49,9 +50,12 @@ def seal_bytes(item: LogBytes, topic: str | None) -> LogBytes:
 
     Args:
         item: the bytes.
-        topic: of the log they are in; None where no batch before them shows it: they may be of no log at all.
+        topic: of the log they are in, empty if it is not known; None where no batch is before them: they may be of no
+            log at all.
     """
-    if topic not in (TOPIC, None) or item.error is None or isinstance(item.data, Hidden):
+    if item.error is None or isinstance(item.data, Hidden):
+        return item
+    if topic not in (TOPIC, None) and not (topic == "" and looks_secret(item.data)):
         return item
     return replace(item, data=Hidden(item.data), error=mask_error(item.error))
 
