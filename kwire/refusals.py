@@ -115,6 +115,11 @@ WORDS: dict[str, tuple[str, str]] = {
         "name nodes of the tree, and a child from 0 on",
     ),
     "unknown_assignor": ("there is no replica assignor {name!r}: {problem}", "known: {known}; or MODULE:FUNCTION"),
+    "assignor_raised": ("the replica assignor {name} raised {problem}", "mend it, or name another one"),
+    "assignor_returned": (
+        "the replica assignor {name} returned {problem}",
+        "a mapping of each partition to the ids of different brokers is needed, as many as the replication factor",
+    ),
     "empty_assignment": (
         "the broker refused {num_partitions} partitions with {replication_factor} replicas on {on}, and cannot say why",
         "the replication factor may be larger than the number of these brokers, partitions or replicas not positive "
@@ -273,6 +278,10 @@ class IndexOutOfBounds(Refused):
 
 class UnknownAssignor(Refused):
     """A setting names a replica assignor that is not there."""
+
+
+class ReplicaAssignorFailed(Refused):
+    """An operator's own replica assignor raised an error, or returned what is no assignment."""
 
 
 class ReplicaAssignmentRefused(Refused):

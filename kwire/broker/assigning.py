@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..cluster.replica_assignors import assignor_for
@@ -12,5 +13,5 @@ from .asks import Ask
 def create_replica_assignment(ask: Ask) -> Any:
     """Answer CreateReplicaAssignment; what is refused is an empty array."""
     cluster = ask.cluster
-    assignor = assignor_for(cluster.settings.replica_assignor)
+    assignor = partial(cluster.controller.run, assignor_for(cluster.settings.replica_assignor))
     return answer_create_replica_assignment(ask.message, cluster.controller.brokers(), cluster.rng, assignor)

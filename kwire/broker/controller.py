@@ -10,8 +10,9 @@ from functools import partial
 from random import Random
 
 from ..cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
-from ..cluster.replica_assignors import assignor_for
-from ..refusals import InvalidPartitions, PolicyViolation, UnknownTopicOrPartition
+from ..cluster.java import Rng
+from ..cluster.replica_assignors import ReplicaAssignor, assignor_for, run_assignor
+from ..refusals import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition
 from .disks import Disk
 from .journal import (
     Journals,
@@ -31,7 +32,11 @@ from .settings import Settings
 from .topics import Topic, check_assignment, check_name
 
 # The assignors that are Kafka's own of before KRaft; partitions are added as Kafka did.
-_MODES = {"rack-aware": RackAwareMode.ENFORCED, "simple": RackAwareMode.DISABLED}
+_MODES = {
+    "rack-aware": RackAwareMode.ENFORCED,
+    "rack-aware-safe": RackAwareMode.SAFE,
+    "simple": RackAwareMode.DISABLED,
+}
 
 
 class Controller:
@@ -80,13 +85,29 @@ class Controller:
         self.guarded(log_dir, lambda disk: listed.extend(disk.partitions()))
         return listed
 
-    def place(self, num_partitions: int, replication_factor: int) -> dict[int, list[int]]:
-        """Choose brokers for new partitions, as the setting's assignor does; -1 means the settings' numbers."""
+    def place(self, num_partitions: int, replication_factor: int, *, unasked: bool = False) -> dict[int, list[int]]:
+        """Choose brokers for new partitions, as the setting's assignor does.
+
+        Args:
+            num_partitions, replication_factor: -1 means the settings' number.
+            unasked: a topic that nobody asked to create: as in Kafka, racks that only some brokers have do not matter.
+        """
         count = self.settings.num_partitions if num_partitions == -1 else num_partitions
         factor = self.settings.default_replication_factor if replication_factor == -1 else replication_factor
         self._check_room(count)
-        place = assignor_for(self.settings.replica_assignor)
-        return {index: list(ids) for index, ids in place(self.brokers(), count, factor, self.rng).items()}
+        name = self.settings.replica_assignor
+        place = assignor_for("rack-aware-safe" if unasked and name == "rack-aware" else name)
+        return self.run(place, self.brokers(), count, factor, self.rng)
+
+    def run(
+        self, place: ReplicaAssignor, brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng
+    ) -> dict[int, list[int]]:
+        """Run an assignor; that one of the operator's own fails is noted."""
+        try:
+            return run_assignor(place, brokers, num_partitions, replication_factor, rng)
+        except ReplicaAssignorFailed as error:
+            self.notes.append(str(error))
+            raise
 
     def place_more(self, topic: Topic, count: int) -> dict[int, list[int]]:
         """Choose brokers for the partitions that are added to a topic so that there are `count`.

@@ -70,7 +70,7 @@ def _asked_topic(ask: Ask, row: Any) -> Any:
     try:
         check_name(row.name, controller.topics)
         if ask.message.allow_auto_topic_creation and ask.cluster.settings.auto_create_topics:
-            return _topic(controller.create(row.name, controller.place(-1, -1)))
+            return _topic(controller.create(row.name, controller.place(-1, -1, unasked=True)))
     except Refused as error:
         code = error.error_code
     return failure(name=row.name, error_code=code)

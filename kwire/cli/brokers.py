@@ -91,7 +91,12 @@ def serve(commands: Any) -> None:
     source.add_argument("--config", action="append", metavar="FILE", help="a server.properties; once for each broker")
     parser.add_argument("--partitions", type=int, default=1, metavar="N", help="of a topic made without a number")
     parser.add_argument("--replication-factor", type=int, default=1, metavar="N", help="of such a topic")
-    parser.add_argument("--assignor", metavar="NAME", help="places replicas: rack-aware unless given; as kwire place")
+    parser.add_argument(
+        "--assignor",
+        metavar="NAME",
+        help="places replicas, as that of kwire place; unless given, rack-aware, or with --profile KIP-879 "
+        "multi-level, which needs a rack such as /DC1/R1 for each broker",
+    )
     parser.add_argument("--retention-bytes", type=int, default=-1, metavar="N", help="kept of each partition; all: -1")
     parser.add_argument("--fail-log-dir", action="append", default=[], metavar="ID:DIR[@SECONDS]", help="it fails then")
     parser.add_argument("--seed", type=int, metavar="N", help="for ids and placements; by chance unless given")

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from random import SystemRandom
 
 from ..cluster import Broker, ClusterState
 from ..cluster.java import Random
@@ -75,7 +76,7 @@ def _placed(options: argparse.Namespace, brokers: Sequence[Broker]) -> tuple[str
         brokers,
         options.partitions,
         options.rf,
-        Random(options.seed),
+        Random(_seed(options)),
         node_ids=_ids(options.broker_list),
         assignor=assignor_for(name),
     )
@@ -99,8 +100,18 @@ def _raised(options: argparse.Namespace, brokers: Sequence[Broker], current: Pla
         )
     bare = options.disable_rack_awareness or all(broker.rack is None for broker in brokers)
     pathed = [replace(broker, rack="/" if bare else _path(broker.rack)) for broker in brokers]
-    plan = increase_replication_factor(pathed, current, options.rf, rng=Random(options.seed), rings=Rings.TURNED)
-    return f"{count_text(len(plan), 'partition')} with {count_text(options.rf, 'replica')} each now", plan
+    plan = increase_replication_factor(pathed, current, options.rf, rng=Random(_seed(options)), rings=Rings.TURNED)
+    what = f"{count_text(len(plan), 'partition')} with {count_text(options.rf, 'replica')} each now"
+    return f"{what}, seed {options.seed}", plan
+
+
+def _seed(options: argparse.Namespace) -> int:
+    """Return the seed; one that is drawn stays, is printed, and places the same again when it is given."""
+    if options.seed is None:
+        options.seed = SystemRandom().randrange(2**31)
+        if options.json:
+            remark(f"placed with --seed {options.seed}")
+    return int(options.seed)
 
 
 def _path(rack: str | None) -> str | None:

@@ -89,11 +89,14 @@ def place(commands: Any) -> None:
     parser.add_argument(
         "--assignor",
         metavar="NAME",
-        help="multi-level (KIP-879), rack-aware (KIP-36), simple, striped (KRaft), or MODULE:FUNCTION; unless given, "
-        "multi-level if all racks are paths, else rack-aware",
+        help="multi-level (KIP-879), rack-aware (KIP-36), rack-aware-safe (the same, without racks if only some "
+        "brokers have one), simple, striped (KRaft), or MODULE:FUNCTION; unless given, multi-level if all racks are "
+        "paths, else rack-aware",
     )
     parser.add_argument("--disable-rack-awareness", action="store_true", help="force the simple algorithm")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of java.util.Random; 0 unless given")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="of java.util.Random; by chance unless given, and printed"
+    )
     parser.add_argument("--report", action="store_true", help="the report alone, without the assignment")
     parser.add_argument(
         "--json", action="store_true", help="JSON for kafka-reassign-partitions; with --report, the report"

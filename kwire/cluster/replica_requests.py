@@ -14,7 +14,7 @@ from .. import messages
 from ..refusals import BrokerNotAvailable, InvalidPartitions, Refused, ReplicaAssignmentRefused
 from .java import Rng
 from .placement import Assignment, check_counts
-from .replica_assignors import ReplicaAssignor, multi_level, simple
+from .replica_assignors import ReplicaAssignor, multi_level, run_assignor, simple
 from .state import Broker
 
 MOST_REPLICAS = 1_000_000  # in one answer, about 4 MiB; a request of 20 bytes could ask for any number
@@ -63,8 +63,7 @@ def place_replicas(
         figures = {"num_partitions": num_partitions, "replication_factor": replication_factor, "most": most_replicas}
         raise InvalidPartitions("too_many_replicas", **figures)
     place = simple if force_simple_assignment else assignor
-    found = place(chosen, num_partitions, replication_factor, rng)
-    return {partition: list(replicas) for partition, replicas in found.items()}
+    return run_assignor(place, chosen, num_partitions, replication_factor, rng)
 
 
 def answer_create_replica_assignment(

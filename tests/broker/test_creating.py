@@ -8,6 +8,7 @@ import pytest
 
 from kwire.broker import ServedCluster, Settings
 from kwire.broker.creating import FIRST_WITH_DETAILS
+from kwire.cluster.replica_requests import create_replica_assignment
 from kwire.values import ErrorCode
 from tests.broker.served import M, ask, cluster_of
 
@@ -45,6 +46,16 @@ def test_a_topic_is_made_in_every_version(version: int) -> None:
     known = version >= FIRST_WITH_DETAILS
     assert (made.num_partitions, made.replication_factor) == ((6, 2) if known else (-1, -1))
     assert made.topic_id == (cluster.controller.topics["t"].topic_id if version == 7 else bytes(16))
+
+
+def test_an_operators_assignor_that_fails_is_named() -> None:
+    name = "tests.cluster.test_replica_assignors:raises"
+    cluster = cluster_of(3, Settings(replica_assignor=name, kip_879=True))
+    (refused,) = create(cluster, row(partitions=1, replicas=1))
+    assert refused.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert f"the replica assignor {name} raised ValueError: 'no idea'" in refused.error_message
+    assert cluster.answer(1, create_replica_assignment(1, 1).request, 0, now=0.0).replica_assignment == ()
+    assert cluster.notes == [refused.error_message] * 2
 
 
 def test_the_settings_numbers_are_taken_where_none_are_given() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 
 import kwire
-from kwire.broker import ServedCluster, Settings, codes
+from kwire.broker import Node, ServedCluster, Settings, codes
 from tests.broker.served import M, ask, cluster_of
 
 
@@ -41,6 +42,17 @@ def test_topics_are_made_when_asked_for() -> None:
     made = metadata(cluster, "new").topics[0]
     assert [len(one.replica_nodes) for one in made.partitions] == [2, 2, 2]
     assert metadata(cluster, version=0).topics[0].name == "new"  # in version 0 no names are all
+
+
+def test_topics_that_brokers_make_are_placed_without_racks_that_some_lack() -> None:
+    nodes = [Node(id, port=9092 + id, rack=None if id == 3 else f"r{id}") for id in (1, 2, 3)]
+    cluster = ServedCluster(nodes, Settings(num_partitions=6, default_replication_factor=3), Random(1))
+    made = metadata(cluster, "new").topics[0]
+    assert made.error_code == 0
+    assert [sorted(one.replica_nodes) for one in made.partitions] == [[1, 2, 3]] * 6
+    row = M.CreateTopicsRequest.CreatableTopic(name="asked", num_partitions=1, replication_factor=1)
+    (asked,) = ask(cluster, M.CreateTopicsRequest(topics=(row,)), 7).topics
+    assert "brokers [3] have no rack" in asked.error_message
 
 
 def test_names_and_numbers_that_cannot_be() -> None:

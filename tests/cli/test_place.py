@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,13 @@ def test_each_assignor_as_json_for_kafkas_tool(name: str, brokers: str, capsys: 
 def test_text_tells_the_assignor_the_partitions_and_the_spread(
     brokers: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = out(capsys, "place", "--brokers", brokers, *new())
+    text = out(capsys, "place", "--brokers", brokers, *new("--seed", "0"))
     assert text.startswith(
         "6 partitions with 3 replicas each, placed by multi-level, seed 0, on 6 brokers\n\npartition"
     )
     assert text.count("each partition is spread as evenly as can be over this level") == 2
     assert "no partition loses its majority" in text
-    report = out(capsys, "place", "--brokers", brokers, *new("--report"))
+    report = out(capsys, "place", "--brokers", brokers, *new("--report", "--seed", "0"))
     assert "partition  replicas" not in report
     assert set(report.splitlines()) < set(text.splitlines())
     assert max(map(len, text.splitlines())) <= 80
@@ -79,7 +80,7 @@ def test_a_plan_is_looked_at_and_raised(brokers: str, tmp_path: Path, capsys: py
     assert {id: replicas[:2] for id, replicas in after.items()} == before
     assert all(len({id % 3 for id in replicas}) == 3 for replicas in after.values())
     bare = out(capsys, "place", "--brokers", brokers, "--current", str(file), "--rf", "4", "--disable-rack-awareness")
-    assert "6 partitions with 4 replicas each now, on 6 brokers" in bare
+    assert re.match("6 partitions with 4 replicas each now, seed [0-9]+, on 6 brokers\n", bare)
 
 
 def test_a_plan_that_could_be_more_even_is_1(brokers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,3 +143,54 @@ def test_an_assignor_of_ones_own(brokers: str, capsys: pytest.CaptureFixture[str
     arguments = new("--topic", "orders", "--json", "--assignor", name)
     found: Any = plan(out(capsys, "place", "--brokers", brokers, *arguments))
     assert found == {partition: [0, 1, 2] for partition in range(6)}
+
+
+def test_a_seed_that_is_drawn_is_printed_and_places_the_same_again(
+    brokers: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["place", "--brokers", brokers, "--partitions", "1", "--rf", "1", "--topic", "orders"]
+    leaders = set()
+    for _ in range(30):
+        text = out(capsys, *arguments)
+        found = re.search("placed by multi-level, seed ([0-9]+), on", text)
+        assert found is not None
+        assert out(capsys, *arguments, "--seed", found[1]) == text
+        assert main([*arguments, "--json", "--seed", found[1]]) == 0
+        seen = capsys.readouterr()
+        assert seen.err == ""
+        leaders |= {plan(seen.out)[0][0]}
+    assert len(leaders) > 1  # one chance in 6 ** 29 that it fails
+    assert main([*arguments, "--json"]) == 0
+    seen = capsys.readouterr()
+    assert main([*arguments, "--json", *seen.err.split()[-2:]]) == 0
+    assert capsys.readouterr() == (seen.out, "")
+
+
+def test_racks_on_some_brokers_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "b.json"
+    file.write_text(json.dumps([[1, "a"], [2, "b"], [3, None]]))
+    arguments = ["place", "--brokers", str(file), *new("--seed", "1", "--topic", "orders", "--json", rf=2)]
+    assert main(arguments) == 2
+    assert "brokers [3] have no rack" in capsys.readouterr().err
+    safe = plan(out(capsys, *arguments, "--assignor", "rack-aware-safe"))
+    assert safe == plan(out(capsys, *arguments, "--assignor", "simple"))
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        ("raises", "raised ValueError: 'no idea'"),
+        ("returns_too_few", "returned partitions [0], not 0 to 5"),
+        ("knows_another_broker", "returned partition 0 on brokers [0, 1, 99]"),
+        ("returns_a_list", "raised AttributeError"),
+        ("ASSIGNED", "raised TypeError"),
+    ],
+)
+def test_an_assignor_of_ones_own_that_fails(
+    function: str, problem: str, brokers: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = f"tests.cluster.test_replica_assignors:{function}"
+    assert main(["place", "--brokers", brokers, *new("--assignor", name)]) == 2
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert problem in " ".join(seen.err.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,10 +13,10 @@ from kwire.cluster import Broker
 from kwire.cluster.java import Random, Rng
 from kwire.cluster.placement import assign_replicas
 from kwire.cluster.racks import RackTree
-from kwire.cluster.replica_assignors import ASSIGNORS, assignor_for
+from kwire.cluster.replica_assignors import ASSIGNORS, assignor_for, run_assignor
 from kwire.cluster.spread import is_even
 from kwire.cluster.striping import place_striped
-from kwire.refusals import AdminOperation, InvalidRack, UnknownAssignor
+from kwire.refusals import AdminOperation, InvalidRack, ReplicaAssignorFailed, UnknownAssignor
 from tests.cluster.vectors import Case, brokers_of, by_text, cases, check
 
 BROKERS = [Broker(id, rack=f"/DC{id % 2}/R{id // 2 % 2}") for id in range(8)]
@@ -23,6 +24,57 @@ BROKERS = [Broker(id, rack=f"/DC{id % 2}/R{id // 2 % 2}") for id in range(8)]
 
 def all_on_the_first(brokers: Sequence[Broker], num_partitions: int, factor: int, rng: Rng) -> dict[int, list[int]]:
     return {partition: [broker.node_id for broker in brokers[:factor]] for partition in range(num_partitions)}
+
+
+ASSIGNED = {0: [0, 1, 2]}
+
+
+def raises(*arguments: Any) -> dict[int, list[int]]:
+    raise ValueError("no idea")
+
+
+def returns_too_few(*arguments: Any) -> dict[int, list[int]]:
+    return ASSIGNED
+
+
+def returns_a_list(*arguments: Any) -> list[list[int]]:
+    return [[0, 1, 2]]
+
+
+def knows_another_broker(brokers: Sequence[Broker], num_partitions: int, factor: int, rng: Rng) -> dict[int, list[int]]:
+    return {partition: [0, 1, 99] for partition in range(num_partitions)}
+
+
+@pytest.mark.parametrize(
+    ("returned", "problem"),
+    [
+        ({0: [0, 1]}, "partitions [0], not 0 to 1"),
+        ({0: [0, 1], 1: [1, 2], 2: [2, 3]}, "partitions [0, 1, 2], not 0 to 1"),
+        ({0: [0, 1], "1": [1, 2]}, "partitions [0, '1'], not 0 to 1"),
+        ({0: [0, 1], 1: [1, 9]}, "partition 1 on brokers [1, 9], which are not all among those to place on"),
+        ({0: [0, 1], 1: [1, True]}, "partition 1 on brokers [1, True], which are not all among those"),
+        ({0: "01", 1: [1, 2]}, "partition 0 on brokers ['0', '1'], which are not all among those"),
+        ({0: [0, 1], 1: [[1], 2]}, "partition 1 on brokers [[1], 2], which are not all among those"),
+        ({0: [1, 1], 1: [1, 2]}, "partition 0 on brokers [1, 1], one of them twice"),
+        ({0: [0, 1, 2], 1: [1, 2]}, "partition 0 with 3 replicas, not 2"),
+        ({0: [], 1: [1, 2]}, "partition 0 with 0 replicas, not 2"),
+    ],
+)
+def test_what_an_assignor_returns_is_checked(returned: Any, problem: str) -> None:
+    with pytest.raises(ReplicaAssignorFailed) as caught:
+        run_assignor(lambda *arguments: returned, BROKERS, 2, 2, random.Random())
+    assert f"returned {problem}" in str(caught.value)
+
+
+@pytest.mark.parametrize("returned", [None, 7, [[0, 1], [1, 2]], {0: 5, 1: 5}])
+def test_what_is_no_mapping_of_lists_is_an_error_of_the_assignor(returned: Any) -> None:
+    with pytest.raises(ReplicaAssignorFailed, match=r"raised (AttributeError|TypeError)"):
+        run_assignor(lambda *arguments: returned, BROKERS, 2, 2, random.Random())
+
+
+def test_a_refusal_of_an_assignor_stays_what_it_is() -> None:
+    with pytest.raises(InvalidRack):
+        run_assignor(assignor_for("multi-level"), [Broker(1)], 1, 1, random.Random())
 
 
 def test_vectors_of_forced_simple_assignment() -> None:
@@ -63,7 +115,7 @@ def test_one_of_your_own() -> None:
 def test_one_that_is_not_there(name: str, problem: str) -> None:
     with pytest.raises(UnknownAssignor, match=problem) as caught:
         assignor_for(name)
-    assert caught.value.hint == "known: multi-level, rack-aware, simple, striped; or MODULE:FUNCTION"
+    assert caught.value.hint == "known: multi-level, rack-aware, rack-aware-safe, simple, striped; or MODULE:FUNCTION"
 
 
 def test_brokers_partly_without_racks() -> None:
