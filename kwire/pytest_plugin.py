@@ -1,7 +1,7 @@
 """kwire in people's tests: frames compared by field, golden fixtures, and words where two frames differ.
 
 pytest loads this module in every session of an environment that has kwire, so it loads nothing heavy until it
-is used. What it adds to a failed comparison it adds for bytes that are Kafka frames, and for nothing else.
+is used. What it adds to a failed comparison it adds for messages, decoded frames and bytes that are Kafka frames.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .frames import Request, Response
 
 LONGEST = 1 << 22  # bytes that a failed comparison decodes; beyond, pytest's own words must do
+_VALUES = frozenset(("kwire.messages", "kwire.frames.results"))  # the modules of messages and decoded frames
 _HEADER = 8  # size, and a correlation id or an api key and its version
 
 
@@ -91,7 +92,10 @@ def assert_frames_equal(left: bytes | bytearray, right: bytes | bytearray, answe
 
 
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:
-    """Say in which field two frames differ, where `==` failed for bytes that are Kafka frames."""
+    """Say in which field two messages, decoded frames or bytes of Kafka frames differ, where `==` failed for them."""
+    values = {type(side).__module__ for side in (left, right) if type(side).__name__ != "Undecodable"}
+    if op == "==" and values and values <= _VALUES:
+        return _value_lines(left, right)
     if op != "==" or not isinstance(left, bytes | bytearray) or not isinstance(right, bytes | bytearray):
         return None
     if not (_looks_framed(left) and _looks_framed(right)):
@@ -101,6 +105,17 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
     except Exception:  # a test that fails must not fail for this
         return None
     return ["Kafka frames are not equal", *lines] if lines else None
+
+
+def _value_lines(left: object, right: object) -> list[str] | None:
+    from .render.difference import value_lines
+
+    try:
+        lines = value_lines(left, right)
+    except Exception:  # a test that fails must not fail for this
+        return None
+    names = " and ".join(dict.fromkeys((type(left).__name__, type(right).__name__)))
+    return [f"{names} are not equal", *lines] if lines else None
 
 
 def _looks_framed(data: bytes | bytearray) -> bool:

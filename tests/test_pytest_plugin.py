@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import kwire
 from kwire.pytest_plugin import assert_frames_equal, pytest_assertrepr_compare
 from tests.conftest import ROOT
 from tests.effort import at_most
@@ -46,6 +47,49 @@ def test_frames():
     assert "Kafka frames differ in header.client_id at offset 12\n" in text
     assert 'left:  header.client_id = "orders"    00 06 6f 72 64 65 72 73' in text
     assert 'right: header.client_id = "orderz"    00 06 6f 72 64 65 72 7a' in text
+
+
+def test_a_failed_comparison_of_messages_requests_and_responses_names_the_fields(tmp_path: Path) -> None:
+    test = """
+import kwire
+M = kwire.messages
+def asked(*names, id=1):
+    request = M.MetadataRequest(topics=[M.MetadataRequest.MetadataRequestTopic(name=name) for name in names])
+    return request, kwire.decode_request(kwire.encode_request(request, 4, correlation_id=id))
+def test_messages():
+    assert asked("a", "same")[0] == asked("b", "same")[0]
+def test_requests():
+    assert asked("a")[1] == asked("a", "b", id=2)[1]
+def test_responses():
+    one, other = (kwire.decode_response(kwire.encode_response(M.MetadataResponse(controller_id=id), 4),
+            kwire.codec("MetadataResponse", 4)) for id in (1, 2))
+    assert one == other
+"""
+    text = session(tmp_path, test, code=1)
+    assert "MetadataRequest are not equal" in text
+    assert "topics[0].name: 'a' != 'b'" in text
+    assert "topics[1]: nothing != MetadataRequestTopic(...)" in text
+    assert "header.correlation_id: 1 != 2" in text
+    assert "controller_id: 1 != 2" in text
+
+
+def test_differences_of_values_are_short_and_hide_secrets(pytestconfig: pytest.Config) -> None:
+    m = kwire.messages
+    one, other = (m.MetadataResponse(cluster_id="x" * 500 + end, controller_id=3) for end in ("a", "b"))
+    [_, line] = pytest_assertrepr_compare(pytestconfig, "==", one, other) or []
+    assert line == "cluster_id: ...'xxxxxxxxa' from 492 on != ...'xxxxxxxxb' from 492 on"
+    token, wrong = (m.SaslAuthenticateRequest(auth_bytes=secret) for secret in (b"SECRET1", b"SECRET2"))
+    assert "SECRET" not in str(pytest_assertrepr_compare(pytestconfig, "==", token, wrong))
+    frames = [kwire.decode_request(kwire.encode_request(one, 2)) for one in (token, wrong)]
+    assert "SECRET" not in str(pytest_assertrepr_compare(pytestconfig, "==", *frames))
+    config = m.CreateTopicsRequest.CreatableTopicConfig
+    configs = [config(name="ssl.keystore.password", value=value) for value in ("SECRET1", "SECRET2")]
+    assert "value: [hidden] (7 bytes) != " in str(pytest_assertrepr_compare(pytestconfig, "==", *configs))
+    assert pytest_assertrepr_compare(pytestconfig, "!=", token, token) is None
+    assert pytest_assertrepr_compare(pytestconfig, "==", token, one) is not None
+    many = [m.ConsumerGroupDescribeRequest(group_ids=[f"{kind}{n}" for n in range(99)]) for kind in "ab"]
+    lines = pytest_assertrepr_compare(pytestconfig, "==", *many) or []
+    assert (len(lines), lines[-1]) == (12, "and more")
 
 
 def test_other_bytes_are_left_to_pytest(tmp_path: Path) -> None:
