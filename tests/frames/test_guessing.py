@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 import kwire
+from kwire.frames import FrameDecoder
 from kwire.frames.guessing import guesses
 from tests.conftest import ROOT
 from tests.frames.test_decoding import request
@@ -42,3 +47,17 @@ def test_a_body_alone_may_be_a_request_and_the_profile_of_its_file_does_not_matt
     assert "StopReplicaRequest:4" in [f"{guess.codec.name}:{guess.codec.version}" for guess in guesses(body)]
     (draft,) = kwire.read_dump(ROOT / "fixtures/by-hand/KIP-112/MetadataResponse.v3.offline-replica.hex")
     assert all(guess.codec.spec.profile == "" for guess in guesses(draft))
+
+
+def test_only_what_may_fit_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+    decode = FrameDecoder.decode
+
+    def counting(decoder: FrameDecoder, frame: kwire.Frame) -> Any:
+        tried.append(f"{frame.message}:{frame.version}")
+        return decode(decoder, frame)
+
+    monkeypatch.setattr(FrameDecoder, "decode", counting)
+    found = names(FRAMES[1].data)
+    assert len(found) > 1
+    assert {name for name in tried if not name.startswith("ApiVersions")} == set(found)
