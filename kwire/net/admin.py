@@ -13,6 +13,7 @@ from ..cluster.replica_requests import DEFAULT_TIMEOUT_MS
 from ..cluster.replica_requests import create_replica_assignment as asking
 from ..codecs import codec_in
 from .addresses import Address
+from .addresses import address as read_address
 from .connection import BrokerConnection
 
 
@@ -20,15 +21,21 @@ class Admin:
     """Asks one broker.
 
     Args:
-        address: where it listens.
+        address: where it listens: an `Address`, or a text such as `localhost:9092`.
         timeout: seconds to wait for the connection, and for each portion of an answer.
 
     Raises:
-        CallError: nothing listens there, or it does not answer in time.
+        CallError: the text is no address, nothing listens there, or it does not answer in time.
+
+    >>> Admin("localhost:9092:1")
+    Traceback (most recent call last):
+        ...
+    kwire.errors.CallError: localhost:9092:1: this is no address
     """
 
-    def __init__(self, address: Address, timeout: float = 10.0) -> None:
-        self._broker = BrokerConnection(address, timeout=timeout, catalog=catalog_for("KIP-879"))
+    def __init__(self, address: Address | str, timeout: float = 10.0) -> None:
+        where = read_address(address) if isinstance(address, str) else address
+        self._broker = BrokerConnection(where, timeout=timeout, catalog=catalog_for("KIP-879"))
 
     def __enter__(self) -> Admin:
         return self

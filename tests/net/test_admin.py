@@ -21,7 +21,7 @@ def test_an_assignment_is_made_and_nothing_created() -> None:
     def use(made: Serving) -> None:
         brokers = made.cluster.controller.brokers()
         made.cluster.rng = Random(7)
-        with Admin(place(made), timeout=5) as admin:
+        with Admin(str(place(made)), timeout=5) as admin:
             assert admin.create_replica_assignment(4, 2) == rack_aware(brokers, 4, 2, Random(7))
             found = admin.create_replica_assignment(2, 2, node_ids=[1, 3], force_simple_assignment=True)
             assert [sorted(replicas) for replicas in found.values()] == [[1, 3], [1, 3]]

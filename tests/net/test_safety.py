@@ -24,6 +24,11 @@ def test_what_changes_something(name: str) -> None:
     assert changes_state(codec, codec.from_json({}, defaults=True))
 
 
+def test_an_assignment_that_is_only_asked_for_changes_nothing() -> None:
+    codec = kwire.codec("CreateReplicaAssignmentRequest", 0, profile="KIP-879")
+    assert not changes_state(codec, codec.from_json({}, defaults=True))
+
+
 def test_metadata_creates_topics_unless_told_not_to() -> None:
     codec = kwire.codec("MetadataRequest", 4)
     topics = [M.MetadataRequest.MetadataRequestTopic(name="new")]

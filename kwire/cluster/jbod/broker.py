@@ -66,14 +66,12 @@ class KafkaBroker:
 
     def handle(self, request: Any, version: int) -> Any:
         """Answer a request of the controller: LeaderAndIsr, StopReplica or UpdateMetadata."""
-        if isinstance(request, messages.LeaderAndIsrRequest):
-            return self._lead_and_follow(request, version)
+        if isinstance(request, messages.UpdateMetadataRequest):
+            return self._update_metadata(request, version)
         if isinstance(request, messages.StopReplicaRequest):
-            return self.replicas.stop_replicas(request)
-        return self._update_metadata(request, version)
-
-    def _lead_and_follow(self, request: Any, version: int) -> Any:
-        response = self.replicas.become_leader_or_follower(request, version, self._is_alive)
+            response = self.replicas.stop_replicas(request)
+        else:
+            response = self.replicas.become_leader_or_follower(request, version, self._is_alive)
         broken, self.logs.broken = self.logs.broken, []
         for directory in dict.fromkeys(broken):
             self.log_dir_failed(directory)

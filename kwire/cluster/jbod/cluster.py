@@ -11,6 +11,7 @@ from ...zookeeper import BrokerRegistration
 from .behaviours import Name, behaviour_for, protocol_for
 from .broker import KafkaBroker
 from .controller import KafkaController
+from .links import Link
 from .log_manager import Disk
 from .steps import Host, Steps
 from .values import ReplicaAssignment, TopicPartition
@@ -148,6 +149,11 @@ class JbodCluster(Steps):
         """Ask for the deletion of a topic."""
         self.zk.create(f"{DELETE_TOPICS}/{topic}")
         self.after()
+
+    def _deliver(self, link: Link) -> None:
+        """Let a request reach a broker. One that loses its last log directory by it stops before it answers."""
+        super()._deliver(link)
+        self._stop_if_done(link.broker_id)
 
     def _new_session(self) -> int:
         self._sessions += 1

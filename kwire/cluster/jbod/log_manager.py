@@ -68,11 +68,15 @@ class LogManager:
             self.broken.append(directory)
         return None
 
-    def delete(self, partition: TopicPartition) -> None:
-        """Delete a replica from its good directory."""
+    def delete(self, partition: TopicPartition) -> bool:
+        """Delete a replica from its good directory; False is a KafkaStorageException: the directory has failed."""
         directory = self.directory_of(partition)
+        if directory is not None and not self.disks[directory].works:
+            self.broken.append(directory)
+            return False
         if directory is not None:
             del self.disks[directory].logs[partition]
+        return True
 
     def fail(self, directory: str) -> list[TopicPartition]:
         """Take a directory for bad; returns the partitions whose replicas were on it."""

@@ -98,7 +98,8 @@ class ReplicaManager:
             partition.leader = NO_EPOCH
         if delete:
             self.partitions.pop(one, None)
-            self.logs.delete(one)
+            if not self.logs.delete(one):
+                return KAFKA_STORAGE_ERROR
             if self.behaviour.bad_dir_spoils_delete and self.logs.offline_log_directory_count:
                 return KAFKA_STORAGE_ERROR
         return NONE

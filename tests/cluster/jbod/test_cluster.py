@@ -93,3 +93,54 @@ def test_every_topic_has_an_id_of_its_own() -> None:
     cluster = with_topic()
     cluster.create_topic("other", [(1,)])
     assert cluster.client(1).topic_id("orders") != cluster.client(1).topic_id("other")
+
+
+def last_directory_fails(cluster: JbodCluster, broker_id: int) -> None:
+    for directory in cluster.hosts[broker_id].disks:
+        cluster.fail_disk(broker_id, directory)
+
+
+def has_left(cluster: JbodCluster, broker_id: int) -> bool:
+    host = cluster.hosts[broker_id]
+    links = [key for key in cluster.links if key[1] == broker_id]
+    return host.broker is None and cluster.zk.get(f"/brokers/ids/{broker_id}") is None and not links
+
+
+def test_a_broker_whose_last_directory_fails_while_it_creates_a_replica_leaves() -> None:
+    cluster = with_topic()
+    last_directory_fails(cluster, 3)
+    cluster.create_topic("more", [(3, 2), (2, 3)])
+    cluster.run()
+    assert has_left(cluster, 3)
+    assert isr(cluster, ("more", 0))[0] == 2
+    assert 3 not in isr(cluster, T)[1]
+    answered = [one.response for one in cluster.journal if one.broker_id == 3 and "more" in repr(one.request)]
+    assert answered[0] is None  # it stopped before it answered
+
+
+def test_a_broker_whose_last_directory_fails_while_it_deletes_a_replica_leaves() -> None:
+    cluster = with_topic()
+    last_directory_fails(cluster, 3)
+    broker = cluster.hosts[3].broker
+    assert broker is not None
+    (other,) = set(broker.logs.live) - {broker.logs.directory_of(T)}
+    cluster.notice(3, other)
+    cluster.run()
+    assert not has_left(cluster, 3)
+    cluster.delete_topic("orders")
+    cluster.run()
+    assert has_left(cluster, 3)
+
+
+def test_a_broker_that_cannot_delete_on_one_of_its_directories_stays() -> None:
+    cluster = with_topic()
+    host = cluster.hosts[3]
+    assert host.broker is not None
+    directory = host.broker.logs.directory_of(T)
+    assert directory is not None
+    cluster.fail_disk(3, directory)
+    cluster.delete_topic("orders")
+    cluster.run()
+    assert host.broker is not None
+    assert host.broker.logs.live == [one for one in host.disks if one != directory]
+    assert cluster.zk.get("/brokers/topics/orders") is not None  # deleted when its broker is back with the directory
