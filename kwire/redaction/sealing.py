@@ -22,7 +22,7 @@ from ..tracing import Span
 from ..wire import Array, NullableStruct, Struct
 from .carriers import always_carries, may_hold_secrets
 from .metadata import RECORDS, holds_secrets
-from .suspicion import is_recognised, may_hold_secret, may_leave_secret
+from .suspicion import is_recognised, may_hold_secret, may_leave_secret, reads_as_secret
 
 _DETAILS = "details hidden (may contain secrets); use --show-secrets"
 _UNCLEAR = ("unknown tag", "left over", "not understood")
@@ -48,11 +48,13 @@ def seal(result: Result) -> Result:
         return _undecodable(result)
     if isinstance(result, Token):
         return _token(result)
+    if may_hold_secrets(result.codec, result.message):
+        return _decoded(result)
     left_over = may_leave_secret(result)
-    if left_over and not is_recognised(result):
+    if (left_over and not is_recognised(result)) or (result.faults and reads_as_secret(result.frame.data)):
         doubted = Undecodable(frame=result.frame, error=result.faults[-1], header=result.header, codec=result.codec)
         return _veiled(replace(doubted, client=result.client, spans=result.spans))
-    return _decoded(result) if left_over or may_hold_secrets(result.codec, result.message) else result
+    return _decoded(result) if left_over else result
 
 
 def _decoded(result: Request | Response) -> Request | Response:

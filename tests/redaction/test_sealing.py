@@ -144,6 +144,13 @@ def test_bytes_left_over_behind_a_message_are_hidden() -> None:
     assert strict.hidden == len(frame)
 
 
+def test_a_secret_under_another_api_key_is_hidden_though_it_decodes_with_faults() -> None:
+    token = asked(M.ExpireDelegationTokenRequest(hmac=b"wonder of a key"), 2)
+    (after,) = sealed(token[:4] + b"\0\x0a" + token[6:], trace=True)  # FindCoordinator, with a tail
+    assert isinstance(after, Undecodable)
+    assert b"wond" not in repr(after).encode()
+
+
 def test_faults_of_spans_that_are_hidden_repeat_nothing() -> None:
     configs = [{"name": "ssl.keystore.password", "value": "correct-horse"}]
     resource = {"resourceType": 4, "resourceName": "1", "configs": configs}
