@@ -17,8 +17,9 @@ import numpy as np
 from ..dumps.express import LEAST_TCP
 from ..dumps.layouts import NAMED, Layout, layouts_for
 from ..dumps.link import ACK, NOT_TCP, SYN, TCP, Segment, segment_of
-from ..dumps.pcap import FILE_HEADER, LONGEST, RECORD_HEADER, Packet, PcapReader
+from ..dumps.pcap import FILE_HEADER, LONGEST, NEAR, RECORD_HEADER, SECOND, USUAL, Packet, PcapReader
 
+CUT = USUAL + RECORD_HEADER  # bytes of a last record that is not whole
 WINDOW = 8 << 20  # bytes of the file that are looked at at once
 MOST_FLOWS = 1 << 18
 MOST_ODD, FEW = 8, 1000  # one packet in so many may be laid out otherwise than most are, and a few more
@@ -63,6 +64,8 @@ def flows_of(path: str, pause: int) -> list[Flow]:
         next(reader, None)  # there is no packet in it; the reader knows the file now
         layouts = layouts_for(reader.link)
         for window in _windows(stream, reader.order) if layouts else ():
+            if window is None or not _is_sane(window, reader.order):
+                return []
             keys = _Keys(window, reader.link, layouts)
             if not keys.are_plain or len(newest) > MOST_FLOWS:
                 return []
@@ -87,7 +90,8 @@ class _Window(NamedTuple):
     ends: Any
 
 
-def _windows(stream: BinaryIO, order: str) -> Iterator[_Window]:
+def _windows(stream: BinaryIO, order: str) -> Iterator[_Window | None]:
+    """Yield the file, window by window; None where records cannot be followed any more, for one is damaged."""
     base, data = FILE_HEADER, b""
     while more := stream.read(WINDOW):
         data += more
@@ -97,9 +101,24 @@ def _windows(stream: BinaryIO, order: str) -> Iterator[_Window]:
             pos = places.pop()
         if places:
             yield _Window(base, data, np.array(places), np.array([*places[1:], pos]))
-        if after - pos > LONGEST + RECORD_HEADER:  # no packet is as long: nothing behind it can be read
-            return
+        if after - pos > LONGEST + RECORD_HEADER:  # no packet is as long
+            yield None
         base, data = base + pos, data[pos:]
+    if len(data) > CUT:  # more than the begin of a packet
+        yield None
+
+
+def _is_sane(window: _Window, order: str) -> bool:
+    """Whether all headers may be those of packets that follow each other; else who reads them finds the next one."""
+    places, data = window.places, np.frombuffer(window.data, np.uint8)
+    seconds, ticks, captured, length = (_uint32(data, places + 4 * index, order) for index in range(4))
+    is_near = np.abs(np.diff(seconds)) <= NEAR
+    return bool(is_near.all() and (ticks < SECOND).all() and (captured <= np.minimum(length, LONGEST)).all())
+
+
+def _uint32(data: Any, places: Any, order: str) -> Any:
+    offsets = range(4) if order == "<" else range(3, -1, -1)
+    return sum(data[places + offset].astype(np.int64) << 8 * index for index, offset in enumerate(offsets))
 
 
 def _places(data: bytes, length: Callable[[bytes, int], tuple[int]]) -> list[int]:

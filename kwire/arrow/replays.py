@@ -41,7 +41,7 @@ class Replay:
 
     def __init__(self, unit: Unit, catalog: Catalog, apis: Apis) -> None:
         self.whose = _whose(unit)
-        self.place, self.is_new, self.waits, self._is_over = 0, False, False, False
+        self.place, self.is_new, self.waits = 0, False, False
         self._streams = Streams(unit.path, catalog, share=Share(unit.part, unit.parts))
         self._packets = CAPTURES[unit.kind][1](iter(()), unit.path)
         self._pairing = Pairing(apis, _to_nobody)
@@ -62,27 +62,27 @@ class Replay:
         Raises:
             DumpError: nothing can be read of the capture.
         """
+        assert unit.stop is not None
         streams, pairing = self._streams, self._pairing
-        self.is_new, self.waits, self._is_over = False, False, False
+        self.is_new, self.waits = False, False
         self._number, pairing.sink = _number_of(stream), _to_nobody
-        self._packets.cursor.portions = self._portions(stream, unit, sink)
-        for batch in streams.hear(self._packets):
-            pairing.said(batch)
-            yield
-        is_broken = streams.broken is not None and not self._is_over
-        self.waits = not unit.is_end and (is_broken or (streams.broken is None and self.place == unit.stop))
+        stream.seek(self.place)
+        yield from self._hear(portions_of(stream, unit.start - self.place), may_grow=True)
+        self.is_new, pairing.sink = True, sink
+        yield from self._hear(portions_of(stream, unit.stop - unit.start), may_grow=not unit.is_end)
+        is_broken = streams.broken is not None
+        self.waits = not unit.is_end and (is_broken or self.place == unit.stop)
         if unit.is_end or is_broken:
             pairing.said(streams.finish())
             yield
         pairing.sink = _to_nobody
 
-    def _portions(self, stream: BinaryIO, unit: Unit, sink: Sink) -> Iterator[bytes]:
-        assert unit.stop is not None
-        stream.seek(self.place)
-        yield from self._noted(portions_of(stream, unit.start - self.place))
-        self.is_new, self._pairing.sink = True, sink
-        yield from self._noted(portions_of(stream, unit.stop - unit.start))
-        self._is_over = True
+    def _hear(self, portions: Iterator[bytes], *, may_grow: bool) -> Iterator[None]:
+        """Read packets up to the end of some portions; what is not whole there waits if more may be written."""
+        self._packets.cursor.portions, self._packets.may_grow = self._noted(portions), may_grow
+        for batch in self._streams.hear(self._packets):
+            self._pairing.said(batch)
+            yield
 
     def _noted(self, portions: Iterator[bytes]) -> Iterator[bytes]:
         """Note by which bytes the file is known again."""

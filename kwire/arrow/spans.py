@@ -7,8 +7,8 @@ several processes read all of it, a share of the connections each. Knows no fram
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
 
 from ..catalog import Catalog
 from ..dumps.pcap import FILE_HEADER, PcapReader
@@ -84,14 +84,12 @@ def span_batches(path: str, span: Span, share: Share, catalog: Catalog) -> Itera
     streams = Streams(path, catalog, share=connections)
     streams.reassembler.packets = span.packets
     with Path(path).open("rb") as stream:
-        packets = PcapReader(_portions(stream, span, connections), path, span.start - FILE_HEADER)
+        head = stream.read(FILE_HEADER)
+        stream.seek(span.start)
+        portions = chain([head], portions_of(stream, span.stop - span.start))
+        packets = PcapReader(portions, path, span.start - FILE_HEADER, looks_ahead=True)
+        packets.may_grow = True
+        yield from streams.hear(packets)
+        connections.may_begin = packets.may_grow = False
+        packets.cursor.portions = portions_of(stream, span.end - span.stop)
         yield from streams.batches(packets)
-
-
-def _portions(stream: BinaryIO, span: Span, connections: Newcomers) -> Iterator[bytes]:
-    """Yield the file header and the span. Its range ends where a packet does, so that is taken before more is read."""
-    yield stream.read(FILE_HEADER)
-    stream.seek(span.start)
-    yield from portions_of(stream, span.stop - span.start)
-    connections.may_begin = False
-    yield from portions_of(stream, span.end - span.stop)

@@ -6,14 +6,14 @@ Knows sizes; reads no more of a file than it must, and nothing of what is in a f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
-from struct import unpack_from
 from typing import BinaryIO, NamedTuple
 
 from ..dumps.compression import unpacked
-from ..dumps.pcap import FILE_HEADER, LONGEST, MAGICS, RECORD_HEADER
-from ..dumps.pcapng import BYTE_ORDERS, LEAST, MAGIC
-from ..dumps.portions import PORTION, Cursor, portions_of
+from ..dumps.pcap import FILE_HEADER, PcapReader
+from ..dumps.pcapng import PcapngReader
+from ..dumps.portions import PORTION, portions_of
 from ..dumps.reading import CAPTURES
 from ..errors import DumpError
 from ..segments.recognition import SHORT, credible_stop
@@ -117,7 +117,7 @@ def captured_end(path: str, start: int, kind: str, most: int, size: int, order: 
         order: what this returned with `start`. Of pcapng it may change from section to section; where nothing is known
             of it, the file is read from its start.
 
-    What can be no record is taken along: who reads it says why.
+    Damaged bytes are taken along when a record is found behind them.
     """
     last = start
     with Path(path).open("rb") as stream:
@@ -133,34 +133,27 @@ def _pcap_ends(stream: BinaryIO, start: int, size: int, _: str) -> Iterator[tupl
     head = stream.read(min(FILE_HEADER, size))
     if len(head) < FILE_HEADER:
         return
-    order, base = MAGICS[head[:4]][0], max(start, FILE_HEADER)
+    base = max(start, FILE_HEADER)
     stream.seek(base)
-    cursor = Cursor(portions_of(stream, size - base))
+    portions = chain([head], portions_of(stream, size - base))
     yield base, ""
-    while cursor.fill(RECORD_HEADER):
-        (captured,) = unpack_from(order + "I", cursor.data, cursor.pos + 8)
-        if captured > LONGEST:
-            yield size, ""
-            return
-        if not cursor.skip(RECORD_HEADER + captured):
-            return
-        yield base + cursor.offset, ""
+    yield from _walked(PcapReader(portions, passed=base - FILE_HEADER, looks_ahead=True), 0)
 
 
 def _pcapng_ends(stream: BinaryIO, start: int, size: int, order: str) -> Iterator[tuple[int, str]]:
     base, order = (start, order) if order else (0, "<")
     stream.seek(base)
-    cursor = Cursor(portions_of(stream, size - base))
-    while cursor.fill(LEAST):
-        if cursor.data.startswith(MAGIC, cursor.pos):
-            order = BYTE_ORDERS.get(cursor.data[cursor.pos + 8 : cursor.pos + 12], "")
-        (length,) = unpack_from(order + "I", cursor.data, cursor.pos + 4) if order else (0,)
-        if length < LEAST or length % 4:
-            yield size, ""
-            return
-        if not cursor.skip(length):
-            return
-        yield base + cursor.offset, order
+    reader = PcapngReader(portions_of(stream, size - base), looks_ahead=True)
+    reader.order = order
+    yield from _walked(reader, base)
+
+
+def _walked(reader: PcapReader | PcapngReader, base: int) -> Iterator[tuple[int, str]]:
+    """Yield where whole records end, and damage that others follow; what may be still being written ends nowhere."""
+    reader.may_grow = True
+    for _ in reader.walk():
+        if not reader.is_skipping:
+            yield base + reader.cursor.offset, reader.order if isinstance(reader, PcapngReader) else ""
 
 
 _ENDS: dict[str, Callable[[BinaryIO, int, int, str], Iterator[tuple[int, str]]]] = {

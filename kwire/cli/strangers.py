@@ -1,4 +1,4 @@
-"""Streams of other protocols than Kafka's: each is named once for an input, however many connections there are."""
+"""What a remark names once for an input: the streams of other protocols than Kafka's, and damaged bytes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ..dumps import Dump
+from ..errors import DecodeError
 from ..frames import Frame
-from ..frames.pieces import NotKafka
+from ..frames.pieces import Damaged, NotKafka
 from ..frames.said import Batch
 from ..render.values import count_text
 
+SHOWN = 3  # places of damage
+
 
 class Strangers:
-    """Counts the streams of other protocols while a dump is read."""
+    """Counts the streams of other protocols, and damaged bytes, while a dump is read."""
 
     def __init__(self) -> None:
         self.connections: dict[str, set[int | None]] = {}
         self.elsewhere: Counter[str] = Counter()  # connections of other shares
         self.bytes: Counter[str] = Counter()
         self.hints: dict[str, str] = {}
+        self.damaged = 0  # bytes
+        self.places: list[int] = []  # where they lie, in bytes from the start of the file
 
     def watched(self, dump: Dump) -> Dump:
         """Return the same dump; what is read of it is looked at."""
@@ -29,16 +34,23 @@ class Strangers:
 
     def _frames(self, frames: Iterator[Frame]) -> Iterator[Frame]:
         for frame in frames:
-            if isinstance(frame.fault, NotKafka):
-                self._add(frame.fault, frame.source.connection)
+            if frame.fault is not None:
+                self._look(frame.fault, frame.source.connection)
             yield frame
 
     def _batches(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         for batch in batches:
             for said in batch:
-                if type(said) is tuple and said[5] is not None and isinstance(said[5], NotKafka):
-                    self._add(said[5], said[0].connection)
+                if type(said) is tuple and said[5] is not None:
+                    self._look(said[5], said[0].connection)
             yield batch
+
+    def _look(self, fault: DecodeError, connection: int | None) -> None:
+        if isinstance(fault, NotKafka):
+            self._add(fault, connection)
+        elif isinstance(fault, Damaged):
+            self.damaged += fault.count or 0
+            self.places.append(fault.offset)
 
     def _add(self, fault: NotKafka, connection: int | None) -> None:
         name = str(fault.found)
@@ -58,7 +70,10 @@ class Strangers:
         return {name: len(self.connections.get(name, ())) + self.elsewhere[name] for name in self.hints}
 
     def texts(self) -> Iterator[str]:
-        """Yield what was there that is not Kafka's."""
+        """Yield what was there that is not Kafka's, or damaged."""
+        if self.places:
+            first = ", ".join(map(str, self.places[:SHOWN])) + (", ..." if len(self.places) > SHOWN else "")
+            yield f"{count_text(self.damaged, 'byte')} of the capture are damaged, at offset {first}: kept, not decoded"
         for name, count in self.counts.items():
             what = f"{count_text(count, 'connection')} of {name}, {count_text(self.bytes[name], 'byte')}"
             yield f"{what}: not Kafka's protocol" + (f"; {self.hints[name]}" if self.hints[name] else "")

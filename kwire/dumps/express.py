@@ -21,7 +21,7 @@ from .halves import Half
 from .layouts import Layout, layouts_for
 from .link import ACK, FIN, RST, SYN, TCP, Segment
 from .ordinary import take_ordinary
-from .pcap import RECORD_HEADER, SECOND, PcapReader
+from .pcap import LONGEST, RECORD_HEADER, SECOND, PcapReader
 
 if TYPE_CHECKING:
     from .streams import Streams
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MASK, HALF = 0xFFFFFFFF, 0x80000000
 LEAST_TCP, LEAST_FRAME = 20, 12
 NOTHING = None, None, 0
+LENGTHS = Struct(">Q").unpack_from
 Note = Callable[[bytes, int | None, int], NoFrame | None]
 MOST_SIZES = 4096  # remembered
 PLAIN = FIN | SYN | RST | ACK  # of these flags, only the last is set in segments of the express lane
@@ -91,6 +92,8 @@ class Express:
         self.reader, self.streams = reader, streams
         self._layouts: list[Layout] | None = None
         self._sizes: dict[int, int] = {}  # captured and real length as one number -> bytes of the record
+        # Such numbers that a record may have: a packet is read if the record behind it may be one, where it is there.
+        self._credible: set[int] = set()
 
     def run(self, out: Batch) -> None:
         """Read packets until one comes that is laid out in another way, or is not there yet.
@@ -102,7 +105,7 @@ class Express:
             self._layouts = layouts_for(self.reader.link)
             self._lengths = Struct(self.reader.order + "II").unpack
             self._times = Struct(self.reader.order + "II").unpack_from
-        while self._layouts:
+        while self._layouts and not self.reader.is_skipping:
             refused = self._run(self._layouts[0], out)
             if refused is None:
                 return
@@ -119,13 +122,14 @@ class Express:
         data, pos, tick, reassembler = reader.cursor.data, reader.cursor.pos, reader.tick, streams.reassembler
         packets, read, there = reassembler.packets, streams.read, len(data)
         known, others, shared = reassembler.known, streams.others, not streams.share.is_all
-        last = there - tcp - LEAST_TCP  # where a record may begin
+        last, refused = there - tcp - LEAST_TCP, None  # where a record may begin
+        credible, seen, ends = self._credible, there - RECORD_HEADER, there - RECORD_HEADER * reader.looks_ahead
         due = packets - packets % EVERY + EVERY  # the packet at which the general way looks around
-        refused = None
         while pos <= last:
             lengths, kind, start, total, protocol, key, sequence, acknowledged, flags = unpack(data, pos)
             begin, end, after = pos + tcp + (flags >> 12 << 2), pos + ip + total, pos + sizes.get(lengths, 0)
-            fits = begin <= end <= after <= there and flags >= LEAST_FLAGS
+            fits = begin <= end <= after <= ends and flags >= LEAST_FLAGS
+            fits = fits and (after > seen or LENGTHS(data, after + 8)[0] in credible or self._is_credible(data, after))
             if not fits or kind != name or start != first or protocol & mask != TCP:
                 refused = lengths, start
                 break
@@ -171,6 +175,17 @@ class Express:
                 streams.read += len(payload)
             else:
                 streams.feed(segment, out)
+
+    def _is_credible(self, data: bytes, place: int) -> bool:
+        """Whether a record may begin there, by the lengths in its header."""
+        (lengths,) = LENGTHS(data, place + 8)
+        captured, length = self._lengths(lengths.to_bytes(8, "big"))
+        if not captured <= length <= LONGEST:
+            return False
+        if len(self._credible) >= MOST_SIZES:
+            self._credible.clear()
+        self._credible.add(lengths)
+        return True
 
     def _learned(self, lengths: int) -> bool:
         """Learn how long a record of such lengths is; False if it is known, or must be read in the general way."""

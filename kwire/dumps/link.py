@@ -211,6 +211,8 @@ def _tcp(packet: Packet, key: bytes, at: int, stop: int) -> Segment | str:
     start = at + (flags >> 12) * 4
     if start < at + 20 or stop < start:
         return DAMAGED
+    # No more than was on the wire: what IP says beyond that is damaged, and would count as bytes not captured.
+    stop = max(start, min(stop, max(packet.length, len(data))))
     payload = data[start:stop]
     return Segment(
         key, sequence, acknowledgement, flags & 0xFF, payload, stop - start - len(payload), packet.nanoseconds

@@ -6,18 +6,25 @@ Knows blocks; knows nothing of what is in a packet.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from struct import calcsize, unpack_from
 from typing import NamedTuple
 
 from ..errors import DumpError
-from .pcap import SECOND, Packet, check_length, cut
+from .damage import PIECE, Damage, Skipper
+from .pcap import LONGEST, SECOND, Packet
 from .portions import Cursor
 
 MAGIC = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 INTERFACE, OLD_PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 1, 2, 3, 6
 LEAST = 12  # of a block: type, length, length again
+SECTION = 0x0A0D0D0A
+KINDS = frozenset([*range(1, 12), 0x0BAD, 0x40000BAD])  # that are looked for behind damage
+NO_BLOCK = "they are no block"
+ETHERNET = 1
 END_OF_OPTIONS, TIME_RESOLUTION, TIME_OFFSET = 0, 9, 14
 MICROSECONDS = b"\x06"
 
@@ -33,64 +40,145 @@ class _Interface(NamedTuple):
 
 
 class PcapngReader:
-    """Reads the packets of a pcapng file; arguments, attributes, packets and errors as `PcapReader`."""
+    """Reads the packets of a pcapng file; arguments, attributes, packets and errors as `PcapReader`.
 
-    def __init__(self, portions: Iterator[bytes], file: str = "") -> None:
-        self.cursor, self.file = Cursor(portions), file
+    A block's length stands at its end, too: so a damaged one is known without a look at the next.
+    """
+
+    def __init__(self, portions: Iterator[bytes], file: str = "", *, looks_ahead: bool = False) -> None:
+        self.cursor, self.file, self.looks_ahead, self.may_grow = Cursor(portions), file, looks_ahead, False
         self.order, self._interfaces = "<", list[_Interface]()
+        self._skipper = Skipper(self.cursor)
+        self._has_skipped = False  # in this section
 
     def __iter__(self) -> PcapngReader:
         return self
 
-    def __next__(self) -> Packet:
+    def __next__(self) -> Packet | Damage:
         """Read the next packet."""
-        cursor = self.cursor
-        while cursor.fill(LEAST):
-            if cursor.data.startswith(MAGIC, cursor.pos):
-                self.order, self._interfaces = _byte_order(cursor, self.file), []
-            kind, size = unpack_from(self.order + "II", cursor.data, cursor.pos)
-            if size < LEAST or size % 4:
-                hint = "the capture is damaged here; what comes before is read"
-                raise DumpError(f"a block of {size} bytes", file=self.file, offset=cursor.offset, hint=hint)
-            if kind not in BLOCKS:
-                self._pass_over(kind, size)
-            elif (packet := self._packet(kind, size)) is not None:
+        while not isinstance(block := self._block(), Damage):
+            if block[0] not in BLOCKS:
+                self._pass_over(*block)
+            elif (packet := self._packet(*block)) is not None:
                 return packet
-        if cursor.left:
-            raise cut(cursor, "a block's header", LEAST, self.file)
-        raise StopIteration
+        return block
+
+    def walk(self) -> Iterator[None]:
+        """Move on block by block, and yield behind each; nothing is learned of interfaces."""
+        with suppress(StopIteration):
+            while True:
+                if not isinstance(block := self._block(), Damage):
+                    self._pass_over(*block)
+                yield
+
+    @property
+    def is_skipping(self) -> bool:
+        """Whether the next bytes are damaged."""
+        return self._skipper.is_skipping
+
+    def _block(self) -> tuple[int, int] | Damage:
+        """Look at the next block; return its type and length."""
+        cursor = self.cursor
+        if self._skipper.is_skipping:
+            return self._skipper.take()
+        if not cursor.fill(LEAST):
+            return self._damaged(0)
+        order = self._order(0)
+        kind, size = unpack_from((order or "<") + "II", cursor.data, cursor.pos)
+        if not order or size < LEAST or size % 4 or not self._is_block(order, kind, size):
+            return self._damaged(size if order else 0)
+        if kind == SECTION:
+            self.order, self._interfaces, self._has_skipped = order, [], False
+        return kind, size
 
     def _pass_over(self, kind: int, size: int) -> None:
         start = self.cursor.offset
         if not self.cursor.skip(size):
-            raise cut(self.cursor, f"a block of type {kind}", size, self.file, start)
+            problem = f"a block of type {kind} has {self.cursor.offset - start} of its {size} bytes"
+            raise DumpError(problem, file=self.file, offset=start, hint="the capture was cut short")
 
-    def _packet(self, kind: int, size: int) -> Packet | None:
-        start, block = self.cursor.offset, _block(self.cursor, self.order, size, self.file)
+    def _order(self, place: int) -> str:
+        """Return the byte order of the block so many bytes from here; nothing if it is a section's of no known one."""
+        start = self.cursor.pos + place
+        if not self.cursor.data.startswith(MAGIC, start):
+            return self.order
+        return BYTE_ORDERS.get(self.cursor.data[start + 8 : start + 12], "")
+
+    def _is_block(self, order: str, kind: int, size: int) -> bool:
+        """Whether the next block is whole, and ends with its length; one that is longer than any packet just is whole
+        as long as it is not read, and as no other block is inside."""
+        if size > LONGEST:
+            return kind not in BLOCKS and not self.may_grow and self._search() is None
+        cursor = self.cursor
+        return cursor.fill(size) and unpack_from(order + "I", cursor.data, cursor.pos + size - 4)[0] == size
+
+    def _packet(self, kind: int, size: int) -> Packet | Damage | None:
+        block = self.cursor.data[self.cursor.pos + 8 : self.cursor.pos + size - 4]
+        interfaces = self._interfaces
+        if self._has_skipped and not interfaces:
+            interfaces = [_Interface(ETHERNET, 0, 10**6, 0)]  # its description may have been damaged
         try:
-            return BLOCKS[kind](block, self.order, self._interfaces)
+            packet = BLOCKS[kind](block, self.order, interfaces)
         except (ValueError, IndexError) as error:
-            raise DumpError(f"a block of type {kind}: {error}", file=self.file, offset=start) from None
+            self._skipper.skip(size, f"a block of type {kind}: {error}")
+            return self._skipper.take()
+        self.cursor.pos += size
+        self._interfaces = interfaces
+        return packet
 
+    def _damaged(self, size: int) -> Damage:
+        """Give out bytes that are no block; `size` is what the next block seems to have."""
+        cursor, skipper = self.cursor, self._skipper
+        is_credible = bool(size) and self._is_credible(0)
+        # A block that is still being written may hold anything, also what looks like blocks.
+        waits = self.may_grow and is_credible and cursor.left < size
+        found = self._search() if cursor.left >= LEAST and not waits else None
+        left = cursor.left
+        self._has_skipped = True
+        if found is not None:
+            skipper.skip(found, NO_BLOCK)
+        elif not left or (self.may_grow and left <= LONGEST):
+            raise StopIteration
+        elif left > LONGEST:
+            skipper.skip(left - LEAST + 1, NO_BLOCK)
+        else:
+            is_cut = left < LEAST or (is_credible and size > left)
+            problem = f"a block has {left} of its {size or LEAST} bytes" if is_cut else NO_BLOCK
+            skipper.skip(left, problem, is_cut=is_cut)
+        return skipper.take()
 
-def _byte_order(cursor: Cursor, file: str) -> str:
-    magic = cursor.data[cursor.pos + 8 : cursor.pos + 12]
-    if magic not in BYTE_ORDERS:
-        problem = f"a section whose byte-order magic is {magic.hex()}"
-        raise DumpError(problem, file=file, offset=cursor.offset, hint="1a2b3c4d in either order is written")
-    return BYTE_ORDERS[magic]
+    def _search(self) -> int | None:
+        """Find the next block behind the begin of the one that is here; return how far it is."""
+        cursor, start = self.cursor, 1
+        pattern = STARTS[self.order]
+        while True:
+            data, pos = cursor.data, cursor.pos
+            for match in pattern.finditer(data, pos + start):
+                if self._begins(match.start() - pos):
+                    return match.start() - pos
+            left = len(data) - pos  # of these bytes all places were looked at
+            start = max(start, left - LEAST + 1)
+            more = PIECE if self.looks_ahead else 1
+            if left > LONGEST or (not cursor.fill(left + more) and cursor.left == left):
+                return None
 
+    def _begins(self, place: int) -> bool:
+        """Whether a block begins so many bytes from here: its length stands at its end, too."""
+        if not self._is_credible(place):
+            return False
+        order = self._order(place)
+        (size,) = unpack_from(order + "I", self.cursor.data, self.cursor.pos + place + 4)
+        if not self.cursor.fill(place + size):
+            return False
+        return bool(unpack_from(order + "I", self.cursor.data, self.cursor.pos + place + size - 4)[0] == size)
 
-def _block(cursor: Cursor, order: str, size: int, file: str) -> bytes:
-    """Take a block and return its body."""
-    check_length("a block", size, cursor, file)
-    if not cursor.fill(size):
-        raise cut(cursor, "a block", size, file)
-    again = unpack_from(order + "I", cursor.data, cursor.pos + size - 4)[0]
-    if again != size:
-        problem = f"a block of {size} bytes, whose end says {again}"
-        raise DumpError(problem, file=file, offset=cursor.offset, hint="the capture is damaged here")
-    return cursor.take(size)[8:-4]
+    def _is_credible(self, place: int) -> bool:
+        """Whether the block so many bytes from here may be one, by its type and length."""
+        order = self._order(place)
+        if not order:
+            return False
+        kind, size = unpack_from(order + "II", self.cursor.data, self.cursor.pos + place)
+        return bool(LEAST <= size <= LONGEST and size % 4 == 0 and (kind in KINDS or kind == SECTION))
 
 
 def _interface(block: bytes, order: str, interfaces: list[_Interface]) -> None:
@@ -138,6 +226,13 @@ BLOCKS: dict[int, Callable[[bytes, str, list[_Interface]], Packet | None]] = {
     ENHANCED_PACKET: _enhanced_packet,
     SIMPLE_PACKET: _simple_packet,
     OLD_PACKET: _old_packet,
+}
+
+
+# How a block begins, by byte order: a type that is looked for, and a length.
+STARTS = {
+    "<": re.compile(rb"(?=(?:[\x01-\x0b]\0\0\0|\xad\x0b\0[\0\x40]|\x0a\x0d\x0d\x0a)...[\0\x01])", re.DOTALL),
+    ">": re.compile(rb"(?=(?:\0\0\0[\x01-\x0b]|[\0\x40]\0\x0b\xad|\x0a\x0d\x0d\x0a)[\0\x01])", re.DOTALL),
 }
 
 

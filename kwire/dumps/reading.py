@@ -35,7 +35,7 @@ _BOM = b"\xef\xbb\xbf"
 _TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
 
 # kind -> (the four bytes it begins with, which as a frame's size are above any limit; its reader)
-CAPTURES: dict[str, tuple[frozenset[bytes], Callable[[Iterator[bytes], str], PcapReader | PcapngReader]]] = {
+CAPTURES: dict[str, tuple[frozenset[bytes], Callable[..., PcapReader | PcapngReader]]] = {
     "pcap": (frozenset(MAGICS), PcapReader),
     "pcapng": (frozenset([MAGIC]), PcapngReader),
 }
@@ -98,7 +98,8 @@ def packets_of(path: str | Path) -> Iterator[Iterator[Packet]]:
     with open_unpacked(path) as opened:
         for magics, reader in CAPTURES.values():
             if opened.head[:4] in magics:
-                yield reader(opened.portions(), str(path))
+                packets = reader(opened.portions(), str(path), looks_ahead=_is_file(str(path)))
+                yield (packet for packet in packets if isinstance(packet, Packet))
                 return
         refuse_foreign(opened.head, str(path))
         raise DumpError(f"this is no capture: {', '.join(CAPTURES)} are read", file=str(path))
@@ -173,6 +174,11 @@ def open_unpacked(path: str | Path) -> Iterator[Opened]:
             yield unpacked(_portions(stream), str(path))
 
 
+def _is_file(name: str) -> bool:
+    """Whether all bytes of an input are there; pipes may bring packets while they are captured."""
+    return name != "-" and Path(name).is_file()
+
+
 def _portions(stream: BinaryIO) -> Iterator[bytes]:
     """Read what there is each time, so that the first message is there before the input ends."""
     read1 = getattr(stream, "read1", stream.read)
@@ -186,7 +192,8 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
     for kind, (magics, reader) in CAPTURES.items():
         if head[:4] in magics:
-            said = Streams(file, catalog, share=share).batches(reader(opened.portions(), file))
+            packets = reader(opened.portions(), file, looks_ahead=_is_file(file))
+            said = Streams(file, catalog, share=share).batches(packets)
             return Dump(kind, written(said, file), said=said, file=file)
     refuse_foreign(head, file)
     # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.

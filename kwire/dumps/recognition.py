@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from ..catalog import Catalog, catalog_for
 from ..codecs import codec_in
-from ..frames import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source
+from ..faults import TrailingBytes
+from ..frames import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
 from ..headers import header_version_for
 
 # How much a header looks like a request's. SHORT: there are too few bytes to say. WEAK: it has no client id. FAIR: it
@@ -20,6 +21,7 @@ _SIZE = rb"(?=(?!\x00\x00\x00[\x00-\x03])[\x00-\x06][\x00-\xff]{3}"  # 4 to 117 
 REQUESTS = re.compile(_SIZE + rb"\x00[\x00-\x7f]\x00[\x00-\x3f])")
 NEAR, FAR = 16, 4096  # how far correlation ids of about one time lie apart: as a rule, and at most
 RESERVED_IDS = 0x7FFFFFF8  # from here on: Kafka's own clients, while they authenticate
+API_VERSIONS, EMPTY_ARRAY = b"\x00\x12", bytes(4)
 RESERVED = RESERVED_IDS.to_bytes(4, "big")
 LONGEST_UNLIKELY = 1 << 20  # of a frame that is waited for on little evidence
 # Hostile bytes shall not cost much more time than others: so many places are looked at, and so many frames decoded.
@@ -133,9 +135,19 @@ class Recogniser:
         return self._headers[pair]
 
     def proves_request(self, data: bytes) -> bool:
-        """Whether a whole frame decodes as a request, to its last byte."""
+        """Whether a whole frame decodes as a request, to its last byte; an ApiVersions request may end with zeros."""
         decoder = FrameDecoder(self.catalog, salvage=False)
-        return self._may_prove() and isinstance(decoder.decode(Frame(data, Source(direction="request"))), Request)
+        if not self._may_prove():
+            return False
+        result = decoder.decode(Frame(data, Source(direction="request")))
+        return isinstance(result, Request) or (
+            # librdkafka writes an empty array behind ApiVersions, which has no fields before version 3.
+            isinstance(result, Undecodable)
+            and isinstance(result.error, TrailingBytes)
+            and data[4:6] == API_VERSIONS
+            and data.endswith(EMPTY_ARRAY)
+            and result.error.have == len(EMPTY_ARRAY)
+        )
 
     def proves_response(self, data: bytes, api: bytes) -> bool:
         """Whether a whole frame decodes as an answer of an api: key and version."""

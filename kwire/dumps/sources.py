@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..errors import DecodeError
 from ..frames import Frame, Source
-from ..frames.pieces import NoFrame
 from ..frames.said import NOBODY, Batch, Ends, Said
 from .link import end_text
 from .pcap import SECOND
@@ -33,9 +33,9 @@ class _TcpEnds(Ends):
         return text
 
 
-def note(fault: NoFrame) -> Said:
-    """Make what is to be said of the dump as a whole."""
-    return NOBODY, False, 0, None, b"", fault, None, 0
+def note(fault: DecodeError, data: bytes = b"", offset: int = 0) -> Said:
+    """Make what is to be said of the dump as a whole, or of bytes of it that lie at an offset in the file."""
+    return NOBODY, False, offset, None, data, fault, None, 0
 
 
 def written(batches: Iterable[Batch], file: str) -> Iterator[Frame]:
@@ -66,7 +66,7 @@ def frame_of(said: Said, file: str, number: int, closed: Sequence[int] = ()) -> 
     """Write one frame; `number` counts from 0, `closed` are the connections that have ended before it."""
     ends, asked, offset, nanoseconds, data, fault, _, _ = said
     if ends is NOBODY:
-        return Frame(data, Source(file, number), fault=fault)
+        return Frame(data, Source(file, number, offset if data else None), fault=fault)
     time = None if nanoseconds is None else nanoseconds / SECOND
     direction = "request" if asked else "response"
     source = Source(file, number, offset, time, ends.client, ends.broker, ends.connection, direction)

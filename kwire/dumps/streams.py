@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator
 from ..catalog import Catalog
 from ..errors import DumpError
 from ..frames import Frame
-from ..frames.pieces import BrokenDump, LostPackets
+from ..frames.pieces import BrokenDump, CutRecord, Damaged, LostPackets
 from ..frames.said import Batch
 from .connections import EVERY, Limits, Reassembler
 from .conversation import Conversation
+from .damage import Damage
 from .express import Express, give_lanes
 from .link import LOST, NOT_TCP, Segment, segment_of
 from .opening import Opening, begun_at_once
@@ -66,24 +67,24 @@ class Streams:
         self.trim_at = BETWEEN_TRIMS
         self._is_over = False
 
-    def frames(self, packets: Iterable[Packet]) -> Iterator[Frame]:
+    def frames(self, packets: Iterable[Packet | Damage]) -> Iterator[Frame]:
         """Read all packets.
 
         Yields:
-            Frames, and with a `fault` what is none: gaps, bytes passed over, streams of other protocols, lost
-            packets, and at the very end the place where the capture is broken.
+            Frames, and with a `fault` what is none: gaps, bytes passed over, streams of other protocols, damaged
+            bytes of the capture, lost packets, and at the very end the place where it cannot be read further.
 
         Raises:
             DumpError: nothing of a capture can be read: its link type is unknown, or it is broken at once.
         """
         return written(self.batches(packets), self.file)
 
-    def batches(self, packets: Iterable[Packet]) -> Iterator[Batch]:
+    def batches(self, packets: Iterable[Packet | Damage]) -> Iterator[Batch]:
         """Read all packets, as `frames` does; give out what the connections say as soon as more input is needed."""
         yield from self.hear(packets)
         yield self.finish()
 
-    def hear(self, packets: Iterable[Packet]) -> Iterator[Batch]:
+    def hear(self, packets: Iterable[Packet | Damage]) -> Iterator[Batch]:
         """Read the packets that there are; more may be heard later, but nothing once the capture is `broken`."""
         if self.broken is not None:
             return
@@ -91,11 +92,7 @@ class Streams:
         out: Batch = []
         try:
             for packet in packets:
-                segment = segment_of(packet)
-                if isinstance(segment, Segment):
-                    self.feed(segment, out)
-                else:
-                    self._lose(segment)
+                self._hear(packet, out)
                 if express is not None:
                     express.run(out)
                 if out and not (express is not None and express.reader.is_ahead):
@@ -105,6 +102,19 @@ class Streams:
             self.broken = error
         if out:
             yield out
+
+    def _hear(self, packet: Packet | Damage, out: Batch) -> None:
+        if isinstance(packet, Damage):
+            if self.share.tells:
+                kind = CutRecord if packet.is_cut else Damaged
+                fault = kind(len(packet.data), found=packet.problem, offset=packet.offset)
+                out.append(note(fault, packet.data, packet.offset))
+            return
+        segment = segment_of(packet)
+        if isinstance(segment, Segment):
+            self.feed(segment, out)
+        else:
+            self._lose(segment)
 
     def finish(self) -> Batch:
         """End all connections, for no more packets will come; raises DumpError as `frames` does."""

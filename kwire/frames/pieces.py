@@ -1,8 +1,8 @@
 """Bytes of a stream or of a dump that are in no whole frame, and why: what a frame's `fault` may be.
 
 NoFrame
-+-- Gap, BegunBefore, Fragment, LostPackets     bytes are missing: nothing complete failed to decode
-+-- PassedOver, Damaged, BrokenDump             bytes are there, and are no frames
++-- Gap, BegunBefore, Fragment, LostPackets, CutRecord      bytes are missing: nothing complete failed to decode
++-- PassedOver, Damaged, BrokenDump                         bytes are there, and are no frames
 +-- BareToken
 +-- NotKafka                +-- Encrypted
 
@@ -112,6 +112,14 @@ class Damaged(NoFrame):
     code = "DAMAGED"
     problem = "{count} bytes of the capture are damaged (offset {offset}): {found}"
     hint = "reading goes on at the next record"
+
+
+class CutRecord(NoFrame):
+    """The first bytes of a record whose others would come behind the end of the capture."""
+
+    code = "CUT_SHORT"
+    is_failure = False
+    problem = "the capture ended inside a packet: {found}"
 
 
 class BrokenDump(NoFrame):

@@ -220,7 +220,7 @@ def test_a_tail_is_given_out_when_its_file_rests(tmp_path: Path) -> None:
     stream = Stream(tmp_path, tailTimeout="10m")
     assert {row["_error"] for row in stream.batch(path.stat().st_mtime + 599)} == {None}
     (row,) = stream.batch(path.stat().st_mtime + 600)
-    assert (row["_error"]["code"], stream.all(LATE)) == ("TRUNCATED", [])
+    assert (row["_error"]["code"], stream.all(LATE)) == ("CUT_SHORT", [])
     write(tmp_path, TALK)
     with pytest.raises(LostData, match="it was read up to its end at"):
         stream.batch(LATE)

@@ -104,6 +104,39 @@ def test_ranges_together_are_the_whole(tmp_path: Path, kind: str) -> None:
     assert together.equals(whole)
 
 
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_a_damaged_record_costs_that_record_in_batches_and_streams(tmp_path: Path, kind: str) -> None:
+    path = write(tmp_path, PARTS[kind])
+    *_, start, stop = ends_of(path, kind, [1] * 80)[:-1]
+    data = bytearray(PARTS[kind])
+    at = start + (8 if kind == "pcap" else 4)
+    data[at : at + 4] = b"\xff\xff\xff\x7f"
+    path.write_bytes(data)
+    places, reading = ends_of(path, kind, [700] * 30), Reading(ROWS)
+    assert len(places) > 10
+    units = [Unit(str(path), one, other, kind=kind) for one, other in pairwise(places)]
+    units.append(Unit(str(path), places[-1], places[-1], kind=kind, is_end=True))
+    together = pa.concat_tables([rows_of(reading, unit) for unit in units])
+    whole = pa.concat_tables([rows_of(reading, unit) for pack in reading.divide([str(path)]) for unit in pack])
+    assert together.equals(whole)
+    bad = next(row for row in whole.to_pylist() if (row["_error"] or {}).get("code") == "DAMAGED")
+    assert (bad["offset"], bad["_corrupt_record"]) == (start, bytes(data[start:stop]))
+    before = rows_of(Reading(ROWS), Unit(str(write(tmp_path, PARTS[kind], "before"))))
+    assert whole.num_rows >= before.num_rows - 2  # a frame of that packet, and the response to it or a gap
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_a_record_that_is_being_written_is_not_taken_for_damage(tmp_path: Path, kind: str) -> None:
+    whole = PARTS[kind]
+    path = write(tmp_path, whole)
+    ends = ends_of(path, kind, [1] * 20)[1:-1]
+    for count in range(ends[-2] + 1, ends[-1]):
+        path.write_bytes(whole[:count])
+        assert captured_end(str(path), 0, kind, count, count)[0] == ends[-2]
+    path.write_bytes(whole[: ends[-1]] + b"\xff" * 40)  # no more than that is known
+    assert captured_end(str(path), 0, kind, ends[-1] + 40, ends[-1] + 40)[0] == ends[-1]
+
+
 class Counted(io.FileIO):
     """A file that counts what is read of it."""
 
@@ -265,35 +298,38 @@ def test_a_capture_of_nothing_is_an_error_at_its_end_alone(tmp_path: Path) -> No
     replay, rows = replayed(path, 24)
     assert (replay.waits, rows) == (True, [])
     path = write(tmp_path, PCAP.read_bytes()[:24] + b"\xff" * 16)
+    assert replayed(path, 40)[1] == []  # a record may follow
+    _, ((offset, data, *_),) = replayed(path, 40, is_end=True)
+    assert (offset, data) == (24, b"\xff" * 16)
     with pytest.raises(DumpError):
-        replayed(path, 40)
+        replayed(write(tmp_path, PCAP.read_bytes()[:23]), 23, is_end=True)
 
 
-def test_nothing_is_read_behind_a_break(tmp_path: Path, count: Callable[[], int]) -> None:
+def test_damage_waits_for_a_record_behind_it(tmp_path: Path) -> None:
     size, reading = PCAP.stat().st_size, Reading(ROWS)
     path = write(tmp_path, PCAP.read_bytes() + b"\xff" * 500)
-    ranges = [Unit(str(path), *ends, kind="pcap") for ends in ((0, size), (size, size + 100), (size + 100, size + 500))]
-    rows = [rows_of(reading, unit) for unit in ranges[:2]]
-    assert "a packet of 4294967295 bytes" in rows[1]["_error"][-1].as_py()["reason"]
-    count()
-    assert rows_of(reading, ranges[2]).num_rows == 0
-    assert count() < 4096
-    nothing = write(tmp_path, PCAP.read_bytes()[:24] + b"\xff" * 500, "nothing")
-    for start, stop in pairwise((0, 100, 200, 524)):
-        pieces = rows_of(reading, Unit(str(nothing), start, stop, kind="pcap"))
-        assert b"".join(pieces["_corrupt_record"].to_pylist()) == nothing.read_bytes()[start:stop]
+    ends = (0, size), (size, size + 100), (size + 100, size + 500)
+    first, *more = [rows_of(reading, Unit(str(path), *one, kind="pcap")) for one in ends]
+    assert first.num_rows > 20
+    assert [rows.num_rows for rows in more] == [0, 0]
+    path.write_bytes(path.read_bytes() + PCAP.read_bytes()[24:])
+    rows = rows_of(reading, Unit(str(path), size + 500, 2 * size + 476, kind="pcap")).to_pylist()
+    (bad,) = [row for row in rows if row["_error"] and row["_error"]["code"] == "DAMAGED"]
+    assert (bad["offset"], bad["_corrupt_record"]) == (size, b"\xff" * 500)
+    assert len(rows) > 20
 
 
 def test_what_cannot_go_on_is_not_kept(tmp_path: Path) -> None:
     path, size = write(tmp_path, PCAP.read_bytes()), PCAP.stat().st_size
     ended, cut, short = replayed(path, size, is_end=True)[0], replayed(path, size - 1)[0], replayed(path, size + 1)[0]
     whole = replayed(path, size)[0]
-    assert [replay.waits for replay in (ended, cut, short, whole)] == [False, False, False, True]
+    assert [replay.waits for replay in (ended, cut, short, whole)] == [False, True, False, True]
     kept, unit = Replays(), Unit(str(path), size, size + 16, kind="pcap")
     for replay in (whole, ended, cut, short):
         kept.keep(replay)
     with path.open("rb") as stream:
         assert kept.take(stream, unit._replace(part=1, parts=2)) is None
-        assert kept.take(stream, unit._replace(start=size - 1)) is None
+        assert kept.take(stream, unit._replace(start=size - 2)) is None
         assert kept.take(stream, unit) is whole
+        assert kept.take(stream, unit) is cut
         assert kept.take(stream, unit) is None

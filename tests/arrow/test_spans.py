@@ -131,13 +131,12 @@ def test_connections_that_go_on_are_left_to_shares(tmp_path: Path) -> None:
     assert spans_of(str(path), size, size // 9, 2) == []
 
 
-def test_a_length_that_no_packet_has_ends_the_last_span(tmp_path: Path) -> None:
+def test_a_file_with_damage_is_not_divided_so(tmp_path: Path) -> None:
     data = file_of([segment for number in range(9) for segment in talk(20000 + number, 40 * number, 5)])
-    path = write(tmp_path, data + bytes(8) + b"\xff" * 400)
-    packs = units(path, 2000)
-    assert len(packs) > 3
-    assert_same(path, packs)
-    assert sum(row["_error"] is not None for row in rows_of(path, packs)) == 1
+    for place in (len(data), 24):
+        path = write(tmp_path, data[:place] + bytes(8) + b"\xff" * 400 + data[place:])
+        assert spans_of(str(path), path.stat().st_size, 2000, 20) == []
+        assert [row["_error"]["code"] for row in rows_of(path) if row["_error"]] == ["DAMAGED"]
 
 
 @needs_shared

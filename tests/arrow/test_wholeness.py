@@ -65,10 +65,13 @@ def test_captures_end_where_the_last_whole_record_does(tmp_path: Path, kind: str
 
 
 @pytest.mark.parametrize("kind", ["pcap", "pcapng"])
-def test_what_is_no_record_is_taken_along(tmp_path: Path, kind: str) -> None:
-    whole = PARTS[kind][:24] if kind == "pcap" else PARTS[kind][:28]
+def test_damage_is_taken_along_when_records_follow_it(tmp_path: Path, kind: str) -> None:
+    whole = PARTS[kind][:24] if kind == "pcap" else PARTS[kind][:48]
     path = str(write(tmp_path, whole + b"\xff" * 50))
-    assert captured_end(path, 0, kind, ALL, len(whole) + 50) == (len(whole) + 50, "")
+    assert captured_end(path, 0, kind, ALL, len(whole) + 50)[0] == len(whole)
+    data = whole + b"\xff" * 50 + PARTS[kind][len(whole) :]
+    end = captured_end(str(write(tmp_path, data, "more")), 0, kind, ALL, len(data))[0]
+    assert end == captured_end(str(write(tmp_path, PARTS[kind], "all")), 0, kind, ALL, len(PARTS[kind]))[0] + 50
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire.dumps.damage import Damage
 from kwire.dumps.pcap import LONGEST, Packet, PcapReader
 from kwire.dumps.pcapng import PcapngReader
 from kwire.errors import DumpError
@@ -25,16 +26,19 @@ def portions(data: bytes, size: int) -> Iterator[bytes]:
     return (data[start : start + size] for start in range(0, len(data), size))
 
 
-def read(data: bytes, size: int = 1 << 16) -> tuple[list[Packet], DumpError | None]:
-    """The packets, and the error at their end."""
+def read(data: bytes, size: int = 1 << 16) -> tuple[list[Packet], DumpError | Damage | None]:
+    """The packets, and the first damage, or the error at their end."""
     reader = PcapngReader if data.startswith(b"\x0a\x0d\x0d\x0a") else PcapReader
-    packets = []
+    packets, damage = [], list[Damage]()
     try:
         for packet in reader(portions(data, size), "x.pcap"):
-            packets.append(packet)
+            if isinstance(packet, Damage):
+                damage.append(packet)
+            else:
+                packets.append(packet)
     except DumpError as error:
         return packets, error
-    return packets, None
+    return packets, damage[0] if damage else None
 
 
 @pytest.mark.parametrize("order", "<>")
@@ -95,13 +99,13 @@ def test_a_pcap_cut_anywhere_gives_what_comes_before(stop: int) -> None:
 
 
 @pytest.mark.parametrize("captured", [LONGEST + 1, 2**31, 2**32 - 1, 5000])
-def test_a_length_that_lies_is_an_error_at_its_place_and_quick(captured: int) -> None:
+def test_a_length_that_lies_is_damage_at_its_place_and_quick(captured: int) -> None:
     data = pcap([(TIME, b"good")]) + struct.pack("<IIII", 1, 1, captured, captured) + bytes(1000)
     with at_most(2_000):
         packets, error = read(data)
     assert [packet.data for packet in packets] == [b"good"]
     assert error is not None
-    assert (error.offset, error.file) == (44, "x.pcap")
+    assert error.offset == 44
 
 
 def options(*pairs: tuple[int, bytes], order: str = "<") -> bytes:
@@ -175,7 +179,6 @@ def test_a_broken_pcapng_keeps_what_comes_before_and_says_where(bad: bytes) -> N
     assert [packet.data for packet in packets] == [b"good"]
     assert error is not None
     assert error.offset == len(GOOD)
-    assert "offset" in str(error)
 
 
 def test_a_pcap_of_its_header_alone_has_no_packets() -> None:
@@ -194,6 +197,6 @@ def test_reading_goes_on_where_a_file_has_grown(places: list[int], size: int) ->
         cuts = [1, *sorted(max(1, place) for place in places), len(whole)]
         for start, stop in pairwise([0, *cuts]):
             reader.cursor.portions = portions(b"".join(whole[start:stop]), size)
-            packets += list(reader)
+            packets += [packet for packet in reader if isinstance(packet, Packet)]
             assert reader.cursor.offset == len(b"".join(whole[:stop]))
         assert (packets, None) == read(b"".join(whole))

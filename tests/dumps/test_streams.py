@@ -368,3 +368,22 @@ def test_begun_late_swapped_and_dropped(size: int, data: st.DataObject) -> None:
     for index in range(data.draw(st.integers(0, 1)), len(segments) - 1, 2):
         segments[index], segments[index + 1] = segments[index + 1], segments[index]
     check(segments, whole, COUNT)
+
+
+def test_api_versions_of_librdkafka_is_found_in_streams_that_began_before() -> None:
+    """It writes an empty array behind the header of ApiVersions v0."""
+    asked = bytes.fromhex("0000001500120000 00000005 0007 72646b61666b61 00000000")
+    answer = kwire.encode_response(M.ApiVersionsResponse(), 0, correlation_id=5)
+    for first in (b"", response(4), request(4)[5:]):
+        talk = Talk()
+        if first:
+            talk.say(1 if first == response(4) else 0, first)
+        talk.say(0, asked).say(1, answer).say(0)
+        frames = frames_of(talk.segments)
+        found = {(frame.source.direction, frame.data) for frame in frames if frame.fault is None}
+        assert {("request", asked), ("response", answer)} <= found
+        assert {frame.source.client for frame in frames} == {"10.0.0.1:50000"}
+    other = bytearray(asked)
+    other[-1] = 7  # not what it writes
+    frames = frames_of(Talk().say(0, bytes(other)).say(1, answer).segments)
+    assert not any(frame.fault is None for frame in frames)

@@ -26,6 +26,7 @@ def test_codes_are_stable_names_and_say_whether_something_failed() -> None:
         "Encrypted": ("NOT_KAFKA", False),
         "LostPackets": ("LOST_PACKETS", False),
         "Damaged": ("DAMAGED", True),
+        "CutRecord": ("CUT_SHORT", False),
         "BrokenDump": ("NO_FRAME", True),
         "CutShort": ("CUT_SHORT", False),
     }
