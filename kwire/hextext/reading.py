@@ -14,7 +14,8 @@ from ..errors import DumpError
 from .dialects import DIALECTS, MAY_BE, UNREADABLE, Dialect
 
 MOST = 1 << 28  # bytes that `*` may stand for
-_PANE = re.compile(r"(?!Frame|Packet)[A-Z][\w ]* \(\d+ bytes\):?.*")  # what tshark put together or decrypted
+# The heading of what tshark put together, decrypted or decompressed; the hexdump behind it alone is that.
+_PANE = re.compile(r"(?!Frame|Packet)[A-Z].* \([1-9]\d* bytes?\):?")
 
 
 class HexText(NamedTuple):
@@ -142,6 +143,7 @@ class _Reading:
         if not self.pieces or (self.dialect.several and offset == 0):
             self.piece, self.origin = bytearray(), offset or 0
             (self.beside if self.hidden and self.pieces else self.pieces).append(self.piece)
+            self.hidden = False
         if offset is None:
             return
         if self.repeats:

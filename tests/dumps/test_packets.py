@@ -6,6 +6,8 @@ import pytest
 
 from kwire.dumps import open_hex
 from kwire.dumps.packets import PacketReader, tcp_segment
+from tests.dumps import building
+from tests.dumps.building import Talk, packet_of
 from tests.frames.test_decoding import request, response
 
 TCPDUMP = """\
@@ -149,3 +151,38 @@ def test_connections_are_kept_apart_and_answers_know_their_client() -> None:
 def test_a_stream_that_is_no_frames_is_a_frame_that_cannot_be_read() -> None:
     assert frames_of(packet(1, b"GET / HTTP/1.1"))[0] == [b"GET / HTTP/1.1"]
     assert frames_of(packet(1, b"\xff" * 9), packet(10, request(70000)))[0] == [b"\xff" * 9, request(70000)]
+
+
+def tshark_text(talk: Talk, panes: tuple[str, ...]) -> str:
+    """What `tshark -x` prints: a hexdump a packet, under headings where there are several sources of bytes, such as
+    what it put together out of segments; an empty line behind each. No heading stands before a packet alone."""
+    blocks, begun = [], {0: b"", 1: b""}
+    for segment in talk.segments:
+        sources = [("Frame", packet_of(segment))]
+        side = 0 if segment.key == talk.key(0) else 1
+        begun[side] += segment.payload
+        if segment.payload and len(begun[side]) == 4 + int.from_bytes(begun[side][:4], "big"):
+            whole, begun[side] = begun[side], b""
+            if whole != segment.payload:
+                sources += [(pane, whole) for pane in panes]
+        for name, data in sources:
+            rows = [f"{at:04x}  {data[at : at + 16].hex(' '):<47}   ..." for at in range(0, len(data), 16)]
+            heading = [f"{name} ({len(data)} bytes):"] if len(sources) > 1 else []
+            blocks.append("\n".join([*heading, *rows]) + "\n")
+    return "\n".join(blocks)
+
+
+@pytest.mark.parametrize(
+    "panes",
+    [("Reassembled TCP",), ("Reassembled TCP", "Decrypted TLS"), ("De-chunked entity body", "Uncompressed, gzip")],
+)
+def test_all_packets_of_tshark_are_read_whatever_it_puts_together(panes: tuple[str, ...]) -> None:
+    talk = Talk().open()
+    for number in range(6):
+        talk.ask(number, size=9 if number % 2 else 1460)
+    text = tshark_text(talk.close(), panes)
+    assert panes[0] in text
+    dump = open_hex(text)
+    expected = [one for number in range(6) for one in (building.request(number), building.response(number))]
+    assert [frame.data for frame in dump.frames] == expected
+    assert not any("missing" in remark for remark in dump.remarks)
