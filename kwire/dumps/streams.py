@@ -65,7 +65,7 @@ class Streams:
         self._others = 0  # packets that carry no TCP
         self.read = 0  # bytes of streams
         self.trim_at = BETWEEN_TRIMS
-        self._is_over = False
+        self._is_over = self._has_damage = False
 
     def frames(self, packets: Iterable[Packet | Damage]) -> Iterator[Frame]:
         """Read all packets.
@@ -105,6 +105,7 @@ class Streams:
 
     def _hear(self, packet: Packet | Damage, out: Batch) -> None:
         if isinstance(packet, Damage):
+            self._has_damage = True
             if self.share.tells:
                 kind = CutRecord if packet.is_cut else Damaged
                 fault = kind(len(packet.data), found=packet.problem, offset=packet.offset)
@@ -237,7 +238,7 @@ class Streams:
             broken = DumpError(f"its packets are {unread}, which is not read", file=self.file)
         if nothing and broken is None and self._others:
             broken = DumpError(f"none of its packets carries TCP: {self._others} were looked at", file=self.file)
-        if nothing and broken is not None:
+        if nothing and broken is not None and not self._has_damage:
             raise broken
         if not self.share.tells:
             return
