@@ -58,6 +58,13 @@ def cluster(commands: Any) -> None:
     colour(parser)
 
 
+ASSIGNORS = (
+    "multi-level (KIP-879), rack-aware (KIP-36), rack-aware-safe (the same, without racks if only some brokers have "
+    "one), simple, striped (KRaft), or MODULE:FUNCTION; unless given, multi-level if all racks are paths, "
+    "else rack-aware"
+)
+
+
 def place(commands: Any) -> None:
     """Add `kwire place`."""
     parser = command(
@@ -86,13 +93,7 @@ def place(commands: Any) -> None:
     parser.add_argument("--rf", type=int, metavar="N", help="replicas of each partition")
     parser.add_argument("--topic", metavar="T", help="the topic to place; of those that are there, this one alone")
     parser.add_argument("--broker-list", metavar="IDS", help="place on these brokers alone, such as 1,2,5")
-    parser.add_argument(
-        "--assignor",
-        metavar="NAME",
-        help="multi-level (KIP-879), rack-aware (KIP-36), rack-aware-safe (the same, without racks if only some "
-        "brokers have one), simple, striped (KRaft), or MODULE:FUNCTION; unless given, multi-level if all racks are "
-        "paths, else rack-aware",
-    )
+    parser.add_argument("--assignor", metavar="NAME", help=ASSIGNORS)
     parser.add_argument("--disable-rack-awareness", action="store_true", help="force the simple algorithm")
     parser.add_argument(
         "--seed", type=int, metavar="N", help="of java.util.Random; by chance unless given, and printed"
