@@ -194,7 +194,7 @@ def test_json_without_its_secrets_is_not_encoded(tmp_path: Path, capsys: pytest.
     assert main(["decode", "--jsonl", str(path)]) == 0
     lines.write_text(capsys.readouterr().out)
     assert '"authBytes":{"_hidden":20}' in lines.read_text()
-    assert main(["encode", str(lines)]) == 1
+    assert main(["encode", str(lines), "-o", str(tmp_path / "rest.bin")]) == 1
     complaint = capsys.readouterr().err
     assert "authBytes: the value was hidden when this JSON was written" in complaint
     assert "--show-secrets" in complaint
