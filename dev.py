@@ -1,7 +1,7 @@
 """Set up .venv beside this file, then run the demo, the tests or the checks in it; needs only a bare python3.
 
-The .venv belongs to this script: it is removed and made again when pyproject.toml, this file, the folder's path or
-the python version has changed, or when it is broken. Nothing is installed outside it.
+The .venv belongs to this script: it is removed and made again when pyproject.toml, this file, the native engine, the
+folder's path or the python version has changed, or when it is broken. Nothing is installed outside it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def base_python() -> str:
 
 def stamp(extras: str) -> str:
     """What the stamp file of a finished and current .venv with these extras holds."""
-    files = [(ROOT / "pyproject.toml").read_bytes(), Path(__file__).read_bytes()]
+    engine = sorted((ROOT / "kwire" / "native").glob("*.p[xy]*"))  # compiled by the installation
+    files = [path.read_bytes() for path in [ROOT / "pyproject.toml", Path(__file__), *engine]]
     return hashlib.sha256(repr((files, sys.version, str(ROOT), extras)).encode()).hexdigest()
 
 
@@ -206,6 +207,8 @@ def set_up(extras: str) -> None:
             STAMP.unlink()
         if not install_with_uv(extras, fresh):
             install_with_pip(extras, fresh)
+        if quiet(PYTHON, "-c", "import kwire.native._engine")[0]:
+            say("the native engine was not built (is there a C compiler?): kwire works without it, more slowly")
         if not works(extras):
             sys.exit("dev.py: the installation succeeded, but not into .venv: look at `pip config list`")
         STAMP.write_text(finished)

@@ -3,7 +3,7 @@
 All implementations take turns in one process, in slots of a few milliseconds of its own time, so that a slow machine
 is slow for all of them. What is printed are ratios within a round: their median, and in brackets the least and the
 greatest; above 1 kwire is faster. Before anything is timed, each must give back the bytes and hold the same values.
-The memo is off, but in the column that has its name.
+`kwire` is the engine that runs (KWIRE_ENGINE); `python` is the fallback, `reference` the path that explains.
 Peers: pip install kio==0.6.5 kafka-python==3.0.12 aiokafka==0.14.0
 --others: Java, Go and Rust, each in a process of its own, in the same rounds; processor time of all its threads.
 """
@@ -18,7 +18,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import traffic
 from bodies import Body, bodies
 from others import PROGRAMS, Other, started
 from peers import PEERS, Peer
@@ -40,11 +39,8 @@ def main() -> None:
     rows = measured(bodies(options.only, in_turn=True), names, options)
     for operation in ("decode", "encode"):
         report(operation, rows, columns(operation, names, options.others))
-    found = traffic.measured(options.traffic, options.rounds) if options.traffic else {}
-    if found:
-        traffic.report(found)
     if options.table:
-        print("", *table(rows, found), sep="\n")
+        print("", *table(rows), sep="\n")
     if options.picture:
         draw(rows, options.picture)
 
@@ -55,9 +51,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--slot", type=float, default=0.006, metavar="SECONDS", help="time of one turn")
     parser.add_argument("--peers", default="kio,kafka-python,msgpack", help=f"some of {', '.join(PEERS)}; or all")
-    parser.add_argument(
-        "--traffic", type=Path, nargs="+", default=[], metavar="CAPTURE", help="messages of captures too"
-    )
     parser.add_argument("--others", action="store_true", help="Java, Go and Rust too, which are built if need be")
     parser.add_argument("--table", action="store_true", help="the README's table too")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw it too, with matplotlib: speed.png")
@@ -76,8 +69,7 @@ def report_missing(names: list[str]) -> None:
 
 def columns(operation: str, names: list[str], others: bool) -> list[str]:
     """Return whom kwire is compared with."""
-    left_out = ("kwire", "memo" if operation == "encode" else "")
-    return [name for name in names if name not in left_out] + (list(PROGRAMS) if others else [])
+    return [name for name in names if name != "kwire"] + (list(PROGRAMS) if others else [])
 
 
 def measured(chosen: list[Body], names: list[str], options: argparse.Namespace) -> list[Row]:
@@ -97,7 +89,7 @@ def timers_of(body: Body, names: list[str], others: list[Other]) -> tuple[dict[s
     peers = {name: peer for name in names if (peer := PEERS[name](body)) is not None}
     check(body, peers)
     decode = {name: timer(one.decode, one.inputs, time.process_time) for name, one in peers.items()}
-    encode = {name: timer(one.encode, one.messages, time.process_time) for name, one in peers.items() if name != "memo"}
+    encode = {name: timer(one.encode, one.messages, time.process_time) for name, one in peers.items()}
     for other in others:
         timers = other.load(body)
         if timers:

@@ -86,7 +86,6 @@ def tasks(asked: bytes, answered: bytes) -> dict[str, Callable[[], Any]]:
         "peek": lambda: exhaust(map(kwire.peek, frames)),
         "decode one api of three": lambda: exhaust(kwire.decode_frames(frames, wanted=lambda peek: peek.api_key == 3)),
         "decode": lambda: exhaust(map(FrameDecoder().decode, frames)),
-        "decode with memo": lambda: exhaust(map(FrameDecoder(memo=True).decode, frames)),
     }
 
 

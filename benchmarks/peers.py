@@ -23,6 +23,7 @@ from fromtree import array_like, as_array_like, construct_of
 from values import alike, leaves, our_leaves
 
 import kwire
+from kwire.fast_path import fast_path
 
 
 class Peer(NamedTuple):
@@ -53,13 +54,14 @@ def schema_of(body: Body) -> Any:
 
 
 def ours(body: Body) -> Peer:
-    codec = kwire.codec(body.message, body.version).decoder()  # its own: what it learns of one body is not another's
+    codec = kwire.codec(body.message, body.version)
     return reading(body, codec.decode, codec.encode)
 
 
-def remembering(body: Body) -> Peer:
-    codec = kwire.codec(body.message, body.version).decoder(memo=True)
-    return reading(body, codec.decode, codec.encode)
+def generated(body: Body) -> Peer:
+    """The fallback, where the native engine was not built."""
+    path = fast_path(schema_of(body), body.label, "python")
+    return reading(body, path.decode, path.encode)
 
 
 def reference(body: Body) -> Peer:
@@ -170,5 +172,5 @@ PEERS: dict[str, Callable[[Body], Peer | None]] = {
     "msgpack": msgpack,
     "construct": plain_construct,
     "reference": reference,
-    "memo": remembering,
+    "python": generated,
 }

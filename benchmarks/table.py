@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 
 from bodies import SHORT
 from results import Row, medians
-from traffic import Found, compared
 from turns import ratios, short
 
 UNIFORM = "MetadataResponse v12 1x1000"
@@ -51,14 +50,14 @@ LINES: tuple[tuple[str, str, Choice], ...] = (
 )
 
 
-def table(rows: Sequence[Row], found: dict[str, Found]) -> list[str]:
+def table(rows: Sequence[Row]) -> list[str]:
     """Return the lines of the table; columns of what was not measured are left out."""
     others = [name for name in NAMES if any(name in row.decode for row in rows)]
     head = ["", *(NAMES[name] for name in others)]
     lines = [[label, *(cell(rows, operation, choice, other) for other in others)] for label, operation, choice in LINES]
     ruled = [head, ["---", *("---:" for _ in others)], *(line for line in lines if any(line[1:]))]
     text = [f"| {' | '.join(line)} |" for line in ruled]
-    return [*text, "", *(f"- {line}" for line in [*of_large(rows), *of_reference(rows), *of_traffic(found)])]
+    return [*text, "", *(f"- {line}" for line in [*of_large(rows), *of_reference(rows)])]
 
 
 def cell(rows: Sequence[Row], operation: str, choice: Choice, other: str) -> str:
@@ -97,13 +96,3 @@ def of_reference(rows: Sequence[Row]) -> list[str]:
         return []
     median, least = short(statistics.median(figures)), short(min(figures))
     return [f"the reference path: {median} times as fast as plain construct (least {least})"]
-
-
-def of_traffic(found: dict[str, Found]) -> list[str]:
-    """Say what a memo saves on the messages of captures."""
-    words = {"new": "new decoders", "held": "held", "new by kio": "new, of kio", "held by kio": "held, of kio"}
-    return [
-        f"{name} in the order of captures, with a memo: "
-        + ", ".join(f"{words[how]} {short(statistics.median(figures))}" for how, figures in compared(times).items())
-        for name, (_, times) in found.items()
-    ]

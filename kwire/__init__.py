@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .errors import SpecError as SpecError
     from .errors import UnknownMessage as UnknownMessage
     from .errors import UnsupportedVersion as UnsupportedVersion
+    from .fast_path import engine as engine
     from .frames import Frame as Frame
     from .frames import FrameDecoder as FrameDecoder
     from .frames import FrameReader as FrameReader
@@ -105,6 +106,7 @@ _ROOMS = {
     "decode_response": "frames",
     "encode_request": "frames",
     "encode_response": "frames",
+    "engine": "fast_path",
     "envelope": "render.envelope",
     "explain_html": "render.page",
     "header_version_for": "headers",

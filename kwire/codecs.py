@@ -1,18 +1,17 @@
 """One message at one version: `decode`, `encode`, `trace`, `to_json`, `from_json`.
 
-The compiled execution goes first, the reference explains what that refuses. Knows no headers and no frames.
+The fast path goes first, the reference path explains what that refuses. Knows no headers and no frames.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 from . import json
-from .caches import LOCK, once, once_attribute
+from .caches import once, once_attribute
 from .catalog import Catalog
-from .compiler import Decoder, ElementReaders, Encoder, Memo, NoEmitter, compile_decoder, compile_encoder, refuse
 from .errors import DecodeError
+from .fast_path import ElementReaders, FastPath, fast_path
 from .messages import find_spec
 from .schema import grow
 from .spec import MessageSpec
@@ -44,10 +43,7 @@ class Codec:
     def __init__(self, spec: MessageSpec, version: int, schema: Struct) -> None:
         self.name, self.version = spec.name, version
         self.spec, self.schema, self.message_class = spec, schema, schema.message_class
-        self._memo: Memo | None = None
         self._ahead = ElementReaders(repr(self)[1:-1])
-        self._decode: Decoder = self._compile_decoder
-        self._encode: Encoder = self._compile_encoder
 
     def __repr__(self) -> str:
         return f"<kwire codec {self.name} v{self.version}{f' of {self.spec.origin}' if self.spec.origin else ''}>"
@@ -56,8 +52,7 @@ class Codec:
         made = codec_of(self.spec, self.version)
         if self.schema is not made.schema:
             raise TypeError(f"{self!r} has a tree of its own, and cannot be pickled")
-        again = partial(made.decoder, memo=self._memo is not None)
-        return (codec_of, (self.spec, self.version)) if self is made else (again, ())
+        return codec_of, (self.spec, self.version)
 
     def decode(self, data: bytes, *, salvage: bool = False) -> Any:
         """Decode a body.
@@ -79,31 +74,14 @@ class Codec:
         """
         data = bytes_of(data)
         try:
-            message, stop = self._decode(data, 0)
-            if stop == len(data):
-                return Salvaged(message, (), b"") if salvage else message
+            message = self._fast.decode(data)
+            return Salvaged(message, (), b"") if salvage else message
         except Exception:  # the reference path says what it is
             pass
         reader = Reader(data, salvage=salvage)
         message = self.explain(reader)
         rest = reader.finish()
         return Salvaged(message, tuple(reader.faults), rest) if salvage else message
-
-    def decoder(self, *, memo: bool = False) -> Codec:
-        """Return a codec like this one, for decoding many bodies.
-
-        Args:
-            memo: hold what was decoded, by its bytes, and give the same message or element again where they come again,
-                as in traffic between brokers. What is held is bounded, and goes with the codec that is returned.
-
-        >>> import kwire
-        >>> decoder = kwire.codec("ControlledShutdownRequest", 1).decoder(memo=True)
-        >>> decoder.decode(bytes(4)) is decoder.decode(bytes(4))
-        True
-        """
-        codec = Codec(self.spec, self.version, self.schema)
-        codec._memo = Memo() if memo else None
-        return codec
 
     def encode(self, message: Any) -> bytes:
         """Encode a message to a body.
@@ -117,7 +95,7 @@ class Codec:
         '00000003'
         """
         try:
-            return self._encode(message)
+            return self._fast.encode(message)
         except Exception:  # the reference path says what it is
             writer = Writer(self.name, self.version)
         self.schema._build(message, writer, None, "")
@@ -160,27 +138,23 @@ class Codec:
         members: dict[str, Any] = self._jsonable(message)
         return members
 
-    def json_text(self, data: bytes, start: int = 0) -> tuple[str, Any] | None:
-        """Turn a body into the text of its JSON form at once, for whoever prints many.
+    def json_text(self, data: bytes, start: int = 0) -> str | None:
+        """Turn a body into the text of its JSON form, without a message in between.
 
         Args:
             data, start: bytes up to the end of the body, and where it begins.
 
         Returns:
-            The text, as short as JSON can be, and what was read, which has the message's attributes at this version;
-            None where it must be decoded first, for there are faults in it, unknown tags, or floats.
+            The text, as short as JSON can be; None where the body has to be decoded first, for the faults in it.
 
         >>> import kwire
-        >>> kwire.codec("ControlledShutdownRequest", 1).json_text(bytes.fromhex("00000003"))[0]
+        >>> kwire.codec("ControlledShutdownRequest", 1).json_text(bytes.fromhex("00000003"))
         '{"brokerId":3}'
         """
-        decode, twin = self._twin
         try:
-            message, stop = decode(data, start)
-        except Exception:
+            return self._fast.json(data, start).decode()
+        except Exception:  # of any kind: it is for the reference path to say what it is
             return None
-        text = twin.text(message) if stop == len(data) else None
-        return None if text is None else (text, message)
 
     def from_json(self, obj: Any, *, defaults: bool = False) -> Any:
         """Turn Kafka's JSON form (plain values) into a message.
@@ -204,10 +178,9 @@ class Codec:
         """Read one body from where a reader stands, and leave the reader behind it."""
         if type(reader) is Reader and type(reader.data) is bytes and reader.end == len(reader.data):
             try:
-                message, stop = self._decode(reader.data, reader.pos)
-                if stop <= reader.end:
-                    reader.pos, reader.message, reader.version = stop, self.name, self.version
-                    return message
+                message, stop = self._fast.decode_from(reader.data, reader.pos)
+                reader.pos, reader.message, reader.version = stop, self.name, self.version
+                return message
             except Exception:  # the reference path says what it is
                 pass
         return self.explain(reader)
@@ -217,37 +190,13 @@ class Codec:
         reader.message, reader.version, reader.ahead = self.name, self.version, self._ahead.__getitem__
         return self.schema._parse(reader, None, "")
 
-    def _compile_decoder(self, data: bytes, start: int) -> tuple[Any, int]:
-        """Decode by the compiled path, which is made on first use."""
-        with LOCK:
-            if self._decode == self._compile_decoder:
-                self._decode = self._compiled(compile_decoder, self._memo)
-        return self._decode(data, start)
+    @once_attribute
+    def _fast(self) -> FastPath:
+        return fast_path(self.schema, repr(self)[1:-1])
 
     @once_attribute
     def _jsonable(self) -> json.JsonWriter:
         return cast(json.JsonWriter, json.json_writer(self.schema))  # None for leaves alone
-
-    @once_attribute
-    def _twin(self) -> tuple[Decoder, json.Twin]:
-        try:
-            twin = json.twin_of(self.schema)
-            return compile_decoder(twin.schema, f"{repr(self)[1:-1]}: text"), twin
-        except (NoEmitter, json.NoTwin):
-            return refuse, json.Twin(self.schema, str)
-
-    def _compile_encoder(self, message: Any) -> bytes:
-        """Encode by the compiled path, which is made on first use."""
-        with LOCK:
-            if self._encode == self._compile_encoder:
-                self._encode = self._compiled(compile_encoder)
-        return self._encode(message)
-
-    def _compiled(self, compile_tree: Any, *more: Any) -> Any:
-        try:
-            return compile_tree(self.schema, repr(self)[1:-1], *more)
-        except NoEmitter:  # a node of somebody's own: the reference path alone knows it
-            return refuse
 
 
 def codec(

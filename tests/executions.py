@@ -1,6 +1,6 @@
-"""Both executions at once: what the codecs compile is, in every test, compared with the reference path.
+"""All executions at once: the native engine and generated Python are compared, in every test, with the reference path.
 
-So each suite runs over both: the compiled one must accept what the reference accepts without fault or note, give the
+So each suite runs over all of them: a fast path must accept what the reference accepts without fault or note, give the
 same value and end at the same place, and refuse all else. A difference ends the test, whatever catches errors.
 """
 
@@ -8,10 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwire import codecs
-from kwire.compiler import Decoder, Encoder, Memo, compile_decoder, compile_encoder
+import msgspec
+
+from kwire import codecs, native
+from kwire.compiler import Refused
 from kwire.errors import DecodeError, EncodeError
+from kwire.fast_path import ENGINES, FastPath, fast_path
+from kwire.json import to_json
 from kwire.wire import Reader, Struct, Writer
+
+FAST = [engine for engine in ENGINES if engine != "reference" and (engine != "native" or native.AVAILABLE)]
 
 
 class Disagreement(BaseException):
@@ -19,7 +25,7 @@ class Disagreement(BaseException):
 
 
 def reference_decoding(schema: Struct, data: bytes, start: int) -> tuple[Any, int] | None:
-    """Decode by the reference path; None for what it refuses or tells a fault of."""
+    """Decode by the reference path; None for what it refuses or notes a fault of."""
     reader = Reader(data, start)
     try:
         message = schema._parse(reader, None, "")
@@ -28,29 +34,12 @@ def reference_decoding(schema: Struct, data: bytes, start: int) -> tuple[Any, in
     return None if reader.faults else (message, reader.pos)
 
 
-def compiled_decoding(decoder: Decoder, data: bytes, start: int) -> tuple[Any, int] | None:
-    """Decode by the compiled path; None for what it refuses."""
+def fast_decoding(path: FastPath, data: bytes, start: int) -> tuple[Any, int] | None:
+    """Decode by a fast path; None for what it refuses."""
     try:
-        message, stop = decoder(data, start)
+        return path.decode_from(data, start)
     except Exception:
         return None
-    return (message, stop) if stop <= len(data) else None
-
-
-def agreeing_decoder(schema: Struct, title: str, memo: Memo | None = None) -> Decoder:
-    """Compile a decoder that compares itself with the reference path, each time, and so does one with a memo."""
-    decoder = compile_decoder(schema, title, memo)
-    remembering = compile_decoder(schema, title, Memo())
-
-    def decode(data: bytes, start: int) -> tuple[Any, int]:
-        wanted = reference_decoding(schema, data, start)
-        for one in (decoder, remembering, remembering):
-            found = compiled_decoding(one, data, start)
-            if repr(found) != repr(wanted):
-                raise Disagreement(f"{title}: {data[start:].hex()}: compiled {found}, reference {wanted}")
-        return decoder(data, start)
-
-    return decode
 
 
 def reference_encoding(schema: Struct, message: Any) -> bytes | None:
@@ -63,28 +52,63 @@ def reference_encoding(schema: Struct, message: Any) -> bytes | None:
     return bytes(writer.out)
 
 
-def compiled_encoding(encoder: Encoder, message: Any) -> bytes | None:
-    """Encode by the compiled path; None for what it refuses."""
+def fast_encoding(path: FastPath, message: Any) -> bytes | None:
+    """Encode by a fast path; None for what it refuses."""
     try:
-        return encoder(message)
+        return path.encode(message)
     except Exception:
         return None
 
 
-def agreeing_encoder(schema: Struct, title: str) -> Encoder:
-    """Compile an encoder that compares itself with the reference path, each time."""
-    encoder = compile_encoder(schema, title)
+class AgreeingPath:
+    """A fast path that compares all fast paths with the reference, each time."""
 
-    def encode(message: Any) -> bytes:
-        found, wanted = compiled_encoding(encoder, message), reference_encoding(schema, message)
-        if found != wanted:
-            raise Disagreement(f"{title}: {message}: compiled {found!r}, reference {wanted!r}")
-        return encoder(message)
+    def __init__(self, schema: Struct, title: str) -> None:
+        self.schema, self.title = schema, title
+        self.paths = {engine: fast_path(schema, title, engine) for engine in FAST}
 
-    return encode
+    def decode_from(self, data: bytes, start: int) -> tuple[Any, int]:
+        """Decode by all."""
+        wanted = reference_decoding(self.schema, data, start)
+        for engine, path in self.paths.items():
+            found = fast_decoding(path, data, start)
+            if repr(found) != repr(wanted):
+                raise Disagreement(f"{self.title}: {data[start:].hex()}: {engine} {found}, reference {wanted}")
+        if wanted is None:
+            raise Refused
+        return wanted
+
+    def decode(self, data: bytes) -> Any:
+        """Decode a body that ends where the bytes do."""
+        message, stop = self.decode_from(data, 0)
+        if stop != len(data):
+            raise Refused
+        return message
+
+    def encode(self, message: Any) -> bytes:
+        """Encode by all."""
+        wanted = reference_encoding(self.schema, message)
+        for engine, path in self.paths.items():
+            found = fast_encoding(path, message)
+            # A path may leave what is unusual, such as a sequence that is no tuple, to the reference.
+            if found != wanted and found is not None:
+                raise Disagreement(f"{self.title}: {message}: {engine} {found!r}, reference {wanted!r}")
+        if wanted is None:
+            raise Refused
+        return wanted
+
+    def json(self, data: bytes, start: int = 0) -> bytes:
+        """Write JSON text by all."""
+        message, stop = self.decode_from(data, start)
+        if stop != len(data):
+            raise Refused
+        wanted = msgspec.json.encode(to_json(self.schema, message))
+        for engine, path in self.paths.items():
+            if path.json(data, start) != wanted:
+                raise Disagreement(f"{self.title}: {data[start:].hex()}: {engine} {path.json(data, start)!r}")
+        return wanted
 
 
 def let_executions_agree(patch: Any) -> None:
     """Let every codec of this process compare its executions from now on."""
-    patch.setattr(codecs, "compile_decoder", agreeing_decoder)
-    patch.setattr(codecs, "compile_encoder", agreeing_encoder)
+    patch.setattr(codecs, "fast_path", AgreeingPath)

@@ -24,7 +24,7 @@ def compared(*arguments: str) -> list[str]:
 
 
 def test_every_body_is_decoded_and_encoded_beside_what_is_installed() -> None:
-    lines = compared("--only", "Request v", "--peers", "kio,aiokafka,msgpack,memo")
+    lines = compared("--only", "Request v", "--peers", "kio,aiokafka,msgpack,python")
     for name in ("kio", "aiokafka"):
         if importlib.util.find_spec(name) is None:
             assert f"{name} is not installed: its columns are empty" in lines[:2]
@@ -53,11 +53,3 @@ def test_a_picture_is_drawn_or_what_it_needs_is_said(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (1, "a picture needs matplotlib: pip install matplotlib\n")
     else:
         assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.ci
-def test_messages_of_captures_are_decoded_with_a_memo_and_without() -> None:
-    lines = compared("--only", "Heartbeat", "--peers", "kio", "--traffic", "fixtures/dumps/kafka-3.9-zk.pcap")
-    rows = {line.split()[0]: line.split()[1:] for line in lines[-3:]}
-    assert list(rows) == ["LeaderAndIsr", "UpdateMetadata", "Metadata"]
-    assert all(int(row[0]) > 0 and float(row[3]) > 0 < float(row[5]) for row in rows.values())

@@ -21,5 +21,4 @@ def test_all_tasks_are_measured() -> None:
         "peek",
         "decode one api of three",
         "decode",
-        "decode with memo",
     ]

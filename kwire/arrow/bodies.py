@@ -109,8 +109,8 @@ class Json(Bodies):
                 texts.append(None)
                 continue
             start = body_start(data, api, asked)
-            told = codec.json_text(data, start) if start >= 0 else None
-            texts.append(_carefully(data, api, asked, index, faults) if told is None else told[0])
+            text = codec.json_text(data, start) if start >= 0 else None
+            texts.append(_carefully(data, api, asked, index, faults) if text is None else text)
         return pa.array(texts, self.type)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..columnar.arrays import halves
+from ..columnar.collected import halves
 from .bodies import Bodies
 from .errors import MalformedFrame
 from .faults import HARMLESS, Fault

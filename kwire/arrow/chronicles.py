@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from ..catalog import Catalog, catalog_for
 from ..cluster.bodies import RELEASED
 from ..cluster.history import MESSAGES, ROWS, Heard, Tables, history_of
-from ..codecs import Codec, codec_in
+from ..codecs import codec_in
 from ..errors import KwireError
 from ..frames import Frame, Request, Response
 from ..frames.reading import FrameReading
@@ -135,7 +135,6 @@ def _rows(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def _heard(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> Iterator[Heard]:
-    memory: dict[Codec, Codec] = {}
     for time, connection, direction, api_name, api_version, correlation_id, data in rows:
         if data is None or api_version is None:
             continue
@@ -144,7 +143,7 @@ def _heard(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> Iterator[Heard]
         except KwireError:
             continue
         frame = Frame(bytes(data), bare=int.from_bytes(data[:4], "big") != len(data) - 4)
-        reading = FrameReading(frame, catalog, salvage=True, trace=False, memory=memory)
+        reading = FrameReading(frame, catalog, salvage=True, trace=False)
         read = reading.body if frame.bare else reading.request if direction == "request" else reading.response
         result = read(codec)
         message = result.message if isinstance(result, Request | Response) else None

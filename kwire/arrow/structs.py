@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ..catalog import Catalog
 from ..columnar import arrow_schema
-from ..columnar.arrays import conform
+from ..columnar.collected import conform
 from ..columnar.reading import Columns
 from ..errors import DecodeError, EncodeError
 from .bodies import Bodies, body_start, read_carefully

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from .. import __version__
-from ..errors import UnknownMessage
+from ..errors import KwireError, UnknownMessage
 from .completion import SHELLS, completion
 from .grammar import command
 from .manual import TOPICS, help_lines, manual
@@ -26,6 +26,19 @@ def explain_topic(options: argparse.Namespace) -> int:
         raise UnknownMessage("topic", options.topic, list(TOPICS))
     print("\n".join(help_lines(options.topic)))
     return 0
+
+
+class ShowVersion(argparse.Action):
+    """The option --version."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
+        """Print and exit."""
+        try:
+            from ..fast_path import ENGINE
+        except KwireError as error:
+            parser.error(str(error))
+        print(f"kwire {__version__} (engine: {ENGINE})")
+        parser.exit()
 
 
 class _Print(argparse.Action):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .. import __version__
 from . import brokers, questions
 from .grammar import Parser, colour, command, inputs, profile, raw, secrets
-from .help import add_help
+from .help import ShowVersion, add_help
 
 DESCRIPTION = """\
 kwire: Kafka's wire protocol, both ways.
@@ -61,7 +60,7 @@ def parser_for() -> argparse.ArgumentParser:
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"kwire {__version__}")
+    parser.add_argument("--version", action=ShowVersion, nargs=0, help="print the version, and which engine decodes")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="kwire")
     _decode(commands)
     _explain(commands)

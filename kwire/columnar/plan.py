@@ -14,7 +14,7 @@ from .. import wire
 from ..errors import UnknownMessage
 from ..schema import grow
 from ..spec import MessageSpec
-from .types import TAGS, arrow_type, fields_of, struct_of
+from .types import TAGS, Wanted, arrow_type, fields_of, struct_of
 
 BODY = "body_index"
 
@@ -35,12 +35,24 @@ class Level(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A column: its name, the level and the field it is taken from (level -1: the body's index), its type."""
+    """A column: its name, the level and the field it is taken from (level -1: the body's index), its type, and what is
+    wanted of it (`types.Wanted`)."""
 
     name: str
     level: int
     field: str
     type: Any
+    wanted: Wanted = None
+
+    @property
+    def is_dictionary(self) -> bool:
+        """Whether each value stands once, and its number in each row."""
+        return bool(pa.types.is_dictionary(self.type))
+
+    @property
+    def plain_type(self) -> Any:
+        """The type of the values."""
+        return self.type.value_type if self.is_dictionary else self.type
 
 
 class Plan:
@@ -113,7 +125,7 @@ class Plan:
         type_ = arrow_type(nodes, deeper)
         if self.dictionary and level < len(self.levels) - 1 and isinstance(nodes[0], wire.String | wire.Uuid):
             type_ = pa.dictionary(pa.int32(), type_)
-        return Choice(name, level, field, type_)
+        return Choice(name, level, field, type_, deeper)
 
     def _wanted(self, selected: dict[str, dict[str, Any] | None]) -> dict[str, Any] | None:
         wanted: list[Any] = [{} for _ in self.levels]

@@ -1,7 +1,4 @@
-"""Bodies in, record batches out: reads many bodies at once, leaves out the bad ones, and keeps batches small.
-
-What is refused goes to the reference path, which says why.
-"""
+"""Bodies in, record batches out: reads many bodies at once, leaves out the bad ones, and keeps batches small."""
 
 from __future__ import annotations
 
@@ -9,19 +6,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from ..errors import DecodeError
-from ..faults import NoColumns
+from ..fast_path import ENGINE, fast_path
+from ..faults import BadBoolean, BadText, DefaultTag, NoColumns
+from ..native import NoTable
 from ..schema import grow
 from ..spec import MessageSpec
 from ..wire import Reader
-from .arrays import halves, without
-from .fields import Fields
-from .levels import Assembly
+from .collected import Collector, batches, halves
+from .objects import ObjectCollector
 from .plan import Plan, trees_of
-from .rows import Buffer, Rows
+from .types import Wanted
 
 MOST_BODIES = 1 << 14  # that are made into columns together
 MOST_BATCH = 2**30  # bytes
@@ -69,9 +66,10 @@ class Columns:
         self._plan = Plan(trees_of(spec) if union else [self._tree], path, columns, dictionary=dictionary)
         self.schema = self._plan.schema
         self._most_rows, self._most_bytes = max(max_rows, 1), min(max(max_bytes, 1), MOST_BATCH)
-        self._idle: list[Fields] = []
-        np.empty(ARENA, np.uint8)  # glibc keeps the memory of batches from when a large block is freed, and else gives
-        # all back after each: three quarters of the time went into pages that came again
+        self._title = f"{self.name} v{self.version}: columns"
+        self._idle: list[Collector] = []
+        bytearray(ARENA)  # glibc keeps the memory of batches from when a large block is freed, and else gives all back
+        # after each: three quarters of the time went into pages that came again
 
     def __repr__(self) -> str:
         return f"<kwire columns of {self.name} v{self.version}: {', '.join(self.schema.names)}>"
@@ -90,59 +88,86 @@ class Columns:
             A bad body gives no rows, and takes none from the others.
         """
         try:
-            fields = self._idle.pop()  # another thread may read at the same time
+            collector = self._idle.pop()  # another thread may read at the same time
         except IndexError:
-            fields = Fields(f"{self.name} v{self.version}: columns")
+            collector = self._collector()
         try:
-            for some, indexes in self._portions(bodies):
-                yield from self._batches(fields, some, indexes)
+            yield from self._read(collector, bodies)
         finally:
-            self._idle.append(fields)
+            collector.take()  # what is left where the reader went away
+            self._idle.append(collector)
 
-    def _portions(self, bodies: Iterable[Any]) -> Iterator[tuple[list[bytes], list[int]]]:
-        """Yield bodies that are read together, each with its index."""
+    def _collector(self) -> Collector:
+        fast = fast_path(self._tree, self._title)
+        if ENGINE == "native":
+            from .buffers import BufferCollector
+
+            try:
+                return BufferCollector(self._tree, self._plan)
+            except NoTable:  # a node of somebody's own
+                pass
+        return ObjectCollector(self._tree, self._plan, fast.decode)
+
+    def _read(self, collector: Collector, bodies: Iterable[Any]) -> Iterator[Batch]:
         some: list[bytes] = []
-        indexes: list[int] = []
+        numbers: list[int] = []
         size, enough = 0, min(self._most_bytes, ENOUGH)
-        for index, body in enumerate(bodies):
+        for number, body in enumerate(bodies):
             data = body if type(body) is bytes else as_bytes(body)
             if data is None:
                 continue
             if size and len(data) >= enough:  # nothing is added to what fills Arrow's offsets alone
-                yield some, indexes
-                some, indexes, size = [], [], 0
+                yield from self._batches(collector, some, numbers)
+                some, numbers, size = [], [], 0
             some.append(data)
-            indexes.append(index)
+            numbers.append(number)
             size += len(data)
             if size >= enough or len(some) == MOST_BODIES:
-                yield some, indexes
-                some, indexes, size = [], [], 0
+                yield from self._batches(collector, some, numbers)
+                some, numbers, size = [], [], 0
         if some:
-            yield some, indexes
+            yield from self._batches(collector, some, numbers)
 
-    def _batches(self, fields: Fields, bodies: list[bytes], indexes: list[int]) -> Iterator[Batch]:
+    def _add(self, collector: Collector, bodies: list[bytes], numbers: list[int]) -> list[BadBody]:
+        """Add the rows of bodies; return those that are bad."""
+        bad: list[BadBody] = []
+        index = collector.add_bodies(bodies, numbers, 0)
+        while index < len(bodies):
+            message = self._accepted(bodies[index])
+            try:
+                if message is not None:
+                    collector.add_message(message, numbers[index])
+            except Exception:  # more than an array can hold
+                message = None
+            if message is None:
+                bad.append(BadBody(numbers[index], self.explain(bodies[index])))
+            index = collector.add_bodies(bodies, numbers, index + 1)
+        return bad
+
+    def _accepted(self, data: bytes) -> Any:
+        """Return a body as the reference path reads it; None if it is bad in what is wanted of it."""
+        reader = Reader(data, salvage=True)
+        try:
+            message = self._tree._parse(reader, None, "")
+            reader.finish()
+        except DecodeError:
+            return None
+        harmless = all(
+            type(fault) is DefaultTag or (type(fault) in _CONTENTS and not is_wanted(self._plan.wanted, fault.segments))
+            for fault in reader.faults
+        )
+        return message if harmless else None
+
+    def _batches(self, collector: Collector, bodies: list[bytes], numbers: list[int]) -> Iterator[Batch]:
         """Yield the columns of some bodies. Errors go with the first batch."""
-        columns, bad = self._columns(fields, bodies)
-        told = tuple(BadBody(indexes[place], self.explain(bodies[place])) for place in sorted(bad))
-        if bad:
-            columns = {name: without(column, bad) for name, column in columns.items()}
-            indexes = [index for place, index in enumerate(indexes) if place not in bad]
-        for batch in Assembly(self._plan, columns, indexes, self._most_bytes).batches():
+        errors = tuple(self._add(collector, bodies, numbers))
+        rows, columns = collector.take()
+        for batch in batches(self._plan, rows, columns, self._most_bytes):
             for piece in self._pieces(batch):
-                yield Batch(piece, told)
-                told = ()
-        if told:
-            yield Batch(pa.RecordBatch.from_pylist([], schema=self.schema), told)
-
-    def _columns(self, fields: Fields, bodies: list[bytes]) -> tuple[dict[str, Any], set[int]]:
-        """Return the fields of the messages, and which of the bodies are bad: what fields say of these is no good."""
-        buffer = Buffer(bodies)
-        sizes = np.fromiter(map(len, bodies), np.int64, len(bodies))
-        ends = np.cumsum(sizes)
-        rows = Rows(buffer, ends - sizes, ends, lambda which: which)
-        fields.arrays.begin()
-        columns = fields.members(self._tree, rows, self._plan.wanted)
-        return columns, buffer.bad.union(np.nonzero(rows.at != ends)[0].tolist())
+                yield Batch(piece, errors)
+                errors = ()
+        if errors:
+            yield Batch(pa.RecordBatch.from_pylist([], schema=self.schema), errors)
 
     def _pieces(self, batch: Any) -> Iterator[Any]:
         """Cut a batch into pieces that are no larger than they may be."""
@@ -159,6 +184,21 @@ class Columns:
             reader.refuse(NoColumns, 0, found=len(body))
         except DecodeError as error:
             return error.with_traceback(None)
+
+
+_CONTENTS = (BadText, BadBoolean)  # faults inside of a value: where it is skipped, nobody looks at it
+
+
+def is_wanted(wanted: Wanted, segments: Sequence[str | int]) -> bool:
+    """Whether a field is among those that are wanted, or is inside of one."""
+    for name in segments:
+        if wanted is None:
+            return True
+        if isinstance(name, str):
+            if name not in wanted:
+                return False
+            wanted = wanted[name]
+    return True
 
 
 def as_bytes(body: Any) -> bytes | None:

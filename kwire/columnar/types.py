@@ -72,3 +72,8 @@ def names_of(node: wire.Struct) -> tuple[str, ...]:
     """Return the names of a struct's fields at all versions, in the order of the spec; `unknown_tags` is the last."""
     names: tuple[str, ...] = node.message_class.__struct_fields__
     return names
+
+
+def is_long(type_: Any) -> bool:
+    """Whether values of a type may take any number of bytes."""
+    return bool(pa.types.is_nested(type_) or pa.types.is_string(type_) or pa.types.is_binary(type_))

@@ -12,8 +12,6 @@ from typing import Any
 from ..wire import Array, Struct
 from ..wire.streams import Elements
 from . import arrays, numbers, structs, tags, text  # noqa: F401 (they register their emitters)
-from .alike import by_length
-from .memo import Memo, remembering
 from .runs import Reads, Writes
 from .source import NoEmitter, Source
 from .support import CONSTANTS, Refused, refuse
@@ -21,12 +19,11 @@ from .walk import read, write
 
 __all__ = [
     "Decoder",
-    "ElementReaders",
     "Encoder",
-    "Memo",
     "NoEmitter",
     "Refused",
     "compile_decoder",
+    "compile_elements",
     "compile_encoder",
     "decoder_source",
     "encoder_source",
@@ -37,23 +34,21 @@ Decoder = Callable[[bytes, int], tuple[Any, int]]
 Encoder = Callable[[Any], bytes]
 
 
-def decoder_source(schema: Struct, title: str = "schema", memo: Memo | None = None) -> Source:
+def decoder_source(schema: Struct, title: str = "schema") -> Source:
     """Write the source of a tree's decoder."""
     source = Source(f"{title}: decode", **CONSTANTS)
-    source.memo = memo
     out = Reads(source, source.fresh("decode"))
     message = read(schema, out)
     out.line(f"return {message}, p")
     return source
 
 
-def compile_decoder(schema: Struct, title: str, memo: Memo | None = None) -> Decoder:
+def compile_decoder(schema: Struct, title: str) -> Decoder:
     """Compile the decoder of a tree.
 
     Args:
         schema: the tree.
         title: what tracebacks call the source.
-        memo: what is to hold messages and elements that were decoded, if anything.
 
     Returns:
         A function of bytes and a position, which gives the message and the position behind it. That may lie
@@ -62,27 +57,16 @@ def compile_decoder(schema: Struct, title: str, memo: Memo | None = None) -> Dec
     Raises:
         NoEmitter: there is a node that the compiler does not know.
     """
-    decoder = by_length(schema, decoder_source(schema, title, memo).run()["decode"], title)
-    return decoder if memo is None else remembering(decoder, memo)
+    decoder: Decoder = decoder_source(schema, title).run()["decode"]
+    return decoder
 
 
-class ElementReaders(dict[Array, Elements]):
-    """By array, what reads some of its elements: made when bytes with many of them are refused, as `Reader.ahead`."""
-
-    def __init__(self, title: str) -> None:
-        super().__init__()
-        self.title = title
-
-    def __missing__(self, array: Array) -> Elements:
-        """Compile what reads so many elements of an array."""
-        source = Source(f"{self.title}: elements", **CONSTANTS)
-        try:
-            name = arrays.read_counted(array, source)
-            read: Elements = source.run()[name]
-        except NoEmitter:  # a node of somebody's own
-            read = refuse
-        self[array] = read
-        return read
+def compile_elements(array: Array, title: str) -> Elements:
+    """Compile what reads so many elements of an array, as `Reader.ahead` wants it. Raises NoEmitter."""
+    source = Source(f"{title}: elements", **CONSTANTS)
+    name = arrays.read_counted(array, source)
+    elements: Elements = source.run()[name]
+    return elements
 
 
 def encoder_source(schema: Struct, title: str = "schema") -> Source:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from struct import calcsize
+from typing import Any
 
-from ..wire import COMPACT_LENGTH, Array, Float64, Integer, Struct
-from .memo import Elements
+from ..wire import COMPACT_LENGTH, Array, Boolean, Float64, Integer, Struct, Uuid
 from .numbers import code_of, type_of
-from .parts import Part, parts_of
 from .runs import Reads, Writes
-from .shaped_reads import ReadShapes, whole
-from .shaped_writes import WriteShapes, may_be_shaped
-from .shapes import FEW
-from .source import Source
+from .source import Source, attribute
+from .structs import construct
 from .support import SHORT, packers, unpackers
 from .text import read_length, write_length, write_null
 from .walk import emit_read, emit_write, read, write
@@ -59,65 +56,57 @@ def _loop(node: Array, out: Reads, count: str) -> None:
     """Emit the reading of elements; with what they have, `a` and `n` and so on, numbered by the depth of the loop."""
     out.loops += 1
     out.line(f"a{out.loops} = []; n{out.loops} = {count}")
-    if out.source.memo is not None and out.loops == 1 and type(node.element) is Struct and node.element.fields:
-        _remembered_loop(node, out)
+    fields = _fixed_fields(node.element)
+    if fields:
+        _fixed_loop(node.element, fields, out)
     else:
-        _new_loop(node, out)
+        _straight_loop(node.element, out, f"n{out.loops}")
     out.loops -= 1
 
 
-def _remembered_loop(node: Array, out: Reads) -> None:
-    """Elements that were decoded before are found by their bytes, others read by a function of their own."""
-    inner = Reads(out.source, out.source.fresh("element"))
-    inner.loops = 1
-    inner.line(f"return {read(node.element, inner)}, p")
-    elements = out.source.constant("M", Elements(out.source.memo, node.element), "elements decoded before")
-    out.line(f"if {elements}.use.on(n1): p = {elements}.read(b, p, n1, a1, {inner.name})")
-    with out.block("else:"):
-        _new_loop(node, out)
-
-
-def _new_loop(node: Array, out: Reads) -> None:
-    parts = parts_of(node.element)
-    if parts and not any(part.length for part in parts.values()):
-        _fixed_loop(node, parts, out)
-    elif parts:
-        _shaped_loop(node, parts, out)
-    else:
-        _straight_loop(node, out, f"n{out.loops}")
-
-
-def _straight_loop(node: Array, out: Reads, left: str) -> None:
+def _straight_loop(element: Any, out: Reads, left: str) -> None:
     with out.block(f"while {left}:"):
         out.line(f"{left} -= 1")
-        element = read(node.element, out)
-        out.line(f"a{out.loops}.append({element})")
+        message = read(element, out)
+        out.line(f"a{out.loops}.append({message})")
 
 
-def _shaped_loop(node: Array, parts: dict[str, Part], out: Reads) -> None:
-    """Elements of the last shape are read by a loop made for it, the others by straight lines, `s` at a time."""
-    shapes = out.source.constant("S", ReadShapes(node.element, parts, out.source.title), "shapes of elements")
-    a, n = f"a{out.loops}", f"n{out.loops}"
-    out.line(f"s = {n}")
-    with out.block(f"if {n} > {FEW}:"):
-        out.line(f"if {n} < {shapes}.rest: {shapes}.rest -= {n}")
-        with out.block("else:"):
-            out.line(f"{shapes}.tried += 1; p = {shapes}.loop(b, p, {n}, {a}); s = {n} - len({a})")
-            out.line(f"if s: p, s = {shapes}.ahead(b, p, {n}, {a})")
-    with out.block("while s:"):
-        _straight_loop(node, out, "s")
-        out.line(f"if len({a}) < {n}: p, s = {shapes}.ahead(b, p, {n}, {a})")
+def _fixed_fields(node: Any) -> dict[str, tuple[str, str]]:
+    """Return the fields of a struct, each with its format code and the form of its value; nothing if one of them may
+    have another size."""
+    found = {}
+    for field in node.fields if type(node) is Struct else ():
+        kind = type(field.subcon)
+        if kind in (Integer, Float64):
+            found[attribute(field.name)] = code_of(field.subcon), "{}"
+        elif kind in _FORMS:
+            found[attribute(field.name)] = _FORMS[kind]
+        else:
+            return {}
+    return found
 
 
-def _fixed_loop(node: Array, parts: dict[str, Part], out: Reads) -> None:
-    """Elements that are all of one size are unpacked by one iterator, up to the first that has tags."""
-    codes, targets, tagged, message = whole(node.element, parts, (), out)
+_FORMS = {Boolean: ("B", "BOOL[{}]"), Uuid: ("16s", "{}")}
+
+
+def _fixed_loop(node: Struct, fields: dict[str, tuple[str, str]], out: Reads) -> None:
+    """Elements that are all of one size are unpacked by one iterator, up to the first that has tags: 1.6 times as fast
+    as one by one, for ApiVersions."""
+    codes = "".join(code for code, _ in fields.values()) + ("B" if node.tagged is not None else "")
+    absent = [*node.absent, *(node.tagged.fields.values() if node.tagged is not None else ())]
+    values = {attribute(one.name): out.source.literal(one.default) for one in absent}
+    targets = []
+    for name, (_, form) in fields.items():
+        targets.append(out.variable())
+        values[name] = form.format(targets[-1])
+    tagged = ["t"] if node.tagged is not None else []
     size = calcsize(f">{codes}")
     a, n = f"a{out.loops}", f"n{out.loops}"
-    with out.block(f"for {targets} in {out.source.struct(codes, 'iter_unpack')}(b[p:p + {size} * {n}]):"):
+    unpack = out.source.struct(codes, "iter_unpack")
+    with out.block(f"for {', '.join(targets + tagged)}, in {unpack}(b[p:p + {size} * {n}]):"):
         if tagged:
-            out.line(f"if {tagged}: break")
-        out.line(f"{a}.append({message})")
+            out.line("if t: break")
+        out.line(f"{a}.append({construct(node, out.source, values)})")
     out.line(f"p += {size} * len({a}); {n} -= len({a})")
     if tagged:
         _straight_loop(node, out, n)
@@ -163,12 +152,7 @@ def _write_there(node: Array, out: Writes, variable: str) -> None:
         return
     out.line(f"n = len({variable})")
     write_length(node.length, out, "n")
-    parts = parts_of(node.element)
-    if may_be_shaped(parts):
-        shapes = out.source.constant("S", WriteShapes(node.element, parts, out.source.title), "shapes of elements")
-        with out.block(f"if n <= {FEW} or not {shapes}.write({variable}, o):"):
-            _write_loop(node, out, variable)
-    elif out.loops == DEEPEST:
+    if out.loops == DEEPEST:
         inner = Writes(out.source, out.source.fresh("elements"), "v, o")
         _write_loop(node, inner, "v")
         out.line(f"{inner.name}({variable}, o)")

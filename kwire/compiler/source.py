@@ -25,7 +25,6 @@ class Source:
 
     def __init__(self, title: str = "source", **constants: Any) -> None:
         self.title = title
-        self.memo: Any = None
         self.constants: dict[str, Any] = dict(constants)
         self.functions: list[Function] = []
         self._names: dict[Any, str] = {}

@@ -25,14 +25,13 @@ def decode_frames(
     *,
     salvage: bool = True,
     trace: bool = False,
-    memo: bool = False,
     wanted: Wanted | None = None,
 ) -> Iterator[Result]:
     """Decode frames one after the other.
 
     Args:
         frames: as `kwire.read_dump` gives them; requests and responses may be mixed.
-        catalog, salvage, trace, memo: as for `FrameDecoder`.
+        catalog, salvage, trace: as for `FrameDecoder`.
         wanted: asked of each header whether the frame is to be decoded; all are unless given. Bodies of others are
             not touched, but for requests that say how the connection goes on: Produce, ApiVersions, SASL, Envelope.
 
@@ -46,7 +45,7 @@ def decode_frames(
     >>> [result.codec.name for result in decode_frames(frames, wanted=lambda peek: peek.api_key == 3)]
     ['MetadataRequest', 'MetadataResponse']
     """
-    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, memo=memo)
+    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace)
     if wanted is None:
         yield from map(decoder.decode, frames)
         return

@@ -27,7 +27,6 @@ class FrameDecoder:
         salvage: keep what Kafka tolerates as faults; else it makes a frame undecodable.
         trace: fill the `spans` of the results.
         answers: what a response is that answers no request seen before it.
-        memo: hold decoded messages and their parts, and give them again where their bytes come again.
     """
 
     def __init__(
@@ -37,11 +36,9 @@ class FrameDecoder:
         salvage: bool = True,
         trace: bool = False,
         answers: Codec | None = None,
-        memo: bool = False,
     ) -> None:
         self.catalog = catalog or catalog_for()
         self.salvage, self.trace, self.answers = salvage, trace, answers
-        self.memory: dict[Codec, Codec] | None = {} if memo else None
         self._talks: dict[object, Talk] = {}
 
     def decode(self, frame: Frame) -> Result:
@@ -104,12 +101,7 @@ class _Attempt:
         self.frame, self.talk, self.waiting, self.answers = frame, talk, talk.waiting, decoder.answers
         self.catalog = catalog_for(frame.profile) if frame.profile else decoder.catalog
         self.reading = FrameReading(
-            frame,
-            self.catalog,
-            salvage=decoder.salvage,
-            trace=decoder.trace,
-            memory=decoder.memory,
-            client=talk.client,
+            frame, self.catalog, salvage=decoder.salvage, trace=decoder.trace, client=talk.client
         )
 
     def decode(self) -> Result:

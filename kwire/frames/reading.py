@@ -29,7 +29,6 @@ class FrameReading:
         frame: the frame.
         catalog: the specs.
         salvage, trace: as for `FrameDecoder`.
-        memory: the decoders with a memo, by their codecs; None to do without.
         client: who speaks on this connection, as far as that is known.
     """
 
@@ -40,11 +39,10 @@ class FrameReading:
         *,
         salvage: bool,
         trace: bool,
-        memory: dict[Codec, Codec] | None = None,
         client: Client = NOBODY,
     ) -> None:
         self.frame, self.catalog, self.salvage, self.trace = frame, catalog, salvage, trace
-        self.memory, self.client = memory, client
+        self.client = client
 
     def request(self, codec: Codec) -> Request | Undecodable:
         """Read a request."""
@@ -84,7 +82,7 @@ class FrameReading:
         try:
             if header_name:
                 header = self.header(reader, header_name, header_version_for(codec.spec, codec.version))
-            message = self._decoder(codec).read(reader)
+            message = codec.read(reader)
             rest = reader.finish()
         except DecodeError as error:
             return self.undecodable(error, reader, header, codec)
@@ -99,14 +97,6 @@ class FrameReading:
             **_notes(reader),
             **more,
         )
-
-    def _decoder(self, codec: Codec) -> Codec:
-        if self.memory is None:
-            return codec
-        decoder = self.memory.get(codec)
-        if decoder is None:
-            decoder = self.memory[codec] = codec.decoder(memo=True)
-        return decoder
 
     def reader(self, *, bare: bool = False) -> Reader:
         """Return a reader that stands behind the size, if there is one."""

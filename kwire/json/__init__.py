@@ -5,19 +5,15 @@ string, and unknown tagged fields stand under `_unknownTags` as [{"tag": 99, "da
 """
 
 from .reading import Place, from_json, unknown_tags
-from .twins import NoTwin, Twin, twin_of
 from .writing import UNKNOWN_TAGS, JsonWriter, json_writer, to_json, unknown_tags_json, uuid_text
 
 __all__ = [
     "UNKNOWN_TAGS",
     "JsonWriter",
-    "NoTwin",
     "Place",
-    "Twin",
     "from_json",
     "json_writer",
     "to_json",
-    "twin_of",
     "unknown_tags",
     "unknown_tags_json",
     "uuid_text",

@@ -15,12 +15,13 @@ from ..catalog import catalog_for
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError
 from ..frames import FrameDecoder
-from ..frames.pairing import expects_response
+from ..frames.pairing import UNANSWERED, expects_response
 from ..frames.said import Ends, Said
 from ..frames.talk import API_VERSIONS, ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Talk
 from ..gist import software_of
 from ..headers import header_version_for
 from ..redaction.carriers import may_carry, may_hold_secrets
+from ..redaction.metadata import MESSAGES
 from ..redaction.sealing import seal_message
 from .style import escape
 
@@ -29,6 +30,7 @@ CLIENT = 12  # where the client id of a request begins, with its length
 MOST_HELD = 8 << 20  # bytes and characters of the newest texts; as much of older ones is held
 LONGEST = 1 << 18
 EACH = 256  # what an entry counts beyond its bytes and characters
+READ = MESSAGES | UNANSWERED.keys() | {"ApiVersionsRequest"}
 CAREFULLY = frozenset((SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE))
 TAGGED = {0: False, 1: True}  # header versions; those of requests are one higher
 REFUSED, IN_VERSION_0 = b"\x00\x23", 1 << 40  # KIP-511: the answer to ApiVersions may be in version 0
@@ -116,25 +118,27 @@ class JsonLines:
         return f"{plan.head}{number}{plan.tail}{told[0]}"
 
     def _tell(self, plan: _Plan, body: bytes) -> Told | None:
-        found = None if plan.carries else plan.codec.json_text(body)
-        if plan.carries or (found and self.sealed and may_hold_secrets(plan.codec, found[1])):
-            found = self._sealed(plan.codec, body)
-        if found is None:
+        if not plan.is_read:
+            text, message = plan.codec.json_text(body), None
+        else:
+            text, message = self._text(plan, body)
+        if text is None:
             return None
-        text, message = found
         software = software_of(message) if plan.key == API_VERSIONS else ""
         told = escape(text) + "}\n", expects_response(message), software
         self._held.hold(plan, body, told)
         return told
 
-    def _sealed(self, codec: Codec, body: bytes) -> tuple[str, Any] | None:
-        """Tell a body that may hold secrets."""
+    def _text(self, plan: _Plan, body: bytes) -> tuple[str | None, Any]:
+        """Return the text of a body, without the secrets in it, and the message."""
+        codec = plan.codec
         try:
             message = codec.decode(body)
         except DecodeError:
-            return None
-        members = codec.jsonable(seal_message(codec, message))
-        return msgspec.json.encode(members).decode(), message
+            return None, None
+        if not (self.sealed and may_hold_secrets(codec, message)):
+            return codec.json_text(body), message
+        return msgspec.json.encode(codec.jsonable(seal_message(codec, message))).decode(), message
 
     def _plan(self, api: int, asked: bool) -> _Plan | None:
         """Return how an api and version are told; None if never here."""
@@ -188,13 +192,15 @@ class _Plan:
 
     Attributes:
         tagged: whether their headers have tags; `carries` whether their bodies may hold secrets.
+        is_read: whether what is in a message decides how it is written, or what follows it.
         newer, older: texts by the bodies they are of.
     """
 
-    __slots__ = ("carries", "codec", "head", "key", "newer", "older", "tagged", "tail", "version")
+    __slots__ = ("carries", "codec", "head", "is_read", "key", "newer", "older", "tagged", "tail", "version")
 
     def __init__(self, codec: Codec, version: int, tagged: bool, carries: bool) -> None:
         self.codec, self.tagged, self.carries = codec, tagged, carries
+        self.is_read = carries or codec.name in READ
         self.key, self.version = codec.spec.api_key, version
         self.tail = ("}" if codec.version == version else f'}},"payloadVersion":{codec.version}') + ',"payload":'
         name = f'"apiName":{_text(codec.spec.api_name)},"apiVersion":{self.version}'

@@ -175,4 +175,4 @@ def test_colour_only_where_it_is_wanted() -> None:
 def test_version() -> None:
     import kwire
 
-    assert ran("--version").stdout.decode() == f"kwire {kwire.__version__}\n"
+    assert ran("--version").stdout.decode() == f"kwire {kwire.__version__} (engine: {kwire.engine})\n"

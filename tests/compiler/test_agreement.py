@@ -14,9 +14,10 @@ from kwire import codecs, compiler
 from kwire.compiler.runs import Reads
 from kwire.compiler.walk import emit_read
 from kwire.errors import DecodeError, EncodeError
+from kwire.fast_path import ENGINES, fast_path
 from kwire.schema import grow
 from kwire.wire import INT32, Array, Boolean, NullableStruct, Reader, Struct
-from tests.executions import Disagreement, agreeing_decoder
+from tests.executions import FAST, AgreeingPath, Disagreement
 from tests.messages_of import draft_triples, released_pairs
 from tests.random_values import damaged, draw
 from tests.seeds import TRIES, seeded
@@ -35,8 +36,8 @@ def accepts(codec: kwire.Codec, data: bytes) -> bool:
 
 
 def test_every_test_runs_both_executions() -> None:
-    assert vars(codecs)["compile_decoder"] is agreeing_decoder
-    assert compiler.compile_decoder is not agreeing_decoder
+    assert vars(codecs)["fast_path"] is AgreeingPath
+    assert "python" in FAST
 
 
 @pytest.mark.ci
@@ -150,7 +151,7 @@ def test_a_disagreement_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     was = emitters.registry[Boolean]
     emitters.register(Boolean, lax)
     try:
-        decode = agreeing_decoder(codec.schema, "lax")
+        decode = AgreeingPath(codec.schema, "lax").decode_from
         decode(bytes.fromhex("00000000 01"), 0)
         with pytest.raises(Disagreement):
             decode(bytes.fromhex("00000000 02"), 0)
@@ -158,10 +159,12 @@ def test_a_disagreement_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
         emitters.register(Boolean, was)
 
 
-def test_the_reference_alone_reads_what_the_compiler_does_not_know() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_reference_alone_reads_what_a_fast_path_does_not_know(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     schema = grow(kwire.codec("ControlledShutdownRequest", 1).spec, 1)
     schema.fields[0].subcon = type("Other", (type(INT32),), {})("other int32", "i")
     with pytest.raises(compiler.NoEmitter, match="no reading is written for Other"):
         compiler.compile_decoder(schema, "other")
+    monkeypatch.setattr(codecs, "fast_path", lambda schema, title: fast_path(schema, title, engine))
     codec = codecs.Codec(kwire.codec("ControlledShutdownRequest", 1).spec, 1, schema)
     assert codec.decode(bytes.fromhex("00000003")).broker_id == 3

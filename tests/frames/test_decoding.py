@@ -192,14 +192,3 @@ def test_after_an_undecodable_request_its_answer_is_still_expected() -> None:
     broken = request(4)[:-4] + b"\x7f\xff\xff\xff"  # more topics than there can be
     results = decoded(broken, response(4))
     assert [type(result) for result in results] == [Undecodable, Response]
-
-
-def test_a_decoder_may_hold_what_comes_again() -> None:
-    frames = [data for number in range(3) for data in (request(number), response(number))]
-    plain, held = decoded(*frames), decoded(*frames, memo=True)
-    assert [(type(one), one.message, one.correlation_id) for one in held] == [
-        (type(one), one.message, one.correlation_id) for one in plain
-    ]
-    assert len({id(one.message) for one in held}) == 2
-    assert len({id(one.message) for one in plain}) == 6
-    assert all(one.codec is other.codec for one, other in zip(plain, held, strict=True))

@@ -1,0 +1,30 @@
+"""The native engine: one interpreter over a table of nodes, compiled when kwire is installed.
+
+`table` lists the nodes of a construct tree; `_engine` decodes, encodes, writes JSON text and fills Arrow buffers by
+them. It accepts exactly the bytes that the reference execution (`kwire.wire`) reads without a fault; what it refuses,
+the reference explains. Where it was not built `AVAILABLE` is false, and all else here is missing.
+"""
+
+from __future__ import annotations
+
+from .table import FieldRow, NodeRow, NoTable, node_table
+
+try:
+    from ._engine import ColumnTable, NodeTable, Refused, Repeat, pack_bits
+except ImportError:
+    AVAILABLE = False
+else:
+    AVAILABLE = True
+
+__all__ = [
+    "AVAILABLE",
+    "ColumnTable",
+    "FieldRow",
+    "NoTable",
+    "NodeRow",
+    "NodeTable",
+    "Refused",
+    "Repeat",
+    "node_table",
+    "pack_bits",
+]

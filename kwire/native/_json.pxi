@@ -1,0 +1,116 @@
+# Bytes to JSON text.
+
+
+cdef int text(Node* n, Cursor* c, Output* o) except -1:
+    cdef Py_ssize_t size, i
+    cdef Node* element
+    if n.kind <= UINT32:
+        put_decimal(o, integer(n.kind, take(c, n.width)))
+    elif n.kind == STRUCT:
+        struct_text(n, c, o)
+    elif n.kind == STRING:
+        size = length(n, c)
+        if size < 0:
+            put(o, b"null", 4)
+        else:
+            put_string(o, take(c, size), size)
+    elif n.kind == ARRAY:
+        size = length(n, c)
+        if size < 0:
+            put(o, b"null", 4)
+            return 0
+        element = n.child
+        room(o, 1)[0] = c'['
+        for i in range(size):
+            if i:
+                room(o, 1)[0] = c','
+            text(element, c, o)
+        room(o, 1)[0] = c']'
+    elif n.kind == BOOLEAN:
+        if boolean(c):
+            put(o, b"true", 4)
+        else:
+            put(o, b"false", 5)
+    elif n.kind == UUID:
+        put_base64(o, take(c, 16), 16, BASE64URL, False)
+    elif n.kind == BYTES:
+        size = length(n, c)
+        if size < 0:
+            put(o, b"null", 4)
+        else:
+            put_base64(o, take(c, size), size, BASE64, True)
+    elif n.kind == NULLABLE_STRUCT:
+        if present(n, c):
+            struct_text(n.child, c, o)
+        else:
+            put(o, b"null", 4)
+    else:
+        put_float(o, float64(take(c, 8)))
+    return 0
+
+
+cdef int struct_text(Node* n, Cursor* c, Output* o) except -1:
+    cdef Field* f = n.fields
+    cdef Py_ssize_t start
+    cdef int i
+    start = o.size
+    for i in range(n.count):
+        put(o, f[i].key, f[i].key_size)
+        text(f[i].node, c, o)
+    if n.tags >= 0:
+        if c.at < c.end and c.at[0] == 0:
+            c.at += 1
+        else:
+            tags_text(n, c, o)
+    if o.size == start:
+        room(o, 1)
+    o.data[start] = c'{'  # each key begins with a comma: the first becomes the brace
+    room(o, 1)[0] = c'}'
+    return 0
+
+
+cdef int tags_text(Node* n, Cursor* c, Output* o) except -1:
+    cdef Py_ssize_t count = unsigned_varint(c), i, size
+    cdef int64_t tag, last = -1
+    cdef int known
+    cdef Cursor one
+    cdef Field* f
+    cdef Output unknown
+    cdef Small small
+    if count * 2 > c.end - c.at:
+        raise Refused
+    begin(&unknown, &small)
+    try:
+        for i in range(count):
+            tag = unsigned_varint(c)
+            size = unsigned_varint(c)
+            if tag <= last or tag > HIGHEST_TAG:
+                raise Refused
+            last = tag
+            known = known_tag(n, tag)
+            if known < 0:
+                unknown_tag_text(n, tag, size, c, &unknown)
+                continue
+            f = &n.fields[n.count + known]
+            one = c[0]
+            tag_value(f, size, &one)
+            put(o, f.key, f.key_size)
+            text(f.node, c, o)
+        if unknown.size:
+            put(o, b',"_unknownTags":[', 17)
+            put(o, unknown.data + 1, unknown.size - 1)
+            room(o, 1)[0] = c']'
+    finally:
+        release(&unknown)
+    return 0
+
+
+cdef int unknown_tag_text(Node* n, int64_t tag, Py_ssize_t size, Cursor* c, Output* o) except -1:
+    if tag in <object>n.foreign:
+        raise Refused
+    put(o, b',{"tag":', 8)
+    put_decimal(o, tag)
+    put(o, b',"data":', 8)
+    put_base64(o, take(c, size), size, BASE64, True)
+    room(o, 1)[0] = c'}'
+    return 0

@@ -1,0 +1,74 @@
+"""Compiles the native engine while kwire is installed: a build hook of hatchling, of no use afterwards.
+
+Where there is no C compiler, or no headers of Python, the installation goes on without the engine and says so once;
+kwire then decodes by generated Python. `KWIRE_BUILD=required` makes that an error, `KWIRE_BUILD=none` leaves it out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+HERE = Path(__file__).resolve().parent
+MODULE = "kwire.native._engine"
+
+
+class NativeEngineHook(BuildHookInterface[Any]):
+    """Adds the extension to a wheel; an editable installation has it beside its source."""
+
+    PLUGIN_NAME = "custom"
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, if that is wanted and possible."""
+        wanted = os.environ.get("KWIRE_BUILD", "")
+        if wanted == "none":
+            return
+        try:
+            library = compile_extension(Path(self.directory) / "native")
+        except Exception as error:  # distutils raises a dozen kinds of its own, and SystemExit is none of them
+            if wanted == "required":
+                raise
+            print(f"kwire: the native engine is left out, decoding will be slower ({reason(error)})", file=sys.stderr)
+            return
+        build_data.update(pure_python=False, infer_tag=True)
+        if version == "editable":
+            shutil.copy2(library, HERE / library.name)
+        else:
+            build_data["force_include"][str(library)] = f"kwire/native/{library.name}"
+
+
+def compile_extension(folder: Path, extra: list[str] | None = None) -> Path:
+    """Compile the extension; return the library.
+
+    Args:
+        folder: where the library is put, which is made if need be.
+        extra: further options of the compiler and linker, such as those of a sanitizer.
+    """
+    from Cython.Build import cythonize
+    from setuptools import Distribution, Extension
+
+    optimise = ["/O2"] if os.name == "nt" else ["-O3", "-g0"]
+    with tempfile.TemporaryDirectory() as scratch:
+        options = {"build_dir": scratch, "include_path": [str(HERE)], "quiet": True}
+        source = os.path.relpath(HERE / "_engine.pyx")
+        extension = Extension(
+            MODULE, [source], extra_compile_args=optimise + (extra or []), extra_link_args=extra or []
+        )
+        command = Distribution({"ext_modules": cythonize([extension], **options)}).get_command_obj("build_ext")
+        command.build_temp, command.build_lib = str(Path(scratch) / "objects"), str(Path(scratch) / "library")
+        command.ensure_finalized()
+        command.run()
+        (built,) = (Path(output) for output in command.get_outputs())
+        folder.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy2(built, folder / built.name))
+
+
+def reason(error: BaseException) -> str:
+    """Return the first line of what is wrong."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
