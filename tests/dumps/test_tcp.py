@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kwire.dumps.connections import Limits, Reassembler
-from kwire.dumps.halves import ahead
+from kwire.dumps.halves import WINDOW, Half, Piece, ahead
 from kwire.dumps.link import Segment
 from kwire.dumps.tcp import PATIENCE, Ended, Event, Finished, Gap, Portion
-from tests.dumps.building import ACK, FIN, RST, Talk, changed
+from tests.dumps.building import ACK, FIN, RST, SYN, Talk, changed
 
 
 def events_of(segments: Sequence[Segment], limits: Limits | None = None) -> list[Event]:
@@ -218,3 +218,41 @@ def test_no_more_bytes_wait_than_allowed() -> None:
 def test_one_side_alone_is_enough() -> None:
     segments = [segment for segment in talk().close().segments if segment.key == talk().key(0)]
     assert texts(segments)[0] == b"onetwofour"
+
+
+def test_data_in_a_syn_comes_first() -> None:
+    """TCP Fast Open: the first byte has the sequence number behind that of the SYN."""
+    said = Talk().open().say(0, b"one").say(0, b"two")
+    first = changed(said.segments[0], payload=b"early")
+    later = [changed(one, sequence=one.sequence + 5 * (one.key == first.key)) for one in said.segments[1:]]
+    assert told([first, *later])[:3] == [(0, 0, b"early"), (0, 5, b"one"), (0, 8, b"two")]
+    assert first.flags & SYN
+
+
+def test_acknowledgements_are_believed_however_long_the_stream_is() -> None:
+    """Also past 512 MiB, half of what a receiver may allow ahead."""
+    half = Half(0)
+    half.begin(1000)
+    for count in (3 << 28, WINDOW, WINDOW, 1 << 29):
+        half.advance(count)
+        half.acknowledge(ahead_of(half, 5))
+        assert (half.acked, half.owed()) == (ahead_of(half, 5), 5)
+    acked = half.acked
+    half.acknowledge(ahead_of(half, WINDOW + 1))  # no receiver has as much
+    assert half.acked == acked
+
+
+def ahead_of(half: Half, count: int) -> int:
+    assert half.sequence is not None
+    return half.sequence + count & 0xFFFFFFFF
+
+
+def test_a_fin_counts_once() -> None:
+    half = Half(0)
+    half.begin(1000)
+    half.put(Piece(0, 3, b"abc", None, None, 1), 0)
+    half.end = 3
+    half.release()
+    assert (half.finished, half.sequence) == (True, 1004)
+    half.advance(0)
+    assert half.sequence == 1004
