@@ -77,7 +77,8 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
         its column `note` says what the history cannot know, such as that no controller was captured (KRaft).
 
     Raises:
-        As `read`.
+        MixedClusters: the files name several cluster ids.
+        As `read` otherwise.
 
     >>> tables = history("fixtures/dumps/kafka-3.9-zk.pcap")
     >>> sorted(set(zip(*tables["brokers"].select(["broker", "rack"]).to_pydict().values())))

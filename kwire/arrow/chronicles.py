@@ -17,10 +17,12 @@ import pyarrow.compute as pc
 from ..catalog import Catalog, catalog_for
 from ..cluster.bodies import RELEASED
 from ..cluster.history import MESSAGES, ROWS, Heard, Tables, history_of
+from ..cluster.history.sources import files_of_ids
 from ..codecs import codec_in
 from ..errors import KwireError
 from ..frames import Frame, Request, Response
 from ..frames.reading import FrameReading
+from .errors import MixedClusters
 
 # What is read of captures, as options of `kwire.arrow.read` and of Spark's data source.
 OPTIONS = {
@@ -28,7 +30,7 @@ OPTIONS = {
     "body": "raw",
     "columns": "path,offset,timestamp,connection,direction,api_name,api_version,correlation_id,message",
 }
-COLUMNS = ("timestamp", "connection", "direction", "api_name", "api_version", "correlation_id", "message")
+COLUMNS = ("timestamp", "connection", "direction", "api_name", "api_version", "correlation_id", "message", "path")
 _TYPES = {
     "str": pa.string(),
     "int": pa.int32(),
@@ -85,8 +87,14 @@ def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[st
 
     Returns:
         A `pyarrow.Table` for each of `kwire.cluster.history.ROWS`.
+
+    Raises:
+        MixedClusters: the messages name several cluster ids.
     """
     tables = history_of(_heard((row[1:] for row in _rows(_in_order(list(batches)))), catalog or catalog_for()))
+    files = files_of_ids((row.file, row.cluster_ids) for row in tables.sources)
+    if len(files) > 1:
+        raise MixedClusters("", files)
     return {table: pa.Table.from_pylist(_dicts(tables, table), table_schema(table)) for table in ROWS}
 
 
@@ -135,7 +143,7 @@ def _rows(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def _heard(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> Iterator[Heard]:
-    for time, connection, direction, api_name, api_version, correlation_id, data in rows:
+    for time, connection, direction, api_name, api_version, correlation_id, data, path in rows:
         if data is None or api_version is None:
             continue
         try:
@@ -147,7 +155,7 @@ def _heard(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> Iterator[Heard]
         read = reading.body if frame.bare else reading.request if direction == "request" else reading.response
         result = read(codec)
         message = result.message if isinstance(result, Request | Response) else None
-        yield Heard(message, codec, None if time is None else time / 1e6, *_ends(connection), correlation_id)
+        yield Heard(message, codec, None if time is None else time / 1e6, *_ends(connection), correlation_id, path)
 
 
 def _ends(connection: dict[str, Any] | None) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 KwireError
 +-- BadOption              the caller: an option that is not known, or does not take such a value
 +-- MalformedFrame         the input: a frame that cannot be read, where that is to end all
++-- MixedClusters          the caller: files of several clusters are taken for one
 +-- LostData               the input: a file of a stream that is not what it was
 """
 
@@ -39,6 +40,21 @@ class MalformedFrame(KwireError):
     def __str__(self) -> str:
         what = f", api={self.api}, version={self.version}" if self.api else ""
         return f"[KWIRE_MALFORMED_FRAME] path={self.file}, offset={self.offset}{what}: {self.problem}; {self.hint}"
+
+
+class MixedClusters(KwireError):
+    """Files of several clusters are taken for one: `cluster` is its name, `files` has a file for each cluster id."""
+
+    hint = "name clusters by the paths of their files, with --cluster REGEX, or give the files of one cluster alone"
+
+    def __init__(self, cluster: str = "", files: dict[str, str] | None = None) -> None:
+        super().__init__(cluster, files)
+        self.cluster, self.files = cluster, files or {}
+
+    def __str__(self) -> str:
+        found = ", ".join(f"{cluster_id} ({file})" for cluster_id, file in self.files.items())
+        name = f"cluster {self.cluster}: " if self.cluster else ""
+        return f"{name}its files name {len(self.files)} cluster ids: {found}; {self.hint}"
 
 
 class LostData(KwireError):

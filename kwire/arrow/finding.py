@@ -55,13 +55,13 @@ def _local(path: str) -> str:
     if path.startswith(MAPPED[0]):
         return MAPPED[1] + path.removeprefix(MAPPED[0]).lstrip("/")
     if scheme != "file":
-        hint = "mount it, or read it as binaryFile and decode it with kwire.spark.from_kwire"
+        hint = "copy the captures to a folder that the driver and all workers have, or mount the store there"
         raise BadOption("path", path, f"{scheme} is no file system that is opened here", hint)
     return "/" + rest.lstrip("/")
 
 
 def _files(path: str, given: str, options: Options, may_come: bool) -> Iterator[Path]:
-    named = [Path(path)] if path and Path(path).exists() else [one for text in choices(path) for one in _globbed(text)]
+    named = [Path(path)] if path and Path(path).exists() else [one for text in _globs(path) for one in _globbed(text)]
     if not named and not (may_come and GLOB.intersection(path)):
         raise BadOption("path", given, "[PATH_NOT_FOUND] there is no such file or folder")
     for one in named:
@@ -69,6 +69,11 @@ def _files(path: str, given: str, options: Options, may_come: bool) -> Iterator[
             yield from (file for file in _within(one, options) if _matches(file, options))
         elif _matches(one, options):
             yield one
+
+
+def _globs(pattern: str) -> list[str]:
+    """Return the patterns of Python that a glob of Hadoop's stands for: without braces, and with `[!` for `[^`."""
+    return [text.replace("[^", "[!") for text in choices(pattern)]
 
 
 def choices(pattern: str) -> list[str]:
@@ -100,4 +105,5 @@ def _within(folder: Path, options: Options) -> Iterator[Path]:
 
 
 def _matches(path: Path, options: Options) -> bool:
-    return not options.path_glob_filter or fnmatchcase(path.name, options.path_glob_filter)
+    wanted = options.path_glob_filter
+    return not wanted or any(fnmatchcase(path.name, glob) for glob in _globs(wanted))

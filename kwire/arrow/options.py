@@ -144,6 +144,13 @@ def _number(least: int, most: int = 2**31 - 1) -> Callable[[str, Any], int]:
     return read
 
 
+def _glob(name: str, value: Any) -> str:
+    text = str(value)
+    if text.count("{") != text.count("}"):
+        raise BadOption(name, value, "a brace is not closed", "write it as *.{pcap,pcapng}")
+    return text
+
+
 def _duration(name: str, value: Any) -> int:
     match = _DURATION.fullmatch(str(value).strip().lower())
     if match is None:
@@ -170,6 +177,7 @@ REFUSED = {
 }
 _READERS: dict[str, Callable[[str, Any], Any]] = {
     "dump_format": _word(FORMATS),
+    "path_glob_filter": _glob,
     "mode": _word(MODES),
     "body": _word(BODIES),
     "direction": _word(DIRECTIONS),

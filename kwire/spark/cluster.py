@@ -71,7 +71,7 @@ def history(
     _check(frames)
     named = sql.regexp_replace("path", FOLDER, "") if cluster is None else cluster
     side = sql.when(sql.col("timestamp").isNotNull(), sql.col("direction"))  # at one moment, requests come first
-    told = frames.where("message is not null").select(named.cast("string").alias("cluster"), "path", "offset", *COLUMNS)
+    told = frames.where("message is not null").select(named.cast("string").alias("cluster"), "offset", *COLUMNS)
     order = ["cluster", "timestamp", "path", side, "offset"]
     rows = (
         told.repartition("cluster")
@@ -94,7 +94,7 @@ def _table(rows: DataFrame, name: str) -> DataFrame:
 
 def _check(frames: DataFrame) -> None:
     types = dict(frames.dtypes)
-    for name in ("path", "offset", *COLUMNS):
+    for name in ("offset", *COLUMNS):
         if name not in types:
             raise BadOption("columns", None, f"the column {name} is missing", _HINT)
     if types["message"] != "binary":

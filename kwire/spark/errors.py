@@ -3,6 +3,7 @@
 KwireError
 +-- MissingJava            the installation: no Java that runs Spark
 +-- OutputExists           the caller: there is something where the result is to go
++-- UnnamedFiles           the caller: the expression that names clusters does not match the paths of files
 +-- JobFailed              Spark: what it said when a job did not end well
 """
 
@@ -42,6 +43,22 @@ class OutputExists(KwireError):
 
     def __str__(self) -> str:
         return f"{self.path}: it is there already, and not empty; {self.hint}"
+
+
+class UnnamedFiles(KwireError):
+    """Files whose paths an expression does not match, so that they are of no cluster: `pattern`, `files`."""
+
+    hint = "its first group has to be found in every path; --option pathGlobFilter=GLOB leaves files out"
+    most = 5  # files that are named
+
+    def __init__(self, pattern: str = "", files: tuple[str, ...] = ()) -> None:
+        super().__init__(pattern, files)
+        self.pattern, self.files = pattern, files
+
+    def __str__(self) -> str:
+        more = len(self.files) - self.most
+        named = ", ".join(self.files[: self.most]) + (f" and {more} more" if more > 0 else "")
+        return f"--cluster {self.pattern} names no cluster for {named}; {self.hint}"
 
 
 class JobFailed(KwireError):

@@ -14,6 +14,7 @@ import pytest
 import kwire
 from kwire import arrow
 from kwire.arrow.chronicles import COLUMNS, OPTIONS, UNION, chronicles, table_schema
+from kwire.arrow.errors import MixedClusters
 from kwire.catalog import catalog_for
 from kwire.cluster.history import ROWS, heard, history_of
 from tests.arrow.captures import FRAMES, PCAP
@@ -128,3 +129,15 @@ def test_kip_36s_own_response_tells_racks(tmp_path: Path) -> None:
     file.write_bytes(exchange(request, 1, response, "KIP-36", header=False))
     (row,) = arrow.history(file.as_posix(), profile="KIP-36")["brokers"].to_pylist()
     assert (row["broker"], row["rack"], row["source"]) == (1, "us-east-1c", "MetadataResponse")
+
+
+def test_two_cluster_ids_are_two_clusters_and_their_files_are_named(tmp_path: Path) -> None:
+    kind = kwire.messages.MetadataResponse
+    for cluster_id in ("one", "two"):
+        response = kind(cluster_id=cluster_id, brokers=(kind.MetadataResponseBroker(node_id=1, host="h", port=9),))
+        data = exchange(kwire.messages.MetadataRequest(topics=None), 4, response, "")
+        (tmp_path / f"{cluster_id}.bin").write_bytes(data)
+    with pytest.raises(MixedClusters, match=r"2 cluster ids: one \(.*/one\.bin\), two \(.*/two\.bin\)"):
+        arrow.history(str(tmp_path))
+    (row,) = arrow.history(str(tmp_path / "two.bin"))["sources"].to_pylist()
+    assert (row["source"], row["cluster_ids"], Path(row["file"]).name) == ("MetadataResponse", ["two"], "two.bin")

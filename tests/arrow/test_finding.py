@@ -53,6 +53,23 @@ def test_globs(folder: Path) -> None:
     assert names(folder / "odd[1].bin") == ["odd[1].bin"]
 
 
+def test_filters_are_globs_of_hadoop(tmp_path: Path) -> None:
+    for name in ("a.clients.pcap", "a.controller.pcap", "a.notes.md", "b1.pcap", "b2.pcap"):
+        (tmp_path / name).write_text("x")
+    for glob, expected in (
+        ("*.{clients,controller}.pcap", ["a.clients.pcap", "a.controller.pcap"]),
+        ("{b1,a.{notes,none}}.*", ["a.notes.md", "b1.pcap"]),
+        ("b[^1].pcap", ["b2.pcap"]),
+        ("b[!1].pcap", ["b2.pcap"]),
+        ("b?.{pcap}", ["b1.pcap", "b2.pcap"]),
+        ("{b1,}.pcap", ["b1.pcap"]),
+    ):
+        assert names(tmp_path, pathGlobFilter=glob) == expected
+    assert names(tmp_path / "b[^1].pcap") == ["b2.pcap"]
+    with pytest.raises(BadOption, match="a brace is not closed"):
+        names(tmp_path, pathGlobFilter="*.{pcap")
+
+
 def test_files_by_their_time(folder: Path) -> None:
     os.utime(folder / "a.bin", (1000, 1000))
     assert names(folder, modifiedBefore="2000-01-01T00:00:00") == ["a.bin"]

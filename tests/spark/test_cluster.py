@@ -33,7 +33,7 @@ def test_each_folder_is_a_cluster(spark: Any, cluster: Any, tmp_path: Path) -> N
         shutil.copy(path, tmp_path / name)
     history = cluster.history(load(spark, tmp_path / "*" / "*", **cluster.OPTIONS))
     for name, path in (("a", PCAP), ("b", FRAMES)):
-        for table, expected in arrow.history(str(path)).items():
+        for table, expected in arrow.history(str(tmp_path / name / path.name)).items():
             assert rows(getattr(history, table), f"{tmp_path}/{name}") == sorted(expected.to_pylist(), key=repr)
     history.all.unpersist()
 

@@ -6,15 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import kwire
 from kwire import arrow
-from kwire.arrow.errors import BadOption
+from kwire.arrow.errors import BadOption, MixedClusters
 from kwire.cluster.history import ROWS
-from kwire.spark.errors import JobFailed, OutputExists
+from kwire.spark.errors import JobFailed, OutputExists, UnnamedFiles
 from kwire.spark.shipping import write_zip
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT, SHARED, lacking
@@ -36,16 +38,17 @@ def test_tables_are_written_and_counted(spark: Any, job: Any, tmp_path: Path) ->
     out = str(tmp_path / "lake")
     counts = job.run(spark, [str(tmp_path / "in/*.pcap"), str(broken)], out, clusters=r"/([^/]+)\.\w+$")
     rows = rows_of([tmp_path / "in" / PCAP.name, broken / "dump.bin"])
-    assert (counts.frames, counts.corrupt, counts.bytes) == (len(rows), 1, sum(row["length"] for row in rows))
+    assert (counts.frames, counts.incomplete, counts.bytes) == (len(rows), 1, sum(row["length"] for row in rows))
     kept = spark.read.parquet(f"{out}/frames").toArrow().to_pylist()
     assert sorted((row["path"], row["offset"], row["api_name"] or "") for row in kept) == sorted(
         (row["path"], row["offset"], row["api_name"] or "") for row in rows
     )
     assert {row["_corrupt_record"] for row in kept} - {None} == {b"\x00\x00\x00\x09\x00\x03\x00\x0c\xff"}
+    expected = arrow.history(str(tmp_path / "in" / PCAP.name))
     for name in ROWS:
         table = spark.read.parquet(f"{out}/{name}")
         found = table.where("cluster = 'kafka-3.9-zk'").drop("cluster").toArrow().to_pylist()
-        assert sorted(found, key=repr) == sorted(arrow.history(str(PCAP))[name].to_pylist(), key=repr)
+        assert sorted(found, key=repr) == sorted(expected[name].to_pylist(), key=repr)
         assert counts.rows[name] == table.count()
 
 
@@ -117,3 +120,42 @@ def test_captures_that_tell_of_no_cluster_are_named(spark: Any, job: Any, tmp_pa
     counts = job.run(spark, [str(tmp_path / "dump")], str(tmp_path / "lake"))
     assert counts.frames == 1
     assert counts.notices == (job.NOTHING,)
+
+
+def test_every_file_has_a_cluster(spark: Any, job: Any, tmp_path: Path) -> None:
+    for name in ("a.controller.pcap", "b.pcap"):
+        shutil.copy(PCAP, tmp_path / name)
+    with pytest.raises(UnnamedFiles, match=r"names no cluster for .*/b\.pcap; its first group"):
+        job.run(spark, [str(tmp_path)], str(tmp_path / "lake"), clusters=r"/(\w+)\.controller\.pcap$")
+    assert not (tmp_path / "lake").exists()
+
+
+def test_two_cluster_ids_in_one_folder_end_the_job_before_it_writes(spark: Any, job: Any, tmp_path: Path) -> None:
+    for cluster_id in ("one", "two"):
+        kind = kwire.messages.MetadataResponse
+        body = kwire.codec("MetadataResponse", 4).encode(kind(cluster_id=cluster_id, controller_id=1))
+        answer = (len(body) + 4).to_bytes(4, "big") + bytes([0, 0, 0, 7]) + body
+        asked = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 4, correlation_id=7)
+        (tmp_path / f"{cluster_id}.bin").write_bytes(asked + answer)
+    with pytest.raises(MixedClusters, match=r"2 cluster ids: one \(.*one\.bin\), two \(.*two\.bin\)"):
+        job.run(spark, [str(tmp_path)], str(tmp_path / "lake"))
+    assert not (tmp_path / "lake").exists()
+    counts = job.run(spark, [str(tmp_path)], str(tmp_path / "lake"), clusters=r"/(\w+)\.bin$")
+    assert counts.rows["sources"] == 2
+
+
+def test_an_uri_of_a_local_folder_is_that_folder(spark: Any, job: Any, tmp_path: Path) -> None:
+    if find_spec("matplotlib") is None:
+        lacking("matplotlib", "KWIRE_SPARK")
+    out = tmp_path / "lake"
+    counts = job.run(spark, [str(PCAP)], out.as_uri(), plots=True)
+    assert [Path(file).parent for file in counts.plots] == [out / "plots"]
+    assert (out / "brokers/_SUCCESS").exists()
+    with pytest.raises(OutputExists, match="not empty"):
+        job.run(spark, [str(PCAP)], f"file:{out}")
+    with pytest.raises(BadOption, match="drawings are files of this machine, and s3a://lake/x is not"):
+        job.run(spark, [str(PCAP)], "s3a://lake/x", plots=True)
+    for uri in ("file://lake5", "file:lake", "file://host/lake"):
+        with pytest.raises(BadOption, match="write file:///data/lake"):
+            job.run(spark, [str(PCAP)], uri)
+    assert job.local_folder("file://localhost/data") == Path("/data")

@@ -26,6 +26,7 @@ class Heard:
         time: in seconds since 1970; None where nobody wrote it down.
         client, broker: the ends of its connection as `ip:port`; nothing where they are not known.
         correlation_id: that of its header.
+        file: where it was read.
     """
 
     message: Any
@@ -34,6 +35,7 @@ class Heard:
     client: str = ""
     broker: str = ""
     correlation_id: int | None = None
+    file: str = ""
 
     @property
     def name(self) -> str:
@@ -64,5 +66,6 @@ def heard(result: Result) -> Heard | None:
         source.client or "",
         source.broker or "",
         result.correlation_id,
+        source.file or "",
     )
     return found if found.name in MESSAGES else None

@@ -113,21 +113,25 @@ class IsrShrink:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The messages of one kind that the history is made of.
+    """The messages of one kind in one file that the history is made of.
 
     Attributes:
         source: the name of the message.
+        file: where they are; empty where that is not known.
         messages: how many were read.
         undecodable: how many more could not be decoded, so that the history lacks what they said.
         first, last: when the first and the last were sent.
+        cluster_ids: the ids of clusters that they name; more than one in a history is a mistake.
         note: what the history cannot know from them; None where there is nothing to say.
     """
 
     source: str
+    file: str
     messages: int
     undecodable: int
     first: float | None
     last: float | None
+    cluster_ids: tuple[str, ...] = ()
     note: str | None = None
 
 
