@@ -24,6 +24,7 @@ from tests.spec import test_reading, test_rules
 
 OLDER, NEWER = "3.9.1", "4.1.1"
 ONLY_OLDER = ("zkBroker", "You must specify the version of the")
+ONLY_NEWER = 'MessageSpecType` from String "coordinator-'  # each generator refuses only what the other one takes
 PROGRAM = str(Path(__file__).with_name("Generated.java"))
 COUNT = 3000  # random specs
 
@@ -48,7 +49,7 @@ def refused(specs: Sequence[Path], folder: Path) -> dict[Path, str]:
     older = [spec for spec, why in found.items() if any(part in why for part in ONLY_OLDER)]
     if older:
         found |= zip(older, reasons(OLDER, older, folder / OLDER), strict=True)
-    return {spec: why for spec, why in found.items() if why}
+    return {spec: why for spec, why in found.items() if why and ONLY_NEWER not in why}
 
 
 def written(texts: Sequence[str], folder: Path) -> list[Path]:
