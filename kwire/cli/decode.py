@@ -12,7 +12,7 @@ from ..frames import Result, Token, Undecodable
 from ..frames.pieces import CutShort, NoFrame, NotKafka
 from ..gist import Gist
 from ..render.envelope import envelope, json_line
-from ..render.line import frame_line
+from ..render.line import FrameLines
 from ..render.record_json import record_envelope, record_json_line
 from ..render.record_line import RecordLines
 from ..render.record_tree import RecordTree
@@ -181,9 +181,9 @@ def _text(decoded: Iterator[Item], options: argparse.Namespace, gist: Gist, writ
     if len(first) == 1 and not live and not isinstance(first[0], ENTRY):
         _trees(iter(first), style, write)
         return
-    count, records = 0, RecordLines(style)
+    count, records, frames = 0, RecordLines(style), FrameLines(gist, style)
     for item in chain(first, decoded):
-        lines = records.lines(item) if isinstance(item, ENTRY) else [frame_line(item, gist, style)]
+        lines = records.lines(item) if isinstance(item, ENTRY) else frames.lines(item)
         write("".join(f"{line}\n" for line in lines))
         count += 1
     if count == 1 and not isinstance(first[0], ENTRY):

@@ -14,7 +14,7 @@ from ..net.addresses import Address, address
 from ..net.notes import Notes
 from ..net.proxy import Proxy, Show
 from ..render.envelope import json_line
-from ..render.line import frame_line
+from ..render.line import FrameLines
 from ..render.values import count_text
 from .inputs import UsageError, catalog_of, sealer
 from .output import output_bytes
@@ -60,13 +60,14 @@ async def _serve(made: Proxy) -> None:
 
 
 def _shower(options: argparse.Namespace, counts: dict[str, int]) -> Show:
-    gist, style, safe = Gist(), style_for(sys.stdout, options.color), sealer(options)
+    lines, safe = FrameLines(Gist(), style_for(sys.stdout, options.color)), sealer(options)
 
     def show(result: Result) -> None:
         counts["messages"] += 1
         if options.quiet:
             return
         shown = safe(result)
-        print(json_line(shown) if options.jsonl else frame_line(shown, gist, style), flush=True)
+        for line in [json_line(shown)] if options.jsonl else lines.lines(shown):
+            print(line, flush=True)
 
     return show

@@ -17,7 +17,7 @@ from ..errors import DecodeError
 from ..tracing import Span
 from .meaning import Meaning
 from .style import PLAIN, Style, escape
-from .values import count_text, hex_text, hidden_from, shorten, value_text
+from .values import count_text, hex_text, hidden_from, list_text, shorten, value_text, with_name
 
 ROW = 8
 _MARGIN = 8 + 2 + 3 * ROW + 1
@@ -106,7 +106,7 @@ def _note(span: Span, segments: list[str], style: Style, types: bool, meaning: s
     indent = _indent(segments)
     name = segments[-1] if not segments[-1].startswith("[") else segments[-2] + segments[-1]
     room = max(style.width - _MARGIN - len(indent) - len(name) - 3, 12)
-    value = shorten(f"{span_text(span, room)} {meaning}", room) if meaning else span_text(span, room)
+    value = with_name(span_text(span, room), meaning, room)
     width = len(indent) + len(name) + 3 + len(value)
     text = f"{indent}{style.paint('name', name)} = {style.paint('value', value)}"
     gap = style.width - _MARGIN - width - len(span.type)
@@ -117,7 +117,7 @@ def span_text(span: Span, room: int) -> str:
     """Write the value of a span in so many columns; that of an array is its count, or its numbers."""
     value: Any = span.value
     if isinstance(value, list):
-        return shorten("[" + ", ".join(value_text(item, "", room) for item in value) + "]", room)
+        return list_text([value_text(item, "", room) for item in value], room)
     if span.type == "tag, size":
         return f"tag {value[0]}, {count_text(value[1], 'byte')}"
     if span.type.endswith("array") and value is not None:

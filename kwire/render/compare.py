@@ -16,7 +16,7 @@ from .annotate import joined, span_text
 from .meaning import Meaning
 from .style import escape
 from .tree import title
-from .values import count_text, hex_text, hidden_from, shorten
+from .values import count_text, hex_text, hidden_from, with_name
 
 WIDTH = 100  # of a value
 LISTED = 5  # fields that differ
@@ -107,7 +107,7 @@ def _held(result: Result, span: Span | None) -> str:
     if span is None:
         return "(not there)"
     name = Meaning(result.codec).name(span.path, span.value)
-    value = shorten(f"{span_text(span, WIDTH)} {name}".rstrip(), WIDTH)
+    value = with_name(span_text(span, WIDTH), name, WIDTH)
     size = span.stop - span.start
     raw = hex_text(result.frame.data, span.start, span.start + min(size, BYTES), hidden_from(span))
     return f"{escape(span.path)} = {value}    {raw}{' ...' if size > BYTES else ''}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -18,6 +19,28 @@ ARROWS = {"request": "->", "response": "<-"}  # towards the broker, and back
 
 
 REASON = 160  # columns of a line that says why a frame was not decoded, at least
+
+
+class FrameLines:
+    """Writes the lines of one dump after another, with a line for each day: `# 2023-11-14` (UTC).
+
+    Args:
+        gist: what names topics.
+        style: colours and width.
+    """
+
+    def __init__(self, gist: Gist, style: Style = PLAIN) -> None:
+        self.gist, self.style = gist, style
+        self._date = ""
+
+    def lines(self, result: Result) -> Iterator[str]:
+        """Yield the line of a frame; in front of it the date, where it is another than before."""
+        moment = _moment(result.frame)
+        date = f"# {moment:%Y-%m-%d}" if moment else ""
+        if date not in ("", self._date):
+            self._date = date
+            yield self.style.paint("dim", date)
+        yield frame_line(result, self.gist, self.style)
 
 
 def frame_line(result: Result, gist: Gist, style: Style = PLAIN) -> str:
@@ -44,11 +67,17 @@ def frame_line(result: Result, gist: Gist, style: Style = PLAIN) -> str:
 
 def when(frame: Frame) -> str:
     """Return the time of a frame (UTC) if its container tells one that calendars have, else its number."""
-    source = frame.source
-    if source.time is not None:
-        with suppress(OverflowError, ValueError, OSError):
-            return datetime.fromtimestamp(source.time, UTC).strftime("%H:%M:%S.%f")[:-3]
+    source, moment = frame.source, _moment(frame)
+    if moment is not None:
+        return moment.strftime("%H:%M:%S.%f")[:-3]
     return "-" if source.frame is None else str(source.frame)
+
+
+def _moment(frame: Frame) -> datetime | None:
+    if frame.source.time is not None:
+        with suppress(OverflowError, ValueError, OSError):
+            return datetime.fromtimestamp(frame.source.time, UTC)
+    return None
 
 
 def client_of(result: Result) -> str | None:

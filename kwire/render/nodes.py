@@ -13,7 +13,7 @@ from ..tracing import Span
 from .annotate import SEGMENT, joined, span_text
 from .meaning import Meaning
 from .style import escape
-from .values import shorten
+from .values import with_name
 
 LONGEST = 400  # characters of a value; of the list of an array of numbers too
 
@@ -58,7 +58,7 @@ def nodes(spans: Iterable[Span], codec: Codec | None = None) -> Iterator[Node]:
             yield Node(depth, escape(segments[depth]), span.start, span.start, "", "")
         shown = segments
         name = meaning.name(span.path, span.value)
-        value = shorten(f"{span_text(span, LONGEST)} {name}".rstrip(), LONGEST)
+        value = with_name(span_text(span, LONGEST), name, LONGEST)
         faults = tuple(escape(f"{type(fault).__name__}: {fault.reason}") for fault in span.faults)
         yield Node(len(segments) - 1, escape(segments[-1]), span.start, span.stop, escape(span.type), value, faults)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import hexdump
@@ -42,6 +43,34 @@ def shorten(text: str, width: int) -> str:
     'abc...'
     """
     return text if len(text) <= width else text[: max(width - 3, 1)] + "..."
+
+
+def with_name(text: str, name: str, width: int) -> str:
+    """Write a number with its name behind it; the number is never cut, and the name left out where little would stay.
+
+    >>> with_name("-1", "UNKNOWN_SERVER_ERROR", 12), with_name("-2147483648", "NOT_ASKED_FOR", 16)
+    ('-1 UNKNOW...', '-2147483648')
+    """
+    left = width - len(text) - 1
+    return f"{text} {shorten(name, left)}" if name and (left >= 8 or left >= len(name)) else text
+
+
+def list_text(items: Sequence[str], width: int) -> str:
+    """Write values as a list, as many whole ones as there is space for; at least one.
+
+    >>> list_text(["1001", "1002", "1003"], 18), list_text(["1001", "1002", "1003"], 17)
+    ('[1001, 1002, 1003]', '[1001, 1002, ...]')
+    """
+    text = f"[{', '.join(items)}]"
+    if len(text) <= width or not items:
+        return text
+    shown, left = [items[0]], width - len(items[0]) - len("[, ...]")
+    for item in items[1:]:
+        left -= len(item) + 2
+        if left < 0:
+            break
+        shown.append(item)
+    return f"[{', '.join(shown)}, ...]" if len(shown) < len(items) else text
 
 
 def _bytes_text(value: bytes, width: int) -> str:

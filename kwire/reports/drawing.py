@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from ..render.document import text
-from .measures import STEPS, Durations, Timeline
+from .measures import DRAWN, STEPS, Durations, Timeline
 
 KINDS = ("request", "response", "other", "undecodable")
 WIDTH, HEIGHT = 960, 140
@@ -43,18 +43,20 @@ def _stack(left: float, wide: float, counts: Counter[str], highest: int) -> Iter
 
 
 def histogram_svg(durations: Durations) -> str:
-    """Draw how often durations were how long; the longer, the further right, each bin 19 % above the one before."""
-    first, last = min(durations.bins), max(durations.bins)
-    last = max(last, first + 2 * STEPS)
-    highest = max(durations.bins.values())
+    """Draw how often durations were how long; the longer, the further right, each bar 19 % above the one before."""
+    bars = durations.bars()
+    first, last = min(bars), max(bars)
+    last = max(last, first + 2 * STEPS // DRAWN)
+    highest = max(bars.values())
     wide = SMALL_WIDTH / (last - first + 1)
     label = f"{duration(durations.least)} to {duration(durations.most)}"
     parts = [
         f'<svg class="histogram" viewBox="0 0 {SMALL_WIDTH} {SMALL_HEIGHT}" role="img" aria-label="{text(label)}">'
     ]
-    for place, count in sorted(durations.bins.items()):
+    for place, count in sorted(bars.items()):
         high = max(count / highest * SMALL_HEIGHT, 1)
-        span = f"{duration(durations.edge(place))} to {duration(durations.edge(place + 1))}: {count}"
+        start, stop = (duration(durations.edge(at * DRAWN)) for at in (place, place + 1))
+        span = f"{start} to {stop}: {count}"
         bar = _bar("request", (place - first) * wide, SMALL_HEIGHT - high, max(wide - 0.5, 0.7), high)
         parts.append(f"<g><title>{text(span)}</title>{bar}</g>")
     return "".join([*parts, "</svg>"])

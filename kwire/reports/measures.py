@@ -1,4 +1,4 @@
-"""Counts that stay small however much is counted: bounded keys, durations by their logarithm, bins in time."""
+"""Counts that stay small however much is counted: bounded keys, durations by their logarithms, bins in time."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import Generic, TypeVar
 
-STEPS = 4  # bins of a histogram from one duration to its double
+STEPS = 64  # bins from one duration to its double: each is 1.1 % wide
+DRAWN = 16  # bins in one bar of a histogram, so that four bars lead from one duration to its double
 LEAST = 1e-6  # seconds; what is shorter is counted as this
 LONGEST = 40 * STEPS
-
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -36,7 +36,7 @@ class BoundedCounter(Generic[Key]):
 
 
 class Durations:
-    """Durations in seconds: how many, the shortest, the longest, and a histogram with four bins to each doubling."""
+    """Durations in seconds: how many, the shortest, the longest, and how many in each bin of 1.1 %."""
 
     def __init__(self) -> None:
         self.count, self.least, self.most = 0, math.inf, 0.0
@@ -50,22 +50,39 @@ class Durations:
         self.bins[min(place, LONGEST)] += 1
 
     def quantile(self, share: float) -> float:
-        """Return a duration that this share of all does not exceed, at most 19 % above the true one.
+        """Return the duration below which this share of all lies, within 0.6 % (above 1 µs).
+
+        Between two durations it is interpolated, as numpy.percentile and statistics.median do.
 
         >>> durations = Durations()
         >>> for milliseconds in range(1, 101): durations.add(milliseconds / 1000)
-        >>> 0.050 <= durations.quantile(0.5) <= 0.0595
-        True
+        >>> f"{durations.quantile(0.5):.2f} {durations.quantile(0.99):.3f} {durations.quantile(1):.3f}"
+        '0.05 0.099 0.100'
         """
-        left = share * self.count
+        position = share * (self.count - 1)
+        rank = math.floor(position)
+        lower, upper = self._at(rank), self._at(min(rank + 1, self.count - 1))
+        return lower + (position - rank) * (upper - lower)
+
+    def _at(self, rank: int) -> float:
+        """Return the duration that so many are shorter than; of a bin its middle."""
+        if rank in (0, self.count - 1):
+            return self.most if rank else self.least
         for place, count in sorted(self.bins.items()):
-            left -= count
-            if left <= 1e-9:
-                return max(self.least, min(self.edge(place + 1), self.most))
+            rank -= count
+            if rank < 0:
+                return max(self.least, min(self.edge(place + 0.5), self.most))
         return self.most
 
+    def bars(self) -> dict[int, int]:
+        """Return the counts of a histogram: bar n begins at `edge(n * DRAWN)`."""
+        bars: Counter[int] = Counter()
+        for place, count in self.bins.items():
+            bars[place // DRAWN] += count
+        return bars
+
     @staticmethod
-    def edge(place: int) -> float:
+    def edge(place: float) -> float:
         """Return the lower edge of a bin, in seconds."""
         return LEAST * math.pow(2, place / STEPS)
 

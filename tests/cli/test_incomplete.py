@@ -147,7 +147,7 @@ def test_conn_prints_what_it_counts(tmp_path: Path, capsys: pytest.CaptureFixtur
     path = tmp_path / "x.pcap"
     path.write_bytes(capture([*other.segments, *kafka.segments]))
     code, lines, summary = run(capsys, "decode", "--conn", "10.0.0.1:40001", str(path))
-    assert (code, len(lines.splitlines())) == (0, 2)
+    assert (code, len(lines.splitlines())) == (0, 3)  # the date, and two pieces
     assert lines.count("bytes of HTTP, not Kafka's protocol") == 2
     assert "2 frames, 0 undecodable, 2 shown" in summary
 

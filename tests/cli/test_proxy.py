@@ -28,12 +28,13 @@ def test_lines_a_capture_and_a_summary(tmp_path: Path) -> None:
                 listening = re.search(r"listening on (\S+) for", process.stderr.readline())
                 assert listening
                 ask(address(listening[1]))
-                lines = [process.stdout.readline(), process.stdout.readline()]
+                date, *lines = [process.stdout.readline() for _ in range(3)]
                 process.send_signal(signal.SIGINT)
                 assert process.wait(10) == 130
                 assert process.stderr.read() == "kwire: 2 messages of 1 connection\n"
             finally:
                 process.kill()  # where an assertion failed, nothing else would end it
+    assert re.fullmatch(r"# \d{4}-\d\d-\d\d\n", date)
     assert [line[13:28] for line in lines] == ["-> Metadata:1  ", "<- Metadata:1  "]
     assert len(list(kwire.read_dump(capture))) == 2
 

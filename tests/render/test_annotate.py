@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 import kwire
@@ -96,3 +98,22 @@ def test_an_annotated_hexdump_reads_back(made: tuple[kwire.Codec, Any]) -> None:
     text = annotate(data, codec.trace(data))
     assert not data or parse_hex_text(text) == (data, "annotated hexdump")
     assert all(line.isprintable() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("width", [40, 60, 70, 80, 90, 120])
+def test_no_number_is_cut(width: int) -> None:
+    cls: Any = kwire.messages.MetadataResponse
+    partition = cls.MetadataResponsePartition(
+        replica_nodes=tuple(range(1_000_000_000, 1_000_000_009)), leader_id=-(2**31), error_code=56
+    )
+    topic = cls.MetadataResponseTopic(name="t", partitions=(partition,))
+    codec = kwire.codec("MetadataResponse", 12)
+    data = codec.encode(cls(topics=(topic,)))
+    text = annotate(data, codec.trace(data), Style(width=width), codec=codec)
+    assert "topic_authorized_operations = -2147483648" in text
+    assert ("NOT_ASKED_FOR" in text) == (width >= 120)
+    assert "leader_id = -2147483648" in text
+    assert "error_code = 56" in text
+    shown = re.search(r"replica_nodes = \[(.*?)(?:, \.\.\.)?\]", text)
+    assert shown
+    assert all(len(number) == 10 for number in shown[1].split(", "))

@@ -9,7 +9,7 @@ import pytest
 import kwire
 from kwire import messages
 from kwire.gist import Gist
-from kwire.render.line import frame_line
+from kwire.render.line import FrameLines, frame_line
 from kwire.render.style import Style
 from tests.frames.test_decoding import request, response
 
@@ -30,6 +30,20 @@ def test_requests_point_to_the_broker_and_responses_back_with_the_client_they_go
 
 def test_times_stand_for_frame_numbers() -> None:
     assert lines(request(7), time=1700000000.25) == ["22:13:20.250 -> Metadata:1         #7       20 B  me"]
+
+
+def test_the_date_has_a_line_where_it_is_another_than_before() -> None:
+    of_a_dump = FrameLines(Gist())
+    times = (1700000000.0, 1700000001.0, 1700006400.0, None, 3e11, 1700006401.0, 1700006399.0)
+    frames = [kwire.Frame(request(7), kwire.Source(time=time)) for time in times]
+    found = [
+        line[:12].split("->")[0].strip() for result in kwire.decode_frames(frames) for line in of_a_dump.lines(result)
+    ]
+    assert [line[:12].split("->")[0].strip() for line in found] == [
+        *("# 2023-11-14", "22:13:20.000", "22:13:21.000"),
+        *("# 2023-11-15", "00:00:00.000", "-", "-", "00:00:01.000"),
+        *("# 2023-11-14", "23:59:59.000"),
+    ]
 
 
 @pytest.mark.parametrize("time", [-1e11, 3e11, 1e15, 2.7e19])
