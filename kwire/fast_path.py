@@ -26,7 +26,7 @@ ENGINES = ("native", "python", "reference")
 class BadEngine(KwireError):
     """An engine was asked for that there is not: `KWIRE_ENGINE`."""
 
-    def __init__(self, engine: str, reason: str) -> None:
+    def __init__(self, engine: str = "", reason: str = "") -> None:
         super().__init__(engine, reason)
         self.engine, self.hint = engine, reason
 

@@ -178,7 +178,7 @@ FORM: dict[str, Any] = {"topicId": ZERO, "names": [], "in": None}
         (0, {"in": {"id": 1}}, UnknownField, "in.id: there is no such field; the first version that has it is 1"),
         (1, {"epoch": 1}, UnknownField, "epoch: there is no such field; the first version that has it is 2"),
         (1, {"nothing": 1}, UnknownField, "nothing: there is no such field"),
-        (3, {"in": None}, UnknownField, "in: there is no such field; the first version that has it is 0"),
+        (3, {"in": None}, UnknownField, "in: there is no such field; the last version that has it is 2"),
         (2, {"epoch": "1"}, WrongType, "epoch: an integer from -2147483648 to 2147483647 is needed, not '1'"),
         (2, {"_unknownTags": [{"tag": 9}]}, WrongType, None),
     ],

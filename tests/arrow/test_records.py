@@ -93,7 +93,7 @@ def test_what_cannot_be_read_is_a_row_with_its_bytes(tmp_path: Path) -> None:
     assert "checksum" in checked[0]["_error"]["reason"]
     assert (junk["record"], junk["_corrupt_record"]) == (None, b"no batch at all, none")
     assert (tail["record"], tail["_corrupt_record"]) == (None, BATCH[:20])
-    assert (whole["_corrupt_record"], whole["_error"]["code"]) == (cut, "TRUNCATED")
+    assert (whole["_corrupt_record"], whole["_error"]["code"]) == (cut, "CUT_SHORT")
     assert len(rows) == 7
 
 

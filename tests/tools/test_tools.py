@@ -62,7 +62,7 @@ def test_every_module_has_tests() -> None:
     assert missing == []
     assert "tests/wire/" in all_tests("kwire/wire/tags.py")
     assert "tests/test_codecs.py" in own_tests("kwire/codecs.py")
-    assert "tests/test_json_twins.py" in all_tests("kwire/json/twins.py")
+    assert "tests/test_json.py" in all_tests("kwire/json/writing.py")
 
 
 def test_what_failed_is_listed() -> None:
