@@ -16,7 +16,7 @@ from typing import Any
 from .caches import once
 from .errors import UnknownMessage, UnsupportedVersion
 from .layers import WIRE_TYPES, Layer, shipped_layer
-from .names import FORMER_MESSAGES
+from .names import FORMER_MESSAGES, folded
 from .releases import releases
 from .resources import SCHEMAS
 from .spec import MessageSpec
@@ -110,6 +110,36 @@ class Catalog:
     def heads(self) -> dict[str, tuple[str, int | None]]:
         """Return for each message its type and api key (or record type), without reading whole specs."""
         return {name: head for layer in reversed(self.layers) for name, head in layer.heads.items()}
+
+    def named(self, word: str, version: int | None = None) -> list[str]:
+        """Return the messages that a word names: one message, or the request and the response of an api.
+
+        Args:
+            word: the name of a message or of an api, in whatever case (`metadata`, `METADATA`), or an api key (`3`).
+            version: of apis that were renamed, the one that had this version.
+
+        Raises:
+            UnknownMessage: there is none; the text names the nearest.
+
+        >>> catalog_for().named("API_VERSIONS"), catalog_for().named("3"), catalog_for().named("fetchrequest")
+        (['ApiVersionsRequest', 'ApiVersionsResponse'], ['MetadataRequest', 'MetadataResponse'], ['FetchRequest'])
+        """
+        if word.isdecimal() and word.isascii() and len(word) <= 5:
+            found = [self.find(int(word), part, version) or self.find(int(word), part) for part in WIRE_TYPES]
+            names = [spec.name for spec in found if spec is not None]
+        else:
+            names = [name for name in (word, f"{word}Request", f"{word}Response") if name in self]
+            if not names:
+                known = {folded(name): name for name in (*FORMER_MESSAGES, *self.names())}
+                wanted = (folded(word) + part for part in ("", *WIRE_TYPES))
+                names = [known[name] for name in wanted if name in known]
+        if not names:
+            raise UnknownMessage("api or message", word, [*self.apis(), *self.names()])
+        return names
+
+    def apis(self) -> list[str]:
+        """Return the names of all apis, sorted."""
+        return [name.removesuffix("Request") for name in self.names() if name.endswith("Request")]
 
     def find(self, api_key: int, type_name: str, version: int | None = None) -> MessageSpec | None:
         """Return the request or response of an api key that has `version`; None if there is none.

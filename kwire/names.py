@@ -92,6 +92,15 @@ FORMER_MESSAGES: dict[str, str] = {
 }
 
 
+def folded(word: str) -> str:
+    """Return what is the same for all spellings of a name, as code, people and Kafka's request log write it.
+
+    >>> folded("ApiVersions") == folded("API_VERSIONS") == folded("api-versions") == folded("apiversions")
+    True
+    """
+    return word.replace("_", "").replace("-", "").casefold()
+
+
 def snake_case(name: str) -> str:
     """Write a spec's name as Kafka's schemas do: an underscore before a capital that follows no capital.
 

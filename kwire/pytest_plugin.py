@@ -132,6 +132,7 @@ def _looks_framed(data: bytes | bytearray) -> bool:
 
 
 def _difference(left: bytes, right: bytes, answers: str | None) -> list[str]:
+    from .catalog import catalog_for
     from .codecs import codec
     from .render.compare import difference_lines
 
@@ -140,8 +141,7 @@ def _difference(left: bytes, right: bytes, answers: str | None) -> list[str]:
     name, _, version = answers.partition(":")
     if not version.isdecimal():
         raise ValueError(f"{answers!r}: write NAME:VERSION, such as Metadata:12")
-    name = name if name.endswith("Response") else f"{name}Response"
-    return difference_lines(left, right, codec(name, int(version)))
+    return difference_lines(left, right, codec(catalog_for().named(name, int(version))[-1], int(version)))
 
 
 def _first_byte(left: bytes | bytearray, right: bytes | bytearray) -> str:

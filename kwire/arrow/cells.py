@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..catalog import Catalog, catalog_for
-from ..errors import DecodeError, UnknownMessage
+from ..errors import DecodeError
 from ..spec import MessageSpec
 from .building import CORRUPT, ERROR_NAME, TYPES, corrupt_column, error_column
 from .errors import BadOption, MalformedFrame
@@ -58,15 +58,12 @@ class Cells:
 
     def spec(self) -> MessageSpec:
         """Return the spec of the message; raises UnknownMessage, and BadOption where a direction is needed."""
-        catalog, name = self.catalog, self.name
-        if name in catalog:
-            return catalog.spec(name)
-        if f"{name}Request" not in catalog:
-            known = [one.removesuffix("Request") for one in catalog.names()]
-            raise UnknownMessage("api or message", name, [*known, *catalog.names()])
+        specs = [self.catalog.spec(name) for name in self.catalog.named(self.name)]
+        if len(specs) == 1:
+            return specs[0]
         if self.direction not in ("request", "response"):
-            raise BadOption("direction", self.direction, f"{name} is an api: request or response is needed")
-        return catalog.spec(f"{name}{self.direction.capitalize()}")
+            raise BadOption("direction", self.direction, f"{self.name} is an api: request or response is needed")
+        return next(spec for spec in specs if spec.type == self.direction)
 
 
 class CellReader:

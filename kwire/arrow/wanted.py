@@ -70,15 +70,10 @@ def chooser(options: Options, catalog: Catalog) -> Callable[[Api], None]:
 
 def _messages(options: Options, catalog: Catalog) -> Iterator[str]:
     """Yield the names of the messages that are wanted of the apis that are named."""
-    for name in options.apis:
-        if name in catalog:
-            yield catalog.spec(name).name
-            continue
-        found = [f"{name}{part.capitalize()}" for part in PARTS]
-        if found[0] not in catalog:
-            heads = [known.removesuffix("Request") for known in catalog.names() if known.endswith("Request")]
-            raise UnknownMessage("api or message", name, [*heads, *catalog.names()])
-        yield from (known for part, known in zip(PARTS, found, strict=True) if options.direction in ("auto", part))
+    for word in options.apis:
+        names = catalog.named(word)
+        is_api = len(names) > 1
+        yield from (name for name in names if not is_api or options.direction in ("auto", catalog.spec(name).type))
 
 
 def bodies_for(options: Options, catalog: Catalog, schema: Any = None) -> Bodies:

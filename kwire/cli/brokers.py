@@ -24,7 +24,9 @@ def call(commands: Any) -> None:
     )
     parser.add_argument("address", metavar="HOST:PORT", help="a broker; :PORT is on this machine")
     parser.add_argument("api", metavar="NAME[:VERSION]", help="the api")
-    parser.add_argument("members", nargs="*", metavar="FIELD=TEXT", help="a field; FIELD:=JSON for what is no text")
+    parser.add_argument(
+        "members", nargs="*", default=[], metavar="FIELD=TEXT", help="a field; FIELD:=JSON for what is no text"
+    )
     parser.add_argument("--body", metavar="FILE", help="JSON of the payload, into which fields are put; - is stdin")
     parser.add_argument("--yes", action="store_true", help="also what may change something on the broker")
     parser.add_argument("--offline", action="store_true", help="print the request's bytes as hex, and send nothing")

@@ -18,7 +18,7 @@ from ..net.safety import changes_state
 from ..render.envelope import envelope, json_line
 from ..render.style import json_text
 from ..render.tree import tree
-from .inputs import UsageError, catalog_of, sealer
+from .inputs import UsageError, catalog_of, name_and_version, sealer
 from .members import message_of
 from .terminal import remark, style_for
 
@@ -60,15 +60,15 @@ def _offline(options: argparse.Namespace) -> int:
 def _named(options: argparse.Namespace) -> tuple[str, int | None]:
     """Read Api, Api:12, ApiRequest or ApiRequest:12."""
     catalog = catalog_of(options)
-    word, _, version = options.api.partition(":")
-    name = word if word.endswith("Request") else f"{word}Request"
-    if name not in catalog:
-        known = [name.removesuffix("Request") for name in catalog.names() if name.endswith("Request")]
-        raise UnknownMessage("api", word, known)
-    number = version.removeprefix("v")
-    if version and not number.isdecimal():
-        raise UsageError(f"{options.api}: write NAME or NAME:VERSION, such as Metadata:12")
-    return name, int(number) if version else None
+    word, version = name_and_version(options.api)
+    try:
+        names = catalog.named(word, version)
+    except UnknownMessage:
+        names = []
+    found = [name for name in names if catalog.spec(name).type == "request"]
+    if not found:
+        raise UnknownMessage("api", word, catalog.apis())
+    return found[0], version
 
 
 def _newest(options: argparse.Namespace, broker: BrokerConnection, name: str) -> int:

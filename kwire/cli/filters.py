@@ -11,7 +11,7 @@ from ..catalog import Catalog
 from ..frames import Frame, Request, Response, Result, Undecodable
 from ..gist import Gist
 from ..render.line import client_of
-from .inputs import UsageError, named_codecs
+from .inputs import UsageError, name_and_version, named_codecs
 
 Test = Callable[[Result], bool]
 SINCE_1970 = 100_000_000  # seconds; a smaller number counts from the first frame
@@ -53,7 +53,7 @@ def _any(tests: list[Test]) -> Test:
 
 def _of_api(text: str, catalog: Catalog) -> Test:
     names = {codec.spec.name for codec in named_codecs(text, catalog)}
-    version = int(text.partition(":")[2].removeprefix("v")) if ":" in text else None
+    version = name_and_version(text)[1]
 
     def test(result: Result) -> bool:
         inside = getattr(result, "inside", None)

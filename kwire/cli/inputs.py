@@ -14,16 +14,17 @@ from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..dumps import Dump, open_dump, open_hex
 from ..dumps.shares import ALL, Share
-from ..errors import DumpError, KwireError, UnknownMessage
+from ..errors import DumpError, KwireError
 from ..frames import Frame, FrameDecoder, Result
 from ..redaction import seal
+from ..releases import Release, release, releases
 from ..segments import LogBatch, LogBytes
 from ..segments.sealing import seal_bytes
 from .strangers import Strangers
 from .terminal import remark
 
 T = TypeVar("T")
-_NAMED = re.compile(r"([A-Za-z0-9]+)[:\s]v?(\d{1,5})")
+_NAMED = re.compile(r"([A-Za-z0-9_-]+)(?:[:\s]v?(\d{1,5}))?")
 
 
 class UsageError(KwireError):
@@ -208,23 +209,33 @@ def catalog_of(options: argparse.Namespace) -> Catalog:
     return catalog
 
 
+def named_release(text: str) -> Release:
+    """Find the release that --release names; which one it is goes to stderr where the text leaves it open (`1`).
+
+    Raises UnknownMessage if there is none.
+    """
+    found = release(text)
+    if sum(name.startswith(f"{text}.") for name in releases().names) > 1:
+        remark(f"release {text}: the newest that is known, {found.name}")
+    return found
+
+
+def name_and_version(text: str) -> tuple[str, int | None]:
+    """Read NAME or NAME:VERSION, as people write it wherever an api or a message is named. Raises UsageError."""
+    match = _NAMED.fullmatch(text)
+    if match is None:
+        raise UsageError(f"{text}: write NAME or NAME:VERSION, such as Metadata:12")
+    return match[1], None if match[2] is None else int(match[2])
+
+
 def named_codecs(text: str, catalog: Catalog) -> list[Codec]:
     """Find what NAME or NAME:VERSION names: an api's request and response, or one message.
 
     Without a version it is the newest. Raises UsageError, UnknownMessage, UnsupportedVersion.
     """
-    match = re.fullmatch(r"([A-Za-z0-9]+)(?::v?(\d{1,5}))?", text)
-    if match is None:
-        raise UsageError(f"{text}: write NAME or NAME:VERSION, such as Metadata:12")
-    names = [name for name in (match[1], f"{match[1]}Request", f"{match[1]}Response") if name in catalog]
-    if not names:
-        raise UnknownMessage("api or message", match[1], _all_names(catalog))
-    return [codec_in(catalog, name, int(match[2] or catalog.spec(name).versions.last)) for name in names]
-
-
-def _all_names(catalog: Catalog) -> list[str]:
-    names = catalog.names()
-    return [*(name.removesuffix("Response") for name in names if name.endswith("Response")), *names]
+    word, version = name_and_version(text)
+    names = catalog.named(word, version)
+    return [codec_in(catalog, name, catalog.spec(name).versions.last if version is None else version) for name in names]
 
 
 def named_codec(text: str, catalog: Catalog, *, bare: bool = False) -> Codec:
@@ -234,17 +245,13 @@ def named_codec(text: str, catalog: Catalog, *, bare: bool = False) -> Codec:
         UsageError: the text is not NAME:VERSION, or an api where a bare body needs a message.
         UnknownMessage, UnsupportedVersion: there is no such thing.
     """
-    match = _NAMED.fullmatch(text)
-    if match is None:
+    word, version = name_and_version(text)
+    if version is None:
         raise UsageError(f"--as {text}: write NAME:VERSION, such as Metadata:12")
-    name, version = match[1], int(match[2])
-    if name not in catalog and f"{name}Response" in catalog:
-        if bare:
-            raise UsageError(f"--as {text}: write {name}Request:{version} or {name}Response:{version} for a body")
-        name += "Response"
-    if name not in catalog:
-        raise UnknownMessage("api or message", name, _all_names(catalog))
-    return codec_in(catalog, name, version)
+    names = catalog.named(word, version)
+    if len(names) > 1 and bare:
+        raise UsageError(f"--as {text}: write {' or '.join(f'{name}:{version}' for name in names)} for a body")
+    return codec_in(catalog, names[-1], version)
 
 
 def _named_frame(frame: Frame, named: Codec | None, options: argparse.Namespace) -> Frame:

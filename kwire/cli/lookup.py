@@ -12,13 +12,14 @@ from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..compiler import decoder_source, encoder_source
 from ..errors import UnknownMessage
+from ..names import folded
 from ..releases import Api, first_release, release, releases, removed_in
 from ..render.differences import NOTHING, difference_lines
 from ..render.layout import layout_bnf, layout_json, layout_markdown, layout_table
 from ..render.style import Style, escape, json_text
 from ..values import Value, kind
 from .comparison import diff_dumps
-from .inputs import UsageError, catalog_of, named_codecs
+from .inputs import UsageError, catalog_of, named_codecs, named_release
 from .terminal import style_for
 
 
@@ -70,18 +71,15 @@ def _is_input(name: str) -> bool:
 
 def apis(options: argparse.Namespace) -> int:
     """Print the table of apis: key, name, versions, since when, until when; of a single one every step."""
-    found = [api for _, api in sorted(releases().apis.items()) if not options.names or _matches(api, options.names)]
-    exact = [api for api in found if options.names and _is_named(api, options.names)]
-    if not found:
-        raise UnknownMessage("api", " ".join(options.names), [api.name for api in releases().apis.values()])
+    found, spoken = _found(options.names), named_release(options.release) if options.release else None
     print(f"{'key':>3}  {'api':<34}{'versions':<10}{'since':<11}removed in")
-    for api in exact or found:
-        versions = release(options.release).versions(api.key) if options.release else _all_versions(api)
+    for api in found:
+        versions = spoken.versions(api.key) if spoken else _all_versions(api)
         if versions or options.names:
             until = removed_in(api.key) or ""
             print(f"{api.key:>3}  {api.name:<34}{versions!s:<10}{first_release(api.key):<11}{until}".rstrip())
-    if len(exact) == 1 and not options.release:
-        for name, versions in exact[0].changes.items():
+    if len(found) == len(options.names) == 1 and found[0].is_named(options.names[0]) and not spoken:
+        for name, versions in found[0].changes.items():
             print(f"     from {name:<10} {versions}")
     return 0
 
@@ -109,10 +107,10 @@ def _message_lines(options: argparse.Namespace, style: Style) -> Iterator[str]:
 
 
 def _release_lines(old: str, new: str, names: list[str], style: Style) -> Iterator[str]:
-    before, after = release(old), release(new)
-    for _, api in sorted(releases().apis.items()):
+    before, after = named_release(old), named_release(new)
+    for api in _found(names):
         one, other = before.versions(api.key), after.versions(api.key)
-        if (names and not _matches(api, names)) or (not one and not other):
+        if not one and not other:
             continue
         if one != other:
             yield f"{api.name} ({api.key}): versions {one} -> {other}"
@@ -138,13 +136,17 @@ def _newest(name: str, api: Api, suffix: str) -> Codec | None:
     return codec_in(catalog, spec.name, versions.last) if spec else None
 
 
-def _is_named(api: Api, names: list[str]) -> bool:
-    words = {known.casefold() for known in (api.name, str(api.key), *api.names.values())}
-    return any(name.casefold() in words for name in names)
-
-
-def _matches(api: Api, names: list[str]) -> bool:
-    return _is_named(api, names) or any(name.casefold() in api.name.casefold() for name in names)
+def _found(names: list[str]) -> list[Api]:
+    """Return the apis that keys, names, or parts of names that none has, name; all where there are no names."""
+    apis = [api for _, api in sorted(releases().apis.items())]
+    found = {} if names else {api.key: api for api in apis}
+    for name in names:
+        exact = {api.key: api for api in apis if api.is_named(name)}
+        near = exact or {api.key: api for api in apis if folded(name) in folded(api.name)}
+        if not near:
+            raise UnknownMessage("api", name, [api.name for api in apis])
+        found |= near
+    return [found[key] for key in sorted(found)]
 
 
 def _all_versions(api: Api) -> str:

@@ -226,7 +226,10 @@ def _diff(commands: Any) -> None:
         "lookup:diff",
     )
     parser.add_argument(
-        "names", nargs="*", metavar="NAME[:VERSION]", help="two messages or apis, or two files; with --release one api"
+        "names",
+        nargs="*",
+        metavar="NAME[:VERSION]",
+        help="two messages or apis, or two files; with --release one api",
     )
     parser.add_argument("--release", nargs=2, metavar=("A", "B"), help="two Kafka releases")
     secrets(parser)

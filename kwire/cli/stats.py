@@ -11,16 +11,15 @@ from contextlib import suppress
 import msgspec
 
 from ..dumps.shares import ALL, Share
-from ..errors import KwireError
+from ..errors import KwireError, suggestion
 from ..frames.pieces import BareToken
-from ..releases import release
 from ..render.style import escape, json_text
 from ..render.table import table
 from ..render.unread import unread_text
 from ..render.values import count_text
 from ..traffic import COLUMNS, NOTHING, Count, Counted, Row, Traffic, Unspoken, unspoken
 from .helpers import Helpers, parts_for
-from .inputs import UsageError, catalog_of, dumps_in
+from .inputs import UsageError, catalog_of, dumps_in, named_release
 from .progress import with_progress
 from .strangers import Strangers
 from .terminal import remark, style_for
@@ -28,7 +27,7 @@ from .terminal import remark, style_for
 
 def stats(options: argparse.Namespace) -> int:
     """Print the table, or who breaks. Returns 1 if anybody does."""
-    new = release(options.removed_in).name if options.removed_in else None
+    new = named_release(options.removed_in).name if options.removed_in else None
     tally = Tally(options)
     parts = 1 if tally.traffic.deep or options.recursive or options.hex is not None else parts_for(options.files)
     with Helpers(parts, lambda part: _helped(options, Share(part, parts))) as helpers:
@@ -93,10 +92,11 @@ _Packed = tuple[Counted, tuple[dict[str, int], dict[str, int], dict[str, str]]]
 
 
 def _columns(text: str) -> list[str]:
-    columns = [word.strip() for word in text.split(",") if word.strip()]
+    columns = [word.strip().casefold() for word in text.split(",") if word.strip()]
     unknown = [word for word in columns if word not in COLUMNS]
     if unknown or not columns:
-        raise UsageError(f"--by {text}: write some of {', '.join(COLUMNS)}, with commas between")
+        hint = "".join(f"; {suggestion(word, COLUMNS)}" for word in unknown[:1] if suggestion(word, COLUMNS))
+        raise UsageError(f"--by {text}: write some of {', '.join(COLUMNS)}, with commas between{hint}")
     return columns
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..caches import once
 from ..errors import UnknownMessage, UnsupportedVersion
+from ..names import folded
 from ..resources import SCHEMAS
 from ..versions import Versions
 
@@ -42,6 +43,11 @@ class Api:
         """Read one entry of the table; `first` is the oldest release."""
         names = entry.get("names", {first: entry["name"]})
         return cls(int(key), entry["name"], names, _ranges(entry["versions"]), _ranges(entry.get("stable", {})))
+
+    def is_named(self, api: int | str) -> bool:
+        """Whether a key or a name, also a former one, is that of this api."""
+        words = {folded(name) for name in (self.name, *self.names.values())}
+        return str(api) == str(self.key) or (isinstance(api, str) and folded(api) in words)
 
 
 @dataclass(frozen=True)
@@ -83,12 +89,12 @@ class Releases:
         raise UnknownMessage("release", name, self.names)
 
     def api(self, api: int | str) -> Api:
-        """Return an api by key, by name or by a former name.
+        """Return an api by key, by name or by a former name, in whatever case.
 
         Raises UnknownMessage if there is none.
         """
         for known in self.apis.values():
-            if api == known.key or api == known.name or api in known.names.values():
+            if known.is_named(api):
                 return known
         raise UnknownMessage("api", str(api), [known.name for known in self.apis.values()])
 
