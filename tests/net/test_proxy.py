@@ -118,15 +118,13 @@ def test_what_is_not_kafka_passes(data: bytes) -> None:
 
 
 def test_a_broker_that_is_gone() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-
     def use(where: Address) -> Any:
         with socket.create_connection(where) as client:
             return client.recv(1)
 
-    assert through(f"127.0.0.1:{port}", use)[0] == b""
+    with socket.socket() as bound:  # and held, so that nobody else listens there; it does not listen
+        bound.bind(("127.0.0.1", 0))
+        assert through(f"127.0.0.1:{bound.getsockname()[1]}", use)[0] == b""
 
 
 def test_a_port_that_is_taken() -> None:
