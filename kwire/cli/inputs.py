@@ -89,7 +89,11 @@ class Reading:
             if self.named is not None:
                 raise UsageError("--as names what a frame holds; --log-of says which topic a log is of")
             yield from _sealed(dump.batches) if self.sealed else dump.batches
-            return
+        else:
+            yield from self.results(dump)
+
+    def results(self, dump: Dump) -> Iterator[Result]:
+        """Decode the frames of a dump."""
         decoder = self.decoder()
         for frame in dump.frames:
             yield self.seal(decoder.decode(_named_frame(frame, self.named, self.options)))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from ..reports.captured import CapturedTally
 from ..reports.page import report_html
 from ..reports.tally import Tally
-from .inputs import results, title_of
+from .inputs import Reading, dumps_in, title_of
 from .output import output_text, refuse_input
+from .progress import with_progress
 
 
 def report(options: argparse.Namespace) -> int:
@@ -15,8 +17,15 @@ def report(options: argparse.Namespace) -> int:
     if options.output:
         refuse_input(options.output, options.files, recursive=options.recursive)  # before all is read
     tally = Tally()
-    for result in results(options, remarks=tally.remarks):
-        tally.add(result)
+    reading = Reading(options)
+    for dump in dumps_in(options, tally.remarks):
+        if dump.said is not None and reading.named is None:
+            captured = CapturedTally(tally, reading.decoder(), dump.file, reading.seal)
+            for batch in with_progress(dump.said, weight=len):
+                captured.add(batch)
+        else:
+            for result in with_progress(reading.results(dump)):
+                tally.add(result)
     with output_text(options.output, options.files, recursive=options.recursive) as write:
         for piece in report_html(title_of(options), tally):
             write(piece)

@@ -117,6 +117,13 @@ class InFlightRequests:
             dropped.append(header)
         return dropped
 
+    def take(self) -> list[Any]:
+        """Take out all headers, oldest first."""
+        headers = list(self._headers)
+        self._headers.clear()
+        self._ids.clear()
+        return headers
+
     def _pop(self) -> Any:
         header = self._headers.popleft()
         self._ids[header.correlation_id] -= 1

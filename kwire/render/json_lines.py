@@ -16,24 +16,17 @@ from ..codecs import Codec, codec_in
 from ..errors import DecodeError
 from ..frames import FrameDecoder
 from ..frames.pairing import UNANSWERED, expects_response
+from ..frames.repeats import CLIENT, Kind, Repeats, answered_api, client_in
 from ..frames.said import Ends, Said
-from ..frames.talk import API_VERSIONS, ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Talk
+from ..frames.talk import API_VERSIONS, Talk
 from ..gist import software_of
-from ..headers import header_version_for
 from ..redaction.carriers import may_carry, may_hold_secrets
 from ..redaction.metadata import MESSAGES
 from ..redaction.sealing import seal_message
 from .style import escape
 
 SECOND = 1_000_000_000
-CLIENT = 12  # where the client id of a request begins, with its length
-MOST_HELD = 8 << 20  # bytes and characters of the newest texts; as much of older ones is held
-LONGEST = 1 << 18
-EACH = 256  # what an entry counts beyond its bytes and characters
 READ = MESSAGES | UNANSWERED.keys() | {"ApiVersionsRequest"}
-CAREFULLY = frozenset((SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE))
-TAGGED = {0: False, 1: True}  # header versions; those of requests are one higher
-REFUSED, IN_VERSION_0 = b"\x00\x23", 1 << 40  # KIP-511: the answer to ApiVersions may be in version 0
 # The text of a body, whether an answer will come, and what is told of the client's software.
 Told = tuple[str, bool, str]
 
@@ -51,9 +44,8 @@ class JsonLines:
         self.decoder, self.catalog, self.sealed = decoder, decoder.catalog, sealed
         start = f'"source":{{"file":{_text(file)},"frame":'
         self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
-        self._plans: tuple[dict[int, _Plan | None], ...] = {}, {}
+        self._held = Repeats(self.catalog, self._plan, lambda told: len(told[0]))
         self._speakers: dict[int, _Speaker] = {}
-        self._held = _Held()
         self._header: Any = codec_in(catalog_for(), "RequestHeader", 2).message_class
 
     def forget(self, connection: int) -> None:
@@ -79,7 +71,7 @@ class JsonLines:
 
     def _asked(self, speaker: _Speaker, data: bytes, api: int, number: int) -> str | None:
         """Tell a request, from its header on, and take note of it."""
-        plan = self._plans[True].get(api) or self._plan(api, True)
+        plan = self._held.kinds[True].get(api) or self._held.kind(api, is_request=True)
         if plan is None or not (data.startswith(speaker.client, CLIENT) or speaker.learn(data)):
             return None
         if plan.carries and not str(speaker.client_id).isprintable():
@@ -105,9 +97,8 @@ class JsonLines:
         if asked is None or asked.correlation_id != number:
             return None
         api = asked.request_api_key << 16 | asked.request_api_version
-        if api >> 16 == API_VERSIONS and data.startswith(REFUSED, 8):
-            api |= IN_VERSION_0
-        plan = self._plans[False].get(api) or self._plan(api, False)
+        api = answered_api(api, data)
+        plan = self._held.kinds[False].get(api) or self._held.kind(api, is_request=False)
         if plan is None or (plan.tagged and data[8:9] != b"\0"):
             return None
         body = data[9:] if plan.tagged else data[8:]
@@ -140,18 +131,8 @@ class JsonLines:
             return codec.json_text(body), message
         return msgspec.json.encode(codec.jsonable(seal_message(codec, message))).decode(), message
 
-    def _plan(self, api: int, asked: bool) -> _Plan | None:
-        """Return how an api and version are told; None if never here."""
-        plans = self._plans[asked]
-        key, version = api >> 16 & 0xFFFF, api & 0xFFFF
-        spec = self.catalog.find(key, "request" if asked else "response", version)
-        if spec is None or key in CAREFULLY or api in plans:
-            return None
-        header = header_version_for(spec, version)
-        tagged = None if header is None else TAGGED.get(header - asked)
-        codec = codec_in(self.catalog, spec.name, 0 if api & IN_VERSION_0 else version)
-        plans[api] = None if tagged is None else _Plan(codec, version, tagged, self.sealed and may_carry(codec))
-        return plans[api]
+    def _plan(self, codec: Codec, version: int, tagged: bool) -> _Plan:
+        return _Plan(codec, version, tagged, self.sealed and may_carry(codec))
 
 
 class _Speaker:
@@ -174,66 +155,32 @@ class _Speaker:
 
     def learn(self, data: bytes) -> bool:
         """Read another client id; False if it must be read carefully."""
-        length = int.from_bytes(data[CLIENT : CLIENT + 2], "big", signed=True)
-        stop = CLIENT + 2 + max(length, 0)
-        try:
-            client = data[CLIENT + 2 : stop].decode() if length >= 0 else None
-        except UnicodeDecodeError:
+        found = client_in(data)
+        if found is None:
             return False
-        if length < -1 or stop > len(data):
-            return False
-        self.client, self.start = data[CLIENT:stop], stop
-        self.client_id, self.client_text = client, f',"clientId":{_text(client)}}},"payload":'
+        self.client, self.client_id = found
+        self.start = CLIENT + len(self.client)
+        self.client_text = f',"clientId":{_text(self.client_id)}}},"payload":'
         return True
 
 
-class _Plan:
+class _Plan(Kind):
     """How the frames of an api and version are told in one direction.
 
     Attributes:
-        tagged: whether their headers have tags; `carries` whether their bodies may hold secrets.
+        carries: whether their bodies may hold secrets.
         is_read: whether what is in a message decides how it is written, or what follows it.
-        newer, older: texts by the bodies they are of.
     """
 
-    __slots__ = ("carries", "codec", "head", "is_read", "key", "newer", "older", "tagged", "tail", "version")
+    __slots__ = ("carries", "head", "is_read", "tail")
 
     def __init__(self, codec: Codec, version: int, tagged: bool, carries: bool) -> None:
-        self.codec, self.tagged, self.carries = codec, tagged, carries
+        super().__init__(codec, version, tagged)
+        self.carries = carries
         self.is_read = carries or codec.name in READ
-        self.key, self.version = codec.spec.api_key, version
         self.tail = ("}" if codec.version == version else f'}},"payloadVersion":{codec.version}') + ',"payload":'
         name = f'"apiName":{_text(codec.spec.api_name)},"apiVersion":{self.version}'
         self.head = f'{self.key},{name},"correlationId":'
-        self.newer: dict[bytes, Told] = {}
-        self.older: dict[bytes, Told] = {}
-
-
-class _Held:
-    """Counts what all plans hold: when the newest are as many as may be they are the older ones, which are dropped."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self.plans: set[_Plan] = set()
-
-    def recall(self, plan: _Plan, body: bytes) -> Told | None:
-        """Return what an older body is told as, which is new again."""
-        told = plan.older.get(body)
-        if told is not None:
-            self.hold(plan, body, told)
-        return told
-
-    def hold(self, plan: _Plan, body: bytes, told: Told) -> None:
-        size = len(body) + len(told[0]) + EACH
-        if size > LONGEST:
-            return
-        self.size += size
-        if self.size > MOST_HELD:
-            for one in self.plans:
-                one.older, one.newer = one.newer, {}
-            self.size = size
-        self.plans.add(plan)
-        plan.newer[body] = told
 
 
 def _text(value: str | None) -> str:

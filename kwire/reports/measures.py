@@ -27,12 +27,12 @@ class BoundedCounter(Generic[Key]):
         self.limit, self.others = limit, 0
         self.counts: dict[Key, int] = {}
 
-    def add(self, key: Key) -> None:
-        """Count a key."""
+    def add(self, key: Key, count: int = 1) -> None:
+        """Count a key, once or more often."""
         if key in self.counts or len(self.counts) < self.limit:
-            self.counts[key] = self.counts.get(key, 0) + 1
+            self.counts[key] = self.counts.get(key, 0) + count
         else:
-            self.others += 1
+            self.others += count
 
 
 class Durations:
@@ -42,12 +42,13 @@ class Durations:
         self.count, self.least, self.most = 0, math.inf, 0.0
         self.bins: Counter[int] = Counter()
 
-    def add(self, seconds: float) -> None:
-        """Count one."""
-        self.count += 1
-        self.least, self.most = min(self.least, seconds), max(self.most, seconds)
-        place = math.floor(math.log2(max(seconds, LEAST) / LEAST) * STEPS)
-        self.bins[min(place, LONGEST)] += 1
+    def add(self, *seconds: float) -> None:
+        """Count some."""
+        if seconds:
+            self.count += len(seconds)
+            self.least, self.most = min(self.least, *seconds), max(self.most, *seconds)
+            places = (math.floor(math.log2(max(one, LEAST) / LEAST) * STEPS) for one in seconds)
+            self.bins.update(min(place, LONGEST) for place in places)
 
     def quantile(self, share: float) -> float:
         """Return the duration below which this share of all lies, within 0.6 % (above 1 µs).
@@ -93,15 +94,21 @@ class Timeline:
     def __init__(self, limit: int = 120) -> None:
         self.limit, self.width = limit, 0.001
         self.bins: dict[int, Counter[str]] = {}
+        self._ends: list[int] = []  # the first and the last bin
 
-    def add(self, time: float, kind: str) -> None:
-        """Count something of a kind at a time, in seconds since 1970; times may come in any order."""
-        place = math.floor(time / self.width)
-        first, last = min(self.bins, default=place), max(self.bins, default=place)
-        while max(last, place) - min(first, place) >= self.limit:
-            first, last, place = first // 2, last // 2, place // 2
+    def add(self, kind: str, *times: float) -> None:
+        """Count some of a kind, at times in seconds since 1970, which may come in any order."""
+        if not times:
+            return
+        earliest, latest = min(times), max(times)
+        while True:
+            first, last = math.floor(earliest / self.width), math.floor(latest / self.width)
+            if max([last, *self._ends]) - min([first, *self._ends]) < self.limit:
+                break
             self._widen()
-        self.bins.setdefault(place, Counter())[kind] += 1
+        self._ends = [min([first, *self._ends]), max([last, *self._ends])]
+        for place, count in Counter(math.floor(time / self.width) for time in times).items():
+            self.bins.setdefault(place, Counter())[kind] += count
 
     def _widen(self) -> None:
         self.width *= 2
@@ -109,6 +116,7 @@ class Timeline:
         for place, counts in self.bins.items():
             wider.setdefault(place // 2, Counter()).update(counts)
         self.bins = wider
+        self._ends = [place // 2 for place in self._ends]
 
     def rows(self) -> Iterator[tuple[float, Counter[str]]]:
         """Yield (start in seconds since 1970, counts) for every bin from first to last, also empty ones."""

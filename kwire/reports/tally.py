@@ -6,8 +6,10 @@ Memory depends on how many different things there are, and that is bounded; not 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from ..codecs import Codec
 from ..frames import Request, Response, Result, Token, Undecodable
 from ..frames.pairing import expects_response
 from ..frames.pieces import loses
@@ -19,6 +21,7 @@ KEYS = 10_000  # different (api, client, version); as many errors
 WAITING = 65_536  # requests whose time is remembered until their response comes
 SAMPLES = 100  # of frames that did not decode
 LONGEST = 256  # characters of a client id that make a difference
+Key = tuple[str | None, str | None, int | None]  # of a request in flight: client, broker, correlation id
 
 
 class Sample(NamedTuple):
@@ -70,71 +73,76 @@ class Tally:
         self.faults: Counter[str] = Counter()
         self.unread: Counter[str] = Counter()
         self._codes = ErrorCodes()
-        self._waiting: OrderedDict[tuple[object, ...], deque[float]] = OrderedDict()
+        self._waiting: OrderedDict[Key, deque[float]] = OrderedDict()
 
     def add(self, result: Result) -> None:
         """Count one frame, or another piece. Frames of a connection come in its order."""
         source, size = result.frame.source, len(result.frame.data)
-        self.size += size
-        self.frames += not loses(result.frame.fault)
         if isinstance(result, Undecodable) and not result.is_failure:
+            self.size += size
+            self.frames += not loses(result.frame.fault)
             self.unread[result.error.code] += 1
             return
         kind = _kind(result)
-        self.kinds[kind] += 1
+        self.add_frames(kind, 1, size)
         if source.client is not None or source.broker is not None:
             self.connections.add((source.client, source.broker))
         if source.time is not None:
-            self.timed += 1
-            self.timeline.add(source.time, kind)
+            self.add_times(kind, [source.time])
         if isinstance(result, Undecodable):
             self._undecodable(result)
-            return
-        if isinstance(result, Token):
-            return
-        self.faults.update(type(fault).__name__ for fault in result.faults)
-        api = self.apis.setdefault(result.api_name, Api())
-        if isinstance(result, Request):
-            self._request(result, api)
-        else:
-            self._response(result, api)
+        elif not isinstance(result, Token):
+            self.faults.update(type(fault).__name__ for fault in result.faults)
+            if isinstance(result, Request):
+                self._request(result)
+            else:
+                self._response(result)
 
-    def _request(self, result: Request, api: Api) -> None:
-        api.requests += 1
-        api.request_bytes += len(result.frame.data)
-        client = getattr(result.header, "client_id", None)
-        self.versions.add((result.api_name, None if client is None else client[:LONGEST], result.api_version))
-        time = result.frame.source.time
-        if time is not None and expects_response(result.message):
-            self._waiting.setdefault(_key(result, result.correlation_id), deque(maxlen=WAITING)).append(time)
-            if len(self._waiting) > WAITING:
-                self._waiting.popitem(last=False)
+    def add_frames(self, kind: str, count: int, size: int) -> None:
+        """Count frames of a kind, and all their bytes."""
+        self.frames += count
+        self.size += size
+        self.kinds[kind] += count
 
-    def _response(self, result: Response, api: Api) -> None:
-        api.responses += 1
-        api.response_bytes += len(result.frame.data)
-        for dropped in result.unanswered:
-            self.unanswered += 1
-            self._asked_at(_key(result, dropped.correlation_id))
-        if result.request is not None:
-            self._duration(result, api)
-        for path, code in self._codes.of(result.codec, result.message):
-            api.errors += 1
-            key = (result.api_name, path, code)
-            self.errors.add(key)
-            if key in self.errors.counts:
-                self.first_errors.setdefault(key, place(result))
+    def add_times(self, kind: str, times: Sequence[float]) -> None:
+        """Note when frames of a kind were seen, in seconds since 1970."""
+        self.timed += len(times)
+        self.timeline.add(kind, *times)
 
-    def _duration(self, result: Response, api: Api) -> None:
-        asked, time = self._asked_at(_key(result, result.correlation_id)), result.frame.source.time
-        if asked is None or time is None:
-            return
-        if time < asked:  # clocks of two captures, or a capture out of order
-            self.backwards += 1
-        else:
-            api.durations.add(time - asked)
+    def add_requests(self, name: str, client: str | None, version: int, count: int, size: int) -> None:
+        """Count requests of an api by a client, and all their bytes."""
+        api = self.apis.setdefault(name, Api())
+        api.requests += count
+        api.request_bytes += size
+        self.versions.add((name, None if client is None else client[:LONGEST], version), count)
 
-    def _asked_at(self, key: tuple[object, ...]) -> float | None:
+    def add_responses(self, name: str, count: int, size: int, durations: Sequence[float]) -> None:
+        """Count responses of an api, all their bytes, and how many seconds those took of which it is known."""
+        api = self.apis.setdefault(name, Api())
+        api.responses += count
+        api.response_bytes += size
+        forwards = [seconds for seconds in durations if seconds >= 0]
+        api.durations.add(*forwards)
+        self.backwards += len(durations) - len(forwards)  # clocks of two captures, or a capture out of order
+
+    def add_error(self, key: tuple[str, str, int], where: str) -> None:
+        """Count an error code: api, path, code; `where` is the place of its frame."""
+        self.apis.setdefault(key[0], Api()).errors += 1
+        self.errors.add(key)
+        if key in self.errors.counts:
+            self.first_errors.setdefault(key, where)
+
+    def codes_of(self, codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
+        """Return the error codes of a message, with their paths."""
+        return tuple(self._codes.of(codec, message))
+
+    def note_request(self, key: Key, time: float) -> None:
+        """Note when a request was sent that will be answered."""
+        self._waiting.setdefault(key, deque(maxlen=WAITING)).append(time)
+        if len(self._waiting) > WAITING:
+            self._waiting.popitem(last=False)
+
+    def asked_at(self, key: Key) -> float | None:
         """Return when a request was sent, and forget it."""
         times = self._waiting.get(key)
         if times is None:
@@ -143,6 +151,24 @@ class Tally:
         if not times:
             del self._waiting[key]
         return time
+
+    def _request(self, result: Request) -> None:
+        client = getattr(result.header, "client_id", None)
+        self.add_requests(result.api_name, client, result.api_version, 1, len(result.frame.data))
+        time = result.frame.source.time
+        if time is not None and expects_response(result.message):
+            self.note_request(_key(result, result.correlation_id), time)
+
+    def _response(self, result: Response) -> None:
+        for dropped in result.unanswered:
+            self.unanswered += 1
+            self.asked_at(_key(result, dropped.correlation_id))
+        asked = None if result.request is None else self.asked_at(_key(result, result.correlation_id))
+        time = result.frame.source.time
+        durations = [] if asked is None or time is None else [time - asked]
+        self.add_responses(result.api_name, 1, len(result.frame.data), durations)
+        for path, code in self.codes_of(result.codec, result.message):
+            self.add_error((result.api_name, path, code), place(result))
 
     def _undecodable(self, result: Undecodable) -> None:
         kind = type(result.error).__name__
@@ -167,5 +193,5 @@ def _kind(result: Result) -> str:
     return result.codec.spec.type if result.codec.spec.type in ("request", "response") else "other"
 
 
-def _key(result: Request | Response, correlation_id: int | None) -> tuple[object, ...]:
+def _key(result: Request | Response, correlation_id: int | None) -> Key:
     return result.frame.source.client, result.frame.source.broker, correlation_id

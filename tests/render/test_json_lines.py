@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import kwire
 from kwire import FrameDecoder
 from kwire.dumps.sources import frame_of
+from kwire.frames import repeats
 from kwire.frames.said import Ends, Said, numbers_of
 from kwire.redaction import seal
-from kwire.render import json_lines
 from kwire.render.envelope import json_line
 from kwire.render.json_lines import JsonLines
 from tests.conftest import each_of, needs_shared
@@ -155,7 +155,7 @@ def test_headers_without_a_client_and_apis_that_nobody_knows() -> None:
     for api in range(-300, 3000):
         data = bytes.fromhex("0000000a") + (api << 16 & 0xFFFFFFFF).to_bytes(4, "big") + bytes(6)
         lines.line(said_by(Ends("", "", 1), (True, data)), 0)
-    assert len(lines._plans[True]) < 100
+    assert len(lines._held.kinds[True]) < 100
 
 
 def test_a_time_that_is_none_or_nearly_none() -> None:
@@ -178,13 +178,13 @@ def test_a_connection_that_has_ended_is_forgotten() -> None:
 
 
 def test_what_is_held_is_bounded_and_what_is_used_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_lines, "MOST_HELD", 10_000)
+    monkeypatch.setattr(repeats, "MOST_HELD", 10_000)
     lines, ends = JsonLines(FrameDecoder(), FILE), Ends("", "", 1)
     for number in range(1000):
         request = M.MetadataRequest(topics=[M.MetadataRequest.MetadataRequestTopic(name=f"topic {number}")])
         lines.line(said_by(ends, asked(request, 1, number)), 0)
         lines.line(said_by(ends, METADATA), 0)
-        (plan,) = filter(None, lines._plans[True].values())
+        (plan,) = filter(None, lines._held.kinds[True].values())
         held = [*plan.newer.items(), *plan.older.items()]
         assert sum(len(body) + len(told[0]) for body, told in held) < 20_000
         assert METADATA[1][16:] in plan.newer
@@ -192,10 +192,10 @@ def test_what_is_held_is_bounded_and_what_is_used_stays(monkeypatch: pytest.Monk
 
 
 def test_what_is_long_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_lines, "LONGEST", 100)
+    monkeypatch.setattr(repeats, "LONGEST", 100)
     lines = JsonLines(FrameDecoder(), FILE)
     assert lines.line(said_by(Ends("", "", 1), METADATA), 0)
-    assert not any(plan.newer for plan in lines._plans[True].values() if plan)
+    assert not any(plan.newer for plan in lines._held.kinds[True].values() if plan)
 
 
 POOL: list[Spoken] = [

@@ -12,9 +12,9 @@ from tests.browser import Structure
 def test_the_timeline_has_a_bar_for_each_kind_of_each_bin() -> None:
     timeline = Timeline()
     for _ in range(1000):
-        timeline.add(1700000000.0, "request")
-    timeline.add(1700000000.0, "undecodable")
-    timeline.add(1700000000.0021, "response")
+        timeline.add("request", 1700000000.0)
+    timeline.add("undecodable", 1700000000.0)
+    timeline.add("response", 1700000000.0021)
     found = Structure(timeline_svg(timeline))
     assert [bar["class"] for bar in found.attributes("rect")] == ["request", "undecodable", "response"]
     assert float(found.attributes("rect")[1]["height"] or 0) == 1.5  # seen, though one of thousands

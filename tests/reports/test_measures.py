@@ -45,7 +45,7 @@ def test_bins_double_and_nothing_is_lost() -> None:
     times = [1.7e9 + second / 10 for second in range(1000)]
     random.Random(4).shuffle(times)
     for time in times:
-        timeline.add(time, "request")
+        timeline.add("request", time)
     rows = list(timeline.rows())
     assert len(rows) <= 10
     assert sum(counts["request"] for _, counts in rows) == 1000
@@ -56,14 +56,14 @@ def test_bins_double_and_nothing_is_lost() -> None:
 def test_one_moment_is_one_bin_and_none_is_none() -> None:
     timeline = Timeline()
     assert list(timeline.rows()) == []
-    timeline.add(1.5, "request")
-    timeline.add(1.5001, "response")
+    timeline.add("request", 1.5)
+    timeline.add("response", 1.5001)
     assert list(timeline.rows()) == [(1.5, {"request": 1, "response": 1})]
 
 
 def test_times_before_1970_and_far_apart_end() -> None:
     timeline = Timeline(limit=10)
     for time in (-1e12, 0.0, 1e12):
-        timeline.add(time, "request")
+        timeline.add("request", time)
     assert sum(counts["request"] for _, counts in timeline.rows()) == 3
     assert len(list(timeline.rows())) <= 11
