@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kwire import native
 from tests.browser import browser
 from tests.executions import let_executions_agree
 from tests.seeds import PROFILE, SEED
@@ -66,16 +67,19 @@ def spark_is_there() -> bool:
     return found
 
 
-class WithoutSpark:
-    """Leaves out what cannot be imported or run without Spark."""
+class Without:
+    """Leaves out what cannot be imported or run for want of something."""
+
+    def __init__(self, reason: str, *paths: str) -> None:
+        self.reason, self.paths = reason, [ROOT / path for path in paths]
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """Say which folders are not looked into."""
-        return True if collection_path in (ROOT / "kwire/spark", ROOT / "tests/spark") else None
+        """Return true for what is not looked into."""
+        return True if collection_path in self.paths else None
 
     def pytest_report_header(self) -> str:
-        """Say so."""
-        return "spark: left out, for pyspark or Java are not there (python3 dev.py ci installs pyspark)"
+        """Return why."""
+        return f"left out: {self.reason}"
 
 
 def lacking(what: str, demand: str = "KWIRE_INTEROP") -> NoReturn:
@@ -85,11 +89,14 @@ def lacking(what: str, demand: str = "KWIRE_INTEROP") -> NoReturn:
 
 @pytest.hookimpl(tryfirst=True)  # before hypothesis reads its seed
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave the tests of Spark out where there is none; let hypothesis draw by our seed."""
+    """Leave out what has no Spark or no native engine to run on; let hypothesis draw by our seed."""
     if PROFILE != "dev":
         config.option.hypothesis_seed = config.option.hypothesis_seed or str(SEED)
     if not spark_is_there():
-        config.pluginmanager.register(WithoutSpark())
+        words = "spark, for pyspark or Java are not there (python3 dev.py ci installs pyspark)"
+        config.pluginmanager.register(Without(words, "kwire/spark", "tests/spark"))
+    if not native.AVAILABLE:
+        config.pluginmanager.register(Without("the native engine, for it was not built", "kwire/columnar/buffers.py"))
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the marks

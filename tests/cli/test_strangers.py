@@ -42,7 +42,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 def test_each_protocol_is_one_remark_and_no_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = file_of(tmp_path, said(40001, ZOOKEEPER), said(40002, ZOOKEEPER), kafka(), said(40003, TLS))
     code, lines, remarks = told(capsys, "decode", path)
-    assert (code, len(lines.splitlines())) == (0, 6)
+    assert (code, len(lines.splitlines())) == (0, 7)  # the date, and six messages
     size = 2 * (len(ZOOKEEPER) + 2000)
     assert f"2 connections of ZooKeeper, {size} bytes: not Kafka's protocol" in remarks
     assert "1 connection of TLS, 2011 bytes: not Kafka's protocol; kwire does not decrypt" in remarks

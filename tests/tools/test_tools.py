@@ -38,7 +38,7 @@ def test_all_kinds_of_changes_are_found() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["kwire/wire/tags.py", "kwire/errors.py", "kwire/dumps/tcp.py"])
+@pytest.mark.parametrize("name", ["kwire/wire/numbers.py", "kwire/versions.py"])
 def test_every_change_is_python_and_another_program(name: str) -> None:
     source = (ROOT / name).read_text("utf-8")
     before = ast.dump(ast.parse(source))
@@ -48,9 +48,8 @@ def test_every_change_is_python_and_another_program(name: str) -> None:
 
 
 def test_a_seed_samples_the_same() -> None:
-    one, same, other = (sample(seed, 20, "kwire/wire") for seed in (1, 1, 2))
+    one, same, other = (sample(seed, 20, "kwire/wire/numbers.py") for seed in (1, 1, 2))
     assert one == same != other
-    assert {mutant.module for mutant in one[0]} <= {str(path.relative_to(ROOT)) for path in ROOT.glob("kwire/wire/*")}
     assert one[0][0].diff().startswith(f"--- {one[0][0].module}\n")
 
 
