@@ -57,6 +57,7 @@ USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are 
        python3 dev.py test             run the tests but those marked "ci", on two cores
        python3 dev.py test -x -k name  run what the arguments select, in one process; they are passed on to pytest
        python3 dev.py fuzz --minutes 10  draw anew what is tested until then; print seeds and failures
+       python3 dev.py fuzz --sanitize  fuzz the native engine, built with address and undefined behaviour sanitizers
        python3 dev.py mutate --seed 1 --count 50  change kwire in small ways; print what no test notices
        python3 dev.py lint             run ruff, mypy and import-linter, all of them, and report each
        python3 dev.py ci               lint, then all tests, with Spark (on Java 17); report the time of each"""

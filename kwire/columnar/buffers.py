@@ -32,14 +32,13 @@ class BufferCollector:
 
     def __init__(self, schema: wire.Struct, plan: Plan) -> None:
         self._plan, self._layout = plan, _Layout(schema, plan)
-        self._table = self._layout.table(len(plan.levels))
+        self._table = ColumnTable(*self._layout.arguments(len(plan.levels)))
         self.add_bodies, self.add_message = self._table.feed, self._table.feed_message
 
     def take(self) -> tuple[int, list[Column]]:
         """Take what was collected: the number of rows, and the columns of the plan."""
-        rows, last = self._table.take_rows(), len(self._plan.levels) - 1
-        levels = [self._table.take_level(depth) for depth in range(last)]
-        taken = [self._table.take_column(at) for at in range(len(self._layout.columns))]
+        rows, levels, taken = self._table.take()
+        last = len(levels)
         columns: list[Column] = []
         for choice, place in zip(self._plan.choices, self._layout.places, strict=True):
             level = max(choice.level, 0)
@@ -161,14 +160,14 @@ class _Layout:
         self.actions[self._field_at[id(field)]] = DESCEND
         return struct_of(getattr(field.subcon, "element", field.subcon))
 
-    def table(self, levels: int) -> ColumnTable:
-        """Make the interpreter's table."""
+    def arguments(self, levels: int) -> tuple[Any, ...]:
+        """Return what the interpreter's table is made of."""
         rows = [
             (one.shape, one.width, one.nullable, one.children[0] if one.children else SKIP, one.next)
             for one in self.columns
         ]
         nodes = NodeTable(self.nodes, self.fields)
-        return ColumnTable(nodes, rows, self.actions, self.unknown, self.elements, levels)
+        return nodes, rows, self.actions, self.unknown, self.elements, levels
 
     def member(self, struct: wire.Struct, name: str, wanted: Wanted, nullable: bool) -> int | None:
         """Add the column of a field of a struct; None where this version does not have it."""

@@ -38,6 +38,9 @@ cdef struct Part:
     int offset
     Column* column
 
+include "_runs.pxi"
+include "_repeat.pxi"
+
 
 cdef class ColumnTable:
     """Columns of one message at one version, filled body by body.
@@ -49,6 +52,8 @@ cdef class ColumnTable:
         unknown: of each node row the column of its unknown tags, or SKIP.
         elements: the column of the rows themselves where these are no structs, or SKIP.
         levels: how many there are.
+
+    One thread at a time may use it.
     """
 
     cdef NodeTable table
@@ -62,10 +67,13 @@ cdef class ColumnTable:
     cdef int column_count, level_count, elements
     cdef Output* levels    # int64: behind each row of a level, how many rows there are of the last
     cdef Py_ssize_t* level_marks
+    cdef Run* runs         # of each level the last
     cdef readonly Py_ssize_t rows
     cdef Py_ssize_t row_mark
 
-    def __cinit__(self, NodeTable table, list columns, list actions, list unknown, int elements, int levels):
+    def __cinit__(
+        self, NodeTable table not None, list columns, list actions, list unknown, int elements, int levels
+    ):
         cdef int i
         self.table, self.column_count, self.level_count, self.elements = table, len(columns), levels, elements
         if len(actions) != table.field_count or len(unknown) != table.node_count or levels < 1 or not columns:
@@ -81,19 +89,70 @@ cdef class ColumnTable:
         self.level_marks = <Py_ssize_t*>PyMem_Calloc(levels, sizeof(Py_ssize_t))
         if not (self.columns and self.marks and self.actions and self.unknown and self.levels and self.level_marks):
             raise MemoryError
-        if not (self.steps and self.first_step and self.parts):
+        self.runs = <Run*>PyMem_Calloc(levels, sizeof(Run))
+        if not (self.steps and self.first_step and self.parts and self.runs):
             raise MemoryError
         for i in range(self.column_count):
             shape, width, nullable, child, next_ = columns[i]
             self.columns[i].shape, self.columns[i].width, self.columns[i].nullable = SHAPES[shape], width, nullable
             self.columns[i].child, self.columns[i].next = self.checked(child), self.checked(next_)
+            if not (child == SKIP or child > i) or not (next_ == SKIP or next_ > i) or (shape == "list" and child < 0):
+                raise ValueError("a column lies in itself")
             self.begin_ends(&self.columns[i])
         for i in range(len(actions)):
             self.actions[i] = self.checked(actions[i])
         for i in range(len(unknown)):
             self.unknown[i] = self.checked(unknown[i])
         self.checked(elements)
+        self.check_levels()
         self.plan_steps()
+
+    cdef int check_levels(self) except -1:
+        """Refuse columns of other shapes than their values: they would be written over the ends of memory."""
+        cdef int i, j, action, descents = 0, depth = 0
+        cdef Node* n
+        if self.columns[0].shape != FIXED or self.columns[0].width != 8:
+            raise ValueError("the first column is of the numbers of bodies")
+        for i in range(self.table.node_count):
+            n = &self.table.nodes[i]
+            for j in range(n.count + max(n.tags, 0) if n.kind == STRUCT else 0):
+                action = self.actions[n.fields + j - self.table.fields]
+                descents += action == DESCEND
+                if action >= 0:
+                    self.check_column(action, n.fields[j].node)
+            if self.unknown[i] >= 0 and (n.kind != STRUCT or self.columns[self.unknown[i]].shape != BINARY):
+                raise ValueError("a column of unknown tags is binary, and of a struct")
+        n = &self.table.nodes[0]
+        while n.kind == STRUCT and depth < descents:
+            n = self.below(n)
+            n = n.child if n.kind == ARRAY or n.kind == NULLABLE_STRUCT else n
+            depth += 1
+        if depth != descents or depth >= self.level_count:
+            raise ValueError("one field leads to each level")
+        if n.kind != STRUCT:
+            if depth != self.level_count - 1 or self.elements < 0:
+                raise ValueError("rows that are no structs have a column")
+            self.check_column(self.elements, n)
+        return 0
+
+    cdef int check_column(self, int at, Node* n) except -1:
+        cdef Column* column = &self.columns[at]
+        cdef int shape = BINARY, width = column.width
+        if n.kind <= UINT32:
+            shape, width = FIXED, 4 if n.kind == INT32 else width
+        elif n.kind == BOOLEAN:
+            shape, width = BITS, 1
+        elif n.kind == FLOAT64:
+            shape, width = FIXED, 8
+        elif n.kind == ARRAY:
+            shape = LIST
+        elif n.kind == STRUCT or n.kind == NULLABLE_STRUCT:
+            shape = RECORD
+        if column.shape != shape or column.width != width or width not in (1, 2, 4, 8):
+            raise ValueError("a column has another shape than its values")
+        if shape == LIST:
+            self.check_column(column.child, n.child)
+        return 0
 
     cdef int begin_ends(self, Column* column) except -1:
         if column.shape == BINARY or column.shape == LIST:
@@ -149,6 +208,7 @@ cdef class ColumnTable:
         PyMem_Free(self.parts)
         PyMem_Free(self.levels)
         PyMem_Free(self.level_marks)
+        PyMem_Free(self.runs)
 
     cdef int checked(self, int column) except -3:
         if not DESCEND <= column < self.column_count:
@@ -170,13 +230,15 @@ cdef class ColumnTable:
             c.end = c.at + PyBytes_GET_SIZE(data)
             self.mark()
             try:
-                self.level(0, &self.table.nodes[0], &c)
+                self.level_rows(0, &self.table.nodes[0], 1, &c)
                 if c.at != c.end:
                     raise Refused
                 self.append_number(numbers[i])
-            except (Refused, UnicodeDecodeError):
+            except BaseException as error:
                 self.go_back()
-                return i
+                if isinstance(error, (Refused, UnicodeDecodeError)):
+                    return i
+                raise
         return len(bodies)
 
     def feed_message(self, message, number):
@@ -210,19 +272,89 @@ cdef class ColumnTable:
             self.levels[i].size = self.level_marks[i]
         self.rows = self.row_mark
 
+    cdef int level_rows(self, int depth, Node* n, Py_ssize_t count, Cursor* c) except -1:
+        """Append so many rows of a level, and all rows below them: those of the same lengths column by column."""
+        cdef Run* run = &self.runs[depth]
+        cdef Py_ssize_t same
+        cdef const uint8_t* start
+        while count > 0:
+            same = count_like(run, c, count)
+            if same:
+                append_run(run, take(c, same * run.stride), same, self.columns)
+                self.end_levels(depth, same)
+                run.misses = 0
+                count -= same
+                continue
+            start = c.at
+            self.level(depth, n, c)
+            count -= 1
+            run.misses += 1  # one that is unlike those before and behind it does not end the run
+            if (run.misses > 1 or run.stride == 0) and run.misses & (run.misses - 1) == 0:
+                self.lay_out(run, n, start, c.at)
+        return 0
+
+    cdef int lay_out(self, Run* run, Node* n, const uint8_t* start, const uint8_t* end) except -1:
+        """Note where the values of a row lie, and the lengths that have them lie there; no run where it is nested."""
+        cdef Py_ssize_t row = n - self.table.nodes
+        cdef Step* step = &self.steps[self.first_step[row]]
+        cdef Step* last = &self.steps[self.first_step[row + 1]]
+        cdef Cursor c
+        cdef int i
+        c.at, c.end = start, end
+        run.stride = run.pieces = run.checks = 0
+        if n.kind != STRUCT or end - start > LONGEST_ROW or row == 0 and self.level_count > 1:
+            return 0
+        for i in range(max(n.tags, 0)):
+            if self.actions[n.fields + n.count + i - self.table.fields] != SKIP:
+                return 0
+        while step < last:
+            if step.width:
+                for i in range(step.first, step.first + step.count):
+                    add_piece(run, VALUE, self.parts[i].kind, self.parts[i].column, c.at - start + self.parts[i].offset)
+                take(&c, step.width)
+            elif step.action == DESCEND or not self.lay_out_field(run, step.node, step.action, start, &c):
+                return 0
+            step += 1
+        if n.tags >= 0:
+            add_checks(run, start, c.at, 1)
+            if take(&c, 1)[0]:
+                return 0
+            if self.unknown[row] >= 0:
+                add_piece(run, NULLS, BYTES, &self.columns[self.unknown[row]], 0)
+        if c.at == end and run.pieces < MOST_PIECES and run.checks < MOST_CHECKS:
+            run.stride = end - start
+        return 0
+
+    cdef bint lay_out_field(self, Run* run, Node* n, int action, const uint8_t* start, Cursor* c) except -1:
+        cdef const uint8_t* begin = c.at
+        cdef Py_ssize_t size
+        cdef int operation
+        if n.kind != STRING and n.kind != BYTES and (n.kind != ARRAY or n.child.kind > UINT32):
+            return False
+        size = length(n, c)
+        add_checks(run, start, begin, c.at - begin)
+        operation = NULLS if size < 0 else INTEGERS if n.kind == ARRAY else BLOB
+        if action >= 0:
+            add_piece(run, operation, n.child.kind if n.kind == ARRAY else n.kind, &self.columns[action], c.at - start)
+            run.piece[run.pieces - 1].size = size
+        take(c, max(size, 0) * (n.child.width if n.kind == ARRAY else 1))
+        return True
+
     cdef int level(self, int depth, Node* n, Cursor* c) except -1:
         """Append a row of a level, and all rows below it."""
         if n.kind == STRUCT:
             self.members(n, c, depth)
         else:
             self.append(self.elements, n, c)
-        return self.end_level(depth)
+        return self.end_levels(depth, 1)
 
-    cdef inline int end_level(self, int depth) except -1:
+    cdef inline int end_levels(self, int depth, Py_ssize_t count) except -1:
+        cdef Py_ssize_t i
         if depth == self.level_count - 1:
-            self.rows += 1
+            self.rows += count
             return 0
-        (<int64_t*>room(&self.levels[depth], 8))[0] = self.rows
+        for i in range(count):
+            (<int64_t*>room(&self.levels[depth], 8))[0] = self.rows
         return 0
 
     cdef int members(self, Node* n, Cursor* c, int depth) except -1:
@@ -236,7 +368,7 @@ cdef class ColumnTable:
             if step.width:
                 p = take(c, step.width)
                 for i in range(step.first, step.first + step.count):
-                    self.append_fixed(&self.parts[i], p + self.parts[i].offset)
+                    append_fixed(&self.parts[i], p + self.parts[i].offset)
             elif step.action >= 0:
                 self.append(step.action, step.node, c)
             else:
@@ -251,40 +383,18 @@ cdef class ColumnTable:
                 self.tagged(n, c, depth)
         return 0
 
-    cdef inline int append_fixed(self, Part* part, const uint8_t* p) except -1:
-        """Append a value of a fixed size."""
-        cdef Column* column = part.column
-        cdef uint8_t* q
-        if part.kind == UUID:
-            return self.append_binary(column, p, 16)
-        q = room(&column.data, column.width)
-        if part.kind == INT32:
-            (<uint32_t*>q)[0] = be32(p)
-        elif part.kind == BOOLEAN:
-            if p[0] > 1:
-                raise Refused
-            q[0] = p[0]
-        elif part.kind == FLOAT64:
-            (<double*>q)[0] = float64(p)
-        else:
-            store(column.width, integer(part.kind, p), q)
-        return self.end_value(column)
-
     cdef inline int member(self, Node* n, int action, Cursor* c, int depth) except -1:
-        cdef Py_ssize_t i, size
         if action >= 0:
             self.append(action, n, c)
         elif action == SKIP:
             skip(n, c)
         elif n.kind == ARRAY:
-            size = length(n, c)
-            for i in range(size):
-                self.level(depth + 1, n.child, c)
+            self.level_rows(depth + 1, n.child, length(n, c), c)
         elif n.kind == NULLABLE_STRUCT:
             if present(n, c):
-                self.level(depth + 1, n.child, c)
+                self.level_rows(depth + 1, n.child, 1, c)
         else:
-            self.level(depth + 1, n, c)
+            self.level_rows(depth + 1, n, 1, c)
         return 0
 
     cdef int tagged(self, Node* n, Cursor* c, int depth) except -1:
@@ -344,12 +454,13 @@ cdef class ColumnTable:
             return 0
         if size == 0:
             return self.append_null(column)
-        return self.append_binary(&self.columns[column], data, size)
+        return append_binary(&self.columns[column], data, size)
 
     # A value out of bytes.
 
     cdef int append(self, int at, Node* n, Cursor* c) except -1:
         cdef Column* column = &self.columns[at]
+        cdef const uint8_t* p
         cdef Py_ssize_t size
         if n.kind <= UINT32:
             store(column.width, integer(n.kind, take(c, n.width)), room(&column.data, column.width))
@@ -357,9 +468,10 @@ cdef class ColumnTable:
             size = length(n, c)
             if size < 0:
                 return self.append_null(at)
+            p = take(c, size)
             if n.kind == STRING:
-                check_text(c, size)
-            return self.append_binary(column, take(c, size), size)
+                check_text(p, size)
+            return append_binary(column, p, size)
         elif n.kind == ARRAY:
             size = length(n, c)
             if size < 0:
@@ -368,7 +480,7 @@ cdef class ColumnTable:
         elif n.kind == BOOLEAN:
             room(&column.data, 1)[0] = boolean(c)
         elif n.kind == UUID:
-            return self.append_binary(column, take(c, 16), 16)
+            return append_binary(column, take(c, 16), 16)
         elif n.kind == STRUCT:
             self.members(n, c, -1)
         elif n.kind == NULLABLE_STRUCT:
@@ -377,7 +489,7 @@ cdef class ColumnTable:
             self.members(n.child, c, -1)
         else:
             (<double*>room(&column.data, 8))[0] = float64(take(c, 8))
-        return self.end_value(column)
+        return end_value(column)
 
     cdef int append_elements(self, Column* column, Node* element, Py_ssize_t size, Cursor* c) except -1:
         cdef Column* inner = &self.columns[column.child]
@@ -393,41 +505,10 @@ cdef class ColumnTable:
         else:
             for i in range(size):
                 self.append(column.child, element, c)
-        return self.put_end(column, inner.rows)
-
-    cdef inline int end_value(self, Column* column) except -1:
-        if column.nullable:
-            room(&column.valid, 1)[0] = 1
-        column.rows += 1
-        return 0
-
-    cdef inline int append_binary(self, Column* column, const uint8_t* data, Py_ssize_t size) except -1:
-        put(&column.data, data, size)
-        self.put_end(column, column.data.size)
-        return self.end_value(column)
-
-    cdef inline int put_end(self, Column* column, Py_ssize_t end) except -1:
-        if end > 2147483647:
-            raise Refused
-        (<int32_t*>room(&column.ends, 4))[0] = <int32_t>end
-        return 0
+        return put_end(column, inner.rows)
 
     cdef int append_null(self, int at) except -1:
-        cdef Column* column = &self.columns[at]
-        cdef int child = column.child
-        if column.shape == BINARY:
-            self.put_end(column, column.data.size)
-        elif column.shape == LIST:
-            self.put_end(column, self.columns[child].rows)
-        elif column.shape == RECORD:
-            while child >= 0:
-                self.append_null(child)
-                child = self.columns[child].next
-        else:
-            memset(room(&column.data, column.width), 0, column.width)
-        if column.nullable:
-            room(&column.valid, 1)[0] = 0
-        column.rows += 1
+        append_nulls(self.columns, &self.columns[at], 1)
         return 0
 
     # A value that was decoded: the default of a tagged field, or a message that the reference accepts alone.
@@ -437,7 +518,7 @@ cdef class ColumnTable:
             self.member_values(n, value, depth)
         else:
             self.append_value(self.elements, n, value)
-        return self.end_level(depth)
+        return self.end_levels(depth, 1)
 
     cdef int member_values(self, Node* n, object message, int depth) except -1:
         cdef Field* f = n.fields
@@ -481,7 +562,7 @@ cdef class ColumnTable:
         for i in range(n.count + max(n.tags, 0)):
             if self.actions[f + i - self.table.fields] == DESCEND:
                 return f[i].node
-        raise Refused
+        raise ValueError("one field leads to each level")
 
     cdef int append_value(self, int at, Node* n, object value) except -1:
         cdef Column* column = &self.columns[at]
@@ -491,18 +572,18 @@ cdef class ColumnTable:
             store(column.width, value, room(&column.data, column.width))
         elif n.kind == STRING or n.kind == BYTES or n.kind == UUID:
             data = value.encode() if n.kind == STRING else bytes(value)
-            return self.append_binary(column, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+            return append_binary(column, <const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
         elif n.kind == ARRAY:
             for item in value:
                 self.append_value(column.child, n.child, item)
-            self.put_end(column, self.columns[column.child].rows)
+            put_end(column, self.columns[column.child].rows)
         elif n.kind == BOOLEAN:
             room(&column.data, 1)[0] = bool(value)
         elif n.kind == STRUCT or n.kind == NULLABLE_STRUCT:
             self.member_values(n if n.kind == STRUCT else n.child, value, -1)
         else:
             (<double*>room(&column.data, 8))[0] = value
-        return self.end_value(column)
+        return end_value(column)
 
     # What was collected.
 
@@ -511,155 +592,26 @@ cdef class ColumnTable:
         self.columns[0].rows += 1
         return 0
 
-    def take_column(self, int at):
-        """Take a column: its rows; a byte each for whether it is valid, or None: all are; the ends of values, with a 0
-        in front, or None; and the values, of booleans a byte each."""
-        cdef Column* column = &self.columns[at]
+    def take(self):
+        """Take all that was collected.
+
+        Returns:
+            The number of rows; of each level but the last how many rows there are behind each of its own, as int64;
+            and of each column its rows, a byte each for whether it is valid (None: all are), where values end, with
+            a 0 in front (None where they are of a fixed size), and the values, of booleans a byte each.
+        """
+        cdef int i
+        rows, self.rows = self.rows, 0
+        levels = [taken(&self.levels[i], LEVEL) for i in range(self.level_count - 1)]
+        return rows, levels, [self.take_column(&self.columns[i]) for i in range(self.column_count)]
+
+    cdef tuple take_column(self, Column* column):
         cdef Py_ssize_t rows = column.rows
-        valid = taken(&column.valid) if has_zero(&column.valid) else None
-        ends = taken(&column.ends) if column.shape == BINARY or column.shape == LIST else None
+        valid = taken(&column.valid, VALUES) if has_zero(&column.valid) else None
+        ends = taken(&column.ends, ENDS) if column.shape == BINARY or column.shape == LIST else None
         self.begin_ends(column)
         column.valid.size = column.rows = 0
-        return rows, valid, ends, taken(&column.data)
-
-    def take_level(self, int depth):
-        """Take how many rows there are of the last level behind each row of this one, as int64; not of the last."""
-        return taken(&self.levels[depth])
-
-    def take_rows(self):
-        """Take the number of rows."""
-        rows, self.rows = self.rows, 0
-        return rows
-
-
-def pack_bits(Memory values):
-    """Return bytes of 0 and 1 as bits, the least significant first."""
-    cdef Memory memory = Memory.__new__(Memory)
-    cdef Py_ssize_t i, size = (values.output.size + 7) // 8
-    cdef uint8_t* q
-    if size:
-        q = room(&memory.output, size)
-        memset(q, 0, size)
-        for i in range(values.output.size):
-            q[i >> 3] |= <uint8_t>(values.output.data[i] << (i & 7))
-    return memory
-
-
-cdef class Repeat:
-    """Repeats the values of a level for some rows of the last level.
-
-    Args:
-        level: as `ColumnTable.take_level` gives it.
-        start, stop: which rows.
-    """
-
-    cdef Memory level
-    cdef const int64_t* ends
-    cdef Py_ssize_t count, first, start, stop
-
-    def __cinit__(self, Memory level, Py_ssize_t start, Py_ssize_t stop):
-        self.level, self.ends = level, <const int64_t*>level.output.data
-        self.count, self.start, self.stop = level.output.size // 8, start, stop
-        if not 0 <= start < stop or self.count == 0 or self.ends[self.count - 1] < stop:
-            raise ValueError("there are no such rows")
-        self.first = first_behind(self.ends, self.count, start)
-
-    def fixed(self, Memory values, int width):
-        """Return values of a fixed size, repeated."""
-        cdef Memory memory = Memory.__new__(Memory)
-        cdef Py_ssize_t i = self.first, row = self.start, until
-        cdef uint8_t* q = room(&memory.output, (self.stop - self.start) * width)
-        if values.output.size < self.count * width:
-            raise ValueError("fewer values than rows")
-        while row < self.stop:
-            until = min(self.ends[i], self.stop)
-            repeat_bytes(q, values.output.data + i * width, width, until - row)
-            q += width * (until - row)
-            row = until
-            i += 1
-        return memory
-
-    def binary(self, Memory offsets, Memory values):
-        """Return values of any size, repeated: their offsets and their bytes."""
-        cdef const int32_t* bounds = <const int32_t*>offsets.output.data
-        cdef Memory where = Memory.__new__(Memory), memory = Memory.__new__(Memory)
-        cdef Py_ssize_t i = self.first, row = self.start, until, size
-        cdef int64_t end = 0
-        cdef int32_t* out
-        cdef uint8_t* q
-        if offsets.output.size < (self.count + 1) * 4 or bounds[self.count] > values.output.size:
-            raise ValueError("fewer values than rows")
-        out = <int32_t*>room(&where.output, (self.stop - self.start + 1) * 4)
-        out[0] = 0
-        while row < self.stop:
-            until = min(self.ends[i], self.stop)
-            size = bounds[i + 1] - bounds[i]
-            if end + size * (until - row) > 2147483647:
-                raise OverflowError("more than 2 GiB in one array")
-            repeat_bytes(room(&memory.output, size * (until - row)), values.output.data + bounds[i], size, until - row)
-            while row < until:
-                end += size
-                out += 1
-                out[0] = <int32_t>end
-                row += 1
-            i += 1
-        return where, memory
-
-    def size(self, Memory offsets):
-        """Return how many bytes values of any size take when they are repeated."""
-        cdef const int32_t* bounds = <const int32_t*>offsets.output.data
-        cdef Py_ssize_t i = self.first, row = self.start, until, size = 0
-        if offsets.output.size < (self.count + 1) * 4:
-            raise ValueError("fewer values than rows")
-        while row < self.stop:
-            until = min(self.ends[i], self.stop)
-            size += (bounds[i + 1] - bounds[i]) * (until - row)
-            row = until
-            i += 1
-        return size
-
-    def index(self):
-        """Return which value it is that stands in each row, as int64."""
-        cdef Memory memory = Memory.__new__(Memory)
-        cdef Py_ssize_t i = self.first, row
-        cdef int64_t* out = <int64_t*>room(&memory.output, (self.stop - self.start) * 8)
-        for row in range(self.start, self.stop):
-            while self.ends[i] <= row:
-                i += 1
-            out[row - self.start] = i
-        return memory
-
-
-cdef inline void repeat_bytes(uint8_t* q, const uint8_t* p, Py_ssize_t size, Py_ssize_t times) noexcept nogil:
-    """Write some bytes so many times: twice as many with each copy, for a copy of few bytes costs a call."""
-    cdef Py_ssize_t i, done
-    if size == 0 or times == 0:
-        return
-    if size == 8:
-        for i in range(times):
-            memcpy(q + i * 8, p, 8)
-    elif size == 4:
-        for i in range(times):
-            memcpy(q + i * 4, p, 4)
-    else:
-        memcpy(q, p, size)
-        done, times = size, times * size
-        while done < times:
-            memcpy(q + done, q, min(done, times - done))
-            done += done
-    return
-
-
-cdef Py_ssize_t first_behind(const int64_t* ends, Py_ssize_t count, Py_ssize_t row) noexcept:
-    """Return the first value that ends behind a row."""
-    cdef Py_ssize_t low = 0, high = count, middle
-    while low < high:
-        middle = (low + high) // 2
-        if ends[middle] > row:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+        return rows, valid, ends, taken(&column.data, VALUES)
 
 
 cdef int check_not_default(Field* f, Py_ssize_t size, Cursor* c) except -1:
@@ -669,61 +621,5 @@ cdef int check_not_default(Field* f, Py_ssize_t size, Cursor* c) except -1:
     return 0
 
 
-cdef inline void store(int width, int64_t value, uint8_t* q) noexcept nogil:
-    """Write an integer as this machine has them."""
-    cdef int8_t byte
-    cdef int16_t short_
-    cdef int32_t word
-    if width == 4:
-        word = <int32_t>value
-        memcpy(q, &word, 4)
-    elif width == 8:
-        memcpy(q, &value, 8)
-    elif width == 2:
-        short_ = <int16_t>value
-        memcpy(q, &short_, 2)
-    else:
-        byte = <int8_t>value
-        q[0] = <uint8_t>byte
-
-
-cdef inline int check_text(Cursor* c, Py_ssize_t size) except -1:
-    """Refuse what is not UTF-8; ASCII is seen at once."""
-    cdef Py_ssize_t i
-    cdef uint8_t seen = 0
-    if size > c.end - c.at:
-        raise Refused
-    for i in range(size):
-        seen |= c.at[i]
-    if seen > 127:
-        Py_DECREF(PyUnicode_DecodeUTF8(<const char*>c.at, size, NULL))
-    return 0
-
-
 cdef bint has_zero(Output* o) noexcept:
-    return memchr(o.data, 0, o.size) != NULL
-
-
-cdef class Memory:
-    """Memory that is given away without a copy: a buffer that frees what it holds."""
-
-    cdef Output output
-
-    def __cinit__(self):
-        grow(&self.output, 0)
-
-    def __getbuffer__(self, Py_buffer* view, int flags):
-        PyBuffer_FillInfo(view, self, self.output.data, self.output.size, 1, flags)
-
-    def __dealloc__(self):
-        release(&self.output)
-
-
-cdef object taken(Output* o):
-    cdef Memory memory = Memory.__new__(Memory)
-    if o.data == NULL:
-        grow(o, 0)  # pyarrow takes no buffer at NULL
-    release(&memory.output)
-    memory.output = o[0]
-    begin(o, NULL)
-    return memory
+    return o.size > 0 and memchr(o.data, 0, o.size) != NULL

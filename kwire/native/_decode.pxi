@@ -94,8 +94,7 @@ cdef int read_tags(Node* n, Cursor* c, PyObject* message) except -1:
 
 cdef object tag_values(Node* n, Cursor* c, list values, unsigned long long* seen):
     """Read a tagged section: known fields into `values`, with a bit each in `seen`; return the unknown ones."""
-    cdef Py_ssize_t count = unsigned_varint(c), i
-    cdef int64_t tag, last = -1
+    cdef int64_t count = unsigned_varint(c), i, tag, last = -1
     cdef Py_ssize_t size
     cdef int known
     cdef const uint8_t* start
@@ -194,7 +193,7 @@ cdef int skip(Node* n, Cursor* c) except -1:
 
 
 cdef int skip_tags(Cursor* c) except -1:
-    cdef Py_ssize_t count = unsigned_varint(c), i
+    cdef int64_t count = unsigned_varint(c), i
     if count * 2 > c.end - c.at:
         raise Refused
     for i in range(count):

@@ -17,11 +17,13 @@ from libc.string cimport memchr, memcpy, memset
 
 import msgspec
 
+from kwire.native.table import FieldRow, NodeRow
 from kwire.wire.tags import HIGHEST_TAG as _HIGHEST_TAG, is_default as _is_default
 
 # Objects are passed as pointers where that saves counting references, a fifth of the time: a `PyObject*` that a
 # function returns is the caller's, one that it is given is borrowed.
 cdef extern from "Python.h":
+    Py_ssize_t PY_SSIZE_T_MAX
     PyObject* Py_None
     PyObject* Py_True
     PyObject* Py_False
@@ -91,6 +93,9 @@ KINDS = {
     "uuid": UUID, "string": STRING, "bytes": BYTES, "array": ARRAY, "struct": STRUCT, "nullable struct": NULLABLE_STRUCT,
 }
 
+# The bytes of a value of each kind of fixed size.
+cdef int* WIDTHS = [1, 2, 4, 8, 2, 4, 1, 8, 16]
+
 cdef str UNKNOWN_TAGS = "unknown_tags"
 cdef int64_t HIGHEST_TAG = _HIGHEST_TAG
 cdef enum:
@@ -120,7 +125,7 @@ cdef struct Field:  # see `table.FieldRow`
     int tag
     bint ignorable
     Py_ssize_t slot
-    int position           # among the arguments of its class
+    PyObject* message_class
     PyObject* name
     PyObject* default
     const char* key        # `,"jsonName":`
@@ -154,8 +159,8 @@ cdef inline const uint8_t* take(Cursor* c, Py_ssize_t count) except NULL:
 
 cdef inline uint8_t* room(Output* o, Py_ssize_t count) except NULL:
     """Return where the next bytes are to be written: all writing goes through here."""
-    if o.capacity - o.size <= count:  # never NULL, which would mean an exception
-        grow(o, count)
+    if <size_t>(o.capacity - o.size) <= <size_t>count:  # never NULL, which would mean an exception
+        grow(o, count)  # refuses a negative count, which is a huge one here
     o.size += count
     return o.data + o.size - count
 
@@ -171,8 +176,11 @@ cdef inline void release(Output* o) noexcept:
 
 
 cdef int grow(Output* o, Py_ssize_t count) except -1:
-    cdef Py_ssize_t capacity = o.capacity * 2 + count + 64
+    cdef Py_ssize_t capacity
     cdef void* data
+    if count < 0 or count > PY_SSIZE_T_MAX // 4 or o.capacity > PY_SSIZE_T_MAX // 4:
+        raise MemoryError
+    capacity = o.capacity * 2 + count + 64
     if o.data == o.small:
         data = PyMem_Malloc(capacity)
         if data != NULL and o.size:
@@ -333,6 +341,10 @@ cdef class NodeTable:
         cdef int i
         self.rows = tuple(nodes), tuple(fields)
         self.node_count, self.field_count = len(self.rows[0]), len(self.rows[1])
+        if not self.node_count or not all(type(row) is NodeRow for row in self.rows[0]):
+            raise ValueError("a table has rows of nodes, one at least")
+        if not all(type(row) is FieldRow and type(row.key) is bytes and type(row.name) is str for row in self.rows[1]):
+            raise ValueError("fields have names, and keys that are bytes")
         self.nodes = <Node*>PyMem_Calloc(self.node_count + 1, sizeof(Node))
         self.fields = <Field*>PyMem_Calloc(self.field_count + 1, sizeof(Field))
         if self.nodes == NULL or self.fields == NULL:
@@ -341,6 +353,8 @@ cdef class NodeTable:
             self.set_node(&self.nodes[i], self.rows[0][i])
         for i in range(self.field_count):
             self.set_field(&self.fields[i], self.rows[1][i])
+        for i in range(self.node_count):
+            self.check_node(&self.nodes[i])
 
     def __dealloc__(self):
         PyMem_Free(self.nodes)
@@ -356,6 +370,8 @@ cdef class NodeTable:
             raise ValueError("a row points outside of the table")
         n.child, n.fields = &self.nodes[<int>row.child], &self.fields[<int>row.first]
         if n.kind == STRUCT:
+            if not (isinstance(row.message_class, type) and issubclass(row.message_class, msgspec.Struct)):
+                raise ValueError("the class of a struct is one of msgspec's")
             n.message_class = <PyObject*>row.message_class
             n.foreign = <PyObject*>row.foreign
             n.by_slot = SLOTS_KNOWN and not PyType_HasFeature(<PyTypeObject*>row.message_class, Py_TPFLAGS_HAVE_GC)
@@ -368,9 +384,26 @@ cdef class NodeTable:
             raise ValueError("a row points outside of the table")
         f.node = &self.nodes[<int>row.node]
         f.slot = slot_of(row.message_class, row.name)
-        f.position = row.message_class.__struct_fields__.index(row.name)
-        f.name, f.default = <PyObject*>row.name, <PyObject*>row.default
+        f.message_class, f.name, f.default = <PyObject*>row.message_class, <PyObject*>row.name, <PyObject*>row.default
         f.key, f.key_size = PyBytes_AS_STRING(row.key), PyBytes_GET_SIZE(row.key)
+        return 0
+
+    cdef int check_node(self, Node* n) except -1:
+        """Refuse a row by which bytes would be read or slots be filled that are not there, or that is inside itself."""
+        cdef Field* f = n.fields
+        cdef int i, tags = max(n.tags, 0)
+        if n.kind <= UUID and n.width != WIDTHS[n.kind] or UUID < n.kind <= ARRAY and n.width not in (0, 2, 4):
+            raise ValueError("a value has another width")
+        if n.kind == ARRAY or n.kind == NULLABLE_STRUCT:
+            if n.child <= n or n.least < 0 or n.kind == NULLABLE_STRUCT and n.child.kind != STRUCT:
+                raise ValueError("a row leads to one that cannot be inside of it")
+        for i in range(n.count + tags + n.absent if n.kind == STRUCT else 0):
+            if f[i].node <= n and i < n.count + tags:
+                raise ValueError("a row leads to one that cannot be inside of it")
+            if f[i].message_class != n.message_class:
+                raise ValueError("a field is of another class than its struct")
+            n.by_slot = n.by_slot and f[i].slot > 0
+        n.by_slot = n.by_slot and n.unknown > 0
         return 0
 
     def decode(self, bytes data not None):

@@ -70,8 +70,8 @@ cdef int struct_text(Node* n, Cursor* c, Output* o) except -1:
 
 
 cdef int tags_text(Node* n, Cursor* c, Output* o) except -1:
-    cdef Py_ssize_t count = unsigned_varint(c), i, size
-    cdef int64_t tag, last = -1
+    cdef int64_t count = unsigned_varint(c), i, tag, last = -1
+    cdef Py_ssize_t size
     cdef int known
     cdef Cursor one
     cdef Field* f

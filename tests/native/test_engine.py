@@ -15,11 +15,15 @@ import pytest
 
 import kwire
 from kwire import native
+from kwire.columnar.plan import Plan
 from kwire.fast_path import ENGINES, chosen_engine, fast_path
 from tests.conftest import ROOT
 from tests.executions import reference_decoding
 from tests.messages_of import released_pairs
 from tests.random_values import draw
+
+if native.AVAILABLE:
+    from kwire.columnar.buffers import _Layout
 
 pytestmark = pytest.mark.skipif(not native.AVAILABLE, reason="the native engine was not built")
 
@@ -75,6 +79,110 @@ def test_a_table_that_points_outside_of_itself_is_refused(change: dict[str, Any]
         native.NodeTable(broken, fields)
     with pytest.raises(ValueError, match="points outside"):
         native.NodeTable(nodes, [row._replace(node=len(nodes)) for row in fields])
+
+
+@pytest.mark.parametrize(
+    ("kinds", "change"),
+    [
+        ("struct", {"message_class": None}),
+        ("struct", {"message_class": kwire.codec("MetadataRequest", 4).message_class}),
+        ("i", {"width": 1}),
+        ("q", {"width": 4}),
+        ("uuid", {"width": 0}),
+        ("string", {"width": 3}),
+        ("array", {"child": 0}),
+        ("array", {"least": -1}),
+        ("array", {"kind": "nullable struct", "child": 2}),
+    ],
+)
+def test_a_table_that_would_read_what_is_not_there_is_refused(kinds: str, change: dict[str, Any]) -> None:
+    nodes, fields = native.node_table(kwire.codec("DescribeTopicPartitionsResponse", 0).schema)
+    nodes.append(native.NodeRow("q", 8))
+    with pytest.raises(ValueError, match=r"width|inside of it|class"):
+        native.NodeTable([row._replace(**change) if row.kind == kinds else row for row in nodes], fields)
+
+
+def test_fields_of_other_types_and_rows_inside_themselves_are_refused() -> None:
+    nodes, fields = native.node_table(kwire.codec("MetadataResponse", 12).schema)
+    for change in ({"node": 0}, {"key": "text"}, {"name": b"bytes"}):
+        with pytest.raises(ValueError, match=r"inside of it|names, and keys"):
+            native.NodeTable(nodes, [row._replace(**change) for row in fields])
+    for rows in ([], [tuple(nodes[0])]):
+        with pytest.raises(ValueError, match="rows of nodes"):
+            native.NodeTable(rows, fields)  # type: ignore[arg-type]
+
+
+PARTITIONS = "topics[].partitions[]"
+
+
+def column_arguments() -> list[Any]:
+    """Return what the table of the columns of partitions is made of."""
+    schema = kwire.codec("MetadataResponse", 12).schema
+    return list(_Layout(schema, Plan([schema], PARTITIONS, None)).arguments(3))
+
+
+def replaced(arguments: list[Any], at: int, value: Any) -> list[Any]:
+    return [value if index == at else one for index, one in enumerate(arguments)]
+
+
+@pytest.mark.parametrize("change", [{0: "bits"}, {0: "binary"}, {1: 16}, {3: 0}, {4: 1}, {4: 999}])
+@pytest.mark.parametrize("shape", ["fixed", "list"])
+def test_columns_of_other_shapes_than_their_values_are_refused(shape: str, change: dict[int, Any]) -> None:
+    arguments = column_arguments()
+    arguments[1] = [
+        tuple(change.get(at, one) for at, one in enumerate(row)) if row[0] == shape and row[1] != 2 else row
+        for row in arguments[1]
+    ]
+    with pytest.raises(ValueError, match=r"shape|lies in itself|no such column|numbers of bodies"):
+        native.ColumnTable(*arguments)
+
+
+def test_levels_that_no_field_or_two_lead_to_are_refused() -> None:
+    descend, arguments = -2, column_arguments()
+    actions = arguments[2]
+    for changed in (
+        [descend] * len(actions),
+        [descend if at == actions.index(-1) else action for at, action in enumerate(actions)],
+    ):
+        with pytest.raises(ValueError, match=r"leads to each level"):
+            native.ColumnTable(*replaced(arguments, 2, changed))
+    with pytest.raises(ValueError, match="leads to each level"):
+        native.ColumnTable(*replaced(arguments, 5, 2))
+    for at in (0, 1, 2, 3):
+        with pytest.raises(TypeError):
+            native.ColumnTable(*replaced(arguments, at, None))
+
+
+def test_repeating_takes_only_ends_that_were_collected() -> None:
+    codec = kwire.codec("MetadataResponse", 12)
+    rng = Random("repeat")
+    table = native.ColumnTable(*column_arguments())
+    bodies = [codec.encode(draw(codec.schema, rng)) for _ in range(20)]
+    assert table.feed(bodies, list(range(20)), 0) == 20
+    rows, levels, columns = table.take()
+    values = [one for column in columns for one in (column[1], column[3]) if one is not None]
+    for one in values:
+        with pytest.raises(ValueError, match="no such rows"):
+            native.Repeat(one, 0, 1)
+        with pytest.raises(ValueError, match="fewer values"):
+            native.Repeat(levels[1], 0, rows).size(one)
+    for width in (0, -1, 2**31 - 1):
+        with pytest.raises(ValueError, match="fewer values"):
+            native.Repeat(levels[0], 0, rows).fixed(columns[0][3], width)
+    for call in (lambda: native.Repeat(None, 0, 1), lambda: native.pack_bits(None)):  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            call()
+
+
+def test_a_number_that_does_not_fit_leaves_no_rows_behind() -> None:
+    codec = kwire.codec("MetadataResponse", 12)
+    table = native.ColumnTable(*column_arguments())
+    body = codec.encode(draw(codec.schema, Random("number")))
+    with pytest.raises(OverflowError):
+        table.feed([body, body], [1, 2**80], 0)
+    once = native.ColumnTable(*column_arguments())
+    once.feed([body], [1], 0)
+    assert [column[0] for column in table.take()[2]] == [column[0] for column in once.take()[2]]
 
 
 def test_a_default_that_a_tag_may_not_hold_is_left_to_the_reference() -> None:

@@ -4,6 +4,7 @@ The tests compare what they draw with the reference execution and with itself: m
 kind and version, record batches, captures, specs. Each round prints its seed, and failing cases as pytest does, with
 their bytes; the failures are listed at the end.
 `KWIRE_SEED=N KWIRE_TRIES=N HYPOTHESIS_PROFILE=ci pytest -m fuzz` repeats a round.
+`--sanitize` fuzzes the native engine, built with sanitizers, instead (`tests.tools.sanitize`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from random import SystemRandom
+
+from tests.tools import sanitize
 
 ROOT = Path(__file__).parent.parent.parent
 TRIES = 10  # times as many cases as in a run of the tests; a round then takes a minute or two
@@ -61,10 +64,14 @@ def fuzz_round(seed: int, until: float, options: Sequence[str]) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fuzz for some minutes; return 1 if a case failed."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if "--sanitize" in given:
+        return sanitize.main([one for one in given if one != "--sanitize"])
     parser = argparse.ArgumentParser(prog="dev.py fuzz", description="Run the tests marked fuzz with fresh seeds.")
     parser.add_argument("--minutes", type=float, default=10, help="how long (default: 10)")
     parser.add_argument("--seed", type=int, help="the seed of the first round (default: drawn)")
-    options, more = parser.parse_known_args(arguments)
+    parser.add_argument("--sanitize", action="store_true", help="fuzz the engine, built with ASAN and UBSAN, instead")
+    options, more = parser.parse_known_args(given)
     until, found, rounds = time.monotonic() + 60 * options.minutes, list[str](), 0
     os.environ.setdefault("KWIRE_TRIES", str(TRIES))
     os.environ.setdefault("HYPOTHESIS_PROFILE", "ci")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.tools import sanitize
 from tests.tools.fuzz import failures, files
 from tests.tools.mutants import changes
 from tests.tools.mutate import all_tests, own_tests, sample
@@ -69,3 +70,17 @@ def test_what_failed_is_listed() -> None:
     assert failures("ERROR tests/a.py - x") == ["tests/a.py"]
     assert failures("1 FAILED") == []
     assert str(ROOT / "tests/test_round_trip.py") in files()
+
+
+@pytest.mark.ci
+@pytest.mark.skipif(sanitize.missing() is not None, reason=f"no build with sanitizers: {sanitize.missing()}")
+def test_sanitizers_find_nothing_in_the_native_engine(capfd: pytest.CaptureFixture[str]) -> None:
+    assert sanitize.main(["--minutes", "1.5"]) == 0
+    assert "no disagreement" in capfd.readouterr().out
+
+
+@pytest.mark.skipif(sanitize.missing() is not None, reason=f"no build with sanitizers: {sanitize.missing()}")
+def test_a_case_that_fails_is_named_with_its_seed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "library.so").write_bytes(b"not a library")
+    assert sanitize.fuzz(tmp_path / "library.so", 7, 0) == 1
+    assert "== the engine failed with seed 7 (exit code 1) at:\nnone yet" in capsys.readouterr().out

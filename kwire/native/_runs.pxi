@@ -1,0 +1,245 @@
+# Rows of which all lengths are the same lie one stride apart, and become columns one column after the other: 3 ns a value
+# and row less than to go from field to field. Most arrays hold such rows, and so do most bodies of one kind.
+
+cdef enum Operation:
+    VALUE, BLOB, INTEGERS, NULLS
+
+cdef enum:
+    MOST_PIECES = 64
+    MOST_CHECKS = 128      # bytes
+    LONGEST_ROW = 4096     # bytes: others take long anyway
+
+cdef struct Piece:         # a value of each row
+    int operation
+    int kind               # of the value, or of the elements of an array
+    Column* column
+    int offset
+    int size               # bytes, or elements of an array
+
+cdef struct Run:
+    int stride             # bytes of a row; 0: no run is known
+    unsigned int misses    # rows in a row that were not of this run
+    int pieces
+    int checks
+    Piece[MOST_PIECES] piece
+    uint16_t[MOST_CHECKS] at       # where lengths lie in a row,
+    uint8_t[MOST_CHECKS] wanted    # and what they are, byte by byte
+
+
+cdef inline void add_piece(Run* run, int operation, int kind, Column* column, Py_ssize_t offset) noexcept:
+    if run.pieces < MOST_PIECES:
+        run.piece[run.pieces] = Piece(operation, kind, column, <int>offset, 0)
+        run.pieces += 1
+
+
+cdef inline void add_checks(Run* run, const uint8_t* start, const uint8_t* p, Py_ssize_t count) noexcept:
+    cdef Py_ssize_t i
+    for i in range(count):
+        if run.checks < MOST_CHECKS:
+            run.at[run.checks], run.wanted[run.checks] = <uint16_t>(p - start + i), p[i]
+            run.checks += 1
+
+
+cdef inline Py_ssize_t count_like(Run* run, Cursor* c, Py_ssize_t most) noexcept:
+    """Return how many rows of a run come next."""
+    cdef const uint8_t* p = c.at
+    cdef Py_ssize_t found = 0
+    cdef uint8_t differs
+    cdef int i
+    if run.stride == 0:
+        return 0
+    most = min(most, (c.end - c.at) // run.stride)
+    while found < most:
+        differs = 0
+        for i in range(run.checks):
+            differs |= p[run.at[i]] ^ run.wanted[i]
+        if differs:
+            break
+        found += 1
+        p += run.stride
+    return found
+
+
+cdef int append_run(Run* run, const uint8_t* p, Py_ssize_t rows, Column* columns) except -1:
+    """Append rows of a run, whose bytes are there."""
+    cdef Piece* piece
+    cdef Column* column
+    cdef int i
+    for i in range(run.pieces):
+        piece = &run.piece[i]
+        column = piece.column
+        if piece.operation == NULLS:
+            append_nulls(columns, column, rows)
+            continue
+        if piece.operation == INTEGERS:
+            append_integers(column, &columns[column.child], piece, p + piece.offset, run.stride, rows)
+        elif piece.operation == BLOB or piece.kind == UUID:
+            append_blobs(column, piece, p + piece.offset, run.stride, rows)
+        else:
+            append_values(column, piece.kind, p + piece.offset, run.stride, rows)
+        if column.nullable:
+            memset(room(&column.valid, rows), 1, rows)
+        column.rows += rows
+    return 0
+
+
+cdef int append_values(Column* column, int kind, const uint8_t* p, Py_ssize_t stride, Py_ssize_t rows) except -1:
+    cdef int width = column.width
+    cdef uint8_t* q = room(&column.data, rows * width)
+    cdef uint8_t bits = 0
+    cdef Py_ssize_t i
+    if kind == INT32:
+        for i in range(rows):
+            (<uint32_t*>q)[i] = be32(p + i * stride)
+    elif kind == BOOLEAN:
+        for i in range(rows):
+            q[i] = p[i * stride]
+            bits |= q[i]
+        if bits > 1:
+            raise Refused
+    elif kind == FLOAT64:
+        for i in range(rows):
+            (<double*>q)[i] = float64(p + i * stride)
+    else:
+        for i in range(rows):
+            store(width, integer(kind, p + i * stride), q + i * width)
+    return 0
+
+
+cdef int append_blobs(Column* column, Piece* piece, const uint8_t* p, Py_ssize_t stride, Py_ssize_t rows) except -1:
+    cdef Py_ssize_t size = 16 if piece.kind == UUID else piece.size, end = column.data.size, i
+    cdef int32_t* ends
+    cdef uint8_t* q
+    if end + size * rows > 2147483647:
+        raise Refused
+    q, ends = room(&column.data, size * rows), <int32_t*>room(&column.ends, rows * 4)
+    for i in range(rows):
+        if piece.kind == STRING:
+            check_text(p, size)
+        memcpy(q, p, size)
+        p += stride
+        q += size
+        end += size
+        ends[i] = <int32_t>end
+    return 0
+
+
+cdef int append_integers(
+    Column* column, Column* inner, Piece* piece, const uint8_t* p, Py_ssize_t stride, Py_ssize_t rows
+) except -1:
+    cdef Py_ssize_t size = piece.size, end = inner.rows, i, j
+    cdef int source = WIDTHS[piece.kind], width = inner.width
+    cdef int32_t* ends
+    cdef uint8_t* q
+    if end + size * rows > 2147483647:
+        raise Refused
+    q, ends = room(&inner.data, size * rows * width), <int32_t*>room(&column.ends, rows * 4)
+    for i in range(rows):
+        if piece.kind == INT32:
+            for j in range(size):
+                (<uint32_t*>q)[j] = be32(p + j * 4)
+        else:
+            for j in range(size):
+                store(width, integer(piece.kind, p + j * source), q + j * width)
+        p += stride
+        q += size * width
+        end += size
+        ends[i] = <int32_t>end
+    if inner.nullable and size:
+        memset(room(&inner.valid, size * rows), 1, size * rows)
+    inner.rows += size * rows
+    return 0
+
+
+cdef int append_nulls(Column* columns, Column* column, Py_ssize_t count) except -1:
+    cdef int child = column.child
+    cdef int32_t* ends
+    cdef int32_t end
+    cdef Py_ssize_t i
+    if column.shape == BINARY or column.shape == LIST:
+        end = <int32_t>(column.data.size if column.shape == BINARY else columns[child].rows)
+        ends = <int32_t*>room(&column.ends, count * 4)
+        for i in range(count):
+            ends[i] = end
+    elif column.shape == RECORD:
+        while child >= 0:
+            append_nulls(columns, &columns[child], count)
+            child = columns[child].next
+    else:
+        memset(room(&column.data, count * column.width), 0, count * column.width)
+    if column.nullable:
+        memset(room(&column.valid, count), 0, count)
+    column.rows += count
+    return 0
+
+
+# A single value.
+
+
+cdef inline int append_fixed(Part* part, const uint8_t* p) except -1:
+    """Append a value of a fixed size."""
+    cdef Column* column = part.column
+    cdef uint8_t* q
+    if part.kind == UUID:
+        return append_binary(column, p, 16)
+    q = room(&column.data, column.width)
+    if part.kind == INT32:
+        (<uint32_t*>q)[0] = be32(p)
+    elif part.kind == BOOLEAN:
+        if p[0] > 1:
+            raise Refused
+        q[0] = p[0]
+    elif part.kind == FLOAT64:
+        (<double*>q)[0] = float64(p)
+    else:
+        store(column.width, integer(part.kind, p), q)
+    return end_value(column)
+
+
+cdef inline int end_value(Column* column) except -1:
+    if column.nullable:
+        room(&column.valid, 1)[0] = 1
+    column.rows += 1
+    return 0
+
+
+cdef inline int append_binary(Column* column, const uint8_t* data, Py_ssize_t size) except -1:
+    put(&column.data, data, size)
+    put_end(column, column.data.size)
+    return end_value(column)
+
+
+cdef inline int put_end(Column* column, Py_ssize_t end) except -1:
+    if end > 2147483647:
+        raise Refused
+    (<int32_t*>room(&column.ends, 4))[0] = <int32_t>end
+    return 0
+
+
+cdef inline void store(int width, int64_t value, uint8_t* q) noexcept nogil:
+    """Write an integer as this machine has them."""
+    cdef int8_t byte
+    cdef int16_t short_
+    cdef int32_t word
+    if width == 4:
+        word = <int32_t>value
+        memcpy(q, &word, 4)
+    elif width == 8:
+        memcpy(q, &value, 8)
+    elif width == 2:
+        short_ = <int16_t>value
+        memcpy(q, &short_, 2)
+    else:
+        byte = <int8_t>value
+        q[0] = <uint8_t>byte
+
+
+cdef inline int check_text(const uint8_t* p, Py_ssize_t size) except -1:
+    """Refuse what is not UTF-8; ASCII is seen at once."""
+    cdef Py_ssize_t i
+    cdef uint8_t seen = 0
+    for i in range(size):
+        seen |= p[i]
+    if seen > 127:
+        Py_DECREF(PyUnicode_DecodeUTF8(<const char*>p, size, NULL))
+    return 0

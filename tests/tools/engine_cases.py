@@ -1,0 +1,186 @@
+"""What the native engine is fuzzed with, beside the reference path: run by `sanitize` in a child process."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import os
+import time
+from collections import defaultdict
+from itertools import cycle
+from random import Random
+from typing import Any
+
+import msgspec
+
+import kwire
+from kwire import native
+from kwire.columnar.plan import paths_in
+from kwire.json import to_json
+from tests.columnar.rows import expected
+from tests.compiler.test_agreement import altered
+from tests.executions import Disagreement, fast_decoding, fast_encoding, reference_decoding, reference_encoding
+from tests.messages_of import released_pairs
+from tests.random_values import damaged, draw
+from tests.test_golden import CORPUS
+
+LARGE = 1000  # bytes: what is larger is not cut at every byte
+CHANGES = 6
+# Lengths of 2 GiB, and counts: as int32, int16 and compact ones.
+CLAIMS = [bytes.fromhex(text) for text in ("7fffffff", "7ffffffe", "80000000", "7fff", "ffffffff07", "ffffffff0f")]
+
+
+class Case:
+    """The message that is looked at, and where it is written down what is done with it: a sanitizer ends the process.
+
+    Args:
+        file: descriptor of the file that holds the last case.
+        name, version: the message.
+    """
+
+    def __init__(self, file: int, name: str, version: int) -> None:
+        self.file, self.title = file, f"{name} v{version}"
+        self.codec = kwire.codec(name, version)
+        self.schema = self.codec.schema
+        self.table = native.NodeTable(*native.node_table(self.schema))
+        self.name, self.version = name, version
+
+    def note(self, what: str, value: object) -> None:
+        """Write down what comes next."""
+        text = value.hex() if isinstance(value, bytes) else repr(value)
+        os.pwrite(self.file, f"{self.title} {what} {text}\n".encode(errors="replace"), 0)
+
+    def read(self, data: bytes) -> bool:
+        """Compare decoding, skipping and JSON text; return whether the bytes are accepted."""
+        self.note("read", data)
+        wanted = reference_decoding(self.schema, data, 0)
+        found = fast_decoding(self.table, data, 0)
+        if repr(found) != repr(wanted):
+            raise Disagreement(f"{found}, by the reference {wanted}")
+        with contextlib.suppress(native.Refused):
+            stop = self.table.skip_from(data, 0)
+            if wanted is not None and stop != wanted[1]:
+                raise Disagreement(f"skipped to {stop}, by the reference {wanted[1]}")
+        try:
+            text = self.table.json(data)
+        except (native.Refused, UnicodeDecodeError):
+            text = None
+        is_whole = wanted is not None and wanted[1] == len(data)
+        if wanted is not None and is_whole and text != msgspec.json.encode(to_json(self.schema, wanted[0])):
+            raise Disagreement(f"JSON text {text!r}")
+        if text is not None and not is_whole:
+            raise Disagreement("JSON text of what the reference refuses")
+        return is_whole
+
+    def cut(self, data: bytes) -> None:
+        """Decode, skip and write JSON of a body that ends too early, at every byte."""
+        for stop in range(len(data) if len(data) <= LARGE else 0):
+            self.note("cut", data[:stop])
+            for method in (self.table.decode, self.table.json, lambda one: self.table.skip_from(one, 0)):
+                try:
+                    method(data[:stop])
+                except (native.Refused, UnicodeDecodeError):
+                    continue
+                raise Disagreement("accepted")
+
+    def write(self, message: Any) -> None:
+        """Compare encoding."""
+        self.note("write", message)
+        wanted, found = reference_encoding(self.schema, message), fast_encoding(self.table, message)
+        if found is not None and found != wanted:
+            raise Disagreement(f"{found!r}, by the reference {wanted!r}")
+
+    def columns(self, path: str, good: list[bytes], bad: list[bytes]) -> None:
+        """Compare the rows of good bodies between bad ones, of which nobody knows whether columns accept them."""
+        bodies = [body for one in good for body in (one, *bad)]
+        self.note(f"columns {path!r}", b"|".join(body.hex().encode() for body in bodies))
+        places = range(0, len(bodies), len(bad) + 1)
+        found = []
+        options: dict[str, Any] = {"dictionary": len(bodies) % 2 == 1, "max_bytes": 1000}
+        for batch in kwire.columns(self.name, self.version, path, **options).read(bodies):
+            batch.rows.validate(full=True)
+            found += [row for row in batch.rows.to_pylist() if row["body_index"] in places]
+        wanted = expected(self.codec, path, good)
+        numbers = dict(enumerate(places))
+        for row in wanted:
+            row["body_index"] = numbers[row["body_index"]]
+        names = set(found[0]) if found else set()
+        wanted = [{name: value for name, value in row.items() if name in names} for row in wanted]
+        if repr([dict(sorted(row.items())) for row in found]) != repr([dict(sorted(row.items())) for row in wanted]):
+            raise Disagreement(f"rows {found}, of messages {wanted}")
+
+
+def claimed(data: bytes, rng: Random) -> bytes:
+    """Return a body in which some bytes claim a length that is not there."""
+    place, claim = rng.randrange(len(data) + 1), rng.choice(CLAIMS)
+    return data[:place] + claim + data[place + (len(claim) if rng.random() < 0.5 else 0) :]
+
+
+def golden() -> dict[tuple[str, int], list[bytes]]:
+    """Return the bodies of the golden corpus, by message and version."""
+    found = defaultdict(list)
+    with gzip.open(CORPUS, "rt", encoding="utf-8") as lines:
+        for case in map(json.loads, lines):
+            found[case["message"], case["version"]].append(bytes.fromhex(case["hex"]))
+    return found
+
+
+def repeats(rng: Random) -> None:
+    """Call what repeats values with rows that there are not."""
+    codec = kwire.codec("MetadataResponse", 12)
+    from kwire.columnar.buffers import BufferCollector
+    from kwire.columnar.plan import Plan
+
+    collector = BufferCollector(codec.schema, Plan([codec.schema], "topics[].partitions[]", None))
+    bodies = [codec.encode(draw(codec.schema, rng)) for _ in range(5)]
+    collector.add_bodies(bodies, list(range(5)), 0)
+    rows, levels, columns = collector._table.take()
+    memories = [one for column in columns for one in column[1:] if one is not None] + levels
+    for _ in range(100):
+        start, stop = (rng.choice((-1, 0, 1, rows - 1, rows, 2**40, rng.randrange(rows + 2))) for _ in range(2))
+        with contextlib.suppress(ValueError, OverflowError):
+            repeat = native.Repeat(rng.choice(memories), start, stop)
+            repeat.index()
+            repeat.size(rng.choice(memories))
+        with contextlib.suppress(ValueError, OverflowError):
+            native.Repeat(levels[-1], start, stop).fixed(rng.choice(memories), rng.choice((-1, 0, 1, 4, 8, 2**31 - 1)))
+        with contextlib.suppress(ValueError, OverflowError):
+            native.Repeat(levels[-1], start, stop).binary(rng.choice(memories), rng.choice(memories))
+
+
+def run(case: Case, bodies: list[bytes], rng: Random) -> int:
+    """Run the cases of one message; return how many."""
+    message = draw(case.schema, rng)
+    raw = case.codec.encode(message)
+    chosen = [raw, *rng.sample(bodies, min(1, len(bodies)))]
+    accepted = [body for body in chosen if case.read(body)]
+    if raw not in accepted:
+        raise Disagreement("what was encoded is refused")
+    case.cut(raw)
+    changed = [
+        claimed(body, rng) if index % 3 == 0 else damaged(body, rng) for body in chosen for index in range(CHANGES)
+    ]
+    for body in changed:
+        case.read(body)
+    for _ in range(CHANGES):
+        case.write(altered(case.schema, message, rng))
+    for path in rng.sample(paths := ["", *paths_in([case.schema])], min(2, len(paths))):
+        case.columns(path, [*accepted, raw, raw], rng.sample(changed, 3))
+    return len(chosen) * (CHANGES + 1) + CHANGES + min(len(raw), LARGE) + 2
+
+
+def main(seed: int, seconds: float, file: str) -> None:
+    """Run cases of all messages in turn, until the time is up."""
+    until = time.monotonic() + seconds
+    rng, bodies = Random(seed), golden()
+    pairs = rng.sample(released_pairs(), len(released_pairs()))
+    cases, messages = 0, 0
+    descriptor = os.open(file, os.O_WRONLY)
+    repeats(rng)
+    for pair in cycle(pairs):
+        if time.monotonic() > until:
+            break
+        cases += run(Case(descriptor, *pair), bodies[pair], rng)
+        messages += 1
+    print(f"== {cases:,} cases of {min(messages, len(pairs))} messages and versions, no disagreement", flush=True)
