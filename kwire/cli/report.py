@@ -7,7 +7,7 @@ import argparse
 from ..reports.captured import CapturedTally
 from ..reports.page import report_html
 from ..reports.tally import Tally
-from .inputs import Reading, dumps_in, title_of
+from .inputs import Reading, dumps_in, sealer, title_of
 from .output import output_text, refuse_input
 from .progress import with_progress
 
@@ -16,11 +16,10 @@ def report(options: argparse.Namespace) -> int:
     """Count all frames, then write the page. Returns 1 if a frame did not decode."""
     if options.output:
         refuse_input(options.output, options.files, recursive=options.recursive)  # before all is read
-    tally = Tally()
-    reading = Reading(options)
+    tally, reading = Tally(sealer(options)), Reading(options, sealed=False)
     for dump in dumps_in(options, tally.remarks):
         if dump.said is not None and reading.named is None:
-            captured = CapturedTally(tally, reading.decoder(), dump.file, reading.seal)
+            captured = CapturedTally(tally, reading.decoder(), dump.file)
             for batch in with_progress(dump.said, weight=len):
                 captured.add(batch)
         else:

@@ -14,7 +14,7 @@ from ..catalog import catalog_for
 from ..codecs import Codec, codec_in
 from ..dumps.sources import frame_of
 from ..errors import DecodeError
-from ..frames import FrameDecoder, Result
+from ..frames import FrameDecoder
 from ..frames.pairing import expects_response
 from ..frames.peeking import MOST_WAITING
 from ..frames.repeats import CLIENT, Kind, Repeats, answered_api, client_in
@@ -34,11 +34,10 @@ class CapturedTally:
         tally: what they are counted in.
         decoder: decodes what is left to it; its connections are those of this capture alone.
         file: the name of the capture.
-        seal: takes secrets out of what is decoded.
     """
 
-    def __init__(self, tally: Tally, decoder: FrameDecoder, file: str, seal: Callable[[Result], Result]) -> None:
-        self.tally, self.decoder, self.file, self._seal = tally, decoder, file, seal
+    def __init__(self, tally: Tally, decoder: FrameDecoder, file: str) -> None:
+        self.tally, self.decoder, self.file = tally, decoder, file
         self._held = Repeats(decoder.catalog, _Kind, lambda read: 0 if isinstance(read, bool) else len(read) * SIZE)
         self._connections: dict[int, _Connection] = {}
         self._uses: dict[bytes, dict[int, _Use]] = {}  # by the client id, and api key and version in one number
@@ -158,7 +157,7 @@ class CapturedTally:
         """Hand over what is known of a connection, decode and count a frame, and take back what is known then."""
         ends, tally = said[0], self.tally
         if ends is NOBODY:
-            tally.add(self._seal(self.decoder.decode(frame_of(said, self.file, self._number))))
+            tally.add(self.decoder.decode(frame_of(said, self.file, self._number)))
             return
         talk, place = self.decoder.talk_on(ends.connection), (ends.client, ends.broker)
         if connection.heard:
@@ -169,7 +168,7 @@ class CapturedTally:
             if then is not None:
                 tally.note_request((*place, number), then / SECOND)
         connection.waiting.clear()
-        tally.add(self._seal(self.decoder.decode(frame_of(said, self.file, self._number))))
+        tally.add(self.decoder.decode(frame_of(said, self.file, self._number)))
         connection.in_decoder = len(talk.waiting) > TAKEN_BACK
         if not connection.in_decoder:
             for header in talk.waiting.take():

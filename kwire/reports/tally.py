@@ -6,7 +6,7 @@ Memory depends on how many different things there are, and that is bounded; not 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..codecs import Codec
@@ -44,6 +44,9 @@ class Api:
 class Tally:
     """Counts results, one by one.
 
+    Args:
+        seal: takes secrets out of a result before anything of it is kept.
+
     Attributes:
         frames, size: all whole frames, and the bytes of these and of all other pieces.
         unread: what is incomplete or of another protocol, by the codes of `DecodeError`.
@@ -58,7 +61,8 @@ class Tally:
         unanswered: requests that were overtaken by later answers.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seal: Callable[[Result], Result] = lambda result: result) -> None:
+        self._seal = seal
         self.frames = self.size = self.timed = self.unanswered = self.backwards = 0
         self.kinds: Counter[str] = Counter()
         self.apis: dict[str, Api] = {}
@@ -83,6 +87,7 @@ class Tally:
             self.frames += not loses(result.frame.fault)
             self.unread[result.error.code] += 1
             return
+        result = self._seal(result)
         kind = _kind(result)
         self.add_frames(kind, 1, size)
         if source.client is not None or source.broker is not None:

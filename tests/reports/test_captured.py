@@ -30,14 +30,14 @@ M: Any = kwire.messages
 
 def both(path: Path) -> tuple[Tally, Tally, list[int]]:
     """Count a capture both ways; the list has the number of each frame that was decoded after all."""
-    one, other, decoded = Tally(), Tally(), list[int]()
+    one, other, decoded = Tally(seal), Tally(seal), list[int]()
     with open_dump(path) as dump:
         decoder = FrameDecoder(salvage=True)
         for frame in dump.frames:
-            one.add(seal(decoder.decode(frame)))
+            one.add(decoder.decode(frame))
     with open_dump(path) as dump:
         assert dump.said is not None
-        counting = CapturedTally(other, FrameDecoder(salvage=True), dump.file, seal)
+        counting = CapturedTally(other, FrameDecoder(salvage=True), dump.file)
         decode = counting._decode
 
         def noted(said: Any, connection: Any) -> None:
