@@ -50,9 +50,17 @@ class Change:
         data = source.encode()
         return (data[: self.start] + self.text.encode() + data[self.stop :]).decode()
 
+    def is_python(self, source: str) -> bool:
+        """Whether the source is still Python; an expression within an f-string may not be."""
+        try:
+            ast.parse(self.applied(source))
+        except SyntaxError:
+            return False
+        return True
+
 
 def changes(source: str) -> list[Change]:
-    """Return all changes of a source that leave it Python, in their order.
+    """Return all changes of a source, in their order.
 
     >>> [(one.kind, one.applied("x = a < 1")) for one in changes("x = a < 1")]
     [('comparison', 'x = (a <= 1)'), ('number', 'x = a < 2')]
@@ -64,12 +72,7 @@ def changes(source: str) -> list[Change]:
     for node, kind, text in _made(ast.parse(source)):
         start = lines[node.lineno - 1] + node.col_offset
         stop = lines[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
-        change = Change(kind, node.lineno, start, stop, text)
-        try:
-            ast.parse(change.applied(source))
-        except SyntaxError:  # inside an f-string, for one
-            continue
-        found.append(change)
+        found.append(Change(kind, node.lineno, start, stop, text))
     return found
 
 

@@ -21,6 +21,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import ClassVar, NamedTuple
@@ -52,8 +53,11 @@ def sample(seed: int, count: int, under: str) -> tuple[list[Mutant], int]:
     """Return mutants by chance, and how many there are to choose from."""
     files = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire").rglob("*.py"))
     chosen = [name for name in files if name.startswith(under) and (under != "kwire" or not name.startswith(LEFT_OUT))]
-    found = [Mutant(name, change) for name in chosen for change in changes((ROOT / name).read_text("utf-8"))]
-    return Random(seed).sample(found, min(count, len(found))), len(found)
+    sources = {name: (ROOT / name).read_text("utf-8") for name in chosen}
+    found = [Mutant(name, change) for name, source in sources.items() for change in changes(source)]
+    Random(seed).shuffle(found)
+    are_python = (one for one in found if one.change.is_python(sources[one.module]))
+    return list(islice(are_python, count)), len(found)
 
 
 def own_tests(module: str) -> list[str]:

@@ -45,6 +45,7 @@ def test_every_change_is_python_and_another_program(name: str) -> None:
     before = ast.dump(ast.parse(source))
     found = changes(source)
     assert len(found) > 20
+    assert all(one.is_python(source) for one in found)
     assert all(ast.dump(ast.parse(one.applied(source))) != before for one in found)
 
 
