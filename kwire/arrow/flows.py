@@ -14,8 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..dumps.express import LEAST_TCP
-from ..dumps.layouts import NAMED, Layout, layouts_for
+from ..dumps.layouts import LEAST_TCP, NAMED, Layout, layouts_for
 from ..dumps.link import ACK, NOT_TCP, SYN, TCP, Segment, segment_of
 from ..dumps.pcap import FILE_HEADER, LONGEST, NEAR, RECORD_HEADER, SECOND, USUAL, Packet, PcapReader
 

@@ -36,7 +36,7 @@ class Reassembler:
     Args:
         limits: what it may keep in memory.
 
-    The express lane does the same as `feed` for most segments, on the same connections.
+    The fast path (`in_order`) does the same as `feed` for most segments, on the same connections.
     """
 
     def __init__(self, limits: Limits | None = None) -> None:

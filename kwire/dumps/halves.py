@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from ..native.states import StreamState
+
 MASK = 0xFFFFFFFF
 WINDOW = 1 << 30  # RFC 7323: no receiver allows more ahead of what it has
 PIECE_COST = 160  # bytes of memory of a piece, without its data
@@ -42,12 +44,12 @@ def ahead(one: int, other: int) -> int:
     return ((one - other + 0x80000000) & MASK) - 0x80000000
 
 
-class Half:
+class Half(StreamState):
     """One side of a connection, as far as it was seen.
 
     Attributes:
         side: 0 or 1; `peer` is the other one, of the same `connection`.
-        lane: for the `express` lane, once it is known what is spoken.
+        frames: of the fast path, `in_order`, once it is known that Kafka is spoken.
         begun: whether it is known where the stream begins. Until then, offsets count from the first sequence
             number heard of, and may be negative.
         first: the sequence number of the first byte, if a SYN told it; `opened`: whether it was this side's own.
@@ -59,19 +61,16 @@ class Half:
     """
 
     __slots__ = (
-        "acked", "begun", "connection", "end", "excused", "finished", "first", "held", "lane", "late", "opened", "peer",
-        "pieces", "position", "sent", "sequence", "side",
+        "acked", "begun", "end", "excused", "finished", "first", "held", "late", "opened", "pieces", "sent", "side",
     )  # fmt: skip
     peer: Half
     connection: Any
 
     def __init__(self, side: int) -> None:
         self.side = side
-        self.lane: Any = None
         self.begun = self.late = self.finished = self.opened = False
         self.first: int | None = None
-        self.sequence: int | None = None
-        self.position = self.held = self.sent = 0
+        self.held = self.sent = 0
         self.pieces: list[Piece] = []
         self.acked: int | None = None
         self.excused: int | None = None

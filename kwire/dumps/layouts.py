@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from .link import IPV4, IPV6
 from .pcap import RECORD_HEADER
 
+LEAST_TCP = 20  # bytes of a TCP header
 # link type -> (bytes in front of IP, where among them its version is named); without a name
 NAMED = {1: (14, 12), 113: (16, 14), 276: (20, 0)}
 BARE = {0: 4, 108: 4, 12: 0, 14: 0, 101: 0, 228: 0, 229: 0}
@@ -30,6 +31,14 @@ class Layout(NamedTuple):
     mask: int  # of what says that it is TCP
     ip: int  # from where in the record IP counts its length
     tcp: int  # where TCP begins
+
+
+def link_layout(link: int) -> tuple[int, int] | None:
+    """Return how many bytes stand in front of IP, and where among them the protocol is named (-1: nowhere); None for a
+    link type whose packets go the general path."""
+    if link in NAMED:
+        return NAMED[link]
+    return (BARE[link], -1) if link in BARE else None
 
 
 def layouts_for(link: int) -> list[Layout]:

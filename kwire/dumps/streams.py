@@ -17,7 +17,7 @@ from ..frames.said import Batch
 from .connections import EVERY, Limits, Reassembler
 from .conversation import Conversation
 from .damage import Damage
-from .express import Express, give_lanes
+from .in_order import InOrderPackets, cut_in_order
 from .link import LOST, NOT_TCP, Segment, segment_of
 from .opening import Opening, begun_at_once
 from .pcap import Packet, PcapReader
@@ -88,14 +88,14 @@ class Streams:
         """Read the packets that there are; more may be heard later, but nothing once the capture is `broken`."""
         if self.broken is not None:
             return
-        express = Express(packets, self) if isinstance(packets, PcapReader) else None
+        in_order = InOrderPackets(packets, self) if isinstance(packets, PcapReader) else None
         out: Batch = []
         try:
             for packet in packets:
                 self._hear(packet, out)
-                if express is not None:
-                    express.run(out)
-                if out and not (express is not None and express.reader.is_ahead):
+                if in_order is not None:
+                    in_order.run(out)
+                if out and not (in_order is not None and in_order.reader.is_ahead):
                     yield out
                     out = []
         except DumpError as error:
@@ -162,7 +162,7 @@ class Streams:
         state = begun_at_once(self.recogniser, connection, side, data)
         if state is not None:
             self._states[connection.number] = state
-            give_lanes(state)
+            cut_in_order(state)
 
     def _take(self, event: Event, out: Batch) -> None:
         connection = event.connection
@@ -182,12 +182,12 @@ class Streams:
         out += state.feed(event)
         if isinstance(state, Stranger) and state.turned is not None:
             self._states[connection.number] = state.turned
-            give_lanes(state.turned)
+            cut_in_order(state.turned)
 
     def _decided(self, opening: Opening, state: Conversation | Stranger, out: Batch) -> None:
         self._states[opening.connection.number] = state
         if isinstance(state, Conversation):
-            give_lanes(state)
+            cut_in_order(state)
         out += opening.replay(state)
 
     def _end(self, connection: Connection, out: Batch, *, gone: bool) -> None:

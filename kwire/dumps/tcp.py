@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ..native.states import ConnectionState
 from .halves import MASK, WINDOW, Half, Piece
 from .link import ACK, FIN, RST, SYN, Segment, end_text
 
@@ -56,7 +57,7 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
 Event = Portion | Gap | Finished | Ended
 
 
-class Connection:
+class Connection(ConnectionState):
     """A connection.
 
     Attributes:
@@ -70,7 +71,7 @@ class Connection:
         packets: how many of those it had.
     """
 
-    __slots__ = ("calm", "closed", "halves", "key", "last", "newest", "number", "opener", "packets")
+    __slots__ = ("closed", "halves", "key", "newest", "number", "opener", "packets")
 
     def __init__(self, number: int, key: bytes) -> None:
         self.number, self.key = number, key
@@ -79,8 +80,7 @@ class Connection:
         one.connection = other.connection = self
         self.halves = (one, other)
         self.opener: int | None = None
-        self.calm = self.closed = False
-        self.last: int | None = None
+        self.closed = False
         self.newest = self.packets = 0
 
     @property

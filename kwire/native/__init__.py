@@ -10,7 +10,7 @@ from __future__ import annotations
 from .table import FieldRow, NodeRow, NoTable, node_table
 
 try:
-    from ._engine import ColumnTable, NodeTable, Refused, Repeat, pack_bits
+    from ._engine import ColumnTable, InOrderStream, NodeTable, PacketWalker, Refused, Repeat, pack_bits
 except ImportError:
     AVAILABLE = False
 else:
@@ -20,9 +20,11 @@ __all__ = [
     "AVAILABLE",
     "ColumnTable",
     "FieldRow",
+    "InOrderStream",
     "NoTable",
     "NodeRow",
     "NodeTable",
+    "PacketWalker",
     "Refused",
     "Repeat",
     "node_table",

@@ -43,3 +43,35 @@ class Repeat:
 
 def pack_bits(values: Memory) -> Memory: ...
 def use_slots(wanted: bool) -> None: ...
+
+class ConnectionState:
+    calm: bool
+    last: int | None
+    def __init__(self, *arguments: Any) -> None: ...
+
+class StreamState:
+    sequence: int | None
+    position: int
+    peer: Any
+    connection: Any
+    frames: Any
+    def __init__(self, *arguments: Any) -> None: ...
+
+class InOrderStream:
+    def __init__(self, stream: StreamState, cutter: Any, note: Any, ends: Any, asked: bool) -> None: ...
+    def take(self, data: bytes, now: int | None, out: list[Any]) -> bool: ...
+
+class PacketWalker:
+    def __init__(self, big: bool, tick: int, link: int, name: int, looks_ahead: bool) -> None: ...
+    def run(
+        self,
+        data: bytes,
+        start: int,
+        packets: int,
+        read: int,
+        every: int,
+        known: dict[bytes, Any],
+        is_other: Any,
+        unusual: Any,
+        out: list[Any],
+    ) -> tuple[int, int, int]: ...

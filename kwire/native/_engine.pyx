@@ -51,6 +51,7 @@ cdef extern from "Python.h":
     bint PyLong_CheckExact(object)
     bint PyUnicode_CheckExact(PyObject*)
     void PyObject_GC_UnTrack(PyObject*)
+    PyObject* PyDict_GetItem(object, object)
     ctypedef struct PyMemberDef:
         Py_ssize_t offset
     ctypedef struct PyMemberDescrObject:
@@ -62,6 +63,8 @@ cdef extern from *:
     static inline uint16_t kwire_be16(const uint8_t *p) { return (uint16_t)(((uint16_t)p[0] << 8) | p[1]); }
     static inline uint32_t kwire_be32(const uint8_t *p) {
         return ((uint32_t)p[0] << 24) | ((uint32_t)p[1] << 16) | ((uint32_t)p[2] << 8) | p[3]; }
+    static inline uint32_t kwire_le32(const uint8_t *p) {
+        return ((uint32_t)p[3] << 24) | ((uint32_t)p[2] << 16) | ((uint32_t)p[1] << 8) | p[0]; }
     static inline uint64_t kwire_be64(const uint8_t *p) { return ((uint64_t)kwire_be32(p) << 32) | kwire_be32(p + 4); }
     static inline void kwire_put_be(uint8_t *p, uint64_t v, int n) {
         switch (n) {  /* a loop over n bytes takes a quarter of the time of encoding */
@@ -75,6 +78,7 @@ cdef extern from *:
     """
     uint16_t be16 "kwire_be16"(const uint8_t* p) noexcept nogil
     uint32_t be32 "kwire_be32"(const uint8_t* p) noexcept nogil
+    uint32_t le32 "kwire_le32"(const uint8_t* p) noexcept nogil
     uint64_t be64 "kwire_be64"(const uint8_t* p) noexcept nogil
     void put_be "kwire_put_be"(uint8_t* p, uint64_t v, int n) noexcept nogil
     int32_t signed32 "kwire_signed32"(uint32_t v) noexcept nogil
@@ -479,6 +483,7 @@ cdef class NodeTable:
             release(&o)
 
 include "_columns.pxi"
+include "_capture.pxi"
 
 
 cdef Py_ssize_t slot_of(message_class, name) except -1:

@@ -43,12 +43,12 @@ def told(frames: Iterator[kwire.Frame]) -> list[tuple[object, ...]]:
     )
 
 
-@pytest.mark.parametrize("express", [True, False])
+@pytest.mark.parametrize("in_order", [True, False])
 @pytest.mark.parametrize("parts", [2, 3])
-def test_shares_together_say_what_all_say(express: bool, parts: int) -> None:
+def test_shares_together_say_what_all_say(in_order: bool, parts: int) -> None:
     def read(share: Share) -> list[tuple[object, ...]]:
         reader = PcapReader(iter([many()]))
-        return told(Streams("x", share=share).frames(reader if express else (packet for packet in reader)))
+        return told(Streams("x", share=share).frames(reader if in_order else (packet for packet in reader)))
 
     shares = [read(Share(part, parts)) for part in range(parts)]
     assert sorted(chain(*shares)) == read(ALL)

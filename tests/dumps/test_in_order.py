@@ -1,4 +1,4 @@
-"""The express lane gives what the general way gives: on all captures, on damaged ones, on any conversation."""
+"""The fast path of packets gives what the general path gives: on all captures, on damaged ones, on any conversation."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.dumps import express
-from kwire.dumps.express import Express
-from kwire.dumps.layouts import layouts_for
+from kwire.dumps.layouts import link_layout
 from kwire.dumps.link import Segment
 from kwire.dumps.pcap import PcapReader
 from kwire.dumps.reading import packets_of
 from kwire.dumps.streams import Streams
+from kwire.fast_path import ENGINE
 from kwire.frames.said import Batch
 from kwire.traffic import COLUMNS, Traffic
 from tests.conftest import SHARED, each_of
@@ -86,7 +85,8 @@ def conversation(count: int, size: int) -> list[Segment]:
     return said.close().segments
 
 
-def test_most_packets_take_the_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(ENGINE != "native", reason="the native engine does not run")
+def test_most_packets_take_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
     fed, feed = [], Streams.feed
 
     def noted(streams: Streams, segment: Segment, out: Batch) -> None:
@@ -115,7 +115,7 @@ def test_all_link_types_and_byte_orders(link: int, order: str, nanoseconds: bool
     packets = [(s.nanoseconds or 0, LINKS[link] + packet_of(s)[14:]) for s in conversation(20, 30)]
     found = same(pcap(packets, link=link, order=order, nanoseconds=nanoseconds))
     assert len(found) == 40
-    assert layouts_for(link)
+    assert link_layout(link)
 
 
 def six(segment: Segment) -> bytes:
@@ -136,7 +136,7 @@ def test_ipv6_and_both_versions_in_turn() -> None:
 def test_a_vlan_tag_and_unknown_links_go_the_general_way() -> None:
     packets = [(s.nanoseconds or 0, b"\0" * 12 + b"\x81\0\0\x05" + packet_of(s)[12:]) for s in conversation(20, 40)]
     assert len(same(pcap(packets))) == 40
-    assert layouts_for(105) == []
+    assert link_layout(105) is None
 
 
 @pytest.mark.parametrize("size", [1, 13, 100, 5000])
@@ -162,16 +162,6 @@ def test_bytes_behind_a_packet_are_not_its_own() -> None:
     """Ethernet fills up short packets."""
     packets = [(s.nanoseconds or 0, packet_of(s).ljust(60, b"\xee")) for s in conversation(20, 1460)]
     assert same(pcap(packets)) == generally(file_of(conversation(20, 1460), nanoseconds=False))
-
-
-def test_many_lengths_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(express, "MOST_SIZES", 3)
-    segments = [part for size in range(1, 90) for part in conversation(1, size)]
-    lane = Express(PcapReader(iter([file_of(segments)])), Streams("x"))
-    packets = iter(lane.reader)
-    for _ in packets:
-        lane.run([])
-    assert 0 < len(lane._sizes) <= 3
 
 
 def shifted(value: int, number: int) -> int:

@@ -1,4 +1,4 @@
-"""What is ordinary leaves the very state that the general way leaves, whatever comes before and after."""
+"""What is expected leaves the very state that the general way leaves, whatever comes before and after."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from kwire.dumps.connections import EVERY, Limits, Reassembler
 from kwire.dumps.halves import Half
+from kwire.dumps.handshake import take_expected
 from kwire.dumps.link import Segment
-from kwire.dumps.ordinary import take_ordinary
 from tests.dumps.building import ACK, FIN, RST, SYN, Talk
-from tests.dumps.test_express import DAMAGES
+from tests.dumps.test_in_order import DAMAGES
 
 
 def half_state(half: Half) -> list[object]:
-    return [getattr(half, name) for name in Half.__slots__ if name not in ("peer", "connection", "lane", "pieces")]
+    return [getattr(half, name) for name in (*Half.__slots__, "position", "sequence") if name != "pieces"]
 
 
 def state_of(reassembler: Reassembler) -> list[object]:
@@ -29,16 +29,16 @@ def state_of(reassembler: Reassembler) -> list[object]:
 
 
 def quickly(reassembler: Reassembler, segment: Segment) -> bool:
-    """Whether a segment was ordinary; it is taken either way."""
+    """Whether a segment was expected; it is taken either way."""
     half = reassembler.known.get(segment.key)
     due = (reassembler.packets + 1) % EVERY == 0
-    if not due and not segment.payload and not segment.missing and take_ordinary(reassembler, half, segment):
+    if not due and not segment.payload and not segment.missing and take_expected(reassembler, half, segment):
         return True
     reassembler.feed(segment)
     return False
 
 
-def test_handshake_and_close_are_ordinary() -> None:
+def test_handshake_and_close_are_expected() -> None:
     one, other = Reassembler(), Reassembler()
     taken = []
     for segment in Talk(client_first=2**32 - 1, broker_first=2**32 - 1).open().ask(1).close().segments:
