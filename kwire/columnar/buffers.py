@@ -37,12 +37,13 @@ class BufferCollector:
 
     def take(self) -> tuple[int, list[Column]]:
         """Take what was collected: the number of rows, and the columns of the plan."""
-        rows, levels, taken = self._table.take()
+        rows, memories, taken = self._table.take()
+        levels = [_Level(memory) for memory in memories]
         last = len(levels)
         columns: list[Column] = []
         for choice, place in zip(self._plan.choices, self._layout.places, strict=True):
             level = max(choice.level, 0)
-            count = rows if level == last else len(memoryview(levels[level])) // 8
+            count = rows if level == last else levels[level].count
             array = pa.nulls(count, choice.plain_type) if place is None else self._array(place, taken)
             if level == last:
                 columns.append(Column(array, choice))
@@ -68,10 +69,24 @@ class BufferCollector:
         return pa.Array.from_buffers(type_, rows, [_bits(valid), *map(pa.py_buffer, buffers)], children=children)
 
 
+class _Level:
+    """How many rows there are behind each row of an enclosing level."""
+
+    def __init__(self, memory: Any) -> None:
+        self.memory, self.count = memory, len(memoryview(memory)) // 8
+        self._last: tuple[int, int, Repeat] | None = None
+
+    def repeat(self, start: int, stop: int) -> Repeat:
+        """Return what repeats values for some rows, the same for all columns."""
+        if self._last is None or self._last[:2] != (start, stop):
+            self._last = start, stop, Repeat(self.memory, start, stop)
+        return self._last[2]
+
+
 class _BufferColumn(EnclosingColumn):
     """A column of an enclosing level: what is not nested is repeated without a look at Python."""
 
-    def __init__(self, array: Any, choice: Any, level: Any) -> None:
+    def __init__(self, array: Any, choice: Any, level: _Level) -> None:
         Column.__init__(self, array, choice)
         self.level = level
         self.repeated: tuple[_Column, Any] | None = None
@@ -79,11 +94,11 @@ class _BufferColumn(EnclosingColumn):
     @cached_property
     def ends(self) -> Any:  # type: ignore[override]
         """Behind each value, how many rows there are."""
-        return memoryview(self.level).cast("q").tolist()
+        return memoryview(self.level.memory).cast("q").tolist()
 
     def rows(self, start: int, stop: int) -> Any:
         """Return the values repeated for the rows from `start` to `stop`."""
-        repeat = Repeat(self.level, start, stop)
+        repeat = self.level.repeat(start, stop)
         if self.repeated is None:
             index = pa.Array.from_buffers(pa.int64(), stop - start, [None, pa.py_buffer(repeat.index())])
             return self.array.take(index)
@@ -98,7 +113,7 @@ class _BufferColumn(EnclosingColumn):
         if self.repeated is None:
             return super().size(start, stop)
         ends = self.repeated[1][2]
-        return 0 if ends is None else Repeat(self.level, start, stop).size(ends)
+        return 0 if ends is None else self.level.repeat(start, stop).size(ends)
 
 
 def _bits(valid: Any) -> Any:

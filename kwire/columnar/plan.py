@@ -6,6 +6,8 @@ Knows trees and names; reads no bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -34,7 +36,8 @@ class Level(NamedTuple):
         return fields_of(self.nodes)
 
 
-class Choice(NamedTuple):
+@dataclass(frozen=True)
+class Choice:
     """A column: its name, the level and the field it is taken from (level -1: the body's index), its type, and what is
     wanted of it (`types.Wanted`)."""
 
@@ -44,12 +47,12 @@ class Choice(NamedTuple):
     type: Any
     wanted: Wanted = None
 
-    @property
+    @cached_property
     def is_dictionary(self) -> bool:
         """Whether each value stands once, and its number in each row."""
         return bool(pa.types.is_dictionary(self.type))
 
-    @property
+    @cached_property
     def plain_type(self) -> Any:
         """The type of the values."""
         return self.type.value_type if self.is_dictionary else self.type

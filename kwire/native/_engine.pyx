@@ -146,6 +146,7 @@ cdef struct Output:
     uint8_t* data          # `small`, or memory of its own
     Py_ssize_t size
     Py_ssize_t capacity
+    Py_ssize_t expected    # bytes that will be written, as far as the last time says it
     uint8_t* small         # memory of the caller's for the beginning, or NULL
 
 cdef struct Small:         # most messages are shorter: saves the allocation, 20 % of encoding a Heartbeat
@@ -171,7 +172,8 @@ cdef inline uint8_t* room(Output* o, Py_ssize_t count) except NULL:
 
 cdef inline void begin(Output* o, Small* small) noexcept:
     o.data = o.small = small.bytes if small != NULL else NULL
-    o.size, o.capacity = 0, SMALL if small != NULL else 0
+    o.size = o.expected = 0
+    o.capacity = SMALL if small != NULL else 0
 
 
 cdef inline void release(Output* o) noexcept:
@@ -184,7 +186,7 @@ cdef int grow(Output* o, Py_ssize_t count) except -1:
     cdef void* data
     if count < 0 or count > PY_SSIZE_T_MAX // 4 or o.capacity > PY_SSIZE_T_MAX // 4:
         raise MemoryError
-    capacity = o.capacity * 2 + count + 64
+    capacity = max(o.capacity * 2 + count + 64, o.expected)
     if o.data == o.small:
         data = PyMem_Malloc(capacity)
         if data != NULL and o.size:
