@@ -17,6 +17,8 @@ from .pcap import SECOND
 from .pcap_writer import End, PcapWriter, TcpWriter
 
 END_OF_TIME = SECOND << 32  # seconds have 32 bits
+DIRECTIONS = ("request", "response")
+LARGEST_GAP = 1 << 30  # bytes; TCP has no larger window (RFC 7323)
 Key = tuple[str | None, int | None, str, str]  # file, number, endpoints
 
 
@@ -61,7 +63,7 @@ class CaptureWriter:
             self._close(self._numbers.get((source.file, number)))
         if isinstance(fault, NotKafka):
             self.left_out[f"bytes of {fault.found}"] += fault.count or 0
-        elif _key(source) not in self._open and not names_connection(source):
+        elif source.direction not in DIRECTIONS or (_key(source) not in self._open and not names_connection(source)):
             self.left_out["frames that name no connection (--raw writes them)"] += 1
         else:
             self._write(frame, frame.data if data is None else data, self._time(source, nanoseconds))
@@ -79,7 +81,9 @@ class CaptureWriter:
         fault, by_client = frame.fault, frame.source.direction == "request"
         begun_before = isinstance(fault, BegunBefore)
         connection = self._connection(frame.source, now, handshake=not begun_before)
-        if isinstance(fault, Gap):
+        if isinstance(fault, Gap) and (fault.count or 0) > LARGEST_GAP:
+            self.left_out["gaps of more than 1 GiB"] += 1
+        elif isinstance(fault, Gap):
             connection.skip(now, fault.count or 0, by_client=by_client)
         elif not begun_before:
             connection.send(now, data, by_client=by_client)
@@ -132,7 +136,7 @@ def names_connection(source: Source) -> bool:
         end_of(source.broker or "")
     except ValueError:
         return False
-    return source.direction in ("request", "response")
+    return source.direction in DIRECTIONS
 
 
 def end_of(text: str) -> End:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -174,11 +175,14 @@ def test_what_cannot_be_kept_is_counted() -> None:
         (Frame(b"GET", source, fault=NotKafka(300, found="HTTP")), None),
         (Frame(request(1), source), None),
         (Frame(b"", source, fault=BegunBefore()), None),
+        (Frame(b"", source, fault=Gap(1 << 40)), None),
+        (Frame(request(2), replace(source, direction="up")), None),
     ]
     _, writer = written(frames)
     assert writer.connections == 1
     assert dict(writer.left_out) == {
-        "frames that name no connection (--raw writes them)": 2,
+        "frames that name no connection (--raw writes them)": 3,
+        "gaps of more than 1 GiB": 1,
         "bytes of HTTP": 300,
         "streams that begin in the middle of a connection": 1,
     }
