@@ -97,7 +97,8 @@ class SpecError(KwireError):
         self.others: tuple[SpecError, ...] = ()
 
     def __str__(self) -> str:
-        place = f"{self.file or 'spec'}:{self.line}: {self.json_path}: {self.problem}"
+        where = f":{self.line}: {self.json_path}" if self.line or self.json_path != "$" else ""
+        place = f"{self.file or 'spec'}{where}: {self.problem}"
         return f"{place}; {self.hint}" if self.hint else place
 
 

@@ -70,7 +70,7 @@ def serve(commands: Any) -> None:
     parser = command(
         commands,
         "serve",
-        "be a broker, or several in one process",
+        "run a small broker, or several, for tests",
         "  kwire serve                                    one on 127.0.0.1:9092, in memory\n"
         "  kwire serve :19092 --brokers 3                 three, on this port and the next ones\n"
         "  kwire serve --cluster cluster.json             brokers with racks and directories\n"

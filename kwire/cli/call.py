@@ -35,7 +35,7 @@ def call(options: argparse.Namespace) -> int:
         codec = codec_in(catalog_of(options), name, _newest(options, broker, name) if version is None else version)
         message = message_of(codec, options.members, _body(options))
         if changes_state(codec, message) and not options.yes:
-            raise UsageError(f"{codec.spec.api_name} may change something on {where}: add --yes if it shall")
+            raise UsageError(f"{codec.spec.api_name} may change something on {where}: use --yes to allow this")
         answer = broker.ask(codec, message)
     if answer is None:
         remark("sent; acks=0 asks for no answer")

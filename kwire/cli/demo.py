@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,7 +33,21 @@ def demo(options: argparse.Namespace) -> int:
         print_result(decoder.decode(frame), style)
         print()
     print("Try next:")
-    dump = shlex.quote(str(DUMP))
-    for command in (f"kwire decode {dump}", f"kwire decode {dump} --jsonl", "kwire --help"):
-        print(f"  {command}")
+    kwire, dump = _command(), shlex.quote(str(_near(DUMP)))
+    for words in (f"decode {dump}", f"decode {dump} --jsonl", "--help"):
+        print(f"  {kwire} {words}")
     return 0
+
+
+def _command() -> str:
+    """Return what runs this kwire: its name if a shell finds it by that, else its path, or the interpreter's."""
+    script = Path(sys.executable).parent / "kwire"
+    found = shutil.which("kwire")
+    if found and (not script.exists() or Path(found).samefile(script)):
+        return "kwire"
+    return shlex.quote(str(_near(script))) if script.exists() else f"{shlex.quote(sys.executable)} -m kwire"
+
+
+def _near(path: Path) -> Path:
+    """Return a path as seen from the working directory, if it is below that."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, time
 from fnmatch import fnmatchcase
+from ipaddress import ip_address
 
 from ..catalog import Catalog
 from ..frames import Frame, Request, Response, Result, Undecodable
@@ -31,6 +33,7 @@ def filter_for(options: argparse.Namespace, catalog: Catalog, gist: Gist) -> Tes
     if options.client is not None:
         tests.append(lambda result: fnmatchcase(client_of(result) or "", options.client))
     if options.conn is not None:
+        _check_address(options.conn)
         tests.append(lambda result: _is_on(result.frame, options.conn))
     if options.errors:
         tests.append(lambda result: has_error(result, gist))
@@ -66,6 +69,15 @@ def _of_api(text: str, catalog: Catalog) -> Test:
         return version is None or version in (codec.version, getattr(result, "api_version", None))
 
     return test
+
+
+def _check_address(text: str) -> None:
+    """Raise UsageError if a text is no ip, and no ip:port."""
+    for candidate in (text, text.rpartition(":")[0]):
+        with suppress(ValueError):
+            ip_address(candidate.strip("[]"))
+            return
+    raise UsageError(f"--conn {text}: write the address of an end, such as 10.0.0.1 or 10.0.0.1:9092 or [::1]:9092")
 
 
 def _is_on(frame: Frame, wanted: str) -> bool:

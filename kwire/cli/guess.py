@@ -14,23 +14,28 @@ from ..render.tree import title
 from ..render.values import count_text
 from ..versions import Versions
 from .inputs import UsageError, catalog_of, results, sealer
+from .terminal import remark
 
 
 def guess(options: argparse.Namespace) -> int:
     """Print what each frame could be, of captures those that nothing tells. Returns 1 if one could be nothing."""
     if options.body or options.named:
         raise UsageError("--guess looks for what --as would say; give one of them")
-    failed = 0
+    failed = known = shown = 0
     for result in results(options, sealed=False):
         frame = result.frame
         if isinstance(frame.fault, NoFrame) or (frame.source.direction and not isinstance(result, Undecodable)):
+            known += not isinstance(frame.fault, NoFrame)
             continue
+        shown += 1
         found = guesses(frame, catalog_of(options))
         print(escape(f"# {_title(sealer(options)(result))}"))
         print(f"{count_text(len(found), 'message')} that the frame could be" + (", best first" if found else ""))
         for line in _lines(found):
             print(escape(line), flush=True)
         failed |= not found
+    if known and not shown:
+        remark(f"nothing to guess: connections say what {count_text(known, 'frame')} hold; see kwire decode")
     return failed
 
 

@@ -145,7 +145,7 @@ def dumps_in(
                 if dump.batches is not None and not logs:
                     next(dump.frames)  # says that there are none, and what to use
                 others = strangers or Strangers()
-                dump = others.watched(dump)
+                dump = others.watched(_naming(dump, file))
                 yield _lenient(dump, file) if found else dump
                 for text in (*dump.remarks, *others.texts()):
                     remark(f"{file}: {text}")
@@ -153,8 +153,26 @@ def dumps_in(
                         remarks.append(f"{file}: {text}")
         except (DumpError, OSError) as error:
             if not found or isinstance(error, BrokenPipeError):
-                raise
+                raise (_with_name(error, file) if isinstance(error, OSError) else error) from None
             _skip(file, error)
+
+
+def _naming(dump: Dump, file: str) -> Dump:
+    """Let errors of the system name the file that is read."""
+    said = None if dump.said is None else _named_in_errors(dump.said, file)
+    batches = None if dump.batches is None else _named_in_errors(dump.batches, file)
+    return replace(dump, frames=_named_in_errors(dump.frames, file), said=said, batches=batches)
+
+
+def _named_in_errors(items: Iterator[T], file: str) -> Iterator[T]:
+    try:
+        yield from items
+    except OSError as error:
+        raise _with_name(error, file) from None
+
+
+def _with_name(error: OSError, file: str) -> OSError:
+    return error if error.filename is not None else OSError(error.errno, error.strerror or str(error), file)
 
 
 def _lenient(dump: Dump, file: str) -> Dump:
@@ -198,9 +216,14 @@ def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, b
         if not recursive or name == "-" or not folder.is_dir():
             yield name, False
             continue
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts):
-                yield str(path), True
+        found = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _is_hidden(path, folder)]
+        if not found:
+            raise DumpError("there are no files in this folder", file=name, hint="hidden ones are left out")
+        yield from ((str(path), True) for path in found)
+
+
+def _is_hidden(path: Path, folder: Path) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 def catalog_of(options: argparse.Namespace) -> Catalog:

@@ -155,10 +155,12 @@ def _all_versions(api: Api) -> str:
 
 
 def _errors_like(codes: type[Value], word: str) -> list[Value]:
+    """Return the error codes of a number, a name or a part of one. Raises UnknownMessage if there is none."""
     try:
-        return [codes(word)]  # type: ignore[arg-type]
+        code = codes(word)  # type: ignore[arg-type]
+        found = [code] if code.name else []
     except UnknownMessage:
         found = [code for code in codes if word.casefold() in str(code).casefold()]
-        if not found:
-            raise
-        return found
+    if not found:
+        raise UnknownMessage("error code", word, [str(code) for code in codes])
+    return found

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Sequence
@@ -42,10 +43,10 @@ def _run(arguments: list[str]) -> int:
     if not arguments:
         print(parser.format_help(), end="")
         return 0 if sys.stdin.isatty() else 2
-    if arguments[0] not in COMMANDS and not arguments[0].startswith("-"):
-        if not Path(arguments[0]).exists() and suggestion(arguments[0], COMMANDS):
-            complain(f"there is no command {arguments[0]!r}; {suggestion(arguments[0], COMMANDS)}")
-            return 2
+    if complaint := _misplaced(parser, arguments[0]):
+        complain(*complaint)
+        return 2
+    if arguments[0] not in COMMANDS and (arguments[0] == "-" or not arguments[0].startswith("-")):
         arguments.insert(0, "decode")  # kwire FILE
     try:
         options = parser.parse_args(arguments)
@@ -63,3 +64,15 @@ def _run(arguments: list[str]) -> int:
             raise
         complain(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "))
         return 2
+
+
+def _misplaced(parser: argparse.ArgumentParser, word: str) -> tuple[str, str] | None:
+    """Say what is wrong with a first word that is no command, no file and no option of kwire itself."""
+    if word.startswith("--"):
+        if any(option.startswith(word.partition("=")[0]) for option in parser._option_string_actions):
+            return None
+        hint = f"write it behind the command: kwire decode {word} FILE; kwire --help lists the commands"
+        return f"there is no option {word} in front of a command", hint
+    if word not in COMMANDS and not Path(word).exists() and suggestion(word, COMMANDS):
+        return f"there is no command {word!r}; {suggestion(word, COMMANDS)}", ""
+    return None

@@ -85,7 +85,12 @@ def help_lines(topic: str | None) -> list[str]:
 def manual(parser: argparse.ArgumentParser, version: str) -> str:
     """Return the man page, in the language of man(7)."""
     lines = [f'.TH KWIRE 1 "" "kwire {version}" "User Commands"', ".SH NAME"]
-    lines += [r"kwire \- Kafka's wire protocol, both ways", ".SH SYNOPSIS", ".B kwire", r"COMMAND [OPTIONS] [FILE...]"]
+    lines += [
+        r"kwire \- decode and encode Apache Kafka's wire protocol",
+        ".SH SYNOPSIS",
+        ".B kwire",
+        r"COMMAND [OPTIONS] [FILE...]",
+    ]
     for one in words_of(parser):
         lines += [".SH OPTIONS"] if not one.path else [f".SS {_roff(' '.join(('kwire', *one.path)))}"]
         lines += _entries(one.options)

@@ -10,7 +10,7 @@ from .grammar import Parser, colour, command, inputs, profile, raw, secrets
 from .help import ShowVersion, add_help
 
 DESCRIPTION = """\
-kwire: Kafka's wire protocol, both ways.
+kwire decodes and encodes Apache Kafka's wire protocol.
 
 Examples:
   kwire decode dump.pcap                  messages, a line each
@@ -24,7 +24,7 @@ Examples:
   kwire place --from dump.pcap            how evenly they are placed
   kwire encode frames.jsonl -o dump.pcap  JSON back to bytes
   kwire call :9092 Metadata topics:=null  ask a broker
-  kwire serve                             be one
+  kwire serve                             run a small broker, for tests
   kwire schema Fetch:17                   its fields, and what they mean
   kwire demo                              a dump of a real broker, explained
 """
@@ -89,7 +89,7 @@ def _decode(commands: Any) -> None:
     parser = command(
         commands,
         "decode",
-        "turn the frames of dumps into words",
+        "decode the frames of captures and other dumps",
         "  kwire decode dump.bin                     a line a frame\n"
         "  kwire decode dump.bin -v --api Metadata   trees, of one api\n"
         "  kwire decode - --jsonl < dump.bin         JSON lines, for jq\n"
@@ -205,13 +205,14 @@ def _schema(commands: Any) -> None:
         "lookup:schema",
     )
     parser.add_argument("names", nargs="+", metavar="NAME[:VERSION]", help="an api or a message; the newest version")
+    forms = parser.add_mutually_exclusive_group()
     for form, about in (
         ("bnf", "as a grammar"),
         ("json", "as JSON"),
         ("markdown", "as a Markdown table"),
         ("source", "as the Python that decodes and encodes it"),
     ):
-        parser.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=about)
+        forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=about)
     profile(parser)
     colour(parser)
 

@@ -27,7 +27,7 @@ def proxy(options: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     listen, upstream = address(options.listen), address(options.upstream)
     if listen.host not in LOOPBACK and not options.public:
-        raise UsageError(f"{listen} can be reached from elsewhere: add --public if it shall")
+        raise UsageError(f"{listen} can be reached from other machines: use --public to allow this")
     if options.write == "-" and not options.quiet:
         raise UsageError("-w - writes the capture to standard output, where messages are printed: add --quiet")
     listen = Address("127.0.0.1", listen.port) if listen.host == "localhost" else listen

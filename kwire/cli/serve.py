@@ -26,7 +26,7 @@ def serve(options: argparse.Namespace) -> int:
     nodes = nodes_for(options, address(options.listen))
     for node in nodes:
         if node.host not in LOOPBACK and not options.public:
-            raise UsageError(f"{node.host}:{node.port} can be reached from elsewhere: add --public if it shall")
+            raise UsageError(f"{node.host}:{node.port} can be reached from other machines: use --public to allow this")
     settings = _settings(options)
     assignor_for(settings.replica_assignor)
     failures = failures_in(options.fail_log_dir, nodes)

@@ -29,11 +29,16 @@ def style_for(stream: TextIO, wanted: str = "auto") -> Style:
 def complain(text: str, hint: str = "") -> None:
     """Write an error to stderr: what, and what to try."""
     style = style_for(sys.stderr)
-    print(f"{style.paint('error', 'kwire: error:')} {escape(text)}", file=sys.stderr)
+    print(f"{style.paint('error', 'kwire: error:')} {_line(text)}", file=sys.stderr)
     if hint:
-        print(f"  hint: {escape(hint)}", file=sys.stderr)
+        print(f"  hint: {_line(hint)}", file=sys.stderr)
 
 
 def remark(text: str) -> None:
     """Write a note to stderr."""
-    print(f"kwire: {escape(text)}", file=sys.stderr)
+    print(f"kwire: {_line(text)}", file=sys.stderr)
+
+
+def _line(text: str) -> str:
+    """Write a text on one line, whatever is in it: names of files may have newlines."""
+    return escape(text).replace("\n", "\\n")

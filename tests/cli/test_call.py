@@ -66,7 +66,7 @@ def test_an_error_code_is_exit_code_one(capsys: pytest.CaptureFixture[str]) -> N
 def test_what_changes_something_needs_yes(capsys: pytest.CaptureFixture[str]) -> None:
     with serving(broker) as where:
         assert main(["call", where, "JoinGroup:1", "groupId=g"]) == 2
-        assert f"JoinGroup may change something on {where}: add --yes if it shall" in capsys.readouterr().err
+        assert f"JoinGroup may change something on {where}: use --yes to allow this" in capsys.readouterr().err
         assert "generation_id: -1" in out(capsys, "call", where, "JoinGroup:1", "groupId=g", "--yes")
 
 

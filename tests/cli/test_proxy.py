@@ -41,4 +41,4 @@ def test_lines_a_capture_and_a_summary(tmp_path: Path) -> None:
 
 def test_other_machines_need_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["proxy", "0.0.0.0:19092", "b1:9092"]) == 2
-    assert "0.0.0.0:19092 can be reached from elsewhere: add --public if it shall" in capsys.readouterr().err
+    assert "0.0.0.0:19092 can be reached from other machines: use --public to allow this" in capsys.readouterr().err

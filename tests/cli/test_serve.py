@@ -89,7 +89,7 @@ def test_kafkas_own_file_is_read(tmp_path: Path) -> None:
         ('[{"id": 1, "logDirs": [7]}]', "is no broker"),
         ('[{"id": 1}, {"id": 1}]', "two brokers have the same id"),
         ("[]", "0 brokers cannot be served"),
-        ('[{"id": 1, "host": "0.0.0.0"}]', "add --public if it shall"),
+        ('[{"id": 1, "host": "0.0.0.0"}]', "use --public to allow this"),
     ],
 )
 def test_files_that_are_no_clusters(
@@ -103,7 +103,7 @@ def test_files_that_are_no_clusters(
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["0.0.0.0:9092"], "add --public if it shall"),
+        (["0.0.0.0:9092"], "use --public to allow this"),
         (["--partitions", "0"], "at least one partition"),
         (["--assignor", "none"], "there is no replica assignor 'none'"),
         (["--fail-log-dir", "1:/x"], "there is no log directory '1:/x'; there are: 1:memory"),

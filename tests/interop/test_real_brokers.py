@@ -129,7 +129,7 @@ def test_a_call_that_changes_something_needs_a_yes(real: Real, capsys: pytest.Ca
         'topics:=[{"name": "called", "numPartitions": 3, "replicationFactor": 2}]',
     ]
     assert main(asked) == 2
-    assert "add --yes if it shall" in capsys.readouterr().err
+    assert "use --yes to allow this" in capsys.readouterr().err
     assert json.loads(out(capsys, *asked, "--yes", "--json"))["payload"]["topics"][0]["numPartitions"] == 3
     until(lambda: "called  2" in cluster(real, "called"))
     assert (
