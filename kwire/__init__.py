@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from .errors import UnknownMessage as UnknownMessage
     from .errors import UnsupportedVersion as UnsupportedVersion
     from .fast_path import engine as engine
+    from .frames import Connection as Connection
     from .frames import Frame as Frame
     from .frames import FrameDecoder as FrameDecoder
     from .frames import FrameReader as FrameReader
+    from .frames import Header as Header
     from .frames import HeaderReader as HeaderReader
     from .frames import InFlightRequests as InFlightRequests
     from .frames import Peek as Peek
@@ -69,11 +71,13 @@ if TYPE_CHECKING:
 _ROOMS = {
     "Catalog": "catalog",
     "Codec": "codecs",
+    "Connection": "frames",
     "DecodeError": "errors",
     "EncodeError": "errors",
     "Frame": "frames",
     "FrameDecoder": "frames",
     "FrameReader": "frames",
+    "Header": "frames",
     "HeaderReader": "frames",
     "InFlightRequests": "frames",
     "KwireError": "errors",

@@ -16,13 +16,10 @@ import pyarrow as pa
 from ..codecs import Codec
 from ..faults import DefaultTag
 from ..frames import Frame, Undecodable
-from ..frames.reading import UNSUPPORTED_VERSION, FrameReading
-from .apis import Api
+from ..frames.apis import Api
+from ..frames.reading import FrameReading, may_be_downgraded
 from .faults import Fault, fault_of
 from .pairing import Row
-
-REFUSED = UNSUPPORTED_VERSION.to_bytes(2, "big")
-API_VERSIONS = 18
 
 
 class Read(NamedTuple):
@@ -55,8 +52,8 @@ def body_start(data: bytes, api: Api, asked: bool | None) -> int:
             return 4
         start = 8
         flexible = api.response_header == 1
-        if api.key == API_VERSIONS and data.startswith(REFUSED, 8):
-            return -1  # KIP-511: it may be in version 0, whatever was asked for
+        if may_be_downgraded(api.key, data):
+            return -1
     else:
         version = api.request_header
         start = 14 + max(0, int.from_bytes(data[12:14], "big", signed=True)) if version else 12

@@ -16,8 +16,7 @@ from .bodies import Bodies
 from .errors import MalformedFrame
 from .faults import HARMLESS, Fault
 from .options import DROPMALFORMED, FAILFAST, Options
-from .pairing import Row
-from .talks import Ends
+from .pairing import Ends, Row
 
 CONNECTION = pa.struct(
     [

@@ -14,9 +14,9 @@ from ..embedded.logs import RecordType, log_of, record_types
 from ..embedded.records import OFFSET_COMMIT, key_version
 from ..faults import BadFrame, Truncated, UnknownVersion
 from ..frames import LEAST
+from ..frames.apis import Api
 from ..spec import MessageSpec
 from ..wire import INT16, UNSIGNED_VARINT, Reader
-from .apis import Api
 
 Found = tuple[Api, bytes]  # what a cell holds, and its bytes from where that begins
 PROTOCOL = "ConsumerProtocol"  # the version in front may be newer than ours, and is read as ours

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..dumps.reading import CAPTURES
-from .apis import Apis
+from ..frames.apis import Apis
 from .errors import LostData
 from .finding import File, find_files
 from .options import Options

@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from .apis import Apis
-from .talks import Talk
+from ..frames import Connection
+from ..frames.apis import Apis
 
 TYPE = pa.struct(
     [
@@ -32,22 +32,22 @@ def header_column(cells: Any, apis: Apis, asked: bool) -> Any:
     Returns:
         An array of structs; null for what is no whole frame. What is not known of an api is null.
     """
-    talk = Talk(None)
-    return pa.array([_header(cell, talk, apis, asked) for cell in cells.to_pylist()], TYPE)
+    connection = Connection(apis=apis)
+    return pa.array([_header(cell, connection, asked) for cell in cells.to_pylist()], TYPE)
 
 
-def _header(data: bytes | None, talk: Talk, apis: Apis, asked: bool) -> dict[str, Any] | None:
+def _header(data: bytes | None, connection: Connection, asked: bool) -> dict[str, Any] | None:
     if data is None or len(data) < (12 if asked else 8) or int.from_bytes(data[:4], "big") != len(data) - 4:
         return None
     if not asked:
         return {"length": len(data), "correlation_id": int.from_bytes(data[4:8], "big", signed=True)}
-    request = talk.request(data, apis)
-    api = request[1] if request else apis.get(int.from_bytes(data[4:8], "big", signed=True))
+    request = connection.read_request(data)
+    api = connection.apis.get(int.from_bytes(data[4:8], "big", signed=True))
     return {
         "length": len(data),
         "api_key": int.from_bytes(data[4:6], "big", signed=True),
         "api_name": api.name if api else None,
         "api_version": int.from_bytes(data[6:8], "big", signed=True),
         "correlation_id": int.from_bytes(data[8:12], "big", signed=True),
-        "client_id": request[2] if request else None,
+        "client_id": request.client_id if request else None,
     }

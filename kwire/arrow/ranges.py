@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..faults import BadFrame
-from .apis import Apis
+from ..frames.apis import Apis
 from .finding import File
 from .options import Options
 from .units import Unit, parts_of

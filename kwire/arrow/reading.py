@@ -15,9 +15,9 @@ from ..dumps.compression import unpacked
 from ..dumps.portions import portions_of
 from ..dumps.shares import Share, Span
 from ..errors import DumpError
+from ..frames.apis import Apis
 from ..frames.pieces import BrokenDump
 from ..segments import LogBytes
-from .apis import Apis
 from .building import MESSAGE, Builder
 from .faults import PADDING, Fault, fault_of
 from .finding import find_files

@@ -18,8 +18,8 @@ from .. import wire
 from ..catalog import catalog_for
 from ..codecs import Codec
 from ..columnar.types import struct_of
+from ..frames.apis import Api, Apis
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
-from .apis import Api, Apis
 from .bodies import read_carefully
 from .building import CORRUPT, ERROR_NAME, MESSAGE, TYPES, error_column
 from .errors import BadOption

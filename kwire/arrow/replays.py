@@ -16,7 +16,7 @@ from ..dumps.portions import portions_of
 from ..dumps.reading import CAPTURES
 from ..dumps.shares import Share
 from ..dumps.streams import Streams
-from .apis import Apis
+from ..frames.apis import Apis
 from .pairing import Pairing, Row, Sink
 from .places import SAMPLE
 from .units import Unit

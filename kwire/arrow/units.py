@@ -17,12 +17,11 @@ from ..dumps.portions import portions_of
 from ..dumps.reading import CAPTURES
 from ..dumps.shares import Span
 from ..errors import DumpError
-from .apis import Apis
+from ..frames.apis import Apis
 from .finding import File
 from .options import AUTO, FRAMES, PCAP, Options
-from .pairing import Pairing
+from .pairing import Pairing, State
 from .spans import spans_of
-from .talks import State
 from .walking import Walker
 
 RAW = "raw frames"

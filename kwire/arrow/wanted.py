@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ..catalog import Catalog
 from ..errors import UnknownMessage
-from .apis import Api
+from ..frames.apis import Api
 from .bodies import Bodies, Json, Raw
 from .building import CORRUPT, ERROR_NAME, MESSAGE, TYPES
 from .errors import BadOption

@@ -18,7 +18,7 @@ from ..dumps.reading import CAPTURES
 from ..errors import DumpError
 from ..segments.recognition import SHORT, credible_stop
 from .options import AUTO, FRAMES, PCAP, Options
-from .talks import State
+from .pairing import State
 from .units import RAW, kind_of
 from .walking import Walker
 

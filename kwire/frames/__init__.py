@@ -4,9 +4,11 @@ Knows sizes, headers and who answers whom; knows no files and no sockets.
 """
 
 from .choosing import decode_frames
+from .connection import Connection
 from .cutting import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames, cut_short
 from .decoding import FrameDecoder
 from .encoding import encode_request, encode_response
+from .frame_header import Header
 from .pairing import InFlightRequests
 from .peeking import HeaderReader, Peek, peek
 from .results import NOBODY, Client, Request, Response, Result, Token, Undecodable
@@ -19,9 +21,11 @@ __all__ = [
     "LIMIT",
     "NOBODY",
     "Client",
+    "Connection",
     "Frame",
     "FrameDecoder",
     "FrameReader",
+    "Header",
     "HeaderReader",
     "InFlightRequests",
     "Peek",

@@ -10,12 +10,14 @@ from collections import Counter, deque
 from itertools import islice
 from typing import Any
 
+from ..codecs import Codec
 from ..faults import UnexpectedResponse
 
 # Requests that are never answered: message -> (attribute, value).
 UNANSWERED: dict[str, tuple[str, Any]] = {
     "ProduceRequest": ("acks", 0),  # the producer asked for no acknowledgement
 }
+ALL_REPLICAS, LEADER_ONLY = -1, 1  # acks
 
 
 def expects_response(message: Any) -> bool:
@@ -27,6 +29,24 @@ def expects_response(message: Any) -> bool:
     """
     attribute, value = UNANSWERED.get(type(message).__name__, ("", None))
     return not attribute or bool(getattr(message, attribute) != value)
+
+
+def answered_prefixes(codec: Codec) -> tuple[bytes, ...]:
+    """Return how the bodies of requests begin that certainly will be answered; empty if all requests are.
+
+    >>> from kwire import codec
+    >>> answered_prefixes(codec("MetadataRequest", 1)), [p.hex() for p in answered_prefixes(codec("ProduceRequest", 9))]
+    ((), ['00ffff', '000001'])
+    """
+    attribute, _ = UNANSWERED.get(codec.name, ("", None))
+    if not attribute:
+        return ()
+    prefixes = []
+    for value in ALL_REPLICAS, LEADER_ONLY:
+        body = codec.encode(codec.message_class(**{attribute: value}))
+        stop = next(span.stop for span in codec.trace(body) if span.path == attribute)
+        prefixes.append(body[:stop])
+    return tuple(prefixes)
 
 
 class InFlightRequests:

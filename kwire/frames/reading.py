@@ -17,7 +17,7 @@ from ..wire import INT32, Reader
 from .cutting import Frame, int16, int32
 from .results import NOBODY, Client, Request, Response, Undecodable
 
-UNSUPPORTED_VERSION = 35
+API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
 
 _Kind = TypeVar("_Kind", Request, Response)
 
@@ -65,8 +65,7 @@ class FrameReading:
         return self._read(codec, Response, "ResponseHeader", lambda _: int32(self.frame.data, 4), request=request)
 
     def _answered_in(self, codec: Codec) -> Codec:
-        """KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, error 35."""
-        refused = codec.name == "ApiVersionsResponse" and int16(self.frame.data, 8) == UNSUPPORTED_VERSION
+        refused = may_be_downgraded(codec.spec.api_key, self.frame.data)
         return codec_in(self.catalog, codec.name, 0) if refused else codec
 
     def body(self, codec: Codec) -> Request | Response | Undecodable:
@@ -125,6 +124,14 @@ class FrameReading:
             reader.leave_rest("not understood", error)
             spans = tuple(reader.spans)
         return Undecodable(frame=self.frame, error=error, header=header, codec=codec, spans=spans)
+
+
+def may_be_downgraded(api_key: int | None, data: bytes) -> bool:
+    """Whether the frame of a response may be in version 0, whatever version was asked for.
+
+    KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, with error 35.
+    """
+    return api_key == API_VERSIONS and int16(data, 8) == UNSUPPORTED_VERSION
 
 
 def _notes(reader: Reader) -> dict[str, Any]:

@@ -13,13 +13,13 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as sql
 
-from ..arrow.apis import Apis
 from ..arrow.cells import Cells, cell_reader, portions
 from ..arrow.encoding import CellWriter
 from ..arrow.errors import BadOption
 from ..arrow.headers import TYPE, header_column
 from ..catalog import catalog_for
 from ..errors import suggestion
+from ..frames.apis import Apis
 from .types import to_spark
 
 MODES = "PERMISSIVE", "FAILFAST"

@@ -74,7 +74,8 @@ class Traffic:
             if loses(frame.fault):
                 self._lossy.add(connection)
             return
-        count = self.count_of(peek, ip_of(frame.source.client), self._software_of(frame, peek), topics)
+        ip, software = ip_of(frame.source.client), self._software_of(frame, peek)
+        count = self.count_of(peek.api_key, peek.version, peek.client_id, ip, software, topics)
         if errors:
             self.errors.update(errors)
             count.errors.update(errors)
@@ -138,10 +139,15 @@ class Traffic:
                 used[user] += count.requests
         return used
 
-    def count_of(self, peek: Peek, ip: str, software: str, topics: tuple[str, ...] = ()) -> Count:
+    def count_of(
+        self, key: int | None, version: int, client: str | None, ip: str, software: str, topics: tuple[str, ...] = ()
+    ) -> Count:
         """Return what counts the frames of a user, given what a frame's header says."""
-        user = User(peek.api_key, peek.version, NOTHING if peek.client_id is None else peek.client_id, software, ip)
-        return self._counts.setdefault((user, topics), Count())
+        user = User(-1 if key is None else key, version, NOTHING if client is None else client, software, ip)
+        count = self._counts.get((user, topics))
+        if count is None:
+            count = self._counts[user, topics] = Count()
+        return count
 
     def _look(self, frame: Frame, peek: Peek) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Decode a body for its topics and errors."""

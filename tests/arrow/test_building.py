@@ -7,15 +7,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kwire.arrow.apis import Api
 from kwire.arrow.bodies import Raw
 from kwire.arrow.building import TYPES, Builder
 from kwire.arrow.errors import MalformedFrame
 from kwire.arrow.faults import Fault
 from kwire.arrow.options import Options
-from kwire.arrow.pairing import Row
-from kwire.arrow.talks import Ends
+from kwire.arrow.pairing import Ends, Row
 from kwire.catalog import catalog_for
+from kwire.frames.apis import Api
 
 METADATA = Api(3, 12, "Metadata", catalog_for())
 BAD = Fault("BAD_FIELD", "because", "topics[0]", 7)

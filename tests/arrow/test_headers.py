@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 
 import kwire
-from kwire.arrow.apis import Apis
 from kwire.arrow.headers import TYPE, header_column
 from kwire.catalog import catalog_for
+from kwire.frames.apis import Apis
 from tests.arrow.captures import FRAMES, PCAP
 
 

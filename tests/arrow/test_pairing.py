@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.arrow.apis import Apis
-from kwire.arrow.pairing import Pairing, Row
-from kwire.arrow.talks import State
+from kwire.arrow.pairing import Pairing, Row, State
 from kwire.catalog import catalog_for
 from kwire.frames import Request, Response, Token, Undecodable
+from kwire.frames.apis import Apis
 from kwire.frames.said import Ends
 from tests.arrow.captures import FRAMES, PCAP, conversation
 from tests.arrow.test_reading import HANDSHAKE, HANDSHAKEN, TOKENS, UNKNOWN

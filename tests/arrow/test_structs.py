@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.arrow.apis import Api
 from kwire.arrow.faults import Fault
 from kwire.arrow.pairing import Row
 from kwire.arrow.structs import Structs, in_order
 from kwire.catalog import catalog_for
+from kwire.frames.apis import Api
 from tests.arrow.golden import golden_columns
 from tests.columnar.rows import members
 

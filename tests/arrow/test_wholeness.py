@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kwire.arrow.options import Options
-from kwire.arrow.talks import State
+from kwire.arrow.pairing import State
 from kwire.arrow.units import RAW
 from kwire.arrow.wholeness import WHOLE, Known, captured_end, is_whole, kind_so_far, raw_end
 from tests.arrow.captures import FRAMES, LOG, PCAP, conversation, write

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.arrow.apis import MOST_KNOWN, Api, Apis
 from kwire.catalog import catalog_for
+from kwire.frames.apis import MOST_KNOWN, Api, Apis
 
 CATALOG = catalog_for()
 
@@ -41,7 +41,7 @@ def test_headers_and_codecs() -> None:
     assert new is not None
     assert first is not None
     assert [(api.request_header, api.response_header) for api in (old, new, first)] == [(1, 0), (2, 1), (0, 0)]
-    assert [api.is_plain for api in (old, new, first)] == [True, True, False]
+    assert [api.is_sasl for api in (old, new, first)] == [False, False, False]
     assert [codec and codec.name for codec in (old.codec(True), old.codec(False), old.codec(None))] == [
         "MetadataRequest",
         "MetadataResponse",

@@ -5,16 +5,20 @@ Knows catalogs and header versions; reads no frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from ..caches import once_attribute
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
-from ..frames import Frame
 from ..headers import header_version_for
+from .cutting import Frame
+from .pairing import answered_prefixes
+from .reading import API_VERSIONS
 
-HANDSHAKE = 17 << 16  # SaslHandshake v0: tokens without a header follow
+SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
 MOST_KNOWN = 4096  # versions that a spec leaves open may be any
+MOST_CLIENTS = 1024  # client ids whose calls are kept for all connections
 
 
 class Api:
@@ -51,9 +55,15 @@ class Api:
         return (self.key or 0) << 16 | (self.version or 0) & 0xFFFF
 
     @once_attribute
-    def is_plain(self) -> bool:
-        """Whether its requests have a client id, and nothing but whole frames follows them."""
-        return bool(self.request_header) and self.number != HANDSHAKE
+    def is_sasl(self) -> bool:
+        """Whether its requests belong to the authentication of a client."""
+        return self.key in (SASL_HANDSHAKE, SASL_AUTHENTICATE)
+
+    @once_attribute
+    def answered(self) -> tuple[bytes, ...]:
+        """How bodies begin that are certainly answered, tags of the header in front; empty if all requests are."""
+        tags = b"\0" if self.request_header == 2 else b""
+        return tuple(tags + prefix for prefix in answered_prefixes(self.request)) if self.request else ()
 
     @once_attribute
     def request_header(self) -> int | None:
@@ -88,6 +98,52 @@ class Api:
         return None if spec is None or self.version is None else codec_in(self.catalog, spec.name, self.version)
 
 
+class Call:
+    """What the requests of an api at a version by one client have in common, and the responses to them.
+
+    Attributes:
+        api: the api, at the version that was asked for.
+        version: of the bodies of requests; of responses too, unless they are `downgraded`.
+        client: the client id as it stands in the header, with its length; empty where there is none.
+        client_id: the same as text; None for null.
+        start: where requests go on behind the client id.
+        is_answered: whether all of them are; else only those that go on there with one of `answered` certainly are.
+        is_plain: whether all its responses are in the version that was asked for.
+        note: for whoever reads the headers: None at first.
+    """
+
+    __slots__ = (
+        "_downgraded",
+        "answered",
+        "api",
+        "client",
+        "client_id",
+        "is_answered",
+        "is_plain",
+        "note",
+        "start",
+        "version",
+    )
+
+    def __init__(self, api: Api, client: bytes) -> None:
+        self.api, self.client = api, client
+        self.client_id = None if client[:1] in (b"", b"\xff") else client[2:].decode("utf-8", "replace")
+        self.start = 12 + len(client)
+        self.version = -1 if api.version is None else api.version
+        self.answered, self.is_plain = api.answered, api.key != API_VERSIONS
+        self.is_answered = not self.answered
+        self.note: Any = None
+        self._downgraded: Call | None = None
+
+    @property
+    def downgraded(self) -> Call:
+        """The same, for responses in version 0 (KIP-511)."""
+        if self._downgraded is None:
+            self._downgraded = Call(self.api, self.client)
+            self._downgraded.version, self._downgraded.note = 0, self.note
+        return self._downgraded
+
+
 class Apis:
     """The apis of a catalog, by the number that stands in front of a request: api key and version in one.
 
@@ -104,6 +160,21 @@ class Apis:
         self.catalog, self._choose = catalog, choose
         self._known: dict[int, Api] = {}
         self._ranges: dict[int, tuple[tuple[int, int], ...]] = {}  # the versions of a key's requests
+        self._calls: dict[tuple[bytes, Hashable], dict[int, Call]] = {}
+
+    def calls(self, client: bytes, group: Hashable = None) -> dict[int, Call]:
+        """Return the calls of a client that are known, by the number of their api; connections add to them.
+
+        Args:
+            client: the client id as it stands in headers.
+            group: connections of different groups have different calls.
+        """
+        calls = self._calls.get((client, group))
+        if calls is None or len(calls) > MOST_KNOWN:
+            if len(self._calls) >= MOST_CLIENTS:
+                self._calls.clear()
+            calls = self._calls[client, group] = {}
+        return calls
 
     def get(self, number: int) -> Api | None:
         """Return an api at a version; None if the catalog has no such request."""
