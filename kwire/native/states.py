@@ -19,17 +19,23 @@ else:
 
             __slots__ = ("connection", "frames", "peer", "position", "sequence")
 
-            def __init__(self, *_: Any) -> None:
+            def __new__(cls, *_: Any) -> Any:
+                """Set what the engine's __cinit__ sets: classes that are built on this one need not call it."""
+                self = super().__new__(cls)
                 self.sequence = self.frames = self.peer = self.connection = None
                 self.position = 0
+                return self
 
         class ConnectionState:
             """What the fast path must know of a TCP connection."""
 
             __slots__ = ("calm", "last")
 
-            def __init__(self, *_: Any) -> None:
+            def __new__(cls, *_: Any) -> Any:
+                """Set what the engine's __cinit__ sets."""
+                self = super().__new__(cls)
                 self.calm, self.last = False, None
+                return self
 
 
 __all__ = ["ConnectionState", "StreamState"]
