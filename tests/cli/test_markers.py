@@ -197,7 +197,9 @@ def garbage_behind(frame: bytes, rng: random.Random) -> bytes:
 
 
 def flipped(frame: bytes, rng: random.Random) -> bytes:
-    """Flip a bit; not of a name, or of a mark, beside a secret by which it is known as one."""
+    """Flip a bit; not of a name, or of a mark, beside a secret by which it is known as one, and not in records."""
+    if b"__cluster_metadata" in frame:
+        return frame
     near = re.compile(rb"(?s:.{0,28})" + re.escape(MARKER[:8]) + rb"(?s:.{0,60})")
     around = {at for found in near.finditer(frame) for at in range(*found.span())}
     at = rng.choice([at for at in range(len(frame)) if at not in around] or [0])
