@@ -13,7 +13,7 @@ from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..headers import header_version_for
 from .cutting import Frame
-from .pairing import answered_prefixes
+from .pairing import prefixes_of
 from .reading import API_VERSIONS
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
@@ -61,9 +61,18 @@ class Api:
 
     @once_attribute
     def answered(self) -> tuple[bytes, ...]:
-        """How bodies begin that are certainly answered, tags of the header in front; empty if all requests are."""
+        """How requests go on behind the client id that certainly are answered; empty if all are."""
+        return self._prefixes(True)
+
+    @once_attribute
+    def unanswered(self) -> tuple[bytes, ...]:
+        """The same of requests that certainly are not answered."""
+        return self._prefixes(False)
+
+    def _prefixes(self, answered: bool) -> tuple[bytes, ...]:
         tags = b"\0" if self.request_header == 2 else b""
-        return tuple(tags + prefix for prefix in answered_prefixes(self.request)) if self.request else ()
+        found = prefixes_of(self.request, answered=answered) if self.request else ()
+        return tuple(tags + prefix for prefix in found)
 
     @once_attribute
     def request_header(self) -> int | None:

@@ -36,6 +36,10 @@ def is_response(data: bytes, request: Header) -> bool:
 
 def is_answered(data: bytes, call: Call) -> bool:
     """Whether a request will be answered; one that does not decode will."""
+    if call.is_answered or data.startswith(call.answered, call.start):
+        return True
+    if data.startswith(call.api.unanswered, call.start):
+        return False
     read = as_request(data, call)
     return not isinstance(read, Request) or expects_response(read.message)
 

@@ -118,7 +118,7 @@ class ConnectionState:
         if call.api.key == SASL_HANDSHAKE:
             self._shake_hands(data, call)
         self._calls = _NO_CALLS if self.authenticating or self._ids is not None else self._known
-        if call.is_answered or data.startswith(call.answered, call.start) or is_answered(data, call):
+        if is_answered(data, call):
             self._append(header)
         return header
 

@@ -31,18 +31,20 @@ def expects_response(message: Any) -> bool:
     return not attribute or bool(getattr(message, attribute) != value)
 
 
-def answered_prefixes(codec: Codec) -> tuple[bytes, ...]:
-    """Return how the bodies of requests begin that certainly will be answered; empty if all requests are.
+def prefixes_of(codec: Codec, *, answered: bool) -> tuple[bytes, ...]:
+    """Return how bodies of requests begin that certainly will be answered, or certainly not; empty if all are answered.
+
+    Other requests must be decoded to know it: in their first fields is more than nulls.
 
     >>> from kwire import codec
-    >>> answered_prefixes(codec("MetadataRequest", 1)), [p.hex() for p in answered_prefixes(codec("ProduceRequest", 9))]
-    ((), ['00ffff', '000001'])
+    >>> [[p.hex() for p in prefixes_of(codec("ProduceRequest", 9), answered=answered)] for answered in (True, False)]
+    [['00ffff', '000001'], ['000000']]
+    >>> prefixes_of(codec("MetadataRequest", 1), answered=True)
+    ()
     """
-    attribute, _ = UNANSWERED.get(codec.name, ("", None))
-    if not attribute:
-        return ()
+    attribute, unanswered = UNANSWERED.get(codec.name, ("", None))
     prefixes = []
-    for value in ALL_REPLICAS, LEADER_ONLY:
+    for value in () if not attribute else (ALL_REPLICAS, LEADER_ONLY) if answered else (unanswered,):
         body = codec.encode(codec.message_class(**{attribute: value}))
         stop = next(span.stop for span in codec.trace(body) if span.path == attribute)
         prefixes.append(body[:stop])

@@ -6,22 +6,14 @@ decodes that one frame.
 
 from __future__ import annotations
 
-from collections import deque
-from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..catalog import Catalog, catalog_for
-from ..codecs import codec_in
-from ..headers import header_version_for
-from .cutting import Frame
-from .decoding import FrameDecoder
-from .results import Undecodable
-
-_HEAD = Struct(">ihhi")  # size, api key, api version, correlation id
-_INT32 = Struct(">i")
-_INT16 = Struct(">h")
-MOST_WAITING = 65536
-NO_CLIENT, SHORTEST = -1, 14
+from .apis import Apis
+from .connection import Connection
+from .connection_state import is_whole
+from .cutting import Frame, int32
+from .frame_header import Header
 
 
 class Peek(NamedTuple):
@@ -63,12 +55,12 @@ def peek(frame: Frame | bytes, catalog: Catalog | None = None) -> Peek:
     if frame.fault is not None or len(frame.data) < 8:
         return NEITHER
     is_answer = frame.source.direction == "response"
-    asked = None if is_answer else HeaderReader(catalog).request(frame.data, frame.source.time)
+    asked = None if is_answer else Connection(catalog).read_request(frame.data, frame.source.time)
     if asked is not None:
-        return asked
+        return _peek_of(asked)
     if frame.source.direction == "request":
         return NEITHER
-    return Peek(False, correlation_id=_INT32.unpack_from(frame.data, 4)[0])
+    return Peek(False, correlation_id=int32(frame.data, 4))
 
 
 class HeaderReader:
@@ -87,100 +79,42 @@ class HeaderReader:
     """
 
     def __init__(self, catalog: Catalog | None = None) -> None:
-        self.catalog = catalog or catalog_for()
-        self._waiting: dict[object, deque[Peek]] = {}
-        self._header_versions: dict[tuple[int, int], int | None] = {}
-        self._clients: dict[bytes, str | None] = {}
+        self._apis = Apis(catalog or catalog_for())
+        self._connections: dict[object, Connection] = {}
 
     def read(self, frame: Frame) -> Peek:
         """Return what a frame's header says."""
         data, source = frame.data, frame.source
-        if frame.message is not None and frame.version is not None:
-            return self._named(frame, frame.message, frame.version)
-        if frame.fault is not None or len(data) < 8 or _INT32.unpack_from(data)[0] != len(data) - 4:
-            return NEITHER
         for number in frame.closed:
-            self._waiting.pop(number, None)
-        connection = (source.client, source.broker) if source.connection is None else source.connection
-        waiting = self._waiting.get(connection)
-        if waiting is None:
-            waiting = self._waiting[connection] = deque(maxlen=MOST_WAITING)
-        asked = None if source.direction == "response" else self.request(data, source.time)
-        correlation_id: int = _INT32.unpack_from(data, 4)[0]
-        if source.direction == "request":
-            waiting.extend([asked] if asked else [])
-            return asked or NEITHER
-        if waiting and waiting[0].correlation_id == correlation_id and (asked is None or self._answers(frame, waiting)):
-            return waiting.popleft()._replace(is_request=False)
-        if asked is not None:
-            waiting.append(asked)
-            return asked
-        return self._later(waiting, correlation_id)
+            self._connections.pop(number, None)
+        key = (source.client, source.broker) if source.connection is None else source.connection
+        connection = self._connections.get(key)
+        if connection is None:
+            connection = self._connections[key] = Connection(apis=self._apis)
+        if frame.message is not None and frame.version is not None:
+            return self._named(connection, frame)
+        from_client = None if source.direction is None else source.direction == "request"
+        header = connection.receive(data, from_client, source.time, frame.fault)
+        return NEITHER if frame.fault is not None or not is_whole(data) else _peek_of(header)
 
-    def _named(self, frame: Frame, message: str, version: int) -> Peek:
+    def _named(self, connection: Connection, frame: Frame) -> Peek:
         """Read the header of a frame whose container says what it is: a fixture, or a line of a log."""
-        spec = self.catalog.spec(message, version)
-        if spec.type not in ("request", "response") or spec.api_key is None:
+        api = self._apis.named(frame)
+        codec = api.codec(None)
+        if codec is None or codec.spec.type not in ("request", "response") or api.key is None:
             return NEITHER
-        if spec.type == "request":
-            asked = None if frame.bare else self.request(frame.data, frame.source.time)
-            asked = asked or Peek(True, spec.api_key, version)
-            if not frame.bare:
-                connection = frame.source.client, frame.source.broker
-                self._waiting.setdefault(connection, deque(maxlen=MOST_WAITING)).append(asked)
-            return asked
-        waiting = self._waiting.get((frame.source.client, frame.source.broker))
-        if waiting and not frame.bare and len(frame.data) >= 8:
-            answered = self._later(waiting, _INT32.unpack_from(frame.data, 4)[0])
-            if answered is not NEITHER:
-                return answered
-        return Peek(False, spec.api_key, version)
+        is_request = codec.spec.type == "request"
+        header = None if frame.bare else connection.receive_named(frame.data, api, frame.source.time)
+        is_read = header is not None and (
+            header.correlation_id is not None if is_request else header.request is not None
+        )
+        return _peek_of(header) if header is not None and is_read else Peek(is_request, api.key, codec.version)
 
-    def request(self, data: bytes, time: float | None) -> Peek | None:
-        """Read a request header, if there is one; `time` is kept as the time of the request."""
-        if len(data) < 12:
-            return None
-        _, api_key, version, correlation_id = _HEAD.unpack_from(data)
-        key = api_key, version
-        if key not in self._header_versions:
-            self._header_versions[key] = self._header_version(api_key, version)
-        header_version = self._header_versions[key]
-        if not header_version:
-            return None if header_version is None else Peek(True, api_key, version, correlation_id, None, time)
-        if len(data) < SHORTEST:
-            return None
-        length: int = _INT16.unpack_from(data, 12)[0]
-        if length < NO_CLIENT or SHORTEST + length > len(data):
-            return None
-        client = self._client(data[SHORTEST : SHORTEST + length]) if length >= 0 else None
-        return Peek(True, api_key, version, correlation_id, client, time)
 
-    def _client(self, raw: bytes) -> str:
-        client = self._clients.get(raw)
-        if client is None:
-            client = raw.decode("utf-8", "replace")
-            if len(self._clients) < MOST_WAITING:
-                self._clients[raw] = client
-        return client
-
-    def _header_version(self, api_key: int, version: int) -> int | None:
-        spec = self.catalog.find(api_key, "request", version)
-        return None if spec is None else header_version_for(spec, version)
-
-    def _answers(self, frame: Frame, waiting: deque[Peek]) -> bool:
-        """Whether a frame that could be a request, too, decodes as the answer awaited next."""
-        wanted = waiting[0]
-        spec = self.catalog.find(wanted.api_key, "response", wanted.version)
-        if spec is None:
-            return False
-        decoder = FrameDecoder(self.catalog, answers=codec_in(self.catalog, spec.name, wanted.version))
-        result: Any = decoder.decode(Frame(frame.data))
-        return not isinstance(result, Undecodable) and bool(result.codec.spec.type == "response")
-
-    def _later(self, waiting: deque[Peek], correlation_id: int) -> Peek:
-        """Take a frame that is no request for the answer to one awaited later; those before it have none."""
-        if all(asked.correlation_id != correlation_id for asked in waiting):
-            return NEITHER
-        while waiting[0].correlation_id != correlation_id:
-            waiting.popleft()
-        return waiting.popleft()._replace(is_request=False)
+def _peek_of(header: Header) -> Peek:
+    """Return what a header says in short; of a response, what that of its request does."""
+    request = header.request or header
+    call = request.call
+    if header.problem or call is None or call.api.key is None or request.correlation_id is None:
+        return NEITHER
+    return Peek(header.is_request, call.api.key, call.version, request.correlation_id, call.client_id, request.time)

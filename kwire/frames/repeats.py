@@ -12,7 +12,8 @@ from typing import Any, Generic, TypeVar
 from ..catalog import Catalog
 from ..codecs import Codec, codec_in
 from ..headers import header_version_for
-from .talk import API_VERSIONS, ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from .reading import may_be_downgraded
+from .talk import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
 CLIENT = 12  # where the client id of a request begins, with its length
 MOST_HELD = 8 << 20  # bytes of the newest bodies and of what was read of them; as much of older ones is held
@@ -20,7 +21,7 @@ LONGEST = 1 << 18
 EACH = 256  # what a body counts beyond its bytes
 CAREFULLY = frozenset((SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE))
 TAGGED = {0: False, 1: True}  # header versions; those of requests are one higher
-REFUSED, IN_VERSION_0 = b"\x00\x23", 1 << 40  # KIP-511: the answer to ApiVersions may be in version 0
+IN_VERSION_0 = 1 << 40  # beside api key and version: the response may be in version 0
 
 
 def client_in(data: bytes) -> tuple[bytes, str | None] | None:
@@ -41,7 +42,7 @@ def client_in(data: bytes) -> tuple[bytes, str | None] | None:
 
 def answered_api(api: int, data: bytes) -> int:
     """Return what a response is read as, given api key and version of its request in one number."""
-    return api | IN_VERSION_0 if api >> 16 == API_VERSIONS and data.startswith(REFUSED, 8) else api
+    return api | IN_VERSION_0 if may_be_downgraded(api >> 16, data) else api
 
 
 class Kind:

@@ -15,8 +15,8 @@ from ..codecs import Codec, codec_in
 from ..dumps.sources import frame_of
 from ..errors import DecodeError
 from ..frames import FrameDecoder
+from ..frames.connection_state import MOST_IN_FLIGHT
 from ..frames.pairing import expects_response
-from ..frames.peeking import MOST_WAITING
 from ..frames.repeats import CLIENT, Kind, Repeats, answered_api, client_in
 from ..frames.said import NOBODY, Batch, Ends, Said
 from .tally import Tally
@@ -198,7 +198,7 @@ class _Connection:
     def __init__(self, ends: Ends) -> None:
         self.ends, self.client = ends, b""
         self.uses: dict[int, _Use] = {}
-        self.waiting: deque[tuple[int, int | None, int]] = deque(maxlen=MOST_WAITING)
+        self.waiting: deque[tuple[int, int | None, int]] = deque(maxlen=MOST_IN_FLIGHT)
         self.heard = self.in_decoder = False
         self.frames = 0
 
