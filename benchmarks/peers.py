@@ -23,7 +23,7 @@ from fromtree import array_like, as_array_like, construct_of
 from values import alike, leaves, our_leaves
 
 import kwire
-from kwire.fast_path import fast_path
+from kwire.fast_path import ENGINE, fast_path
 
 
 class Peer(NamedTuple):
@@ -32,6 +32,8 @@ class Peer(NamedTuple):
     Attributes:
         decode, inputs: a function, and its arguments for each body.
         encode, messages: the same for what was decoded.
+        json: writes JSON text; of bodies, of `messages` where it cannot read.
+        first_use: makes what decodes and encodes a message, and does both once, as if for the first time.
         agrees: says whether a message of theirs holds the values of one of ours (first argument).
     """
 
@@ -40,6 +42,8 @@ class Peer(NamedTuple):
     encode: Callable[..., bytes]
     messages: list[tuple[Any, ...]]
     agrees: Callable[[Any, Any], bool] = lambda ours, theirs: True
+    json: Callable[..., Any] | None = None
+    first_use: Callable[[], Any] | None = None
 
 
 def reading(body: Body, decode: Callable[..., Any], encode: Callable[..., bytes], agrees: Any = None) -> Peer:
@@ -55,13 +59,21 @@ def schema_of(body: Body) -> Any:
 
 def ours(body: Body) -> Peer:
     codec = kwire.codec(body.message, body.version)
-    return reading(body, codec.decode, codec.encode)
+    peer = reading(body, codec.decode, codec.encode)
+    return peer._replace(json=codec.json_text, first_use=partial(use_once, body, ENGINE))
 
 
 def generated(body: Body) -> Peer:
     """The fallback, where the native engine was not built."""
     path = fast_path(schema_of(body), body.label, "python")
-    return reading(body, path.decode, path.encode)
+    peer = reading(body, path.decode, path.encode)
+    return peer._replace(json=path.json, first_use=partial(use_once, body, "python"))
+
+
+def use_once(body: Body, engine: str) -> None:
+    """Make a fast path out of the tree, and decode and encode a body."""
+    path = fast_path(schema_of(body), body.label, engine)
+    path.encode(path.decode(body.data))
 
 
 def reference(body: Body) -> Peer:
@@ -160,6 +172,12 @@ def msgpack(body: Body) -> Peer:
     return Peer(decoder.decode, tuples(datas), encode, tuples(messages))
 
 
+def msgspec_json(body: Body) -> Peer:
+    """The ceiling of JSON: the text of messages that are ready, by a C library."""
+    peer = ours(body)
+    return peer._replace(json=msgspec.json.Encoder().encode, first_use=None)
+
+
 def tuples(values: Iterable[Any]) -> list[tuple[Any, ...]]:
     return [(value,) for value in values]
 
@@ -170,6 +188,7 @@ PEERS: dict[str, Callable[[Body], Peer | None]] = {
     "kafka-python": kafka_python,
     "aiokafka": aiokafka,
     "msgpack": msgpack,
+    "msgspec.json": msgspec_json,
     "construct": plain_construct,
     "reference": reference,
     "python": generated,

@@ -11,14 +11,13 @@ from turns import Times, ratios
 
 
 class Row(NamedTuple):
-    """What was measured of one body: seconds of a call, by implementation, a round each."""
+    """What was measured of one body: by operation, seconds of a call, by implementation, a round each."""
 
     body: Body
-    decode: Times
-    encode: Times
+    operations: dict[str, Times]
 
     def times(self, operation: str) -> Times:
-        return self.decode if operation == "decode" else self.encode
+        return self.operations[operation]
 
     def ratios(self, operation: str, other: str) -> list[float]:
         """Return how many times faster kwire is than another; nothing if it was not measured."""

@@ -52,12 +52,12 @@ LINES: tuple[tuple[str, str, Choice], ...] = (
 
 def table(rows: Sequence[Row]) -> list[str]:
     """Return the lines of the table; columns of what was not measured are left out."""
-    others = [name for name in NAMES if any(name in row.decode for row in rows)]
+    others = [name for name in NAMES if any(name in row.times("decode") for row in rows)]
     head = ["", *(NAMES[name] for name in others)]
     lines = [[label, *(cell(rows, operation, choice, other) for other in others)] for label, operation, choice in LINES]
     ruled = [head, ["---", *("---:" for _ in others)], *(line for line in lines if any(line[1:]))]
     text = [f"| {' | '.join(line)} |" for line in ruled]
-    return [*text, "", *(f"- {line}" for line in [*of_large(rows), *of_reference(rows)])]
+    return [*text, "", *(f"- {line}" for line in [*of_large(rows), *of_ceilings(rows), *of_reference(rows)])]
 
 
 def cell(rows: Sequence[Row], operation: str, choice: Choice, other: str) -> str:
@@ -72,15 +72,39 @@ def of_large(rows: Sequence[Row]) -> list[str]:
     """Compare messages that no Python peer has, a byte against a byte of kio's."""
     by_label = {row.body.label: row for row in rows}
     there = by_label.get(UNIFORM)
-    if there is None or "kio" not in there.decode:
+    if there is None or "kio" not in there.times("decode"):
         return []
     lines = []
     for row in (by_label[label] for label in LARGE if label in by_label):
         factor = row.body.size / there.body.size
-        decode = factor * statistics.median(ratios(there.decode["kio"], row.decode["kwire"]))
-        encode = statistics.median(ratios(row.decode["kwire"], row.encode["kwire"]))
+        mine = row.times("decode")["kwire"]
+        decode = factor * statistics.median(ratios(there.times("decode")["kio"], mine))
+        encode = statistics.median(ratios(mine, row.times("encode")["kwire"]))
         figures = f"decode {short(decode)} of kio's {UNIFORM}, a byte against a byte; encode {short(encode)} of decode"
         lines.append(f"{row.body.label}: {figures}")
+    return lines
+
+
+def of_ceilings(rows: Sequence[Row]) -> list[str]:
+    """Compare all messages with msgspec's C code, the fallback, and the time of first use."""
+    lines = []
+    for operation, other in (
+        ("decode", "kio"),
+        ("decode", "msgpack"),
+        ("encode", "msgpack"),
+        ("json", "msgspec.json"),
+        *((operation, "python") for operation in ("decode", "encode", "json")),
+    ):
+        found = medians(rows, operation, other)
+        if found:
+            figures = f"{short(statistics.median(found))} (least {short(min(found))})"
+            lines.append(f"{operation} against {other}, every message: {figures}")
+    for name in ("kwire", "python"):
+        taken = [
+            1e3 * statistics.median(row.times("first use")[name]) for row in rows if name in row.times("first use")
+        ]
+        if taken:
+            lines.append(f"first use, {name}: {short(statistics.median(taken))} ms (most {short(max(taken))})")
     return lines
 
 
@@ -89,7 +113,7 @@ def of_reference(rows: Sequence[Row]) -> list[str]:
     figures = [
         statistics.median(ratios(times["construct"], times["reference"]))
         for row in rows
-        for times in (row.decode,)
+        for times in (row.times("decode"),)
         if "construct" in times and "reference" in times
     ]
     if not figures:

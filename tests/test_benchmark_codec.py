@@ -24,22 +24,22 @@ def compared(*arguments: str) -> list[str]:
 
 
 def test_every_body_is_decoded_and_encoded_beside_what_is_installed() -> None:
-    lines = compared("--only", "Request v", "--peers", "kio,aiokafka,msgpack,python")
+    lines = compared("--only", "Request v", "--peers", "kio,aiokafka,msgpack,python,msgspec.json")
     for name in ("kio", "aiokafka"):
         if importlib.util.find_spec(name) is None:
-            assert f"{name} is not installed: its columns are empty" in lines[:2]
-    assert [line.split()[0] for line in lines if "bytes" in line] == ["decode", "encode"]
+            assert f"{name} is not installed: its columns are left out" in lines[:2]
+    assert [line.split()[0] for line in lines if "bytes" in line] == ["decode", "encode", "json", "first"]
     rows = [line for line in lines if "Request v" in line]
-    assert len(rows) == 2 * (14 + 2 * 9)
+    assert len(rows) == 4 * (14 + 2 * 9)
     assert all("(" in line for line in rows)
-    assert sum("64 alike in turn" in line for line in rows) == sum("64 unlike in turn" in line for line in rows) == 18
+    assert sum("64 alike in turn" in line for line in rows) == sum("64 unlike in turn" in line for line in rows) == 36
 
 
 @pytest.mark.ci
 def test_construct_and_the_reference_path_take_turns_too() -> None:
-    lines = compared("--only", "1x1000", "--peers", "construct,reference", "--table")
+    lines = compared("--only", "1x1000", "--peers", "construct,reference,msgspec.json,python", "--table")
     rows = [line.split() for line in lines if "1x1000" in line and "(Java)" not in line]
-    assert len(rows) == 6
+    assert len(rows) == 12
     assert all(float(row[5]) > 0 for row in rows)
     assert "|  | plain construct |" in lines
     assert any(line.startswith("| encode, every message | ") for line in lines)

@@ -11,11 +11,12 @@ from tests.conftest import ROOT
 
 
 @pytest.mark.ci
-def test_bodies_become_columns_and_messages_in_turns() -> None:
-    command = [sys.executable, "benchmarks/columns.py", "--rounds", "1", "--bytes", "1", "--only", "MetadataRe"]
+@pytest.mark.parametrize("more", [[], ["--against", str(ROOT)]])
+def test_bodies_become_columns_and_messages_in_turns(more: list[str]) -> None:
+    command = [sys.executable, "benchmarks/columns.py", "--rounds", "1", "--bytes", "1", "--only", "MetadataRe", *more]
     done = subprocess.run(command, check=True, capture_output=True, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, text=True)
     head, *rows = done.stdout.splitlines()
-    assert head.split()[-4:] == ["all", "dictionary", "own", "two"]
+    assert head.split()[-5:] == ["all", "dictionary", "own", "two", "one"]
     assert any(row.startswith("MetadataResponse v12 1x1000 topics[].partitions") for row in rows)
     for row in rows:
-        assert [float(cell.split("-")[0].lstrip("(")) > 0 for cell in row.split()[-8:]] == [True] * 8
+        assert [float(cell.split("-")[0].lstrip("(")) > 0 for cell in row.split()[-10:]] == [True] * 10

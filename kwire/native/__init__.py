@@ -7,11 +7,16 @@ the reference explains. Where it was not built `AVAILABLE` is false, and all els
 
 from __future__ import annotations
 
+import warnings
+
 from .table import FieldRow, NodeRow, NoTable, node_table
 
 try:
     from ._engine import ColumnTable, InOrderStream, NodeTable, PacketWalker, Refused, Repeat, pack_bits
-except ImportError:
+except ModuleNotFoundError:
+    AVAILABLE = False
+except ImportError as error:  # built of other sources, or for another system: slow, and nobody would notice
+    warnings.warn(f"kwire's native engine is not used, install kwire again: {error}", RuntimeWarning, stacklevel=2)
     AVAILABLE = False
 else:
     AVAILABLE = True

@@ -259,3 +259,19 @@ def test_the_environment_chooses_the_engine(engine: str) -> None:
     )
     kind = type(fast_path(kwire.codec("MetadataRequest", 4).schema, "", engine)).__name__
     assert done.stdout.split() == [engine, kind]
+
+
+def test_an_engine_built_of_other_sources_is_left_out_with_a_warning() -> None:
+    program = (
+        "import sys, types; sys.modules['kwire.native._engine'] = types.ModuleType('_engine'); "
+        "import kwire; print(kwire.engine)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={name: value for name, value in os.environ.items() if name != "KWIRE_ENGINE"} | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert done.stdout == "python\n"
+    assert "RuntimeWarning: kwire's native engine is not used, install kwire again: cannot import name" in done.stderr
