@@ -98,8 +98,7 @@ class SpecError(KwireError):
 
     def __str__(self) -> str:
         where = f":{self.line}: {self.json_path}" if self.line or self.json_path != "$" else ""
-        place = f"{self.file or 'spec'}{where}: {self.problem}"
-        return f"{place}; {self.hint}" if self.hint else place
+        return f"{self.file or 'spec'}{where}: {self.problem}" + (f"; {self.hint}" if self.hint else "")
 
 
 class UnknownMessage(KwireError):

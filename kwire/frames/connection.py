@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import DecodeError
 from .apis import Api, Call
 from .body_checks import best_answered, is_request, is_response
-from .connection_state import MOST_IN_FLIGHT, ConnectionState, is_whole
+from .connection_state import ConnectionState, is_whole
 from .frame_header import CLIENT_ID, Header, client_in
 from .pieces import BareToken, CutShort, loses
 from .reading import may_be_downgraded
@@ -173,7 +173,7 @@ class Connection(ConnectionState):
     def _undirected(self, data: bytes, time: Any) -> Header:
         """Take a frame of which only the content tells who sent it."""
         first = _INT32(data, 4)[0]
-        if self._ids is None or len(self._ids) > 2 * MOST_IN_FLIGHT:
+        if self._ids is None:
             self._index()
         if not self.authenticating and (header := self._plain(data, first, time)) is not None:
             return header

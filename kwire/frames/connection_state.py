@@ -132,6 +132,8 @@ class ConnectionState:
         self.in_flight.append(header)
         if self._ids is not None and header.correlation_id is not None:
             self._ids.add(header.correlation_id)
+            if len(self._ids) > 2 * MOST_IN_FLIGHT:
+                self._index()
 
     def _settle(self, request: Header, data: bytes, time: Any) -> Header:
         """Take a response to a request in flight; those that it overtakes stay without one."""

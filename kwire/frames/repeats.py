@@ -12,10 +12,10 @@ from typing import Any, Generic, TypeVar
 from ..catalog import Catalog
 from ..codecs import Codec, codec_in
 from ..headers import header_version_for
+from . import frame_header
 from .reading import may_be_downgraded
 from .talk import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
-CLIENT = 12  # where the client id of a request begins, with its length
 MOST_HELD = 8 << 20  # bytes of the newest bodies and of what was read of them; as much of older ones is held
 LONGEST = 1 << 18
 EACH = 256  # what a body counts beyond its bytes
@@ -30,12 +30,9 @@ def client_in(data: bytes) -> tuple[bytes, str | None] | None:
     >>> client_in(bytes(12) + b"\\0\\2me.."), client_in(bytes(12) + b"\\xff\\xff..")
     ((b'\\x00\\x02me', 'me'), (b'\\xff\\xff', None))
     """
-    length = int.from_bytes(data[CLIENT : CLIENT + 2], "big", signed=True)
-    stop = CLIENT + 2 + max(length, 0)
-    if length < -1 or stop > len(data):
-        return None
+    raw = frame_header.client_in(data)
     try:
-        return data[CLIENT:stop], data[CLIENT + 2 : stop].decode() if length >= 0 else None
+        return None if raw is None else (raw, None if raw[:1] == b"\xff" else raw[2:].decode())
     except UnicodeDecodeError:
         return None
 

@@ -15,8 +15,9 @@ from ..catalog import catalog_for
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError
 from ..frames import FrameDecoder
+from ..frames.frame_header import CLIENT_ID
 from ..frames.pairing import UNANSWERED, expects_response
-from ..frames.repeats import CLIENT, Kind, Repeats, answered_api, client_in
+from ..frames.repeats import Kind, Repeats, answered_api, client_in
 from ..frames.said import Ends, Said
 from ..frames.talk import API_VERSIONS, Talk
 from ..gist import software_of
@@ -72,7 +73,7 @@ class JsonLines:
     def _asked(self, speaker: _Speaker, data: bytes, api: int, number: int) -> str | None:
         """Tell a request, from its header on, and take note of it."""
         plan = self._held.kinds[True].get(api) or self._held.kind(api, is_request=True)
-        if plan is None or not (data.startswith(speaker.client, CLIENT) or speaker.learn(data)):
+        if plan is None or not (data.startswith(speaker.client, CLIENT_ID) or speaker.learn(data)):
             return None
         if plan.carries and not str(speaker.client_id).isprintable():
             return None  # it may be read out of a secret
@@ -151,7 +152,7 @@ class _Speaker:
         self.tails = tuple(f'{start},"direction":"{word}"}},"header":{{"apiKey":' for word in ("response", "request"))
         self.client: bytes | tuple[()] = ()  # nothing begins with one of no texts
         self.client_id: str | None = None
-        self.client_text, self.start = "", CLIENT
+        self.client_text, self.start = "", CLIENT_ID
 
     def learn(self, data: bytes) -> bool:
         """Read another client id; False if it must be read carefully."""
@@ -159,7 +160,7 @@ class _Speaker:
         if found is None:
             return False
         self.client, self.client_id = found
-        self.start = CLIENT + len(self.client)
+        self.start = CLIENT_ID + len(self.client)
         self.client_text = f',"clientId":{_text(self.client_id)}}},"payload":'
         return True
 

@@ -16,8 +16,9 @@ from ..dumps.sources import frame_of
 from ..errors import DecodeError
 from ..frames import FrameDecoder
 from ..frames.connection_state import MOST_IN_FLIGHT
+from ..frames.frame_header import CLIENT_ID
 from ..frames.pairing import expects_response
-from ..frames.repeats import CLIENT, Kind, Repeats, answered_api, client_in
+from ..frames.repeats import Kind, Repeats, answered_api, client_in
 from ..frames.said import NOBODY, Batch, Ends, Said
 from .tally import Tally
 
@@ -77,7 +78,7 @@ class CapturedTally:
             found = self._answered(connection, data, now, first, offset)
         else:
             use = connection.uses.get(first)
-            if use is None or not data.startswith(connection.client, CLIENT):
+            if use is None or not data.startswith(connection.client, CLIENT_ID):
                 use = self._use(connection, data, first)
             found = use is not None and self._asked(connection, use, data, now, second)
         if found:
@@ -100,7 +101,7 @@ class CapturedTally:
         return connection.uses[api]
 
     def _asked(self, connection: _Connection, use: _Use, data: bytes, now: int, number: int) -> bool:
-        kind, start = use.kind, CLIENT + len(connection.client)
+        kind, start = use.kind, CLIENT_ID + len(connection.client)
         if kind.tagged:
             if data[start : start + 1] != b"\0":
                 return False

@@ -162,4 +162,43 @@ def test_it_pairs_as_the_decoder_does(steps: list[tuple[int, bool, str | None]],
             assert header.request is not None
             assert header.client_id == result.request.client_id
             assert [one.correlation_id for one in header.overtaken] == [one.correlation_id for one in result.unanswered]
-    assert len(connection.in_flight) == len(decoder.talk_on((None, None)).waiting)
+    if known:
+        assert len(connection.in_flight) == len(decoder.talk_on((None, None)).waiting)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                [
+                    *(request(number) for number in (1, 3 << 16 | 1)),
+                    *(answer(number) for number in (1, 3 << 16 | 1)),
+                    request(2, M.SaslHandshakeRequest(mechanism="PLAIN"), 0),
+                    request(2, M.ProduceRequest(acks=0), 3),
+                    request(2, M.ApiVersionsRequest(), 3),
+                    answer(2, M.ApiVersionsResponse(error_code=35), 0),
+                ]
+            ),
+            st.integers(0, 40),
+            st.integers(0, 255),
+            st.sampled_from([True, False, None]),
+        ),
+        max_size=12,
+    )
+)
+def test_nothing_that_comes_raises(frames: list[tuple[bytes, int, int, bool | None]]) -> None:
+    connection = kwire.Connection(apis=APIS)
+    for data, place, value, from_client in frames:
+        changed = data[:place] + bytes([value]) + data[place + 1 :]
+        header = connection.receive(changed, from_client)
+        assert header.problem in ("", "token", "unpaired", "unknown", "fragment")
+        if not header.problem:
+            assert header.codec is not None
+            assert 4 <= header.body_start(changed) <= len(changed)
+
+
+def test_indexed_ids_are_bounded() -> None:
+    connection, data = kwire.Connection(apis=APIS), request(1)
+    for number in range(2**21, 2**21 + 2 * MOST_IN_FLIGHT + 9):
+        connection.receive(data[:8] + number.to_bytes(4, "big") + data[12:])
+    assert connection.remembered <= 3 * MOST_IN_FLIGHT + 1
