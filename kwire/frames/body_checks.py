@@ -35,7 +35,7 @@ def is_response(data: bytes, request: Header) -> bool:
 
 
 def is_answered(data: bytes, call: Call) -> bool:
-    """Whether a request will be answered; one that does not decode will."""
+    """Whether a request will be answered; one that does not decode will, unless its first fields say acks=0."""
     if call.is_answered or data.startswith(call.answered, call.start):
         return True
     if data.startswith(call.api.unanswered, call.start):
