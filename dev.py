@@ -79,7 +79,8 @@ def environment() -> dict[str, str]:
             env.setdefault(f"UV_{name}", env[f"PIP_{name}"])
     if not os.access(os.path.expanduser("~"), os.W_OK):  # no cache, where its place cannot be made or is unknown
         env.update(PIP_NO_CACHE_DIR="1", UV_NO_CACHE="1")
-    return {**env, "PATH": os.pathsep.join([str(BIN), env.get("PATH", os.defpath)])}
+    path = env.get("PATH", os.defpath)  # what the demo shows is typed into the caller's own shell
+    return {**env, "KWIRE_SHELL_PATH": path, "PATH": os.pathsep.join([str(BIN), path])}
 
 
 def base_python() -> str:

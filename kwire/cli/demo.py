@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 import sys
@@ -42,7 +43,7 @@ def demo(options: argparse.Namespace) -> int:
 def _command() -> str:
     """Return what runs this kwire: its name if a shell finds it by that, else its path, or the interpreter's."""
     script = Path(sys.executable).parent / "kwire"
-    found = shutil.which("kwire")
+    found = shutil.which("kwire", path=os.environ.get("KWIRE_SHELL_PATH"))  # dev.py has put .venv into PATH
     if found and (not script.exists() or Path(found).samefile(script)):
         return "kwire"
     return shlex.quote(str(_near(script))) if script.exists() else f"{shlex.quote(sys.executable)} -m kwire"

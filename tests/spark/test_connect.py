@@ -94,7 +94,7 @@ def run(*words: str, server: str) -> subprocess.CompletedProcess[str]:
 
 def test_all_that_works_in_a_classic_session_works_there(server: str) -> None:
     tests = [f"tests/spark/{name}" for name in AGAIN]
-    done = run("pytest", "-p", "no:cacheprovider", "--durations=15", *tests, server=server)
+    done = run("pytest", "-m", "", "-p", "no:cacheprovider", "--durations=15", *tests, server=server)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
     assert "skipped" not in done.stdout
 
