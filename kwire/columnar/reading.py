@@ -109,7 +109,7 @@ class Columns:
 
     def _read(self, collector: Collector, bodies: Iterable[Any]) -> Iterator[Batch]:
         enough = min(self._most_bytes, ENOUGH)
-        if is_small(bodies, enough):  # a third of the time of short messages went into the loop below
+        if is_small(bodies, enough):  # the loop below takes two fifths of the time of Heartbeats
             if bodies:
                 yield from self._batches(collector, bodies, list(range(len(bodies))))
             return

@@ -1,5 +1,5 @@
-# Rows of which all lengths are the same lie one stride apart, and become columns one column after the other: 3 ns a value
-# and row less than to go from field to field. Most arrays hold such rows, and so do most bodies of one kind.
+# Rows of which all lengths are the same lie one stride apart, and become columns one column after the other: a row of
+# MetadataResponse 1x1000 takes 26 ns so, 90 ns from field to field. Most arrays hold such rows, and most bodies of a kind.
 
 cdef enum Operation:
     VALUE, BLOB, INTEGERS, NULLS
