@@ -17,7 +17,7 @@ from .halves import Half
 from .handshake import take_expected
 from .layouts import link_layout
 from .link import Segment
-from .pcap import PcapReader
+from .pcap import NEAR, PcapReader
 
 if TYPE_CHECKING:
     from .streams import Streams
@@ -59,7 +59,7 @@ class InOrderPackets:
             return
         cursor, reassembler = reader.cursor, streams.reassembler
         is_other = None if streams.share.is_all else self._is_other
-        cursor.pos, reassembler.packets, streams.read = self._walker.run(
+        cursor.pos, reassembler.packets, streams.read, seconds = self._walker.run(
             cursor.data,
             cursor.pos,
             reassembler.packets,
@@ -70,6 +70,7 @@ class InOrderPackets:
             self._unusual,
             out,
         )
+        reader.note_time(seconds)
 
     def _begin(self) -> Any:
         """Return what walks over the packets; False where nothing can."""
@@ -78,7 +79,7 @@ class InOrderPackets:
             return False
         from ..native import PacketWalker
 
-        return PacketWalker(self.reader.order == ">", self.reader.tick, *layout, self.reader.looks_ahead)
+        return PacketWalker(self.reader.order == ">", self.reader.tick, *layout, NEAR)
 
     def _is_other(self, key: bytes) -> bool:
         return key in self.streams.others or self.streams.is_other(key)

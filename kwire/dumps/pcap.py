@@ -111,6 +111,10 @@ class PcapReader:
         """Whether the next bytes are damaged."""
         return self._skipper.is_skipping
 
+    def note_time(self, seconds: int | None) -> None:
+        """Take note of the time of the last packet that was read by moving the cursor; None: there was none."""
+        self._time = self._time if seconds is None else seconds
+
     def walk(self) -> Iterator[None]:
         """Move on record by record, and yield behind each."""
         for _ in self:

@@ -119,14 +119,14 @@ cdef class PacketWalker:
         tick: nanoseconds in one tick of a record's second number.
         link: bytes in front of IP.
         name: where among them the protocol is named; -1: nowhere.
-        looks_ahead: whether the header behind a packet must be there, to show that it has the right length.
+        near: how many seconds may pass between packets; more shows that a record is damaged.
     """
 
-    cdef bint big, looks_ahead
-    cdef int tick, link, name
+    cdef bint big
+    cdef int tick, link, name, near
 
-    def __init__(self, bint big, int tick, int link, int name, bint looks_ahead):
-        self.big, self.tick, self.link, self.name, self.looks_ahead = big, tick, link, name, looks_ahead
+    def __init__(self, bint big, int tick, int link, int name, int near):
+        self.big, self.tick, self.link, self.name, self.near = big, tick, link, name, near
         if link < 0 or link > 256 or (name >= 0 and name > link - 2):
             raise ValueError("no such link type")
 
@@ -147,19 +147,20 @@ cdef class PacketWalker:
             out: gets captured frames.
 
         Returns:
-            Where the next record begins, and both counts.
+            Where the next record begins, both counts, and the seconds of the last packet; None: there was none.
         """
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(data)
-        cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start
+        cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start, last = -1
         cdef Packet packet
         cdef StreamState stream
-        cdef object payload, now
+        cdef object payload, now, seconds = None
         if start < 0 or start > there:
             raise ValueError("a position outside of the bytes")
         while self.layout(base, at, there, &packet):
             key = PyBytes_FromStringAndSize(<const char*>base + packet.key, packet.key_size)
             held = PyDict_GetItem(known, key)
             packets += 1
+            last = at
             stream = <StreamState>held if held != NULL else None
             if stream is None and is_other is not None and packets % every and is_other(key):
                 at = packet.after
@@ -178,7 +179,9 @@ cdef class PacketWalker:
             payload, now = data[packet.begin:packet.end], self.time(base + at)
             read = unusual(stream, key, packet.sequence, packet.acknowledged, packet.flags, payload, now, packets, read, out)
             at = packet.after
-        return at, packets, read
+        if last >= 0:
+            seconds = self.number(base + last)
+        return at, packets, read, seconds
 
     cdef object time(self, const uint8_t* p):
         return <int64_t>self.number(p) * SECOND + <int64_t>self.number(p + 4) * self.tick
@@ -204,10 +207,7 @@ cdef class PacketWalker:
         if captured > LONGEST_PACKET or captured != self.number(base + at + 12):
             return False
         packet.after = at + RECORD_HEADER + captured
-        left = there - packet.after
-        if left < 0 or (self.looks_ahead and left < RECORD_HEADER):
-            return False
-        if left >= RECORD_HEADER and not self.is_credible(base + packet.after):
+        if there - packet.after < RECORD_HEADER or not self.follows(base + at, base + packet.after):
             return False
         p = base + ip
         if p[0] == 0x45 and self.is_named(base + ip, 0x0800):
@@ -232,7 +232,10 @@ cdef class PacketWalker:
     cdef inline bint is_named(self, const uint8_t* ip, int protocol) noexcept:
         return self.name < 0 or be16(ip - self.link + self.name) == protocol
 
-    cdef inline bint is_credible(self, const uint8_t* p) noexcept:
-        """Whether a record may begin there, by the lengths in its header."""
-        cdef uint32_t captured = self.number(p + 8), size = self.number(p + 12)
-        return captured <= size <= LONGEST_PACKET
+    cdef inline bint follows(self, const uint8_t* record, const uint8_t* then) noexcept:
+        """Whether a record may follow another, by the lengths and times in their headers."""
+        cdef uint32_t captured = self.number(then + 8), size = self.number(then + 12)
+        cdef int64_t apart = <int64_t>self.number(then) - <int64_t>self.number(record)
+        if captured > size or size > LONGEST_PACKET or not -self.near <= apart <= self.near:
+            return False
+        return <int64_t>self.number(record + 4) * self.tick < SECOND and <int64_t>self.number(then + 4) * self.tick < SECOND

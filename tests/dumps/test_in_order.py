@@ -18,9 +18,10 @@ from kwire.dumps.streams import Streams
 from kwire.fast_path import ENGINE
 from kwire.frames.said import Batch
 from kwire.traffic import COLUMNS, Traffic
-from tests.conftest import SHARED, each_of
+from tests.conftest import ROOT, SHARED, each_of
 from tests.dumps import building
 from tests.dumps.building import SYN, Talk, changed, packet_of, pcap
+from tests.seeds import TRIES, seeded
 
 CAPTURES = sorted((SHARED / "captures").glob("*.pcap"))
 
@@ -223,3 +224,15 @@ def interleaved(size: int) -> list[Segment]:
     segments = [segment for said in talks for segment in said.segments]
     assert segments[0].flags == SYN
     return sorted(segments, key=lambda segment: segment.nanoseconds or 0)
+
+
+def test_damaged_captures_read_the_same_either_way() -> None:
+    """A byte too many shifts all headers behind it: lengths alone do not show that, times do."""
+    whole = (ROOT / "fixtures/dumps/kafka-3.9-zk.pcap").read_bytes()
+    rng = seeded("damaged captures")
+    for _ in range(60 * TRIES):
+        data = bytearray(whole[: rng.randrange(15_000, 30_000)])
+        for _ in range(rng.randrange(1, 4)):
+            place = rng.randrange(24, len(data))
+            data[place : place + rng.choice((0, 1, 4))] = rng.randbytes(rng.choice((0, 1, 4)))
+        same(bytes(data))

@@ -17,14 +17,18 @@ import msgspec
 import kwire
 from kwire import native
 from kwire.columnar.plan import paths_in
+from kwire.dumps.pcap import PcapReader
+from kwire.dumps.streams import Streams
 from kwire.json import to_json
 from tests.columnar.rows import expected
 from tests.compiler.test_agreement import altered
+from tests.conftest import ROOT
 from tests.executions import Disagreement, fast_decoding, fast_encoding, reference_decoding, reference_encoding
 from tests.messages_of import released_pairs
 from tests.random_values import damaged, draw
 from tests.test_golden import CORPUS
 
+CAPTURES = sorted((ROOT / "fixtures/dumps").glob("*.pcap"))
 LARGE = 1000  # bytes: what is larger is not cut at every byte
 CHANGES = 6
 # Lengths of 2 GiB, and counts: as int32, int16 and compact ones.
@@ -149,6 +153,32 @@ def repeats(rng: Random) -> None:
             native.Repeat(levels[-1], start, stop).binary(rng.choice(memories), rng.choice(memories))
 
 
+def captured(data: bytes, fast: bool) -> list[object]:
+    """Return what a capture holds, by the engine or by the general path, which is taken for packets from elsewhere."""
+    reader = PcapReader(iter([data]))
+    frames = Streams("x").frames(reader if fast else (packet for packet in reader))
+    try:
+        return [(one.data, one.source, type(one.fault), str(one.fault), one.closed) for one in frames]
+    except kwire.KwireError as error:
+        return [str(error)]
+
+
+def capture(file: int, seed: int) -> None:
+    """Compare a damaged capture, read by the engine and by the general path."""
+    rng = Random(seed)
+    os.pwrite(file, f"capture {seed}\n".encode(), 0)
+    data = bytearray(rng.choice(CAPTURES).read_bytes())
+    start = rng.randrange(24, len(data))
+    data = data[: start + 20_000]
+    for _ in range(rng.randrange(4)):
+        place = rng.randrange(24, len(data))
+        data[place : place + rng.choice((0, 1, 4, 40))] = rng.choice(
+            (b"", rng.randbytes(1), rng.randbytes(4), b"\xff" * 4)
+        )
+    if captured(bytes(data), True) != captured(bytes(data), False):
+        raise Disagreement("the general path reads other frames")
+
+
 def run(case: Case, bodies: list[bytes], rng: Random) -> int:
     """Run the cases of one message; return how many."""
     message = draw(case.schema, rng)
@@ -181,6 +211,8 @@ def main(seed: int, seconds: float, file: str) -> None:
     for pair in cycle(pairs):
         if time.monotonic() > until:
             break
+        if messages % 20 == 0:
+            capture(descriptor, rng.getrandbits(64))
         cases += run(Case(descriptor, *pair), bodies[pair], rng)
         messages += 1
     print(f"== {cases:,} cases of {min(messages, len(pairs))} messages and versions, no disagreement", flush=True)

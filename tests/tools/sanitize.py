@@ -91,7 +91,8 @@ def fuzz(library: Path, seed: int, seconds: float) -> int:
     command = [sys.executable, "-c", CHILD, str(library), str(seed), str(seconds), str(case)]
     code = subprocess.run(command, env=env, cwd=ROOT, check=False).returncode
     if code:
-        print(f"== the engine failed with seed {seed} (exit code {code}) at:\n{case.read_text().splitlines()[0]}")
+        last = case.read_text("utf-8", errors="replace").splitlines()[0]  # a longer one before it may go on behind
+        print(f"== the engine failed with seed {seed} (exit code {code}) at:\n{last}")
     return 1 if code else 0
 
 
