@@ -80,9 +80,13 @@ def test_the_demo_says_what_can_be_typed(
     script.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(script.with_name("python")))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("KWIRE_SHELL_PATH", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
     assert main(["demo"]) == 0
     assert "\n  .venv/bin/kwire --help\n" in capsys.readouterr().out
     monkeypatch.setenv("PATH", str(script.parent))
     assert main(["demo"]) == 0
     assert "\n  kwire --help\n" in capsys.readouterr().out
+    monkeypatch.setenv("KWIRE_SHELL_PATH", "/nowhere")  # by dev.py, which puts .venv into PATH for what it runs alone
+    assert main(["demo"]) == 0
+    assert "\n  .venv/bin/kwire --help\n" in capsys.readouterr().out
