@@ -14,6 +14,7 @@ from typing import Any
 
 import kwire
 from kwire import Request, Response, Undecodable
+from kwire.frames.pieces import CutShort
 from tests.conftest import SHARED
 
 CAPTURES = SHARED / "captures"
@@ -66,12 +67,17 @@ def _exchanges(path: Path) -> list[Exchange]:
             waiting[id(result.request)].response = result
             if isinstance(result.inside, Response):
                 forwarded[id(result.request)].response = result.inside
-        elif isinstance(result, Undecodable) and result.frame.fault is None and result.frame.data[4:8]:
+        elif isinstance(result, Undecodable) and is_frame(result.frame) and result.frame.data[4:8]:
             size, number = (int.from_bytes(result.frame.data[start : start + 4], "big") for start in (0, 4))
             assert size > len(result.frame.data) - 4
             for one in found:
                 one.is_cut |= one.request.correlation_id == number and is_of(one, result)
     return found
+
+
+def is_frame(frame: kwire.Frame) -> bool:
+    """Whether the bytes are a frame, or the first bytes of one that the end of its connection cut."""
+    return frame.fault is None or (isinstance(frame.fault, CutShort) and frame.fault.cause == "the connection closed")
 
 
 def is_of(one: Exchange, result: Undecodable) -> bool:
