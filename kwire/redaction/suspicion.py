@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from ..catalog import catalog_for
 from ..errors import DecodeError
 from ..faults import Truncated, UnknownVersion
-from ..frames import Request, Response, Undecodable
+from ..frames import Request, Response, Undecodable, spans_for
 from ..frames.sasl import seems_token
 from ..secrets import ENVELOPED, SECRET_FIELDS, names_sensitive
 from ..wire import Reader
@@ -41,12 +42,21 @@ def may_hold_secret(result: Undecodable) -> bool:
     data = result.frame.data
     if _is_nothing(data[4:]):
         return False
-    return not _names_other(result) or looks_secret(data) or reads_as_secret(data)
+    return not _names_other(result) or looks_secret(data) or reads_as_secret(data) or may_leave_secret(result)
 
 
-def may_leave_secret(result: Request | Response) -> bool:
-    """Whether to hide the bytes left over behind a message that itself holds no secret: nobody knows what they are."""
-    return not _is_nothing(result.rest)
+def may_leave_secret(result: Request | Response | Undecodable) -> bool:
+    """Whether to hide the bytes left over behind a message that itself holds no secret: nobody knows what they are.
+
+    Of a frame that did not decode, they are those that salvage leaves: strict decoding refuses it for them, or for an
+    earlier fault.
+    """
+    return not _is_nothing(_salvaged_rest(result) if isinstance(result, Undecodable) else result.rest)
+
+
+def _salvaged_rest(result: Undecodable) -> bytes:
+    last = spans_for(replace(result, spans=()))[-1:]
+    return bytes(last[0].value) if last and last[0].type == "left over" else b""
 
 
 def looks_secret(data: bytes) -> bool:

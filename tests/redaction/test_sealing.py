@@ -144,6 +144,28 @@ def test_bytes_left_over_behind_a_message_are_hidden() -> None:
     assert strict.hidden == len(frame)
 
 
+@pytest.mark.parametrize("trace", [False, True])
+@pytest.mark.parametrize("version", [1, 9])
+def test_strict_decoding_hides_what_salvage_leaves_over(version: int, trace: bool) -> None:
+    question = M.MetadataRequest(topics=None)
+    whole = kwire.encode_request(question, version, correlation_id=77, client_id="me")
+    other_fault = whole[:-2] + b"\x07" + whole[-1:]  # a boolean
+    for front in (whole, other_fault) if version == 9 else (whole,):
+        for secret in (b"\0\x07orders\x11wonder of a key\0", b"\0\0\0\x28\0\0\x0b\xb8wonder"):
+            frame = (len(front) - 4 + len(secret)).to_bytes(4, "big") + front[4:] + secret
+            (strict,) = sealed(frame, salvage=False, trace=trace)
+            assert isinstance(strict, Undecodable)
+            assert (strict.hidden, strict.frame.data) == (len(frame), bytes(len(frame)))
+            assert b"wond" not in repr((strict, vars(strict.error))).encode()
+
+
+def test_strict_decoding_shows_a_frame_with_a_fault_and_nothing_left_over() -> None:
+    whole = kwire.encode_request(M.MetadataRequest(topics=None), 9, correlation_id=77, client_id="me")
+    frame = whole[:-2] + b"\x07" + whole[-1:]  # a boolean
+    (strict,) = sealed(frame, salvage=False)
+    assert (type(strict), strict.hidden, strict.frame.data) == (Undecodable, 0, frame)
+
+
 def test_a_secret_under_another_api_key_is_hidden_though_it_decodes_with_faults() -> None:
     token = asked(M.ExpireDelegationTokenRequest(hmac=b"wonder of a key"), 2)
     (after,) = sealed(token[:4] + b"\0\x0a" + token[6:], trace=True)  # FindCoordinator, with a tail
