@@ -11,6 +11,7 @@ from ..catalog import Catalog
 from ..codecs import Codec
 from ..frames import Frame, FrameDecoder, Token, Undecodable
 from ..frames.pieces import NoFrame
+from ..secrets import names_sensitive
 from ..tracing import Span
 from ..wire import Array, NullableStruct, Struct
 from .batches import FILL, blank_records
@@ -66,7 +67,7 @@ class Redactor:
         """Blank what was not understood; what comes before it is redacted as in any frame, so that the frame is decoded
         again as far as it was."""
         known = _understood(result)
-        if result.codec is not None:
+        if result.codec is not None and not names_sensitive(_numbers(result)):
             for span in result.spans:
                 if span.type != NOT_UNDERSTOOD and span.start < len(out):
                     self._span(out, span, result.codec)
@@ -128,6 +129,16 @@ class Redactor:
             struct = "RequestHeader" if names[0] == "header" else _owner(codec.schema, names)
             self._kinds[key] = kind_for(struct, names[-1], is_text)
         return self._kinds[key]
+
+
+def _numbers(result: Undecodable) -> bytes:
+    """Return a frame with zeros for its text and bytes. A name among its numbers is text that damage made numbers of,
+    as is the value behind it."""
+    out = bytearray(result.frame.data)
+    for span in result.spans:
+        if isinstance(span.value, str | bytes):
+            out[span.start : span.stop] = bytes(span.stop - span.start)
+    return bytes(out)
 
 
 def _understood(result: Undecodable) -> int:

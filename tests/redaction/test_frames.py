@@ -139,3 +139,19 @@ def test_a_secret_in_front_of_what_is_not_understood_goes() -> None:
     for count in range(len(data)):
         assert b"secret" not in redact(data[:count])
         assert b"sec" not in redact(data[:count])
+
+
+def test_a_configuration_that_damage_turned_into_numbers_is_blanked() -> None:
+    configs = [{"name": "sasl.jaas.config", "value": "Zq7Mk4RwXe9TpB2v"}]
+    topic = {"name": "a", "numPartitions": 1, "replicationFactor": 1, "configs": configs}
+    topic["assignments"] = [{"partitionIndex": 1, "brokerIds": [1]}]
+    message = kwire.codec("CreateTopicsRequest", 5).from_json({"topics": [topic], "timeoutMs": 1, "validateOnly": True})
+    frame = bytearray(kwire.encode_request(message, 5, client_id="me"))
+    count = frame.index(bytes.fromhex("00000001 02 00000001")) + 4
+    for brokers in range(8, 16):
+        frame[count] = brokers + 1
+        (result,) = kwire.decode_frames([kwire.Frame(bytes(frame))])
+        assert isinstance(result, kwire.Undecodable)
+        after = Redactor().redact(kwire.Frame(bytes(frame)))
+        assert len(after) == len(frame)
+        assert all(part not in after for part in (b"Zq7M", b"k4Rw", b"Xe9T", b"pB2v"))
