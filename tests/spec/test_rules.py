@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kwire.errors import SpecError
+from kwire.schema import grow
 from kwire.spec import read_spec
 from kwire.spec.rules import MOST_FIELDS
 from tests.small_specs import document, field, spec_of, struct
@@ -297,3 +298,17 @@ def test_a_request_may_have_listeners() -> None:
 
 def test_a_message_of_no_versions_is_read() -> None:
     assert read_spec(document(valid="none", fields=..., flexible="none")).struct.fields == ()
+
+
+def test_a_field_may_be_in_no_version() -> None:
+    """As Kafka's generator has it; such a field is never on the wire, and may hold only its default."""
+    never = [
+        field("Number", "int64", "none", default="-1", ignorable=True),
+        field("Text", "string", "none", nullableVersions="0+", default="null"),
+        field("Common", "In", "none"),
+    ]
+    spec = spec_of(*never, field("Here", "int8"), commonStructs=[struct("In", field())])
+    assert [str(found.versions) for found in spec.struct.fields] == ["none"] * 3 + ["0+"]
+    message = grow(spec, 1).parse(b"\x07")
+    assert (message.number, message.text, message.common.x, message.here) == (-1, None, 0, 7)
+    assert grow(spec, 1).build(message) == b"\x07"
