@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from .halves import WINDOW, Half, ahead
 from .link import ACK, FIN, RST, SYN, Segment, turned
-from .tcp import Connection, Ended, Event, Portion
+from .tcp import WITH_TIME, Connection, Ended, Event, Portion
 
 EVERY = 256  # packets between two looks at all that waits
-LINGER = 10_000_000_000  # nanoseconds; packets may be captured after the one that closes a connection
+# Packets may be captured after the one that closes a connection, and out of order: also behind a pause of the traffic.
+LINGER = 10_000_000_000  # nanoseconds, if WITH_TIME of the packets have come as well
 LINGER_PACKETS = 8 * EVERY
 # Numbers that jump by more than this, in both directions or after the end, are another connection's: its SYN was lost.
 STRAY = 1 << 24
@@ -154,7 +155,7 @@ class Reassembler:
                 events += connection.force()
         for connection, since, packets in list(self.closing.values()):
             late = self.now is not None and since is not None and self.now - since > LINGER
-            if not late and self.packets - packets < LINGER_PACKETS:
+            if self.packets - packets < LINGER_PACKETS * (WITH_TIME if late else 1):
                 break  # those that follow were closed later
             self._end(connection, events)
 

@@ -387,3 +387,17 @@ def test_api_versions_of_librdkafka_is_found_in_streams_that_began_before() -> N
     other[-1] = 7  # not what it writes
     frames = frames_of(Talk().say(0, bytes(other)).say(1, answer).segments)
     assert not any(frame.fault is None for frame in frames)
+
+
+@pytest.mark.parametrize("pause", [0, 11_000_000_000])
+@pytest.mark.parametrize("others", range(236, 256))
+def test_a_packet_captured_again_behind_the_end_is_the_same_connection(others: int, pause: int) -> None:
+    """Also where no packet came for a while, and wherever all connections are looked through."""
+    first = Talk().open().ask(1).close()
+    again = next(segment for segment in first.segments if segment.payload and segment.key == first.key(1))
+    next_one = Talk(ports=(building.CLIENT_PORT + 1, building.BROKER_PORT), now=first.now + pause).open()
+    before = Talk(ports=(building.CLIENT_PORT + 2, building.BROKER_PORT)).open()
+    for _ in range(others):
+        before.say(0)
+    frames = frames_of([*before.segments, *first.segments, *next_one.segments, again])
+    assert [frame.data for frame in frames] == [request(1), response(1)]
