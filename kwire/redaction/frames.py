@@ -67,7 +67,7 @@ class Redactor:
         """Blank what was not understood; what comes before it is redacted as in any frame, so that the frame is decoded
         again as far as it was."""
         known = _understood(result)
-        if result.codec is not None and not names_sensitive(_numbers(result)):
+        if result.codec is not None and not names_sensitive(_no_text(result)):
             for span in result.spans:
                 if span.type != NOT_UNDERSTOOD and span.start < len(out):
                     self._span(out, span, result.codec)
@@ -131,12 +131,12 @@ class Redactor:
         return self._kinds[key]
 
 
-def _numbers(result: Undecodable) -> bytes:
-    """Return a frame with zeros for its text and bytes. A name among its numbers is text that damage made numbers of,
-    as is the value behind it."""
+def _no_text(result: Undecodable) -> bytes:
+    """Return a frame with zeros for its bytes and printable text. A name in what remains was put there by damage,
+    as was the value behind it."""
     out = bytearray(result.frame.data)
     for span in result.spans:
-        if isinstance(span.value, str | bytes):
+        if isinstance(span.value, bytes) or (isinstance(span.value, str) and span.value.isprintable()):
             out[span.start : span.stop] = bytes(span.stop - span.start)
     return bytes(out)
 

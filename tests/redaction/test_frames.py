@@ -155,3 +155,17 @@ def test_a_configuration_that_damage_turned_into_numbers_is_blanked() -> None:
         after = Redactor().redact(kwire.Frame(bytes(frame)))
         assert len(after) == len(frame)
         assert all(part not in after for part in (b"Zq7M", b"k4Rw", b"Xe9T", b"pB2v"))
+
+
+def test_a_configuration_that_damage_made_part_of_a_name_is_blanked() -> None:
+    name = b"alice\x00\x10sasl.jaas.config\x00\x10Zq7Mk4RwXe9TpB2v"
+    request = kwire.messages.UpdateFeaturesRequest
+    names = (name.decode(), "b")
+    message = request(
+        feature_updates=tuple(request.FeatureUpdateKey(feature=one, max_version_level=1) for one in names)
+    )
+    frame = bytearray(kwire.encode_request(message, 0, client_id="me"))
+    frame[frame.rindex(b"\x02b")] = 0  # null, which is not allowed
+    after = Redactor().redact(kwire.Frame(bytes(frame)))
+    assert len(after) == len(frame)
+    assert b"Zq7M" not in after
