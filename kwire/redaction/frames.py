@@ -16,6 +16,7 @@ from ..tracing import Span
 from ..wire import Array, NullableStruct, Struct
 from .batches import FILL, blank_records
 from .rules import NAMES, SEPARATORS, kind_for
+from .suspicion import reads_as_secret
 
 SIZE = 4
 REQUEST_IDS, RESPONSE_IDS = 14, 8  # bytes of size, api, correlation id; and the length of the client id
@@ -67,7 +68,8 @@ class Redactor:
         """Blank what was not understood; what comes before it is redacted as in any frame, so that the frame is decoded
         again as far as it was."""
         known = _understood(result)
-        if result.codec is not None and not names_sensitive(_no_text(result)):
+        is_secret = names_sensitive(_no_text(result)) or reads_as_secret(result.frame.data)
+        if result.codec is not None and not is_secret:
             for span in result.spans:
                 if span.type != NOT_UNDERSTOOD and span.start < len(out):
                     self._span(out, span, result.codec)
