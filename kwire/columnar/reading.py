@@ -97,7 +97,6 @@ class Columns:
             self._idle.append(collector)
 
     def _collector(self) -> Collector:
-        fast = fast_path(self._tree, self._title)
         if ENGINE == "native":
             from .buffers import BufferCollector
 
@@ -105,7 +104,7 @@ class Columns:
                 return BufferCollector(self._tree, self._plan)
             except NoTable:  # a node of somebody's own
                 pass
-        return ObjectCollector(self._tree, self._plan, fast.decode)
+        return ObjectCollector(self._tree, self._plan, fast_path(self._tree, self._title).decode)
 
     def _read(self, collector: Collector, bodies: Iterable[Any]) -> Iterator[Batch]:
         enough = min(self._most_bytes, ENOUGH)

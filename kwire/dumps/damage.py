@@ -1,9 +1,12 @@
 """Bytes of a capture that are no record: what readers of containers give out in their stead, and go on behind them.
 
-Knows offsets and pieces; how the next record is found, each reader of a container knows.
+Knows offsets and pieces; what the begin of a record looks like, each reader of a container knows.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Callable
 
 import msgspec
 
@@ -57,3 +60,31 @@ class Skipper:
         count = min(self._stop - offset, PIECE)
         self.cursor.fill(count)
         return Damage(offset, self.cursor.take(count), self._problem, self._is_cut)
+
+
+def find_begin(
+    cursor: Cursor, pattern: re.Pattern[bytes], begins: Callable[[int], bool], *, least: int, more: int, most: int
+) -> int | None:
+    """Find the next record behind the begin of the one that is here.
+
+    Args:
+        cursor: where the damaged record is.
+        pattern: what the begin of a record looks like.
+        begins: whether a record begins so many bytes from here.
+        least: bytes of a begin, which may lie across what was read and what comes.
+        more: how many further bytes are read at a time.
+        most: how many bytes are searched.
+
+    Returns:
+        How far it is; None if there is none.
+    """
+    start = 1
+    while True:
+        data, pos = cursor.data, cursor.pos
+        for match in pattern.finditer(data, pos + start):
+            if begins(match.start() - pos):
+                return match.start() - pos
+        left = len(data) - pos  # of these bytes all places were looked at
+        start = max(start, left - least + 1)
+        if left > most or (not cursor.fill(left + more) and cursor.left == left):
+            return None

@@ -12,7 +12,7 @@ from struct import Struct
 import msgspec
 
 from ..errors import DumpError
-from .damage import PIECE, Damage, Skipper
+from .damage import PIECE, Damage, Skipper, find_begin
 from .portions import Cursor
 
 LONGEST = 1 << 24  # of a packet or of a block that holds one; no link has longer packets
@@ -192,18 +192,8 @@ class PcapReader:
 
     def _search(self) -> int | None:
         """Find the next record behind the begin of the one that is here; return how far it is."""
-        cursor, start = self.cursor, 1
-        pattern = self._pattern()
-        while True:
-            data, pos = cursor.data, cursor.pos
-            for match in pattern.finditer(data, pos + start):
-                if self._begins(match.start() - pos):
-                    return match.start() - pos
-            left = len(data) - pos  # of these bytes all places were looked at
-            start = max(start, left - RECORD_HEADER + 1)
-            more = PIECE if self.looks_ahead else 1
-            if left > LONGEST or (not cursor.fill(left + more) and cursor.left == left):
-                return None
+        more = PIECE if self.looks_ahead else 1
+        return find_begin(self.cursor, self._pattern(), self._begins, least=RECORD_HEADER, more=more, most=LONGEST)
 
     def _pattern(self) -> re.Pattern[bytes]:
         """Return what a header looks like: a credible time, and lengths of which neither is too large."""

@@ -13,7 +13,7 @@ from struct import calcsize, unpack_from
 from typing import NamedTuple
 
 from ..errors import DumpError
-from .damage import PIECE, Damage, Skipper
+from .damage import PIECE, Damage, Skipper, find_begin
 from .pcap import LONGEST, SECOND, Packet
 from .portions import Cursor
 
@@ -149,18 +149,8 @@ class PcapngReader:
 
     def _search(self) -> int | None:
         """Find the next block behind the begin of the one that is here; return how far it is."""
-        cursor, start = self.cursor, 1
-        pattern = STARTS[self.order]
-        while True:
-            data, pos = cursor.data, cursor.pos
-            for match in pattern.finditer(data, pos + start):
-                if self._begins(match.start() - pos):
-                    return match.start() - pos
-            left = len(data) - pos  # of these bytes all places were looked at
-            start = max(start, left - LEAST + 1)
-            more = PIECE if self.looks_ahead else 1
-            if left > LONGEST or (not cursor.fill(left + more) and cursor.left == left):
-                return None
+        more = PIECE if self.looks_ahead else 1
+        return find_begin(self.cursor, STARTS[self.order], self._begins, least=LEAST, more=more, most=LONGEST)
 
     def _begins(self, place: int) -> bool:
         """Whether a block begins so many bytes from here: its length stands at its end, too."""
