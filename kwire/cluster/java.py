@@ -1,18 +1,17 @@
 """What Java's library does where it is part of Kafka's answers: hash codes, the order of a HashMap, java.util.Random.
 
-Knows Java's documented rules and no Kafka. Buckets of very many keys are in `treebins`.
+Knows Java's documented rules and no Kafka; not the trees that Java makes of buckets of more than eight keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, MutableSequence
 from struct import iter_unpack
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
-
-from .treebins import TREEIFY_THRESHOLD, UNTREEIFY_THRESHOLD, TreeBin
+from typing import Any, Generic, Protocol, TypeVar
 
 DEFAULT_CAPACITY = 16
-MIN_TREEIFY_CAPACITY = 64  # a smaller table grows instead of making trees
+TREEIFY_THRESHOLD = 8  # a bucket with more keys than this lets a small table grow
+MIN_TREEIFY_CAPACITY = 64  # a table of this size makes a tree of the bucket instead
 _MASK = (1 << 32) - 1
 _MULTIPLIER, _ADDEND, _SEED_MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
 
@@ -70,24 +69,26 @@ def topic_partition_hash(partition: tuple[str, int]) -> int:
     return int32(31 * (31 + index) + string_hash(topic))
 
 
-class Keys(NamedTuple, Generic[K]):
-    """What a HashMap asks of its keys: a hash code, and how they compare; None for a class that is not Comparable."""
-
-    hash_code: Callable[[K], int]
-    compared_by: Callable[[K], Any] | None = None
+def optional_hash(text: str | None) -> int:
+    """Return `Optional.hashCode` of a string or of nothing."""
+    return 0 if text is None else string_hash(text)
 
 
-STRINGS: Keys[str] = Keys(string_hash, utf16)
-INTEGERS: Keys[int] = Keys(lambda number: number, lambda number: number)
-TOPIC_PARTITIONS: Keys[tuple[str, int]] = Keys(topic_partition_hash)
-OPTIONAL_STRINGS: Keys[str | None] = Keys(lambda text: 0 if text is None else string_hash(text))
+Keys = Callable[[K], int]  # all that a HashMap asks of its keys here: a hash code
+
+STRINGS: Keys[str] = string_hash
+INTEGERS: Keys[int] = int
+TOPIC_PARTITIONS: Keys[tuple[str, int]] = topic_partition_hash
+OPTIONAL_STRINGS: Keys[str | None] = optional_hash
 
 
 class HashOrder(Generic[K]):
     """The keys of a `java.util.HashMap`, or a `HashSet`, in the order in which Java goes through them.
 
-    The order hangs on hash codes, on the size of the table, and inside a bucket on the history. It is Java's but for
-    more than eight keys of one hash code and of a class that is not Comparable, where Java's own order is chance.
+    The order hangs on hash codes, on the size of the table, and inside a bucket on the history. It is Java's unless a
+    bucket has more than eight keys in a table of 64 or more: Java makes it a tree, whose order is chance for keys that
+    are not Comparable (TopicPartition); here it stays a list. Names of topics and members share a bucket so only if
+    they were made to.
 
     Args:
         keys: the kind of its keys: `STRINGS`, `INTEGERS`, `TOPIC_PARTITIONS`, `OPTIONAL_STRINGS`.
@@ -104,7 +105,7 @@ class HashOrder(Generic[K]):
         self._keys = keys
         self._size = 1 << max(capacity - 1, 0).bit_length()
         self._hashes: dict[K, int] = {}
-        self._table: dict[int, list[K] | TreeBin[K]] = {}
+        self._table: dict[int, list[K]] = {}
 
     def __len__(self) -> int:
         return len(self._hashes)
@@ -134,12 +135,7 @@ class HashOrder(Generic[K]):
         """Remove a key; one that is not there is no error. The table keeps its size."""
         if key not in self._hashes:
             return
-        index = self._hashes.pop(key) & self._size - 1
-        bucket = self._table[index]
-        if isinstance(bucket, list):
-            bucket.remove(key)
-        elif bucket.remove(key):
-            self._table[index] = list(bucket)
+        self._table[self._hashes.pop(key) & self._size - 1].remove(key)
 
     def copy(self) -> HashOrder[K]:
         """Return the order of `new HashMap<>(this)`."""
@@ -150,42 +146,19 @@ class HashOrder(Generic[K]):
         return len(self._hashes) > self._size * 3 // 4
 
     def _add(self, key: K, at_front: bool) -> None:
-        code = self._keys.hash_code(key) & _MASK
+        code = self._keys(key) & _MASK
         self._hashes[key] = spread = int32(code ^ code >> 16)
         bucket = self._table.setdefault(spread & self._size - 1, [])
-        if isinstance(bucket, TreeBin):
-            bucket.put(spread, key)
-            return
         bucket.insert(0 if at_front else len(bucket), key)
-        if len(bucket) > TREEIFY_THRESHOLD - at_front:
-            self._relieve(spread)
-
-    def _relieve(self, spread: int) -> None:
-        """Do something about a bucket that has become long."""
-        if self._size < MIN_TREEIFY_CAPACITY:
+        if len(bucket) > TREEIFY_THRESHOLD - at_front and self._size < MIN_TREEIFY_CAPACITY:
             self._grow()
-        else:
-            index = spread & self._size - 1
-            self._table[index] = self._tree(list(self._table[index]))
-
-    def _tree(self, keys: list[K]) -> TreeBin[K]:
-        return TreeBin(((self._hashes[key], key) for key in keys), self._keys.compared_by)
 
     def _grow(self) -> None:
         former, self._table = self._table, {}
         self._size *= 2
         for bucket in former.values():
-            halves: dict[int, list[K]] = {}
             for key in bucket:
-                halves.setdefault(self._hashes[key] & self._size - 1, []).append(key)
-            for index, half in halves.items():
-                self._table[index] = self._split(bucket, half, whole=len(halves) == 1)
-
-    def _split(self, bucket: list[K] | TreeBin[K], half: list[K], whole: bool) -> list[K] | TreeBin[K]:
-        """Return what becomes of a bucket's keys that go to one index."""
-        if not isinstance(bucket, TreeBin) or len(half) <= UNTREEIFY_THRESHOLD:
-            return half
-        return bucket if whole else self._tree(half)
+                self._table.setdefault(self._hashes[key] & self._size - 1, []).append(key)
 
 
 def hash_order_of(items: Iterable[K], keys: Keys[K], capacity: int = DEFAULT_CAPACITY) -> HashOrder[K]:
