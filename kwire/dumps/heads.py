@@ -82,6 +82,19 @@ class Head:
         head = bytes(self.data[self._request + 4 : self._request + 12])
         return head if len(head) == 8 else b""
 
+    @property
+    def cut_request(self) -> bytes:
+        """Api key, version and correlation id of what may be a request, if a gap cut it short; else nothing."""
+        head = bytes(self.data[4:12])
+        return b"" if len(head) < 8 or self.recogniser.header(self.data) == NO else head
+
+    def answers(self, request_head: bytes) -> bool:
+        """Whether these bytes begin with a whole response to a request: by its correlation id, and it decodes."""
+        stop = 4 + int.from_bytes(self.data[:4], "big")
+        if len(self.data) < stop or self.data[4:8] != request_head[4:]:
+            return False
+        return self.recogniser.proves_response(bytes(self.data[:stop]), request_head[:4])
+
     def is_chain(self) -> bool:
         """Whether sizes, and correlation ids near each other, lead to the end of these bytes: from the first on, or if
         they begin in the middle of a frame, three times from the begin of some packet on.

@@ -39,6 +39,7 @@ class Opening:
         self._doubted = DOUBTFUL
         self._hints = [0, 0]
         self._answers = [False, False]  # whether a side that does not ask seems to answer
+        self._cut = [b"", b""]  # heads of what may be requests of which a gap took the end
         self._heads = [Head(recogniser), Head(recogniser)]
         self._log: list[Portion | Gap] = []
 
@@ -54,18 +55,29 @@ class Opening:
             if self._hints[event.side] == ENOUGH_HINTS:
                 return self._conversation(event.side)
             self._answers[event.side] |= head.is_chain()
+            self._cut[event.side] = head.cut_request or self._cut[event.side]
+            answered = self._answered(event.side)
             self._heads[event.side] = Head(self.recogniser, whole=False)
-            return None
+            return answered
         head.add(event.data)
         self.buffered += len(event.data)
         self._counts[event.side] += len(event.data)
         self.recogniser.allow(len(event.data))
         if head.asks(opener=opens) or (opens and head.may_ask()):
             return self._conversation(event.side)
+        if (answered := self._answered(1 - event.side)) is not None:
+            return answered
         name = protocol_of(head.data) if head.whole else protocol_of(event.data, middle=True)
         if name is not None:
             return Stranger(self.recogniser, self.connection, name)
         return self._doubt()
+
+    def _answered(self, side: int) -> Conversation | None:
+        """Believe a request that a gap cut short, if the other side begins with a whole response to it."""
+        asked = self._cut[side]
+        if not asked or not self._heads[1 - side].answers(asked):
+            return None
+        return Conversation(self.recogniser, self.connection, side, asked)
 
     def _doubt(self) -> Conversation | Stranger | None:
         """Settle for less, after a while."""

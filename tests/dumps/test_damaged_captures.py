@@ -199,10 +199,7 @@ def seen(segments: Sequence[Segment], told: Whole, moved: dict[bytes, int]) -> d
 
 
 def damaged(told: Whole, case: tuple[Damage, ...], seed: str) -> tuple[list[Segment], dict[bytes, bytearray]]:
-    # Drawn anew by `dev.py fuzz` alone: in about half of all rounds a response of Kafka 0.8's SimpleConsumer, whose
-    # requests all have the correlation id 0, is not found behind packets that were cut. That is not mended yet.
-    chance = seeded(seed) if TRIES > 1 else Random(f"14 {seed}")
-    segments, moved = told.segments, dict[bytes, int]()
+    chance, segments, moved = seeded(seed), told.segments, dict[bytes, int]()
     for one in case:
         before, segments = segments, one(segments, chance)
         if one is wrap:

@@ -124,6 +124,25 @@ def test_clients_without_a_name_are_clients_too(client: str | None) -> None:
     assert [direction for direction, _ in messages(frames_of(said.segments))] == ["request", "response"] * 3
 
 
+@pytest.mark.parametrize("client", [None, ""])
+@pytest.mark.parametrize("snap", [12, 14, 20])
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_request_without_a_name_that_was_cut_is_believed_for_its_response(
+    client: str | None, snap: int, closes: bool
+) -> None:
+    """Kafka 0.8's SimpleConsumer asks once on a connection, with correlation id 0 and without a client id."""
+    asked = request(0, client=client)
+    cut = Segment(Talk().key(0), 1001, 5001, building.ACK, asked[:snap], len(asked) - snap, 0)
+    answers = {response(0): [("response", response(0))], response(1): [], response(0)[:-1] + b"\1": []}
+    for answer, found in answers.items():
+        said = Talk().open().say(0, asked).say(1, answer)
+        segments = (said.close() if closes else said).segments
+        segments[3] = changed(cut, nanoseconds=segments[3].nanoseconds)
+        frames = frames_of(segments)
+        assert messages(frames) == found
+        assert unaccounted(frames) == []
+
+
 def test_a_response_that_reads_as_a_produce_request_is_none() -> None:
     """Correlation id 0, one topic: api key 0, version 0, correlation id 1, client id "orders"."""
     answer = bytes.fromhex("00000000 00000001 0006") + b"orders" + bytes.fromhex("00000001") + bytes(18)
