@@ -1,24 +1,21 @@
 """What matters of a message: the topics it is about, the error codes it carries, the client's software.
 
-Knows the trees of messages and which field holds what; knows no frames and no text. A plan for each codec is made
-once and kept by the `Gist` that the caller holds.
+Knows which field holds what; knows no frames and no text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from .codecs import Codec
+from .field_plan import Place, found_in, plan_of
 from .names import snake_case
-from .values import Value, kind_of
-from .wire import Array, NullableStruct, String, Struct
+from .values import Value, kind, kind_of
+from .wire import Integer, String
 
 TOPIC_FIELDS = frozenset(("topic_name", "topic", "topic_names", "subscribed_topic_names", "source_topics"))
 SOFTWARE = ("client_software_name", "client_software_version")
 MOST_TOPICS = 100_000  # ids remembered
-
-_TOPIC, _TOPIC_ID, _ERROR, _INNER, _MANY = range(5)
 
 
 class Facts(NamedTuple):
@@ -26,12 +23,6 @@ class Facts(NamedTuple):
 
     topics: tuple[str, ...] = ()
     errors: tuple[Value, ...] = ()
-
-
-class _Step(NamedTuple):
-    attribute: str
-    role: int
-    inner: Any = None
 
 
 class Gist:
@@ -44,7 +35,6 @@ class Gist:
     """
 
     def __init__(self) -> None:
-        self._plans: dict[Codec, tuple[_Step, ...]] = {}
         self._names: dict[bytes, str] = {}
 
     def facts(self, codec: Codec, message: Any) -> Facts:
@@ -56,44 +46,36 @@ class Gist:
 
         A topic that has only an id is named if an earlier message named it; else it is `?` and the id's beginning.
         """
-        if codec not in self._plans:
-            self._plans[codec] = _plan(codec.name, codec.schema)
-        finding = _Finding(self._named)
-        finding.walk(self._plans[codec], message)
-        return Facts(tuple(finding.topics), tuple(finding.errors))
+        topics: dict[str, None] = {}
+        for step, structs, held in found_in(plan_of(codec, _topic), message):
+            if not isinstance(step.interest, _Id):
+                topics.update(dict.fromkeys(held if step.is_array else (held,)))
+            elif any(held):
+                name = step.interest.name
+                topics[self._named(held, name and getattr(structs[-1], name))] = None
+        return Facts(tuple(topics), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
 
     def _named(self, topic_id: bytes, name: str | None) -> str:
-        if name is not None and len(self._names) < MOST_TOPICS:
+        if name and len(self._names) < MOST_TOPICS:
             self._names[topic_id] = name
         return name or self._names.get(topic_id) or f"?{topic_id.hex()[:8]}"
 
 
-class _Finding:
-    """One message being looked through."""
+def error_codes(codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
+    """Return (path without indices, code) of every error code of a message but 0, which says there is no error.
 
-    def __init__(self, named: Callable[[bytes, str | None], str]) -> None:
-        self.named = named
-        self.topics: dict[str, None] = {}
-        self.errors: list[Value] = []
-
-    def walk(self, plan: tuple[_Step, ...], value: Any) -> None:
-        topic_id, name = b"", None
-        for attribute, role, inner in plan:
-            held = getattr(value, attribute)
-            if not held:
-                continue
-            if role in (_INNER, _MANY):
-                for item in held if role == _MANY else (held,):
-                    self.walk(inner, item)
-            elif role == _ERROR:
-                self.errors.append(inner(held))
-            elif role == _TOPIC_ID:
-                topic_id = held
-            else:
-                name = held if isinstance(held, str) else None
-                self.topics.update(dict.fromkeys((held,) if name else held))
-        if any(topic_id):
-            self.topics[self.named(topic_id, name)] = None
+    >>> import kwire
+    >>> topic = kwire.messages.MetadataResponse.MetadataResponseTopic(error_code=3, name="t")
+    >>> message = kwire.messages.MetadataResponse(topics=(topic,))
+    >>> error_codes(kwire.codec("MetadataResponse", 0), message)
+    (('topics.error_code', 3),)
+    """
+    return tuple(
+        (step.path, code)
+        for step, _, held in found_in(plan_of(codec, _error_code), message)
+        for code in (held if step.is_array else (held,))
+        if code
+    )
 
 
 def software_of(message: Any) -> str:
@@ -116,27 +98,20 @@ def is_topic_field(struct: str, attribute: str) -> bool:
     return named or attribute in TOPIC_FIELDS
 
 
-def _plan(message: str, struct: Struct) -> tuple[_Step, ...]:
-    """Return the steps to the fields that matter; none where nothing does."""
-    return tuple(_steps(message, struct))
+class _Id(NamedTuple):
+    """A field of a topic's id; `name` is that of its name beside it."""
+
+    name: str | None
 
 
-def _steps(message: str, struct: Struct) -> Iterator[_Step]:
-    owner = struct.message_class.__name__
-    for field in struct.all_fields:
-        node: Any = field.subcon
-        many = isinstance(node, Array)
-        node = node.element if many else node
-        node = node.subcon if isinstance(node, NullableStruct) else node
-        if isinstance(node, Struct):
-            inner = _plan(message, node)
-            if inner:
-                yield _Step(str(field.name), _MANY if many else _INNER, inner)
-        elif field.name == "topic_id" and not many:
-            yield _Step("topic_id", _TOPIC_ID)
-        elif isinstance(node, String) and is_topic_field(owner, str(field.name)):  # not indexes of topics
-            yield _Step(str(field.name), _TOPIC)
-        else:
-            kind = kind_of(message, owner, field.json_name)
-            if kind is not None and kind.__name__ == "ErrorCode":
-                yield _Step(str(field.name), _ERROR, kind)
+def _topic(place: Place) -> _Id | bool | None:
+    if place.name == "topic_id" and not place.is_array:
+        names = [str(field.name) for field in place.struct.all_fields if isinstance(field.subcon, String)]
+        return _Id(next((name for name in names if is_topic_field(place.owner, name)), None))
+    # Not indexes of topics.
+    return True if isinstance(place.node, String) and is_topic_field(place.owner, place.name) else None
+
+
+def _error_code(place: Place) -> bool | None:
+    is_number = isinstance(place.node, Integer)
+    return (is_number and kind_of(place.message, place.owner, place.field.json_name) is kind("ErrorCode")) or None

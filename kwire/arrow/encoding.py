@@ -14,7 +14,7 @@ import pyarrow as pa
 from .. import wire
 from ..codecs import Codec, codec_in
 from ..columnar.plan import trees_of
-from ..columnar.types import fields_of, struct_of
+from ..columnar.types import fields_of
 from ..errors import KwireError, UnknownField
 from .cells import Cells
 
@@ -81,18 +81,22 @@ def maker(nodes: Sequence[Any], now: Any) -> Make:
         nodes: one place in the trees of all versions.
         now: the same in that of the version to encode; None if it has none there.
     """
-    if isinstance(nodes[0], wire.Array):
-        inner = maker([node.element for node in nodes], getattr(now, "element", None))
-        return lambda value: tuple(map(inner, value)) if isinstance(value, list) else value
-    if isinstance(nodes[0], wire.Struct | wire.NullableStruct):
-        return _struct_maker([struct_of(node) for node in nodes], None if now is None else struct_of(now))
-    return lambda value: value
+    _, struct, is_array = wire.content_of(nodes[0])
+    make: Make = _plain
+    if struct is not None:
+        structs = [wire.content_of(node).node for node in nodes]
+        make = _struct_maker(structs, None if now is None else wire.content_of(now).node)
+    return (lambda value: tuple(map(make, value)) if isinstance(value, list) else value) if is_array else make
+
+
+def _plain(value: Any) -> Any:
+    return value
 
 
 def _struct_maker(nodes: list[Any], now: Any) -> Make:
     here = {} if now is None else {name: some[0] for name, some in fields_of([now]).items()}
     makers = {name: maker(some, here.get(name)) for name, some in fields_of(nodes).items()}
-    nulls = {name for name, node in here.items() if getattr(node, "nullable", isinstance(node, wire.NullableStruct))}
+    nulls = {name for name, node in here.items() if node.nullable}
     message_class = nodes[0].message_class
 
     def make(value: Any) -> Any:

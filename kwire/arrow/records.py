@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import reduce
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -17,7 +17,8 @@ import pyarrow as pa
 from .. import wire
 from ..catalog import catalog_for
 from ..codecs import Codec
-from ..columnar.types import struct_of
+from ..field_plan import Place as FieldPlace
+from ..field_plan import Step, found_in, plan_of
 from ..frames.apis import Api, Apis
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
 from .bodies import read_carefully
@@ -118,13 +119,13 @@ class RecordReader:
     def _of_api(self, index: int, api: Api | None, cells: dict[str, Any], found: Found) -> Iterator[None]:
         asked, data = cells["direction"] == "request", cells[MESSAGE]
         codec = api.codec(asked) if api is not None else None
-        if api is None or codec is None or not holds_records(codec):
+        if api is None or codec is None or not records_in(codec):
             return
         read = read_carefully(data, api, asked)
         if read.codec is None:
             found.fail(index, data, read.fault)
             return
-        for place, some in sets_in(read.codec.schema, read.message, UNKNOWN):
+        for place, some in sets_in(read.codec, read.message):
             yield from self._set(index, place, some, not asked, found)
 
     def _set(self, index: int, place: Place, data: bytes, may_be_cut: bool, found: Found) -> Iterator[None]:
@@ -210,29 +211,19 @@ class Found:
         return batch
 
 
-@lru_cache(maxsize=256)
-def holds_records(codec: Codec) -> bool:
-    """Whether a message has a field of records."""
-    return _holds(codec.schema)
+def records_in(codec: Codec) -> tuple[Step, ...]:
+    """Return the steps to the fields of records in a message; none where it has no such field."""
+    return plan_of(codec, _is_records)
 
 
-def _holds(node: Any) -> bool:
-    inner = struct_of(getattr(node, "element", node))
-    if not isinstance(inner, wire.Struct):
-        return isinstance(inner, wire.Records)
-    return any(_holds(field.subcon) for field in inner.all_fields)
+def _is_records(place: FieldPlace) -> bool | None:
+    return isinstance(place.node, wire.Records) or None
 
 
-def sets_in(node: Any, value: Any, place: Place) -> Iterator[tuple[Place, bytes]]:
+def sets_in(codec: Codec, message: Any) -> Iterator[tuple[Place, bytes]]:
     """Yield all records fields of a message, and whose they are."""
-    for field in node.all_fields:
-        item = getattr(value, field.name)
-        if isinstance(field.subcon, wire.Records):
-            if item:
-                yield place, item
-        elif isinstance(field.subcon, wire.Array) and _holds(field.subcon):
-            for one in item or ():
-                yield from sets_in(struct_of(field.subcon.element), one, _within(place, one))
+    for _, structs, records in found_in(records_in(codec), message):
+        yield reduce(_within, structs[1:], UNKNOWN), records
 
 
 def _within(place: Place, value: Any) -> Place:

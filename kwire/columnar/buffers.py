@@ -13,7 +13,7 @@ from .. import wire
 from ..native import ColumnTable, NodeTable, Repeat, node_table, pack_bits
 from .collected import Column, EnclosingColumn
 from .plan import Plan
-from .types import TAGS, Wanted, names_of, scalar_type, struct_of
+from .types import TAGS, Wanted, names_of, scalar_type
 
 SKIP, DESCEND = -1, -2
 SHAPES = {wire.Integer: "fixed", wire.Float64: "fixed", wire.Boolean: "bits"}
@@ -173,7 +173,7 @@ class _Layout:
         if field is None:
             return None
         self.actions[self._field_at[id(field)]] = DESCEND
-        return struct_of(getattr(field.subcon, "element", field.subcon))
+        return wire.content_of(field.subcon).node
 
     def arguments(self, levels: int) -> tuple[Any, ...]:
         """Return what the interpreter's table is made of."""
@@ -199,13 +199,13 @@ class _Layout:
 
     def add(self, node: Any, wanted: Wanted, nullable: bool) -> int:
         """Add the column of a node, and those of all below it."""
-        nullable = nullable or getattr(node, "nullable", False) or isinstance(node, wire.NullableStruct)
-        if isinstance(node, wire.Array):
+        nullable = nullable or node.nullable
+        inner, struct, is_array = wire.content_of(node)
+        if is_array:
             at = self.column(_Column("list", nullable=nullable))
-            self.columns[at].children = [self.add(node.element, wanted, False)]
+            self.columns[at].children = [self.add(inner, wanted, False)]
             return at
-        struct = struct_of(node)
-        if isinstance(struct, wire.Struct):
+        if struct is not None:
             return self.record(struct, wanted, nullable)
         type_ = scalar_type(node)
         shape = SHAPES.get(type(node), "binary")

@@ -85,14 +85,8 @@ def _known_fields(schema: wire.Struct, plan: Plan) -> list[set[str]]:
         names = level._replace(nodes=nodes).fields if nodes else {}
         known.append(set(names))
         below = plan.levels[depth + 1].name if depth + 1 < len(plan.levels) else TAGS
-        nodes = [inner_node(node) for node in names.get(below, [])] if below != TAGS else []
+        nodes = [wire.content_of(node).node for node in names.get(below, [])] if below != TAGS else []
     return known
-
-
-def inner_node(node: Any) -> Any:
-    """Return the struct that an array, or a nullable struct, leads to; other elements as they are."""
-    element = getattr(node, "element", node)
-    return element.subcon if isinstance(element, wire.NullableStruct) else element
 
 
 def plain(value: Any) -> Any:

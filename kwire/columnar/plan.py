@@ -16,7 +16,7 @@ from .. import wire
 from ..errors import UnknownMessage
 from ..schema import grow
 from ..spec import MessageSpec
-from .types import TAGS, Wanted, arrow_type, fields_of, struct_of
+from .types import TAGS, Wanted, arrow_type, fields_of
 
 BODY = "body_index"
 
@@ -31,7 +31,7 @@ class Level(NamedTuple):
     @property
     def fields(self) -> dict[str, list[Any]]:
         """The nodes of its fields by name; elements that are no structs are the one field, under the array's name."""
-        if self.nodes and not isinstance(self.nodes[0], wire.Struct):
+        if self.nodes and wire.content_of(self.nodes[0]).struct is None:
             return {self.name: self.nodes}
         return fields_of(self.nodes)
 
@@ -99,7 +99,7 @@ class Plan:
         return [BODY] + [
             name
             for name, depth, field in self.available()
-            if depth == rows or not isinstance(self.levels[depth].fields[field][0], wire.Array)
+            if depth == rows or not wire.content_of(self.levels[depth].fields[field][0]).is_array
         ]
 
     def _selected(self, columns: Sequence[str]) -> dict[str, dict[str, Any] | None]:
@@ -135,7 +135,7 @@ class Plan:
         for choice in self.choices:
             if choice.level >= 0:
                 wanted[choice.level][choice.field] = selected[choice.name]
-        if self.levels[-1].nodes and not isinstance(self.levels[-1].nodes[0], wire.Struct):
+        if self.levels[-1].nodes and wire.content_of(self.levels[-1].nodes[0]).struct is None:
             wanted[-1] = None
         for depth in range(len(self.levels) - 1, 0, -1):
             wanted[depth - 1][self.levels[depth].name] = wanted[depth]
@@ -146,8 +146,7 @@ def check(nodes: Sequence[Any], wanted: dict[str, Any] | None, name: str) -> Non
     """Raise UnknownMessage if a field is wanted that is not there."""
     if wanted is None:
         return
-    structs = [struct_of(getattr(node, "element", node)) for node in nodes]
-    fields = fields_of(structs) if isinstance(structs[0], wire.Struct) else {}
+    fields = fields_of([struct for node in nodes if (struct := wire.content_of(node).struct) is not None])
     for field, deeper in wanted.items():
         if field not in fields:
             raise UnknownMessage("column", f"{name}.{field}", [f"{name}.{known}" for known in fields])
@@ -165,14 +164,15 @@ def levels_at(trees: Sequence[wire.Struct], path: str) -> list[Level]:
     for segment in path.split(".") if path else ():
         name = segment.removesuffix("[]")
         there = levels[-1].fields.get(name, []) if name != TAGS else []
-        if not there or isinstance(there[0], wire.Array) != segment.endswith("[]") or not _leads_on(there[0]):
+        if not there or not _leads_on(there[0]) or wire.content_of(there[0]).is_array != segment.endswith("[]"):
             raise UnknownMessage("array", path, paths_in(trees))
-        levels.append(Level(name, [struct_of(getattr(node, "element", node)) for node in there]))
+        levels.append(Level(name, [wire.content_of(node).node for node in there]))
     return levels
 
 
 def _leads_on(node: Any) -> bool:
-    return isinstance(node, wire.Array | wire.Struct | wire.NullableStruct)
+    _, struct, is_array = wire.content_of(node)
+    return is_array or struct is not None
 
 
 def paths_in(trees: Sequence[wire.Struct]) -> list[str]:
@@ -180,8 +180,8 @@ def paths_in(trees: Sequence[wire.Struct]) -> list[str]:
     paths: list[str] = []
     for name, nodes in fields_of(trees).items():
         if _leads_on(nodes[0]):
-            path = f"{name}[]" if isinstance(nodes[0], wire.Array) else name
-            structs = [struct_of(getattr(node, "element", node)) for node in nodes]
-            inner = paths_in(structs) if isinstance(structs[0], wire.Struct) else []
+            contents = [wire.content_of(node) for node in nodes]
+            path = f"{name}[]" if contents[0].is_array else name
+            inner = paths_in([content.struct for content in contents if content.struct is not None])
             paths += [path, *(f"{path}.{deeper}" for deeper in inner)]
     return paths

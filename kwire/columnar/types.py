@@ -35,17 +35,12 @@ def scalar_type(node: Any) -> Any:
 
 def arrow_type(nodes: Sequence[Any], wanted: Wanted = None) -> Any:
     """Return the type that has all that these nodes hold, one place at several versions, as far as it is wanted."""
-    node = nodes[0]
-    if isinstance(node, wire.Array):
-        return pa.list_(arrow_type([one.element for one in nodes], wanted))
-    if isinstance(node, wire.Struct | wire.NullableStruct):
-        return pa.struct(list(field_types([struct_of(one) for one in nodes], wanted).items()))
-    return scalar_type(node)
-
-
-def struct_of(node: Any) -> Any:
-    """Return the struct that a node is, or that it is null instead of."""
-    return node.subcon if isinstance(node, wire.NullableStruct) else node
+    inner, struct, is_array = wire.content_of(nodes[0])
+    if struct is None:
+        type_ = scalar_type(inner)
+    else:
+        type_ = pa.struct(list(field_types([wire.content_of(node).node for node in nodes], wanted).items()))
+    return pa.list_(type_) if is_array else type_
 
 
 def field_types(nodes: Sequence[wire.Struct], wanted: Wanted = None) -> dict[str, Any]:

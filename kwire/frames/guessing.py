@@ -15,7 +15,7 @@ from ..codecs import Codec, codec_in
 from ..errors import DecodeError
 from ..headers import header_version_for
 from ..values import Value, kind_of
-from ..wire import Array, NullableStruct, Reader, Struct
+from ..wire import Reader, Struct, content_of
 from .cutting import Frame, int16
 from .decoding import FrameDecoder
 from .results import Request, Response, Result
@@ -128,17 +128,16 @@ class _Judge:
         owner = node.message_class.__name__
         for field in node.all_fields:
             kind = kind_of(self.codec.name, owner, field.json_name)
-            self.value(field.subcon, getattr(value, field.name), kind)
+            _, struct, is_array = content_of(field.subcon)
+            held = getattr(value, field.name)
+            for item in (held or ()) if is_array else (held,):
+                if struct is None:
+                    self.value(item, kind)
+                elif item is not None:
+                    self.struct(struct, item)
 
-    def value(self, node: Any, value: Any, kind: type[Value] | None) -> None:
-        if value is None:
-            return
-        if isinstance(node, NullableStruct | Struct):
-            self.struct(node.subcon if isinstance(node, NullableStruct) else node, value)
-        elif isinstance(node, Array):
-            for item in value:
-                self.value(node.element, item, kind)
-        elif isinstance(value, str):
+    def value(self, value: Any, kind: type[Value] | None) -> None:
+        if isinstance(value, str):
             self.doubts += not value.isprintable()
             self.evidence += len(value)
         elif isinstance(value, int):

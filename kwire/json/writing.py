@@ -27,6 +27,11 @@ def to_json(node: wire.Node, value: Any) -> Any:
 @singledispatch
 def json_writer(node: wire.Node) -> JsonWriter | None:
     """Return what does `to_json` for a node, to be kept for many values; None where a value is plain already."""
+    raise TypeError(f"no JSON form is written for {type(node).__name__}")
+
+
+@json_writer.register(wire.Boolean | wire.Integer)
+def _(node: wire.Node) -> None:
     return None
 
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from ..catalog import catalog_for
 from ..codecs import Codec, codec_in
+from ..field_plan import places_in
 from ..headers import header_version_for
 from ..secrets import ENVELOPED, SECRET_FIELDS
-from ..wire import Array, NullableStruct, Struct
 from .metadata import MESSAGES, is_of_metadata_log
 
 _ALWAYS = ENVELOPED | SECRET_FIELDS.keys()
@@ -35,14 +35,14 @@ def may_hold_secrets(codec: Codec, message: Any) -> bool:
 @cache
 def may_carry(codec: Codec) -> bool:
     """Whether a message has a field that may hold a secret."""
-    names = _names(codec.schema)
+    names = _names(codec)
     return bool(names & _ALWAYS) or {"name", "value"} <= names
 
 
 @cache
 def always_carries(codec: Codec) -> bool:
     """Whether a message has a field that always holds a secret."""
-    return bool(_names(codec.schema) & SECRET_FIELDS.keys())
+    return bool(_names(codec) & SECRET_FIELDS.keys())
 
 
 @cache
@@ -60,17 +60,11 @@ def carriers() -> tuple[Carrier, ...]:
         spec = catalog_for().spec(name)
         for version in spec.versions if kind in ("request", "response") else ():
             codec, header = codec_in(catalog_for(), name, version), header_version_for(spec, version)
-            if header is not None and _names(codec.schema) & _ALWAYS:
+            if header is not None and _names(codec) & _ALWAYS:
                 header_name = f"{kind.capitalize()}Header"
                 found.append(Carrier(codec, codec_in(catalog_for(), header_name, header)))
     return tuple(found)
 
 
-def _names(struct: Struct) -> set[str]:
-    names: set[str] = set()
-    for field in struct.all_fields:
-        node: Any = field.subcon
-        node = node.element if isinstance(node, Array) else node
-        node = node.subcon if isinstance(node, NullableStruct) else node
-        names |= _names(node) if isinstance(node, Struct) else {str(field.name)}
-    return names
+def _names(codec: Codec) -> set[str]:
+    return {place.name for place in places_in(codec).values()}

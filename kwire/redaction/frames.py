@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 from ..catalog import Catalog
 from ..codecs import Codec
+from ..field_plan import places_in
 from ..frames import Frame, FrameDecoder, Token, Undecodable
 from ..frames.pieces import NoFrame
 from ..secrets import names_sensitive
 from ..tracing import Span
-from ..wire import Array, NullableStruct, Struct
 from .batches import FILL, blank_records
 from .rules import NAMES, SEPARATORS, kind_for
 from .suspicion import reads_as_secret
@@ -127,9 +126,8 @@ class Redactor:
         plain = _INDEX.sub("", path)
         key = codec, plain, is_text
         if key not in self._kinds:
-            names = plain.split(".")
-            struct = "RequestHeader" if names[0] == "header" else _owner(codec.schema, names)
-            self._kinds[key] = kind_for(struct, names[-1], is_text)
+            place, (owner, _, name) = places_in(codec).get(plain), plain.rpartition(".")
+            self._kinds[key] = kind_for(place.owner if place else owner, name, is_text)
         return self._kinds[key]
 
 
@@ -152,18 +150,6 @@ def _understood(result: Undecodable) -> int:
     if result.codec is not None:
         return REQUEST_IDS if result.codec.spec.type == "request" else RESPONSE_IDS
     return RESPONSE_IDS if frame.source.direction == "response" and not result.is_private else SIZE
-
-
-def _owner(struct: Any, names: list[str]) -> str:
-    """Return the name of the struct that holds the field at the end of a path."""
-    for name in names[:-1]:
-        node: Any = next((field.subcon for field in struct.all_fields if field.name == name), None)
-        node = node.element if isinstance(node, Array) else node
-        node = node.subcon if isinstance(node, NullableStruct) else node
-        if not isinstance(node, Struct):
-            return ""
-        struct = node
-    return str(struct.message_class.__name__)
 
 
 def _prefix(span: Span, data: bytearray) -> int:

@@ -14,12 +14,13 @@ from msgspec.structs import replace as replaced
 
 from ..codecs import Codec
 from ..errors import DecodeError, path_text
+from ..field_plan import Place, Step, plan_of
 from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable, spans_for
 from ..frames.cutting import LIMIT
 from ..frames.pieces import NotKafka
 from ..secrets import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive
 from ..tracing import Span
-from ..wire import Array, NullableStruct, Struct
+from ..wire import Bytes, String, Uuid
 from .carriers import always_carries, may_hold_secrets
 from .metadata import RECORDS, holds_secrets
 from .suspicion import is_recognised, may_hold_secret, may_leave_secret, reads_as_secret
@@ -59,7 +60,7 @@ def seal(result: Result) -> Result:
 
 def _decoded(result: Request | Response) -> Request | Response:
     sealing = _Sealing(result.inside)
-    message = sealing.struct(result.codec.schema, result.message, [])
+    message = sealing.message(result.codec, result.message)
     inside = sealing.inside
     if not sealing.found and inside is result.inside and not (result.faults or result.rest):
         return result
@@ -91,41 +92,35 @@ class _Sealing:
         self.hides_inside = inside is None or self.inside is not inside
         self._sensitive = False  # whether a configuration around is, so that its synonyms are too
 
-    def struct(self, node: Struct, value: Any, path: list[str | int]) -> Any:
-        """Return a struct without its secrets."""
+    def message(self, codec: Codec, value: Any) -> Any:
+        """Return a message without its secrets."""
+        return self._struct(plan_of(codec, _may_be_secret), value, [])
+
+    def _struct(self, steps: tuple[Step, ...], value: Any, path: list[str | int]) -> Any:
         changes: dict[str, Any] = {}
         around, self._sensitive = self._sensitive, self._sensitive or _is_sensitive(value)
-        for field in node.all_fields:
-            name = str(field.name)
-            held = getattr(value, name)
-            if not held:
-                continue
-            path.append(name)
-            kept = self._field(field.subcon, name, held, path)
-            path.pop()
-            if kept is not held:
-                changes[name] = kept
+        for step in steps:
+            held = getattr(value, step.name)
+            if held:
+                path.append(step.name)
+                kept = self._field(step, held, path)
+                path.pop()
+                if kept is not held:
+                    changes[step.name] = kept
         self._sensitive = around
         return replaced(value, **changes) if changes else value
 
-    def _field(self, node: Any, name: str, held: Any, path: list[str | int]) -> Any:
-        if isinstance(held, bytes | str):
-            return self._hide(held, path) if self._is_secret(name, held) else held
-        node = node.subcon if isinstance(node, NullableStruct) else node
-        if isinstance(node, Struct):
-            return self.struct(node, held, path)
-        element = node.element if isinstance(node, Array) else None
-        element = element.subcon if isinstance(element, NullableStruct) else element
-        if not isinstance(element, Struct):
-            return held
-        items = [self._item(element, item, index, path) for index, item in enumerate(held)]
+    def _field(self, step: Step, held: Any, path: list[str | int]) -> Any:
+        if not step.steps:
+            return self._hide(held, path) if self._is_secret(step.name, held) else held
+        if not step.is_array:
+            return self._struct(step.steps, held, path)
+        items = []
+        for index, item in enumerate(held):
+            path.append(index)
+            items.append(self._struct(step.steps, item, path))
+            path.pop()
         return tuple(items) if any(one is not other for one, other in zip(items, held, strict=True)) else held
-
-    def _item(self, node: Struct, item: Any, index: int, path: list[str | int]) -> Any:
-        path.append(index)
-        kept = None if item is None else self.struct(node, item, path)
-        path.pop()
-        return kept
 
     def _hide(self, held: bytes | str, path: list[str | int]) -> Hidden:
         hidden = self.found[path_text(path)] = Hidden(held)
@@ -148,17 +143,22 @@ def _is_sensitive(config: Any) -> bool:
     return bool(getattr(config, "is_sensitive", False)) or is_sensitive(str(getattr(config, "name", "")))
 
 
-def seal_message(codec: Codec, message: Any) -> Any:
-    """Return a message without its secrets, as `seal` does of a result without faults; not of an Envelope."""
+def _may_be_secret(place: Place) -> bool | None:
+    may_be = place.name in SECRET_FIELDS or place.name in ENVELOPED or place.name in RECORDS or place.name == "value"
+    return (may_be and isinstance(place.node, Bytes | String | Uuid) and not place.is_array) or None
+
+
+def seal_message(codec: Codec, message: Any, *, keep_tags: bool = True) -> Any:
+    """Return a message without its secrets, as `seal` does of a result without faults; not of an Envelope.
+
+    Args:
+        codec: of the message.
+        message: what it decoded to.
+        keep_tags: keep unknown tags, which may be secrets, of a message in which no secret is known.
+    """
     sealing = _Sealing()
-    sealed = sealing.struct(codec.schema, message, [])
-    return replaced(sealed, unknown_tags=None) if sealing.found and sealed.unknown_tags else sealed
-
-
-def seal_struct(node: Struct, value: Any) -> Any:
-    """Return a message without its secrets, and without unknown tags, which may be some."""
-    sealed = _Sealing().struct(node, value, [])
-    return replaced(sealed, unknown_tags=None) if sealed.unknown_tags else sealed
+    sealed = sealing.message(codec, message)
+    return replaced(sealed, unknown_tags=None) if sealed.unknown_tags and (sealing.found or not keep_tags) else sealed
 
 
 def seal_inside(inside: Any) -> Any:

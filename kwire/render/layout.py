@@ -11,8 +11,7 @@ from ..codecs import Codec
 from ..headers import header_version_for
 from ..json import to_json
 from ..layers import WIRE_TYPES
-from ..wire import Array, Field, Struct
-from .meaning import inner_struct
+from ..wire import Field, Struct, content_of
 from .style import PLAIN, Style
 from .values import value_text
 
@@ -95,7 +94,7 @@ def _rows(struct: Struct, path: str, depth: int) -> Iterator[Row]:
     for field, tag in _tagged(struct):
         here = f"{path}.{field.name}" if path else str(field.name)
         yield Row(here, depth, str(field.name), field.json_name, _type(field), tag, field.default, str(field.docs))
-        inner = inner_struct(field.subcon)
+        inner = content_of(field.subcon).struct
         if inner is not None:
             yield from _rows(inner, here, depth + 1)
 
@@ -107,12 +106,9 @@ def _tagged(struct: Struct) -> Iterator[tuple[Field, int | None]]:
 
 
 def _type(field: Field) -> str:
-    node = field.subcon
-    if not isinstance(node, Array):
-        return str(node.type_name)
-    element = node.element
-    of = element.message_class.__name__ if isinstance(element, Struct) else element.type_name
-    return f"{node.type_name} of {of}"
+    node, struct, is_array = content_of(field.subcon)
+    of = node.type_name if struct is None else struct.message_class.__name__
+    return f"{field.subcon.type_name} of {of}" if is_array else str(field.subcon.type_name)
 
 
 def _notes(row: Row) -> str:
@@ -128,13 +124,13 @@ def _default(row: Row) -> str:
 
 
 def _sequence(struct: Struct) -> str:
-    names = [f"[{f.name}]" if isinstance(f.subcon, Array) else str(f.name) for f in struct.fields]
+    names = [f"[{f.name}]" if content_of(f.subcon).is_array else str(f.name) for f in struct.fields]
     return " ".join([*names, "_tagged_fields"] if struct.tagged is not None else names)
 
 
 def _bnf(struct: Struct, depth: int) -> Iterator[str]:
     for field, tag in _tagged(struct):
-        inner = inner_struct(field.subcon)
+        inner = content_of(field.subcon).struct
         name = str(field.name) if tag is None else f"{field.name}<tag: {tag}>"
         yield f"{'  ' * depth}{name} => {_bnf_type(field) if inner is None else _sequence(inner)}"
         if inner is not None:
@@ -142,8 +138,7 @@ def _bnf(struct: Struct, depth: int) -> Iterator[str]:
 
 
 def _bnf_type(field: Field) -> str:
-    node = field.subcon.element if isinstance(field.subcon, Array) else field.subcon
-    return str(node.type_name).upper().replace(" ", "_").replace("BOOL", "BOOLEAN")
+    return str(content_of(field.subcon).node.type_name).upper().replace(" ", "_").replace("BOOL", "BOOLEAN")
 
 
 def _json_fields(struct: Struct) -> list[dict[str, Any]]:
@@ -152,12 +147,12 @@ def _json_fields(struct: Struct) -> list[dict[str, Any]]:
 
 def _json_field(field: Field, tag: int | None) -> dict[str, Any]:
     members: dict[str, Any] = {"name": field.json_name, "attribute": str(field.name), "type": _type(field)}
-    members["nullable"] = bool(getattr(field.subcon, "nullable", "nullable" in members["type"].split(" of ")[0]))
+    members["nullable"] = field.subcon.nullable
     if tag is not None:
         members["tag"] = tag
     members["default"] = None if field.default is None else to_json(field.subcon, field.default)
     members["about"] = str(field.docs)
-    inner = inner_struct(field.subcon)
+    inner = content_of(field.subcon).struct
     if inner is not None:
         members["fields"] = _json_fields(inner)
     return members

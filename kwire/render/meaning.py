@@ -6,8 +6,8 @@ import re
 from typing import Any
 
 from ..codecs import Codec
+from ..field_plan import places_in
 from ..values import Value, kind_of
-from ..wire import Array, NullableStruct, Struct
 
 _INDEX = re.compile(r"\[\d+\]")
 
@@ -35,34 +35,11 @@ class Meaning:
             return self.codec.spec.api_name
         field = _INDEX.sub("", path)
         if field not in self._kinds:
-            self._kinds[field] = _kind(self.codec, field.split("."))
+            place = places_in(self.codec).get(field)
+            self._kinds[field] = place and kind_of(place.message, place.owner, place.field.json_name)
         return name_of(self._kinds[field], value)
 
 
 def name_of(kind: type[Value] | None, value: Any) -> str:
     """Return a number's name in a kind of values, or nothing."""
     return (kind(value).name or "") if kind is not None else ""
-
-
-def _kind(codec: Codec, names: list[str]) -> type[Value] | None:
-    struct: Struct = codec.schema
-    for depth, name in enumerate(names):
-        field = next((field for field in struct.all_fields if field.name == name), None)
-        if field is None:
-            return None
-        if depth == len(names) - 1:
-            return kind_of(codec.name, struct.message_class.__name__, field.json_name)
-        inner = inner_struct(field.subcon)
-        if inner is None:
-            return None
-        struct = inner
-    return None
-
-
-def inner_struct(node: Any) -> Struct | None:
-    """Return the struct that a field holds, or an array of them; None if it holds none."""
-    if isinstance(node, Array):
-        node = node.element
-    if isinstance(node, NullableStruct):
-        node = node.subcon
-    return node if isinstance(node, Struct) else None

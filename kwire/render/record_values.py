@@ -13,7 +13,7 @@ from ..embedded import ControlRecord, CoordinatorRecord, FramedRecord
 from ..embedded.bodies import Embedded, codec_of
 from ..segments.entries import Message
 from ..values import kind
-from ..wire import Array, NullableStruct, Struct
+from ..wire import Struct, content_of
 from .style import escape
 from .values import count_text, shorten, value_text
 
@@ -110,15 +110,12 @@ def _fields_text(struct: Struct, value: Any) -> str:
 
 
 def _field_text(node: Any, value: Any) -> str:
-    if isinstance(node, NullableStruct):
-        node = node.subcon
-    if isinstance(node, Struct):
-        return f"{{{_fields_text(node, value)}}}"
-    if isinstance(node, Array):
-        if isinstance(node.element, Struct):
-            return f"[{count_text(len(value))}]" if len(value) > 1 else f"[{_field_text(node.element, value[0])}]"
-        return "[" + ", ".join(value_text(item, node.element.type_name) for item in value) + "]"
-    return value_text(value, node.type_name)
+    inner, struct, is_array = content_of(node)
+    if not is_array:
+        return value_text(value, inner.type_name) if struct is None else f"{{{_fields_text(struct, value)}}}"
+    if struct is not None and len(value) > 1:
+        return f"[{count_text(len(value))}]"
+    return "[" + ", ".join(_field_text(inner, item) for item in value) + "]"
 
 
 def bytes_json(value: bytes | None) -> dict[str, Any] | None:

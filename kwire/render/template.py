@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
-from .. import wire
 from ..codecs import Codec
 from ..json import to_json
 from ..layers import WIRE_TYPES
+from ..wire import Node, content_of
 
 
 def template(codec: Codec) -> dict[str, Any]:
@@ -29,21 +28,9 @@ def template(codec: Codec) -> dict[str, Any]:
     return {"kwire": 1, "type": spec.type, "header": header, "payload": payload}
 
 
-@singledispatch
-def _filled(node: wire.Node, default: Any) -> Any:
-    return default
-
-
-@_filled.register
-def _(node: wire.Struct, default: Any) -> Any:
-    return node.message_class(**{str(field.name): _filled(field.subcon, field.default) for field in node.fields})
-
-
-@_filled.register
-def _(node: wire.NullableStruct, default: Any) -> Any:
-    return _filled(node.subcon, default)
-
-
-@_filled.register
-def _(node: wire.Array, default: Any) -> Any:
-    return (_filled(node.element, None),) if isinstance(node.element, wire.Struct) else default
+def _filled(node: Node, default: Any) -> Any:
+    _, struct, is_array = content_of(node)
+    if struct is None:
+        return default
+    made = struct.message_class(**{str(field.name): _filled(field.subcon, field.default) for field in struct.fields})
+    return (made,) if is_array else made

@@ -14,11 +14,11 @@ from ..errors import DecodeError
 from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..frames.pieces import NoFrame, NotKafka
 from ..values import Value, kind_of
-from ..wire import Array, Field, Integer, Node, Struct, split_tags
+from ..wire import Content, Field, Integer, Struct, content_of, split_tags
 from .annotate import error_lines
 from .content import sender_of, token_text
 from .held import indented, member_data, record_lines
-from .meaning import inner_struct, name_of
+from .meaning import name_of
 from .style import PLAIN, Style, escape
 from .values import count_text, value_text
 
@@ -134,12 +134,12 @@ def _struct(node: Struct, value: Any, depth: int, look: _Look) -> Iterator[str]:
 
 
 def _field(field: Field, value: Any, depth: int, look: _Look, kind: type[Value] | None) -> Iterator[str]:
-    node: Node = field.subcon
-    inner = inner_struct(node)
+    content = content_of(field.subcon)
+    inner = content.struct
     if value is None or inner is None:
-        yield _line(str(field.name), _inline(node, value, look.style, kind), depth, look.style)
+        yield _line(str(field.name), _inline(content, value, look.style, kind), depth, look.style)
         yield from _held(str(field.name), value, depth + 1, look)
-    elif not isinstance(node, Array):
+    elif not content.is_array:
         yield "  " * depth + look.style.paint("name", f"{field.name}:")
         yield from _struct(inner, value, depth + 1, look)
     else:
@@ -160,11 +160,12 @@ def _held(name: str, value: Any, depth: int, look: _Look) -> Iterator[str]:
     yield from (indent + line for line in record_lines(look.message, name, value, look.topic, style))
 
 
-def _inline(node: Node, value: Any, style: Style, kind: type[Value] | None) -> str:
-    if isinstance(node, Array) and value is not None:
-        return "[" + ", ".join(value_text(item, node.element.type_name, 200) for item in value) + "]"
-    text = value_text(value, node.type_name, max(style.width - 20, 40))
-    return f"{text} {name_of(kind, value)}".rstrip() if isinstance(node, Integer) else text
+def _inline(content: Content, value: Any, style: Style, kind: type[Value] | None) -> str:
+    type_name = content.node.type_name
+    if content.is_array and value is not None:
+        return "[" + ", ".join(value_text(item, type_name, 200) for item in value) + "]"
+    text = value_text(value, type_name, max(style.width - 20, 40))
+    return text if value is None or not isinstance(content.node, Integer) else f"{text} {name_of(kind, value)}".rstrip()
 
 
 def _line(name: str, text: str, depth: int, style: Style) -> str:

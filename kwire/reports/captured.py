@@ -20,6 +20,7 @@ from ..frames.frame_header import CLIENT_ID
 from ..frames.pairing import expects_response
 from ..frames.repeats import Kind, Repeats, answered_api, client_in
 from ..frames.said import NOBODY, Batch, Ends, Said
+from ..gist import error_codes
 from .tally import Tally
 
 SECOND = 1_000_000_000  # nanoseconds
@@ -131,7 +132,7 @@ class CapturedTally:
         body = data[9:] if kind.tagged else data[8:]
         codes = kind.newer.get(body)
         if codes is None:
-            codes = self._read(kind, body, self.tally.codes_of)
+            codes = self._read(kind, body, error_codes)
             if codes is None:
                 return False
         waiting.popleft()

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..codecs import Codec
 from ..frames import Request, Response, Result, Token, Undecodable
 from ..frames.pairing import expects_response
 from ..frames.pieces import loses
+from ..gist import error_codes
 from ..render.values import count_text
-from .codes import ErrorCodes
 from .measures import BoundedCounter, Durations, Timeline
 
 KEYS = 10_000  # different (api, client, version); as many errors
@@ -76,7 +75,6 @@ class Tally:
         self.problems: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.unread: Counter[str] = Counter()
-        self._codes = ErrorCodes()
         self._waiting: OrderedDict[Key, deque[float]] = OrderedDict()
 
     def add(self, result: Result) -> None:
@@ -137,10 +135,6 @@ class Tally:
         if key in self.errors.counts:
             self.first_errors.setdefault(key, where)
 
-    def codes_of(self, codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
-        """Return the error codes of a message, with their paths."""
-        return tuple(self._codes.of(codec, message))
-
     def note_request(self, key: Key, time: float) -> None:
         """Note when a request was sent that will be answered."""
         self._waiting.setdefault(key, deque(maxlen=WAITING)).append(time)
@@ -172,7 +166,7 @@ class Tally:
         time = result.frame.source.time
         durations = [] if asked is None or time is None else [time - asked]
         self.add_responses(result.api_name, 1, len(result.frame.data), durations)
-        for path, code in self.codes_of(result.codec, result.message):
+        for path, code in error_codes(result.codec, result.message):
             self.add_error((result.api_name, path, code), place(result))
 
     def _undecodable(self, result: Undecodable) -> None:

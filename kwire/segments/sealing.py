@@ -13,7 +13,7 @@ import msgspec
 from ..embedded import FramedRecord
 from ..embedded.bodies import codec_of
 from ..redaction.metadata import TOPIC, holds_secrets, is_secret_record
-from ..redaction.sealing import mask_error, masked, seal_struct
+from ..redaction.sealing import mask_error, masked, seal_message
 from ..redaction.suspicion import looks_secret
 from ..secrets import SECRET_FIELDS, Hidden, is_sensitive
 from ..tracing import Span
@@ -40,9 +40,8 @@ def _sealed(message: Any) -> Any:
     codec = codec_of(message.value) if isinstance(message, FramedRecord) else None
     if codec is None:
         return None
-    return replace(
-        message, value=replace(message.value, message=seal_struct(codec.schema, message.value.message), rest=b"")
-    )
+    sealed = seal_message(codec, message.value.message, keep_tags=False)
+    return replace(message, value=replace(message.value, message=sealed, rest=b""))
 
 
 def seal_bytes(item: LogBytes, topic: str | None) -> LogBytes:

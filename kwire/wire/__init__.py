@@ -4,6 +4,7 @@ Knows bytes, knows no JSON and no versions: whether something is compact, nullab
 decided when the tree was grown (`kwire.schema`). Source: "Protocol Primitive Types" and KIP-482.
 """
 
+from .contents import Content, UnknownNode, content_of
 from .lengths import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH
 from .numbers import BOOLEAN, FLOAT64, INT8, INT16, INT32, INT64, UINT16, UINT32, UUID, Boolean, Float64, Integer, Uuid
 from .streams import Node, Reader, Writer, bytes_of
@@ -32,6 +33,7 @@ __all__ = [
     "Array",
     "Boolean",
     "Bytes",
+    "Content",
     "Field",
     "Float64",
     "Integer",
@@ -42,11 +44,13 @@ __all__ = [
     "String",
     "Struct",
     "TaggedFields",
+    "UnknownNode",
     "UnsignedVarint",
     "Uuid",
     "Varint",
     "Writer",
     "bytes_of",
+    "content_of",
     "join_tags",
     "split_tags",
 ]

@@ -158,10 +158,14 @@ class Writer:
 
 
 class Node(Construct):  # type: ignore[misc]
-    """A wire type. `type_name` is what traces call it; `least` is the fewest bytes that a value takes."""
+    """A wire type.
+
+    `type_name` is what traces call it, `least` the fewest bytes that a value takes, `nullable` whether it may be None.
+    """
 
     type_name = "?"
     least = 0
+    nullable = False
 
     def parse_stream(self, stream: Any, **contextkw: Any) -> Any:
         """Parse from any stream, as construct's users do: `node.parse(data)`."""

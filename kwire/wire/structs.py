@@ -182,7 +182,7 @@ class NullableStruct(Node):
     Source: KIP-893. Kafka reads any negative int8 as null, and any other marker as present.
     """
 
-    least = 1
+    least, nullable = 1, True
 
     def __init__(self, subcon: Struct, *, tagged: bool = False) -> None:
         super().__init__()

@@ -7,7 +7,6 @@ from typing import Any
 
 import kwire
 from kwire import wire
-from kwire.columnar.types import struct_of
 
 
 def plain(node: Any, value: Any) -> Any:
@@ -16,8 +15,8 @@ def plain(node: Any, value: Any) -> Any:
         return None
     if isinstance(node, wire.Array):
         return [plain(node.element, item) for item in value]
-    if isinstance(node, wire.Struct | wire.NullableStruct):
-        return members(struct_of(node), value)
+    if (struct := wire.content_of(node).struct) is not None:
+        return members(struct, value)
     return value
 
 
@@ -48,4 +47,4 @@ def _rows(node: Any, value: Any, names: list[str], level: str, outer: dict[str, 
     if not isinstance(inner, wire.Array):
         values = () if values is None else (values,)
     for item in values or ():
-        yield from _rows(struct_of(getattr(inner, "element", inner)), item, names[1:], names[0], outer | own)
+        yield from _rows(wire.content_of(inner).node, item, names[1:], names[0], outer | own)

@@ -1,0 +1,56 @@
+"""What a node of the tree holds, behind array and null: the question that every walk of the tree asks of a field.
+
+A new kind of node is to be written here; until then every walk that meets it raises, and none passes over it.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+from .numbers import Boolean, Float64, Integer, Uuid
+from .streams import Node
+from .structs import Array, NullableStruct, Struct
+from .text import Bytes, String
+
+
+class UnknownNode(TypeError):
+    """A node of a kind that no walk of the tree knows."""
+
+
+class Content(NamedTuple):
+    """What a node holds, or each of its elements if it `is_array`: the node of that, and the same as `struct` if it is
+    one."""
+
+    node: Any
+    struct: Struct | None = None
+    is_array: bool = False
+
+
+@singledispatch
+def content_of(node: Node) -> Content:
+    """Return what a node holds. Raises UnknownNode."""
+    raise UnknownNode(f"{type(node).__name__} is no node that the walks of a tree know")
+
+
+@content_of.register(Boolean | Bytes | Float64 | Integer | String | Uuid)
+def _(node: Node) -> Content:
+    return Content(node)
+
+
+@content_of.register
+def _(node: Struct) -> Content:
+    return Content(node, node)
+
+
+@content_of.register
+def _(node: NullableStruct) -> Content:
+    return Content(node.subcon, node.subcon)
+
+
+@content_of.register
+def _(node: Array) -> Content:
+    content = content_of(node.element)
+    if content.is_array:
+        raise UnknownNode("an array of arrays is no node that the walks of a tree know")
+    return content._replace(is_array=True)
