@@ -8,22 +8,21 @@ from collections.abc import Iterable
 
 from ..catalog import Catalog
 from ..codecs import Codec
+from ..faults import UnknownVersion
 from ..field_plan import places_in
-from ..frames import Frame, FrameDecoder, Token, Undecodable
+from ..frames import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..frames.pieces import NoFrame
-from ..secrets import names_sensitive
 from ..tracing import Span
 from .batches import FILL, blank_records
 from .rules import NAMES, SEPARATORS, kind_for
-from .suspicion import reads_as_secret
+from .suspicion import is_doubtful, is_request_header
 
 SIZE = 4
 REQUEST_IDS, RESPONSE_IDS = 14, 8  # bytes of size, api, correlation id; and the length of the client id
 _INDEX = re.compile(r"\[\d+\]")
 _FILL_TEXT = chr(FILL)
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwyz"  # without the one that fills up
-NOT_UNDERSTOOD = "not understood"
-_OPAQUE = ("unknown tag", "left over", NOT_UNDERSTOOD)
+_OPAQUE = ("unknown tag", "left over", "not understood")
 
 
 class Redactor:
@@ -55,24 +54,21 @@ class Redactor:
         out = bytearray(frame.data)
         if isinstance(result, Token):
             self._blank(out, "sasl", SIZE, len(out))
-            return bytes(out)
-        if isinstance(result, Undecodable):
-            self._undecodable(out, result)
-            return bytes(out)
-        for span in result.spans:
-            self._span(out, span, result.codec)
+        elif isinstance(result, Undecodable) or is_doubtful(result):
+            self._header_alone(out, result)
+        else:
+            for span in result.spans:
+                self._span(out, span, result.codec)
         return bytes(out)
 
-    def _undecodable(self, out: bytearray, result: Undecodable) -> None:
-        """Blank what was not understood; what comes before it is redacted as in any frame, so that the frame is decoded
-        again as far as it was."""
-        known = _understood(result)
-        is_secret = names_sensitive(_no_text(result)) or reads_as_secret(result.frame.data)
-        if result.codec is not None and not is_secret:
-            for span in result.spans:
-                if span.type != NOT_UNDERSTOOD and span.start < len(out):
-                    self._span(out, span, result.codec)
-                    known = max(known, span.stop)
+    def _header_alone(self, out: bytearray, result: Request | Response | Undecodable) -> None:
+        """Blank all but the header: where the bytes of a body are not the fields that they were read as, secrets may be
+        in numbers and in names. With its header the frame is decoded again as the same, as far as it was."""
+        known, codec = _known(result), result.codec
+        for span in result.spans:
+            if codec is not None and span.path.startswith("header.") and span.type not in _OPAQUE:
+                self._span(out, span, codec)
+                known = max(known, span.stop)
         self._blank(out, "unknown", known, len(out))
 
     def _span(self, out: bytearray, span: Span, codec: Codec) -> None:
@@ -131,24 +127,16 @@ class Redactor:
         return self._kinds[key]
 
 
-def _no_text(result: Undecodable) -> bytes:
-    """Return a frame with zeros for its bytes and printable text. A name in what remains was put there by damage,
-    as was the value behind it."""
-    out = bytearray(result.frame.data)
-    for span in result.spans:
-        if isinstance(span.value, bytes) or (isinstance(span.value, str) and span.value.isprintable()):
-            out[span.start : span.stop] = bytes(span.stop - span.start)
-    return bytes(out)
-
-
-def _understood(result: Undecodable) -> int:
-    """Return how many bytes of an undecodable frame are known to be its size, api and correlation id, and no secret:
-    with these it is decoded again as the same."""
+def _known(result: Request | Response | Undecodable) -> int:
+    """Return how many bytes of a frame are its size, api and correlation id, and no secret: with these it is decoded
+    again as the same."""
     frame = result.frame
-    if isinstance(frame.fault, NoFrame):
+    if frame.bare or isinstance(frame.fault, NoFrame):
         return 0
     if result.codec is not None:
         return REQUEST_IDS if result.codec.spec.type == "request" else RESPONSE_IDS
+    if isinstance(result.error, UnknownVersion) and is_request_header(result.header):
+        return REQUEST_IDS
     return RESPONSE_IDS if frame.source.direction == "response" and not result.is_private else SIZE
 
 

@@ -45,6 +45,14 @@ def may_hold_secret(result: Undecodable) -> bool:
     return not _names_other(result) or looks_secret(data) or reads_as_secret(data) or may_leave_secret(result)
 
 
+def is_doubtful(result: Request | Response) -> bool:
+    """Whether a frame that decoded with faults may be another message, with a secret in any field."""
+    if result.rest or not result.faults:
+        return bool(result.rest)
+    data = result.frame.data
+    return may_carry(result.codec) or looks_secret(data) or reads_as_secret(data)
+
+
 def may_leave_secret(result: Request | Response | Undecodable) -> bool:
     """Whether to hide the bytes left over behind a message that itself holds no secret: nobody knows what they are.
 
@@ -90,7 +98,7 @@ def _names_other(result: Undecodable) -> bool:
     codec = result.codec
     if isinstance(result.error, UnknownVersion):
         name = result.error.found[0]
-        return _is_request_header(result.header) and name in catalog_for() and not may_carry_in_some_version(name)
+        return is_request_header(result.header) and name in catalog_for() and not may_carry_in_some_version(name)
     if codec is None or may_carry(codec) or (codec.name == "FetchResponse" and TOPIC_ID in result.frame.data):
         return False
     return is_recognised(result)
@@ -109,10 +117,10 @@ def is_recognised(result: Request | Response | Undecodable) -> bool:
         or (result.codec and result.codec.spec.type == "response")
     ):
         return True
-    return header is not None and (frame.source.direction == "request" or _is_request_header(header))
+    return header is not None and (frame.source.direction == "request" or is_request_header(header))
 
 
-def _is_request_header(header: Any) -> bool:
+def is_request_header(header: Any) -> bool:
     """Whether a header is one that no other bytes are likely to give."""
     client = getattr(header, "client_id", None)
     return bool(client and client.isprintable())

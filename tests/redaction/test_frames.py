@@ -169,3 +169,37 @@ def test_a_configuration_that_damage_made_part_of_a_name_is_blanked() -> None:
     after = Redactor().redact(kwire.Frame(bytes(frame)))
     assert len(after) == len(frame)
     assert b"Zq7M" not in after
+
+
+MARK = b"Zq7Mk4RwXe9TpB2v"
+CARRIERS = (
+    (messages.RenewDelegationTokenRequest(hmac=MARK), (0, 1, 2)),
+    (messages.SaslAuthenticateRequest(auth_bytes=b"\0alice\0" + MARK), (0, 1, 2)),
+    (messages.CreateDelegationTokenResponse(principal_name="alice", token_id="id", hmac=MARK), (0, 1, 2, 3)),
+)
+
+
+@pytest.mark.parametrize(("message", "versions"), CARRIERS, ids=lambda one: type(one).__name__)
+def test_a_secret_under_any_other_api_is_blanked(message: object, versions: tuple[int, ...]) -> None:
+    """Where it is read as ids, times and epochs, and bytes are left over."""
+    for version in versions:
+        if type(message).__name__.endswith("Response"):
+            data = kwire.encode_response(message, version, correlation_id=7)
+        else:
+            data = kwire.encode_request(message, version, client_id="me")
+        for api in range(93):
+            for other in range(14):
+                frame = data[:4] + bytes([0, api, 0, other]) + data[8:]
+                (result,) = kwire.decode_frames([kwire.Frame(frame)])
+                is_sound = isinstance(result, kwire.Request) and not result.faults
+                assert is_sound or not any(part in redact(frame) for part in (MARK[:8], MARK[8:])), (api, other)
+
+
+def test_a_frame_of_an_unknown_version_stays_one() -> None:
+    data = kwire.encode_request(messages.MetadataRequest(topics=None), 9, client_id="app", correlation_id=7)
+    newer = data[:6] + b"\0\x63" + data[8:]
+    before, after = kwire.decode_frames(map(kwire.Frame, (newer, redact(newer))))
+    assert isinstance(before, kwire.Undecodable)
+    assert isinstance(after, kwire.Undecodable)
+    assert str(after.error) == str(before.error)
+    assert b"app" not in after.frame.data
