@@ -1,104 +1,64 @@
 """Packets that stood in a hex text: the frames that TCP carries are cut out of them. For a paste, not for a capture:
-packets are taken in the order of the text.
+packets are taken in the order of the text, and which link layer is in front of them is found out.
 
-Knows IPv4, IPv6 and TCP, and where they begin behind the usual link layers; knows nothing of what is in a frame.
+What is in a packet `link` knows; nothing here knows what is in a frame.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import IPv4Address, IPv6Address
-from typing import NamedTuple
 
 from ..faults import BadFrame
 from ..frames import Frame, FrameDecoder, FrameReader, Request, Source
+from .halves import MASK
+from .link import SYN, Segment, segment_of
+from .pcap import Packet
 
-_TCP = 6
-# link layer -> (where IP begins, where its type stands)
-LINKS: dict[str, tuple[int, int | None]] = {
-    "raw IP": (0, None),
-    "Ethernet": (14, 12),
-    "Ethernet with a VLAN tag": (18, 16),
-    "Linux cooked": (16, 14),
-    "Linux cooked v2": (20, 0),
-    "loopback": (4, None),
+# link layer -> (its type in captures, where IP begins behind it)
+LINKS = {
+    "raw IP": (101, 0),
+    "Ethernet": (1, 14),
+    "Ethernet with a VLAN tag": (1, 18),
+    "Linux cooked": (113, 16),
+    "Linux cooked v2": (276, 20),
+    "loopback": (0, 4),
 }
-_ETHERTYPES = {4: b"\x08\x00", 6: b"\x86\xdd"}
-# IPv6 extension headers that may stand before TCP: hop-by-hop, routing, destination options
-_EXTENSIONS = (0, 43, 60)
 
 
-class Segment(NamedTuple):
-    """What a packet carries: both ends as `ip:port`, the sequence number of its first byte, its bytes."""
-
-    link: str
-    source: str
-    target: str
-    sequence: int
-    data: bytes
-    missing: int  # bytes that the packet had and the text has not
-
-
-def tcp_segment(packet: bytes) -> Segment | None:
+def tcp_segment(packet: bytes) -> tuple[str, Segment] | None:
     """Find the TCP segment in a packet, whatever link layer is in front of it.
 
     Args:
         packet: from its link layer or its IP header on.
 
     Returns:
-        The segment; None if there is no IPv4 or IPv6 packet with TCP in it, or not its headers.
+        The link layer, and the segment; None if there is no IPv4 or IPv6 packet with TCP in it, or not its headers.
     """
-    for link, (start, type_at) in LINKS.items():
-        version = packet[start] >> 4 if len(packet) > start else 0
-        if type_at is not None and packet[type_at : type_at + 2] != _ETHERTYPES.get(version):
-            continue
-        found = _ipv4(packet[start:]) if version == 4 else _ipv6(packet[start:]) if version == 6 else None
-        if found is not None:
-            return found._replace(link=link)
+    for name, (link, start) in LINKS.items():
+        length = _ip_length(packet[start:])
+        segment = segment_of(Packet(None, link, packet, start + length)) if length else ""
+        if isinstance(segment, Segment):
+            return name, segment
     return None
 
 
-def _ipv4(data: bytes) -> Segment | None:
-    header = (data[0] & 15) * 4
-    length = _int(data, 2, 2)
-    if header < 20 or len(data) < header + 20 or data[9] != _TCP or _checksum(data[:header]) not in (0, 0xFFFF):
-        return None
-    ends = [str(IPv4Address(data[at : at + 4])) for at in (12, 16)]
-    return _tcp(data[header:], length - header if length else None, ends)
+def _ip_length(data: bytes) -> int:
+    """Return how many bytes an IP packet had, all there are if the card was to fill that in; 0 if this is none."""
+    version, header = (data[0] >> 4, (data[0] & 15) * 4) if len(data) >= 20 else (0, 0)
+    if version == 4 and _checksum(data[:header]) in (0, 0xFFFF):
+        return _int16(data, 2) or len(data)
+    return 40 + (_int16(data, 4) or len(data) - 40) if version == 6 else 0
 
 
-def _ipv6(data: bytes) -> Segment | None:
-    length, kind, start = _int(data, 4, 2), data[6] if len(data) > 6 else None, 40
-    while kind in _EXTENSIONS and len(data) > start + 1:
-        kind, start = data[start], start + 8 + 8 * data[start + 1]
-    if kind != _TCP or len(data) < start + 20:
-        return None
-    ends = [f"[{IPv6Address(data[at : at + 16])}]" for at in (8, 24)]
-    return _tcp(data[start:], length - (start - 40) if length else None, ends)
-
-
-def _tcp(data: bytes, length: int | None, ends: list[str]) -> Segment | None:
-    """Read the header; `length` is of header and data, None where the network card was to fill it in."""
-    header = (data[12] >> 4) * 4
-    if length is None:
-        length = len(data)
-    if header < 20 or length < header:
-        return None
-    sequence = _int(data, 4, 4) + (data[13] >> 1 & 1)  # a SYN counts as a byte
-    source, target = (f"{end}:{_int(data, at, 2)}" for end, at in zip(ends, (0, 2), strict=True))
-    payload = data[header:length]
-    return Segment("", source, target, sequence & 0xFFFFFFFF, payload, max(length - max(len(data), header), 0))
-
-
-def _int(data: bytes, start: int, size: int) -> int:
-    return int.from_bytes(data[start : start + size], "big")
+def _int16(data: bytes, start: int) -> int:
+    return int.from_bytes(data[start : start + 2], "big")
 
 
 def _checksum(header: bytes) -> int:
     """Add up a header; 0xffff is right, 0 is what a card that was to fill it in leaves behind."""
     if header[10:12] == b"\0\0":
         return 0
-    total = sum(_int(header, at, 2) for at in range(0, len(header), 2))
+    total = sum(_int16(header, at) for at in range(0, len(header), 2))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total
@@ -123,13 +83,14 @@ class PacketReader:
 
     def feed(self, packet: bytes) -> Iterator[Frame]:
         """Yield the frames that end in a packet."""
-        segment = tcp_segment(packet)
-        if segment is None:
+        found = tcp_segment(packet)
+        if found is None:
             self.others += 1
             return
+        _, segment = found
         ends = segment.source, segment.target
         flow = self._flows.setdefault(ends, _Flow())
-        if segment.data:
+        if segment.payload:
             gap, data = flow.next(segment)
             if gap:
                 self.gaps += gap
@@ -175,9 +136,10 @@ class _Flow:
 
     def next(self, segment: Segment) -> tuple[int, bytes]:
         """Return how many bytes are missing in front of a segment, and what is new in it."""
-        ahead = 0 if self.expected is None else (segment.sequence - self.expected) & 0xFFFFFFFF
+        start = segment.sequence + bool(segment.flags & SYN)  # a SYN counts as a byte
+        ahead = 0 if self.expected is None else (start - self.expected) & MASK
         again = 0x100000000 - ahead if ahead >> 31 else 0
-        data = segment.data[again:]
+        data = segment.payload[again:]
         if data:
-            self.expected = (segment.sequence + len(segment.data)) & 0xFFFFFFFF
+            self.expected = (start + len(segment.payload)) & MASK
         return (0 if again else ahead), data

@@ -279,7 +279,7 @@ def _hex_dump(text: HexText, file: str, bare: bool, topic: str | None) -> Dump:
     found = next(filter(None, map(tcp_segment, text.pieces)), None) if text.packets and not bare else None
     if found is not None:
         remarks: list[str] = []
-        return Dump(f"{kind}, packets: {found.link}", _of_packets(text.pieces, file, remarks), remarks)
+        return Dump(f"{kind}, packets: {found[0]}", _of_packets(text.pieces, file, remarks), remarks)
     raw = b"".join(text.pieces)
     if looks_like_log(raw) and not bare:
         dump = _segment_dump(Opened(raw, iter(())), file, topic)

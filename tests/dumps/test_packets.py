@@ -86,8 +86,17 @@ def test_what_is_no_packet_is_taken_as_it_is() -> None:
     ],
 )
 def test_link_layers_are_told_apart(link: str, front: str) -> None:
-    segment = tcp_segment(bytes.fromhex(front) + IPV4 + TCP)
-    assert segment == (link, "127.0.0.1:50000", "127.0.0.1:9092", 100, ASKED, 0)
+    found = tcp_segment(bytes.fromhex(front) + IPV4 + TCP)
+    assert found is not None
+    name, segment = found
+    assert (name, segment.source, segment.target) == (link, "127.0.0.1:50000", "127.0.0.1:9092")
+    assert (segment.sequence, segment.payload, segment.missing) == (100, ASKED, 0)
+
+
+def test_packets_in_tunnels_are_read_as_those_of_captures() -> None:
+    inner = IPV4 + TCP
+    front = bytes.fromhex("4500") + (20 + len(inner)).to_bytes(2, "big") + bytes(5) + b"\4\0\0" + bytes(8)  # IP in IP
+    assert frames_of(front + inner)[0] == [ASKED]
 
 
 def test_padding_is_no_data_and_what_was_cut_is_counted() -> None:
@@ -95,8 +104,8 @@ def test_padding_is_no_data_and_what_was_cut_is_counted() -> None:
     cut = tcp_segment((IPV4 + TCP)[:-5])
     assert padded is not None
     assert cut is not None
-    assert (padded.data, padded.missing) == (ASKED, 0)
-    assert (cut.data, cut.missing) == (ASKED[:-5], 5)
+    assert (padded[1].payload, padded[1].missing) == (ASKED, 0)
+    assert (cut[1].payload, cut[1].missing) == (ASKED[:-5], 5)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +113,7 @@ def test_padding_is_no_data_and_what_was_cut_is_counted() -> None:
     [
         b"",
         IPV4[:10],
-        IPV4 + TCP[:19],
+        IPV4 + TCP[:13],
         IPV4[:9] + b"\x11" + IPV4[10:] + TCP,  # UDP
         IPV4[:10] + b"\x12\x34" + IPV4[12:] + TCP,  # a wrong checksum
         b"\x44" + IPV4[1:] + TCP,  # a header of 16 bytes
