@@ -34,6 +34,7 @@ COMMANDS = {  # that take arguments of their own
     "mutate": [PYTHON, "-m", "tests.tools.mutate"],
 }
 CHECKS = [
+    [PYTHON, "-m", "kwire.stubs"],  # the installation wrote them, but specs may have changed since
     [str(BIN / "ruff"), "check"],
     [str(BIN / "ruff"), "format", "--check"],
     [str(BIN / "mypy"), "--strict", "kwire", "tests", "dev.py"],

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import messages as messages
+    from . import values as values
+    from ._codec import codec as codec
     from .catalog import Catalog as Catalog
     from .codecs import Codec as Codec
     from .codecs import Salvaged as Salvaged
-    from .codecs import codec as codec
     from .columnar import arrow_schema as arrow_schema
     from .columnar import columns as columns
     from .dumps import open_dump as open_dump
@@ -122,18 +123,76 @@ _ROOMS = {
     "read_log": "dumps",
     "release": "releases",
     "show": "render.notebook",
+    "values": "values",
 }
-__all__ = sorted(_ROOMS)
+__all__ = [
+    "Catalog",
+    "Codec",
+    "Connection",
+    "DecodeError",
+    "EncodeError",
+    "Frame",
+    "FrameDecoder",
+    "FrameReader",
+    "Header",
+    "HeaderReader",
+    "InFlightRequests",
+    "KwireError",
+    "LogBatch",
+    "LogBytes",
+    "LogRecord",
+    "MissingExtra",
+    "Peek",
+    "Record",
+    "RecordBatch",
+    "RecordHeader",
+    "Request",
+    "Response",
+    "Salvaged",
+    "Source",
+    "Span",
+    "SpecError",
+    "Token",
+    "Undecodable",
+    "UndecodableRecords",
+    "UnknownMessage",
+    "UnsupportedVersion",
+    "annotate",
+    "arrow_schema",
+    "build_batch",
+    "codec",
+    "columns",
+    "decode_frames",
+    "decode_request",
+    "decode_response",
+    "encode_request",
+    "encode_response",
+    "engine",
+    "envelope",
+    "explain_html",
+    "header_version_for",
+    "messages",
+    "open_dump",
+    "parse_records",
+    "peek",
+    "read_dump",
+    "read_log",
+    "release",
+    "show",
+    "values",
+]
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if not TYPE_CHECKING:  # a checker that saw this would let any name pass
 
-    if name not in _ROOMS:
-        raise AttributeError(f"module 'kwire' has no attribute {name!r}")
-    room = import_module(f".{_ROOMS[name]}", __name__)
-    return room if _ROOMS[name] == name else getattr(room, name)
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        if name not in _ROOMS:
+            raise AttributeError(f"module 'kwire' has no attribute {name!r}")
+        room = import_module(f".{_ROOMS[name]}", __name__)
+        return room if _ROOMS[name] == name else getattr(room, name)
 
 
 def __dir__() -> list[str]:

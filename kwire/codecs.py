@@ -5,33 +5,42 @@ The fast path goes first, the reference path explains what that refuses. Knows n
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, SupportsIndex, cast, overload
 
 from . import json
 from .caches import once, once_attribute
 from .catalog import Catalog
 from .errors import DecodeError
 from .fast_path import ElementReaders, FastPath, fast_path
-from .messages import find_spec
+from .messages.classes import find_spec
 from .schema import grow
 from .spec import MessageSpec
 from .tracing import Span, TracingReader
 from .wire import Reader, Struct, Writer, bytes_of
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer, TypeVar
 
-class Salvaged(NamedTuple):
+    M = TypeVar("M", default=Any)
+else:
+    from typing import TypeVar
+
+    M = TypeVar("M")
+
+
+class Salvaged(NamedTuple, Generic[M]):
     """What salvage got out of bytes: the message, what Kafka tolerates and no right writer writes, and the tail.
 
     Each of `faults` is a `DecodeError` with `offset`, `path` and the bytes in `raw`. Strict decoding accepts the same
     bytes when there are none, or only `DefaultTag`s.
     """
 
-    message: Any
+    message: M
     faults: tuple[DecodeError, ...]
     rest: bytes
 
 
-class Codec:
+class Codec(Generic[M]):
     """Encodes and decodes the body of one message at one version; made by `kwire.codec`.
 
     Attributes:
@@ -42,7 +51,8 @@ class Codec:
 
     def __init__(self, spec: MessageSpec, version: int, schema: Struct) -> None:
         self.name, self.version = spec.name, version
-        self.spec, self.schema, self.message_class = spec, schema, schema.message_class
+        self.spec, self.schema = spec, schema
+        self.message_class: type[M] = schema.message_class
         self._ahead = ElementReaders(repr(self)[1:-1])
 
     def __repr__(self) -> str:
@@ -54,7 +64,13 @@ class Codec:
             raise TypeError(f"{self!r} has a tree of its own, and cannot be pickled")
         return codec_of, (self.spec, self.version)
 
-    def decode(self, data: bytes, *, salvage: bool = False) -> Any:
+    @overload
+    def decode(self, data: Buffer, *, salvage: Literal[False] = False) -> M: ...
+    @overload
+    def decode(self, data: Buffer, *, salvage: Literal[True]) -> Salvaged[M]: ...
+    @overload
+    def decode(self, data: Buffer, *, salvage: bool) -> M | Salvaged[M]: ...
+    def decode(self, data: Any, *, salvage: bool = False) -> Any:
         """Decode a body.
 
         Args:
@@ -84,7 +100,7 @@ class Codec:
         rest = reader.finish()
         return Salvaged(message, tuple(reader.faults), rest) if salvage else message
 
-    def encode(self, message: Any) -> bytes:
+    def encode(self, message: M) -> bytes:
         """Encode a message to a body.
 
         Raises:
@@ -102,7 +118,7 @@ class Codec:
         self.schema._build(message, writer, None, "")
         return bytes(writer.out)
 
-    def trace(self, data: bytes, *, salvage: bool = False) -> list[Span]:
+    def trace(self, data: Buffer, *, salvage: bool = False) -> list[Span]:
         """Decode a body and say which bytes are which field.
 
         Returns:
@@ -120,7 +136,7 @@ class Codec:
             reader.leave_rest("not understood", error)
         return reader.spans
 
-    def to_json(self, message: Any) -> dict[str, Any]:
+    def to_json(self, message: M) -> dict[str, Any]:
         """Turn a message into Kafka's JSON form, as plain values.
 
         Raises:
@@ -134,7 +150,7 @@ class Codec:
         self.encode(message)
         return self.jsonable(message)
 
-    def jsonable(self, message: Any) -> dict[str, Any]:
+    def jsonable(self, message: M) -> dict[str, Any]:
         """As `to_json`, of a message that is known to be right, such as a decoded one, or one without its secrets."""
         members: dict[str, Any] = self._jsonable(message)
         return members
@@ -157,7 +173,7 @@ class Codec:
         except Exception:  # of any kind: it is for the reference path to say what it is
             return None
 
-    def from_json(self, obj: Any, *, defaults: bool = False) -> Any:
+    def from_json(self, obj: Any, *, defaults: bool = False) -> M:
         """Turn Kafka's JSON form (plain values) into a message.
 
         Former names of fields are accepted; an unknown one, or one of another version, is an error.
@@ -173,10 +189,12 @@ class Codec:
         >>> kwire.codec("ControlledShutdownRequest", 1).from_json({"brokerId": 3}).broker_id
         3
         """
-        return json.from_json(self.schema, obj, json.Place(self.name, self.version, defaults=defaults))
+        message: M = json.from_json(self.schema, obj, json.Place(self.name, self.version, defaults=defaults))
+        return message
 
-    def read(self, reader: Reader) -> Any:
+    def read(self, reader: Reader) -> M:
         """Read one body from where a reader stands, and leave the reader behind it."""
+        message: M
         if type(reader) is Reader and type(reader.data) is bytes and reader.end == len(reader.data):
             try:
                 message, stop = self._fast.decode_from(reader.data, reader.pos)
@@ -186,10 +204,11 @@ class Codec:
                 pass
         return self.explain(reader)
 
-    def explain(self, reader: Reader) -> Any:
+    def explain(self, reader: Reader) -> M:
         """Read one body by the reference path, which explains what it refuses."""
         reader.message, reader.version, reader.ahead = self.name, self.version, self._ahead.__getitem__
-        return self.schema._parse(reader, None, "")
+        message: M = self.schema._parse(reader, None, "")
+        return message
 
     @once_attribute
     def _fast(self) -> FastPath:
@@ -202,12 +221,12 @@ class Codec:
 
 def codec(
     name: str | int | type[Any],
-    version: int,
+    version: SupportsIndex,
     *,
     profile: str | None = None,
     release: str | None = None,
     catalog: Catalog | None = None,
-) -> Codec:
+) -> Codec[Any]:
     """Return the codec of a message at a version.
 
     Args:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import wire
-from .messages import default_for, message_class
+from .messages.classes import default_for, message_class
 from .spec import FieldSpec, MessageSpec, StructSpec
 
 _SCALARS = {

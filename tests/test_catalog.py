@@ -10,7 +10,7 @@ import pytest
 from kwire.catalog import Catalog, catalog_for, overlays_for, profiles
 from kwire.errors import SpecError, UnknownMessage, UnsupportedVersion
 from kwire.layers import Layer
-from kwire.messages import message_class
+from kwire.messages.classes import message_class
 from kwire.resources import SCHEMAS
 from kwire.spec import MessageSpec
 from tests.small_specs import document, field

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -23,7 +23,8 @@ def test_decode_gives_a_message_and_encode_gives_the_bytes_back() -> None:
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 def test_any_bytes_like_object_is_decoded(kind: type) -> None:
-    assert kwire.codec("MetadataRequest", 4).decode(kind(METADATA_REQUEST)).topics[0].name == "orders"
+    topics = kwire.codec("MetadataRequest", 4).decode(kind(METADATA_REQUEST)).topics
+    assert topics is not None and [topic.name for topic in topics] == ["orders"]
 
 
 def test_any_sequence_is_encoded_as_an_array() -> None:
@@ -59,7 +60,7 @@ def test_strict_refuses_what_salvage_notes() -> None:
     with pytest.raises(BadText):
         codec.decode(data)
     message, faults, rest = codec.decode(data, salvage=True)
-    assert message.topics[0].name == "ord\ufffdrs"
+    assert [topic.name for topic in message.topics or ()] == ["ord\ufffdrs"]
     assert [(type(fault), fault.offset, fault.path, fault.raw) for fault in faults] == [
         (BadText, 9, "topics[0].name", b"ord\xffrs"),
         (TrailingBytes, 13, "", b"\x00\x01"),
@@ -123,9 +124,9 @@ def test_profiles_have_their_own_shapes_and_the_released_ones_for_the_rest() -> 
         ({"name": "MetadataResponse", "version": 1, "release": "0.7"}, kwire.UnknownMessage, "there is no release"),
     ],
 )
-def test_what_does_not_exist_is_named(arguments: dict[str, object], error: type[Exception], text: str) -> None:
+def test_what_does_not_exist_is_named(arguments: dict[str, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text.replace("?", r"\?")):
-        kwire.codec(**arguments)  # type: ignore[arg-type]
+        kwire.codec(**arguments)
 
 
 def test_a_release_limits_the_versions() -> None:
@@ -156,7 +157,9 @@ def test_a_trace_in_salvage_covers_what_was_not_understood() -> None:
 
 def test_json_of_a_value_that_cannot_be_written_is_refused() -> None:
     with pytest.raises(kwire.EncodeError, match="broker_id"):
-        kwire.codec("ControlledShutdownRequest", 1).to_json(kwire.messages.ControlledShutdownRequest(broker_id="3"))
+        kwire.codec("ControlledShutdownRequest", 1).to_json(
+            kwire.messages.ControlledShutdownRequest(broker_id=cast(Any, "3"))
+        )
 
 
 def test_a_codec_goes_by_name_class_or_api_key() -> None:

@@ -54,16 +54,17 @@ def test_specs_and_dumps_are_never_run(path: Path) -> None:
 
 
 def test_the_facade_has_what_it_says_and_no_name_of_a_room() -> None:
-    assert kwire.__all__ == sorted(kwire.__all__)
+    assert kwire.__all__ == sorted(kwire._ROOMS)
+    assert set(kwire.__all__) < set(dir(kwire))
     modules = {path.stem for path in PACKAGE.glob("*.py")} | {
         path.parent.name for path in PACKAGE.glob("*/__init__.py")
     }
     for name in kwire.__all__:
         thing = getattr(kwire, name)
         assert thing.__doc__, name
-        assert name == "messages" or name not in modules, name
+        assert name in ("messages", "values") or name not in modules, name
     with pytest.raises(AttributeError):
-        kwire.nonsense  # noqa: B018
+        getattr(kwire, "nonsense")  # noqa: B009 (checkers say so too)
 
 
 def test_the_types_of_the_facade_are_those_of_its_table() -> None:

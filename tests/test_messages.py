@@ -5,7 +5,11 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import pydoc
+import subprocess
+import sys
 from collections import deque
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -15,9 +19,11 @@ import pytest
 import kwire
 from kwire.catalog import catalog_for
 from kwire.compiler import compile_decoder
-from kwire.messages import MessageMeta, default_for, message_class
+from kwire.messages.classes import MessageMeta, default_for, message_class
 from kwire.schema import grow
 from kwire.spec import MessageSpec
+from kwire.spec.docs import struct_doc
+from tests.conftest import ROOT
 from tests.small_specs import field, spec_of, struct
 
 
@@ -80,7 +86,7 @@ def test_attributes_come_in_the_order_of_the_spec_and_by_position_or_name() -> N
 
 
 def test_a_message_cannot_be_changed_but_replaced() -> None:
-    message = kwire.messages.ControlledShutdownRequest(broker_id=3)
+    message: Any = kwire.messages.ControlledShutdownRequest(broker_id=3)
     with pytest.raises(AttributeError):
         message.broker_id = 4
     with pytest.raises(AttributeError):
@@ -96,12 +102,13 @@ def test_messages_compare_by_value() -> None:
     assert hash(one) == hash(same)
     assert one != kwire.messages.MetadataRequest(topics=(topic(name="b"),))
     assert one != kwire.messages.MetadataRequest(topics=(topic(name="a"),), unknown_tags=b"\x05\x00")
-    assert kwire.messages.UpdateMetadataResponse(error_code=3) != kwire.messages.LeaderAndIsrResponse(error_code=3)
+    of_another_class: Any = kwire.messages.LeaderAndIsrResponse(error_code=3)
+    assert kwire.messages.UpdateMetadataResponse(error_code=3) != of_another_class
     assert repr(topic(name="a")) == f"MetadataRequestTopic(topic_id={bytes(16)!r}, name='a', unknown_tags=None)"
 
 
-PARTITION = kwire.messages.MetadataResponse.MetadataResponsePartition
-TOPIC = kwire.messages.MetadataResponse.MetadataResponseTopic
+PARTITION: Any = kwire.messages.MetadataResponse.MetadataResponsePartition
+TOPIC: Any = kwire.messages.MetadataResponse.MetadataResponseTopic
 
 
 @pytest.mark.parametrize("sequence", [list, tuple, deque])
@@ -165,7 +172,7 @@ def test_a_message_has_no_methods_of_its_own() -> None:
 
 
 def test_a_message_has_one_class_for_all_versions_and_every_way_to_it() -> None:
-    classes = {kwire.codec("MetadataRequest", version).message_class for version in range(14)}
+    classes: set[type[Any]] = {kwire.codec("MetadataRequest", version).message_class for version in range(14)}
     classes |= {kwire.messages.MetadataRequest, message_class(catalog_for().spec("MetadataRequest"))}
     classes |= {kwire.codec("MetadataRequest", 4, profile="KIP-112").message_class}
     classes |= {kwire.codec("MetadataRequest", 4, release="3.9").message_class}
@@ -241,7 +248,7 @@ def test_annotations_say_what_an_attribute_may_hold() -> None:
     [
         ("Nonsense", "message 'Nonsense'"),
         ("MetadataRespons", "message 'MetadataRespons'"),
-        ("__path__", "message '__path__'"),
+        ("__wrapped__", "message '__wrapped__'"),
         ("kafka_99_9", "release '99.9'"),
         ("KIP-37", "message 'KIP-37'"),
     ],
@@ -259,3 +266,33 @@ def test_what_is_no_message_of_a_profile_is_no_attribute() -> None:
         _ = drafts.Brokerr
     assert not hasattr(drafts, "_private")
     assert not hasattr(drafts, "__wrapped__")
+
+
+def test_a_class_says_what_the_message_is_and_what_its_fields_mean() -> None:
+    text = inspect.getdoc(kwire.messages.MetadataRequest) or ""
+    assert text.startswith("Sent by clients to any broker")
+    assert "\n\nRequest of api key 3, versions 0-13.\n\nAttributes:\n    topics: Topics to be described" in text
+    assert "None in 1+." in text
+    assert kwire.messages.MetadataRequest().__doc__ == text
+    error = inspect.getdoc(kwire.messages.MetadataResponse.MetadataResponseTopic) or ""
+    assert error.startswith("In `topics`: ")
+    assert "Versions 0+, see `kwire.values.ErrorCode`." in " ".join(error.split())
+    assert "\n\nResponse of api key 3, versions 3 of KIP-112.\n\n" in (inspect.getdoc(DRAFT) or "")
+
+
+def test_help_shows_what_a_class_says() -> None:
+    shown = pydoc.plain(pydoc.render_doc(kwire.messages.MetadataRequest))
+    assert "     allow_auto_topic_creation: Whether an unknown topic" in shown
+
+
+def test_a_licence_above_a_spec_is_not_what_it_says() -> None:
+    spec = replace(spec_of(field("Y")), text="// Licensed under the Apache License\n{}")
+    assert struct_doc(spec, spec.struct) == "Data, versions 0-3."
+
+
+def test_all_messages_are_listed_and_imported_at_once() -> None:
+    assert dir(kwire.messages) == catalog_for().names()
+    assert "ErrorCode" in dir(kwire.values)
+    program = "from kwire.messages import *; from kwire.values import *; print(MetadataRequest, ErrorCode(6))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, text=True)
+    assert done.stdout == "<class 'kwire.messages.MetadataRequest'> NOT_LEADER_OR_FOLLOWER\n"

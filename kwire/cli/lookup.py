@@ -157,7 +157,7 @@ def _all_versions(api: Api) -> str:
 def _errors_like(codes: type[Value], word: str) -> list[Value]:
     """Return the error codes of a number, a name or a part of one. Raises UnknownMessage if there is none."""
     try:
-        code = codes(word)  # type: ignore[arg-type]
+        code = codes(word)
         found = [code] if code.name else []
     except UnknownMessage:
         found = [code for code in codes if word.casefold() in str(code).casefold()]

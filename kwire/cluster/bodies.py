@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..catalog import catalog_for
 from ..codecs import Codec
-from ..messages import message_class
+from ..messages.classes import message_class
 from ..spec import MessageSpec, StructSpec
 
 # A draft's message -> the released message that carries the same.

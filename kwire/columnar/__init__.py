@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..catalog import Catalog
 from ..errors import MissingExtra
-from ..messages import find_spec
+from ..messages.classes import find_spec
 from ..schema import grow
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..messages import constructor_of
+from ..messages.classes import constructor_of
 from ..wire import INT8, NullableStruct, Struct, UnsignedVarint
 from .runs import Reads, Writes
 from .source import NoEmitter, Source, attribute

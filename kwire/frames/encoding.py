@@ -7,7 +7,7 @@ from typing import Any
 from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..headers import header_version_for
-from ..messages import message_class
+from ..messages.classes import message_class
 from .results import Request, Response
 
 

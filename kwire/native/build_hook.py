@@ -1,4 +1,4 @@
-"""Compiles the native engine while kwire is installed: a build hook of hatchling, of no use afterwards.
+"""Writes stubs and compiles the native engine while kwire is installed: a build hook of hatchling, no use afterwards.
 
 Where there is no C compiler, or no headers of Python, the installation goes on without the engine and says so once;
 kwire then decodes by generated Python. `KWIRE_BUILD=required` makes that an error, `KWIRE_BUILD=none` leaves it out.
@@ -25,7 +25,9 @@ class NativeEngineHook(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile, if that is wanted and possible."""
+        """Write the stubs; compile, if that is wanted and possible."""
+        if self.target_name == "wheel":
+            self.add_stubs(version, build_data)
         wanted = os.environ.get("KWIRE_BUILD", "")
         if wanted == "none":
             return
@@ -41,6 +43,18 @@ class NativeEngineHook(BuildHookInterface[Any]):
             shutil.copy2(library, HERE / library.name)
         else:
             build_data["force_include"][str(library)] = f"kwire/native/{library.name}"
+
+    def add_stubs(self, version: str, build_data: dict[str, Any]) -> None:
+        """Generate what type checkers read: beside the source in an editable installation, else in the wheel."""
+        sys.path.insert(0, self.root)
+        from kwire.stubs import write
+
+        if version == "editable":
+            write(HERE.parent)
+            return
+        folder = Path(self.directory) / "stubs"
+        for path in write(folder):
+            build_data["force_include"][str(path)] = f"kwire/{path.relative_to(folder).as_posix()}"
 
 
 def compile_extension(folder: Path, extra: list[str] | None = None) -> Path:

@@ -9,7 +9,7 @@ from typing import Any
 from ..catalog import Catalog
 from ..codecs import codec
 from ..frames import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames
-from ..messages import find_spec
+from ..messages.classes import find_spec
 from ..redaction import seal
 from .page import explain_html, explain_page, result_html
 from .tree import title

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kwire.broker import codes
 from tests.broker.served import M, cluster_of
 
@@ -9,8 +11,8 @@ from tests.broker.served import M, cluster_of
 def test_new_ids_and_new_epochs() -> None:
     cluster = cluster_of()
 
-    def init(**fields: object) -> tuple[int, int, int]:
-        row = cluster.answer(1, M.InitProducerIdRequest(**{"transactional_id": None, **fields}), 4, now=0.0)
+    def init(transactional_id: str | None = None, **fields: Any) -> tuple[int, int, int]:
+        row = cluster.answer(1, M.InitProducerIdRequest(transactional_id, **fields), 4, now=0.0)
         return row.error_code, row.producer_id, row.producer_epoch
 
     code, first, epoch = init()

@@ -27,7 +27,7 @@ def decoded(data: bytes, like: Response) -> Any:
     return FrameDecoder(answers=like.codec).decode(Frame(data)).message  # type: ignore[union-attr]
 
 
-BROKERS = [
+BROKERS: list[dict[str, Any]] = [
     {"node_id": 1, "host": "b1", "port": 9092, "rack": "r1"},
     {"node_id": 2, "host": "b2", "port": 9093, "rack": None},
 ]

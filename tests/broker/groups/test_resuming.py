@@ -15,7 +15,7 @@ from tests.broker.served import M
 def fetched(world: World, version: int, topics: Any = (("t", (0, 1)),), group: str = "g", node: int = 1) -> Any:
     """Return the error code of the group, and the offset, metadata and error code by topic and partition."""
     request = M.OffsetFetchRequest
-    kind = request.OffsetFetchRequestTopic if version < 8 else request.OffsetFetchRequestTopics
+    kind: Any = request.OffsetFetchRequestTopic if version < 8 else request.OffsetFetchRequestTopics
     rows = None if topics is None else tuple(kind(**_named(name), partition_indexes=parts) for name, parts in topics)
     if version < 8:
         found = world.ask("OffsetFetch", version, node, group_id=group, topics=rows)

@@ -53,7 +53,7 @@ def test_a_view_says_what_its_broker_knows() -> None:
 def test_live_brokers_have_endpoints_and_racks() -> None:
     old = Update.UpdateMetadataBroker(id=1, v0_host="h", v0_port=9)
     assert listed_by_controller(body_of(Update(live_brokers=(old,)), 0)) == (Listed(1, None, ("h:9",)),)
-    where = (Update.UpdateMetadataEndpoint(host="::1", port=9, listener="L"), Update.UpdateMetadataEndpoint("", 8, "k"))
-    new = Update.UpdateMetadataBroker(id=1, endpoints=where[:1], rack="")
+    where = Update.UpdateMetadataEndpoint(host="::1", port=9, listener="L")
+    new = Update.UpdateMetadataBroker(id=1, endpoints=(where,), rack="")
     assert listed_by_controller(body_of(Update(live_brokers=(new,)), 8)) == (Listed(1, None, ("L://[::1]:9",)),)
     assert listed_by_view(view(1.0, live=(3,)).body) == (Listed(3, None, ("b3:9",)),)

@@ -32,7 +32,7 @@ def told(
     made: ReplicaManager, *, version: int = 1, controller_epoch: int = 1, alive: bool = True, **fields: Any
 ) -> int:
     """Tell one partition's state; returns its error, or the error for all."""
-    values = {"leader": 1, "isr": (1, 2), "replicas": (1, 2), "is_new_replica": True} | fields
+    values: dict[str, Any] = {"leader": 1, "isr": (1, 2), "replicas": (1, 2), "is_new_replica": True} | fields
     state = messages.LeaderAndIsrRequest.LeaderAndIsrPartitionState(topic_name="orders", **values)
     request = messages.LeaderAndIsrRequest(controller_epoch=controller_epoch, ungrouped_partition_states=(state,))
     answer = made.become_leader_or_follower(request, 1, lambda broker: alive)

@@ -2,18 +2,18 @@
 
 A value is an int that prints its name; a number that nobody has named stays a number. Knows numbers and
 names, and no messages but by name. The tables are `schemas/values.json`, read on first use: each kind is made
-then, and is an attribute of this module. `kwire.values.ErrorCode(56)` is `ErrorCode.KAFKA_STORAGE_ERROR`.
+then, and is an attribute of `kwire.values`.
 """
 
 from __future__ import annotations
 
 import json
 from enum import IntEnum
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from .caches import once
-from .errors import UnknownMessage
-from .resources import SCHEMAS
+from ..caches import once
+from ..errors import UnknownMessage
+from ..resources import SCHEMAS
 
 
 class Value(IntEnum):
@@ -27,6 +27,11 @@ class Value(IntEnum):
     >>> print(ErrorCode(56), ErrorCode(5120), ErrorCode(56) == 56)
     KAFKA_STORAGE_ERROR 5120 True
     """
+
+    if TYPE_CHECKING:
+
+        def __new__(cls, value: int | str) -> Self:  # noqa: D102 (what `_missing_` takes too)
+            ...
 
     @classmethod
     def _missing_(cls, value: object) -> Any:
@@ -65,7 +70,7 @@ class Value(IntEnum):
         return f"<{type(self).__name__} {self.value}{f' {self.name}' if self.name else ''}>"
 
 
-class _Error(Value):
+class ErrorCodeBase(Value):
     """Error codes. They say besides what to do."""
 
     @property
@@ -89,7 +94,7 @@ class _Error(Value):
         return row
 
 
-class _Operations(Value):
+class AuthorizedOperationsBase(Value):
     """A set of ACL operations, bit n for the operation of code n (KIP-430)."""
 
     @classmethod
@@ -98,7 +103,7 @@ class _Operations(Value):
         return "|".join(str(operation(bit)) for bit in range(32) if value >> bit & 1) or None
 
 
-_BASES: dict[str, type[Value]] = {"ErrorCode": _Error, "AuthorizedOperations": _Operations}
+_BASES: dict[str, type[Value]] = {"ErrorCode": ErrorCodeBase, "AuthorizedOperations": AuthorizedOperationsBase}
 
 
 def kinds() -> tuple[str, ...]:
@@ -131,7 +136,7 @@ def kind(name: str) -> type[Value]:
         row = {"name": row} if isinstance(row, str) else row
         members.update(dict.fromkeys([row["name"], *row.get("also", ())], int(number)))
     make: Any = _BASES.get(name, Value)  # a class of members, which makes one more such class
-    made: type[Value] = make(name, members, module=__name__)
+    made: type[Value] = make(name, members, module=__package__)
     return made
 
 
@@ -179,10 +184,3 @@ def words(name: str) -> tuple[str, ...]:
 def _tables() -> dict[str, Any]:
     tables: dict[str, Any] = json.loads((SCHEMAS / "values.json").read_bytes())
     return tables
-
-
-def __getattr__(name: str) -> Any:
-    """Find a kind by its name."""
-    if name[0].isupper() and name in kinds():
-        return kind(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,5 @@
 """Makes one `msgspec.Struct` class per message, good for all its versions.
 
-`kwire.messages.UpdateMetadataRequest` is made on first use; its inner structs are its attributes:
-`UpdateMetadataRequest.UpdateMetadataBroker`. A profile's stand in `getattr(kwire.messages, "KIP-112")`, and
-layouts that Kafka 3.6 was the last to have in `kwire.messages.kafka_3_6`.
 The classes are plain values: frozen, compared by value, pickled by name; they know no versions. Their constructors make
 tuples of lists, and the 16 bytes of a uuid of a `uuid.UUID`, so that a message equals the one that its bytes decode to.
 """
@@ -10,19 +7,20 @@ tuples of lists, and the 16 bytes of a uuid of a `uuid.UUID`, so that a message 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partialmethod
+from functools import partial, partialmethod
 from operator import index
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self, SupportsIndex
 from uuid import UUID
 
 import msgspec
 
-from .caches import once
-from .catalog import Catalog, catalog_for, profiles
-from .errors import UnknownMessage, UnsupportedVersion
-from .layers import is_shipped
-from .spec import FieldSpec, MessageSpec, StructSpec
+from ..caches import once
+from ..catalog import Catalog, catalog_for
+from ..errors import UnknownMessage, UnsupportedVersion
+from ..layers import is_shipped
+from ..spec import FieldSpec, MessageSpec, StructSpec
+from ..spec.docs import class_doc
 
 _TYPES: dict[str, Any] = {
     "bool": bool,
@@ -88,6 +86,7 @@ def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
         home = f"<{spec.file}>"
     for struct in spec.structs():
         namespace: dict[str, Any] = dict(classes) if struct is spec.struct else {}
+        namespace["__doc__"] = _Docstring(spec, struct)
         if own:
             namespace["__reduce__"] = partialmethod(_reduced, spec, struct.name)
         cls = _class_for(struct, classes, namespace)
@@ -96,6 +95,26 @@ def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
         classes[struct.name] = cls
     _SPECS[classes[spec.name]] = spec
     return classes[spec.name]
+
+
+class _Docstring(str):
+    """The docstring of a message's class: written when it is read, which costs more than making the class.
+
+    `cls.__doc__` calls `__get__`; `help` looks past that and wants a str, of which it asks `expandtabs` first.
+    """
+
+    def __new__(cls, spec: MessageSpec, struct: StructSpec) -> Self:
+        made = super().__new__(cls)
+        made.write = partial(class_doc, spec, struct)
+        return made
+
+    write: Callable[[], str]
+
+    def __get__(self, instance: object, owner: object = None) -> str:
+        return self.write()
+
+    def expandtabs(self, tabsize: SupportsIndex = 8) -> str:
+        return self.write().expandtabs(tabsize)
 
 
 def _reduced(message: Any, spec: MessageSpec, struct: str) -> tuple[Any, ...]:
@@ -110,7 +129,7 @@ def _message_of(spec: MessageSpec, struct: str, values: tuple[Any, ...]) -> Any:
 
 def find_spec(
     message: str | int | type[Any],
-    version: int | None,
+    version: SupportsIndex | None,
     *,
     profile: str | None = None,
     release: str | None = None,
@@ -162,7 +181,7 @@ def _class_for(
     known = SimpleNamespace(**classes)
     annotations = {f.attribute: _annotation(f, classes) for f in struct.fields} | {"unknown_tags": bytes | None}
     namespace |= {f.attribute: default_for(f, known) for f in struct.fields}
-    namespace |= {"unknown_tags": None, "__annotations__": annotations, "__module__": __name__}
+    namespace |= {"unknown_tags": None, "__annotations__": annotations, "__module__": __package__}
     kinds = {f.attribute: (f.is_array, f.element == "uuid") for f in struct.fields if f.is_array or f.element == "uuid"}
     meta: Any = MessageMeta if kinds else msgspec.StructMeta
     cls: type[msgspec.Struct] = meta(struct.name, (msgspec.Struct,), namespace, frozen=True, gc=False)
@@ -176,18 +195,6 @@ def _annotation(field: FieldSpec, classes: dict[str, type[msgspec.Struct]]) -> A
     if field.is_array:
         base = tuple[base, ...]
     return base | None if field.nullable_versions or field.default is None else base
-
-
-def __getattr__(name: str) -> Any:
-    """Find a message class by name, or the classes of a profile or a release."""
-    try:
-        if name in profiles():
-            return Messages(catalog_for(name))
-        if name.startswith("kafka_"):
-            return Messages(catalog_for(release=name.removeprefix("kafka_").replace("_", ".")))
-        return message_class(catalog_for().spec(name))
-    except UnknownMessage as error:
-        raise AttributeError(str(error)) from None
 
 
 class Messages:

@@ -1,0 +1,32 @@
+"""The classes of Kafka's messages, each one `msgspec.Struct` for all versions: `kwire.messages.MetadataRequest`.
+
+A class is made on first use; its inner structs are its attributes: `UpdateMetadataRequest.UpdateMetadataBroker`. A
+profile's stand in `getattr(kwire.messages, "KIP-112")`, and layouts that Kafka 3.6 was the last to have in
+`kwire.messages.kafka_3_6`. Type checkers and editors read a stub instead of this, which `kwire.stubs` generates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..catalog import catalog_for, profiles
+from ..errors import UnknownMessage
+from .classes import Messages, message_class
+
+
+def __getattr__(name: str) -> Any:
+    """Find a message class by name, or the classes of a profile or a release."""
+    if name == "__all__":
+        return catalog_for().names()
+    try:
+        if name in profiles():
+            return Messages(catalog_for(name))
+        if name.startswith("kafka_"):
+            return Messages(catalog_for(release=name.removeprefix("kafka_").replace("_", ".")))
+        return message_class(catalog_for().spec(name))
+    except UnknownMessage as error:
+        raise AttributeError(str(error)) from None
+
+
+def __dir__() -> list[str]:
+    return catalog_for().names()

@@ -1,0 +1,29 @@
+"""Names for numbers, each kind an `IntEnum`: `kwire.values.ErrorCode(56)` is `ErrorCode.KAFKA_STORAGE_ERROR`.
+
+A kind is made on first use. Type checkers and editors read a stub instead of this, which `kwire.stubs` generates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .enums import Value as Value
+from .enums import kind as kind
+from .enums import kind_of as kind_of
+from .enums import kinds as kinds
+from .enums import words as words
+
+_FUNCTIONS = ("Value", "kind", "kind_of", "kinds", "words")
+
+
+def __getattr__(name: str) -> Any:
+    """Find a kind by its name."""
+    if name == "__all__":
+        return __dir__()
+    if name[0].isupper() and name in kinds():
+        return kind(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*kinds(), *_FUNCTIONS]
