@@ -7,11 +7,11 @@ from typing import Any
 
 from ..cluster.replica_assignors import assignor_for
 from ..cluster.replica_requests import answer_create_replica_assignment
-from .asks import Ask
+from .cluster import RequestContext
 
 
-def create_replica_assignment(ask: Ask) -> Any:
+def create_replica_assignment(request: RequestContext) -> Any:
     """Answer CreateReplicaAssignment; what is refused is an empty array."""
-    cluster = ask.cluster
+    cluster = request.cluster
     assignor = partial(cluster.controller.run, assignor_for(cluster.settings.replica_assignor))
-    return answer_create_replica_assignment(ask.message, cluster.controller.brokers(), cluster.rng, assignor)
+    return answer_create_replica_assignment(request.message, cluster.controller.brokers(), cluster.rng, assignor)

@@ -6,43 +6,43 @@ from typing import Any
 
 from .. import messages
 from . import codes
-from .asks import Ask
+from .cluster import RequestContext
 from .nodes import LogDir
 from .topics import Topic
 
 
-def describe_log_dirs(ask: Ask) -> Any:
+def describe_log_dirs(request: RequestContext) -> Any:
     """Answer DescribeLogDirs for the broker that was asked."""
-    node = ask.cluster.controller.nodes[ask.node_id]
-    return messages.DescribeLogDirsResponse(results=tuple(_log_dir(ask, one) for one in node.log_dirs))
+    node = request.cluster.controller.nodes[request.node_id]
+    return messages.DescribeLogDirsResponse(results=tuple(_log_dir(request, one) for one in node.log_dirs))
 
 
-def _log_dir(ask: Ask, log_dir: LogDir) -> Any:
+def _log_dir(request: RequestContext, log_dir: LogDir) -> Any:
     result = messages.DescribeLogDirsResponse.DescribeLogDirsResult
     try:
         total, usable = (-1, -1) if log_dir.is_offline else log_dir.disk.space()
     except OSError:
-        ask.cluster.fail(log_dir)
+        request.cluster.fail(log_dir)
     if log_dir.is_offline:
         return result(log_dir=log_dir.path, error_code=codes.KAFKA_STORAGE_ERROR)
-    return result(log_dir=log_dir.path, topics=_topics(ask, log_dir), total_bytes=total, usable_bytes=usable)
+    return result(log_dir=log_dir.path, topics=_topics(request, log_dir), total_bytes=total, usable_bytes=usable)
 
 
-def _topics(ask: Ask, log_dir: LogDir) -> tuple[Any, ...]:
+def _topics(request: RequestContext, log_dir: LogDir) -> tuple[Any, ...]:
     row = messages.DescribeLogDirsResponse.DescribeLogDirsTopic
-    topics = ask.cluster.controller.topics
+    topics = request.cluster.controller.topics
     wanted: dict[str, set[int] | None] = dict.fromkeys(topics)
-    if ask.message.topics is not None:
-        wanted = {one.topic: set(one.partitions) for one in ask.message.topics if one.topic in topics}
-    held = ((name, _partitions(ask, topics[name], log_dir, indexes)) for name, indexes in wanted.items())
+    if request.message.topics is not None:
+        wanted = {one.topic: set(one.partitions) for one in request.message.topics if one.topic in topics}
+    held = ((name, _partitions(request, topics[name], log_dir, indexes)) for name, indexes in wanted.items())
     return tuple(row(name=name, partitions=partitions) for name, partitions in held if partitions)
 
 
-def _partitions(ask: Ask, topic: Topic, log_dir: LogDir, wanted: set[int] | None) -> tuple[Any, ...]:
+def _partitions(request: RequestContext, topic: Topic, log_dir: LogDir, wanted: set[int] | None) -> tuple[Any, ...]:
     row = messages.DescribeLogDirsResponse.DescribeLogDirsPartition
     found = []
     for partition in topic.partitions:
-        replica = partition.replicas.get(ask.node_id)
+        replica = partition.replicas.get(request.node_id)
         if replica is None or replica.log_dir is not log_dir or replica.log is None:
             continue
         if wanted is None or partition.index in wanted:

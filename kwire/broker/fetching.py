@@ -6,66 +6,66 @@ from typing import Any
 
 from .. import messages
 from . import codes
-from .asks import Ask
+from .cluster import RequestContext
 from .topics import Topic
 from .waiting import Later, Parked
 
 MOST_WAIT_MS = 300_000  # a parked fetch is remembered so long at most
 
 
-def fetch(ask: Ask) -> Any:
+def fetch(request: RequestContext) -> Any:
     """Answer Fetch, or park it until there are enough bytes."""
-    asked = ask.message
+    asked = request.message
     if asked.session_id != 0:
         return messages.FetchResponse(error_code=codes.FETCH_SESSION_ID_NOT_FOUND)
-    response, enough = _read(ask)
+    response, enough = _read(request)
     if enough or asked.max_wait_ms <= 0:
         return response
-    keys = [(topic.name, part.partition) for topic, part in _wanted(ask)]
+    keys = [(topic.name, part.partition) for topic, part in _wanted(request)]
 
     def attempt(over: bool) -> Any:
-        _, enough = _read(ask, measure=True)
-        return Later(lambda: _read(ask)[0]) if enough or over else None
+        _, enough = _read(request, measure=True)
+        return Later(lambda: _read(request)[0]) if enough or over else None
 
     parked = Parked(attempt, keys)
-    ask.cluster.waiting.park(parked, ask.now + min(asked.max_wait_ms, MOST_WAIT_MS) / 1000)
+    request.cluster.waiting.park(parked, request.now + min(asked.max_wait_ms, MOST_WAIT_MS) / 1000)
     return parked
 
 
-def _wanted(ask: Ask) -> list[tuple[Topic, Any]]:
-    find = ask.cluster.controller.find
-    rows = ((find(row.topic, row.topic_id), row.partitions) for row in ask.message.topics)
+def _wanted(request: RequestContext) -> list[tuple[Topic, Any]]:
+    find = request.cluster.controller.find
+    rows = ((find(row.topic, row.topic_id), row.partitions) for row in request.message.topics)
     return [(topic, part) for topic, parts in rows if topic is not None for part in parts]
 
 
-def _read(ask: Ask, *, measure: bool = False) -> tuple[Any, bool]:
+def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]:
     """Read what is there, or only measure it. The second value says whether it is enough, or an error, which does not
     wait."""
     response = messages.FetchResponse
-    reading = _Reading(ask, measure)
+    reading = _Reading(request, measure)
     rows = []
-    for row in ask.message.topics:
-        topic = ask.cluster.controller.find(row.topic, row.topic_id)
+    for row in request.message.topics:
+        topic = request.cluster.controller.find(row.topic, row.topic_id)
         parts = tuple(reading.partition(topic, part, by_id=not row.topic) for part in row.partitions)
         rows.append(response.FetchableTopicResponse(topic=row.topic, topic_id=row.topic_id, partitions=parts))
-    enough = reading.failed or reading.size >= ask.message.min_bytes or not rows
+    enough = reading.failed or reading.size >= request.message.min_bytes or not rows
     return response(responses=tuple(rows)), enough
 
 
 class _Reading:
     """How much is read so far, and how much may be."""
 
-    def __init__(self, ask: Ask, measure: bool) -> None:
-        self.ask, self.size, self.failed = ask, 0, False
+    def __init__(self, request: RequestContext, measure: bool) -> None:
+        self.request, self.size, self.failed = request, 0, False
         self.only_measure = measure
-        self.left = min(ask.message.max_bytes, ask.cluster.fetch_max_bytes)
+        self.left = min(request.message.max_bytes, request.cluster.fetch_max_bytes)
 
     def partition(self, topic: Topic | None, part: Any, *, by_id: bool) -> Any:
         if topic is None or not 0 <= part.partition < len(topic.partitions):
             unknown = codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
             return self._failure(part, unknown)
         partition = topic.partitions[part.partition]
-        log = partition.log_at(self.ask.node_id, part.current_leader_epoch)
+        log = partition.log_at(self.request.node_id, part.current_leader_epoch)
         if isinstance(log, int):
             return self._failure(part, log)
         if not log.start <= part.fetch_offset <= log.end:
@@ -75,7 +75,7 @@ class _Reading:
         try:
             data = b"" if self.only_measure else log.read(part.fetch_offset, size)
         except OSError:
-            self.ask.cluster.fail(partition.replicas[self.ask.node_id].log_dir)
+            self.request.cluster.fail(partition.replicas[self.request.node_id].log_dir)
             return self._failure(part, codes.KAFKA_STORAGE_ERROR)
         self.size += size
         self.left -= size

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import messages
 from . import codes
-from .asks import Ask
+from .cluster import RequestContext
 from .logs import Log
 from .partitions import Partition
 
@@ -14,34 +14,34 @@ FIRST_WITH_EPOCHS = 4
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 
 
-def list_offsets(ask: Ask) -> Any:
+def list_offsets(request: RequestContext) -> Any:
     """Answer ListOffsets."""
     response = messages.ListOffsetsResponse
     rows = []
-    for row in ask.message.topics:
-        topic = ask.cluster.controller.find(row.name)
+    for row in request.message.topics:
+        topic = request.cluster.controller.find(row.name)
         known = topic.partitions if topic is not None else []
         parts = []
         for part in row.partitions:
             index = part.partition_index
             partition = known[index] if 0 <= index < len(known) else None
-            parts.append(_row(ask, partition, part))
+            parts.append(_row(request, partition, part))
         rows.append(response.ListOffsetsTopicResponse(name=row.name, partitions=tuple(parts)))
     return response(topics=tuple(rows))
 
 
-def _row(ask: Ask, partition: Partition | None, part: Any) -> Any:
+def _row(request: RequestContext, partition: Partition | None, part: Any) -> Any:
     row = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
     if partition is None:
         return row(partition_index=part.partition_index, error_code=codes.UNKNOWN_TOPIC_OR_PARTITION)
-    log = partition.log_at(ask.node_id, part.current_leader_epoch)
+    log = partition.log_at(request.node_id, part.current_leader_epoch)
     if isinstance(log, int):
         return row(partition_index=part.partition_index, error_code=log)
     try:
         offset, timestamp, epoch = _found(log, part.timestamp)
-        epoch = epoch if ask.version >= FIRST_WITH_EPOCHS else -1
+        epoch = epoch if request.version >= FIRST_WITH_EPOCHS else -1
     except OSError:
-        ask.cluster.fail(partition.replicas[ask.node_id].log_dir)
+        request.cluster.fail(partition.replicas[request.node_id].log_dir)
         return row(partition_index=part.partition_index, error_code=codes.KAFKA_STORAGE_ERROR)
     return row(partition_index=part.partition_index, offset=offset, timestamp=timestamp, leader_epoch=epoch)
 

@@ -9,7 +9,7 @@ from ..errors import DecodeError, KwireError, MissingExtra
 from ..faults import BadChecksum
 from ..records import RecordBatch, parse_records
 from . import codes
-from .asks import Ask
+from .cluster import RequestContext
 from .topics import Topic
 
 FIRST_OF_MAGIC_2 = 3  # versions of Produce before it bring message sets, which are not kept here
@@ -17,52 +17,52 @@ FIRST_OF_MAGIC_2 = 3  # versions of Produce before it bring message sets, which 
 Outcome = tuple[int, int, str | None]  # error code, offset of the first record, what is wrong in words
 
 
-def produce(ask: Ask) -> Any:
+def produce(request: RequestContext) -> Any:
     """Answer Produce; acks=0 gets no answer."""
     response = messages.ProduceResponse
     rows = []
-    for sent in ask.message.topic_data:
-        topic = ask.cluster.controller.find(sent.name, sent.topic_id)
-        parts = tuple(_partition(ask, topic, part, by_id=not sent.name) for part in sent.partition_data)
+    for sent in request.message.topic_data:
+        topic = request.cluster.controller.find(sent.name, sent.topic_id)
+        parts = tuple(_partition(request, topic, part, by_id=not sent.name) for part in sent.partition_data)
         rows.append(response.TopicProduceResponse(name=sent.name, topic_id=sent.topic_id, partition_responses=parts))
-    return None if ask.message.acks == 0 else response(responses=tuple(rows))
+    return None if request.message.acks == 0 else response(responses=tuple(rows))
 
 
-def _partition(ask: Ask, topic: Topic | None, sent: Any, *, by_id: bool) -> Any:
+def _partition(request: RequestContext, topic: Topic | None, sent: Any, *, by_id: bool) -> Any:
     if topic is None or not 0 <= sent.index < len(topic.partitions):
         unknown = codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
         outcome: Outcome = (unknown, -1, None)
     else:
-        outcome = _write(ask, topic, sent.index, sent.records or b"")
+        outcome = _write(request, topic, sent.index, sent.records or b"")
     return messages.ProduceResponse.PartitionProduceResponse(
         index=sent.index, error_code=outcome[0], base_offset=outcome[1], error_message=outcome[2]
     )
 
 
-def _write(ask: Ask, topic: Topic, index: int, records: bytes) -> Outcome:
-    partition, settings = topic.partitions[index], ask.cluster.settings
-    log = partition.log_at(ask.node_id)
+def _write(request: RequestContext, topic: Topic, index: int, records: bytes) -> Outcome:
+    partition, settings = topic.partitions[index], request.cluster.settings
+    log = partition.log_at(request.node_id)
     if isinstance(log, int):
         return log, -1, None
-    if ask.message.acks not in (-1, 0, 1):
+    if request.message.acks not in (-1, 0, 1):
         return codes.INVALID_REQUIRED_ACKS, -1, None
     least = topic.number("min.insync.replicas", settings.min_insync_replicas)
-    if ask.message.acks == -1 and len(partition.isr) < least:
+    if request.message.acks == -1 and len(partition.isr) < least:
         return codes.NOT_ENOUGH_REPLICAS, -1, None
-    batch = checked(records, ask.version, topic.number("max.message.bytes", settings.max_message_bytes))
+    batch = checked(records, request.version, topic.number("max.message.bytes", settings.max_message_bytes))
     if not isinstance(batch, RecordBatch):
         return batch
     code, offset = log.producers.check(batch)
     if code or offset is not None:
         return code, -1 if offset is None else offset, None
     offset, failed = partition.append(log, batch)
-    ask.cluster.fail(*failed)
+    request.cluster.fail(*failed)
     if offset is None:
         return codes.KAFKA_STORAGE_ERROR, -1, "the log directory failed"
     retention_bytes = topic.number("retention.bytes", settings.retention_bytes)
     if retention_bytes >= 0:
-        ask.cluster.fail(*partition.retain(retention_bytes))
-    ask.cluster.waiting.changed((partition.topic, partition.index))
+        request.cluster.fail(*partition.retain(retention_bytes))
+    request.cluster.waiting.changed((partition.topic, partition.index))
     return codes.NONE, offset, None
 
 

@@ -14,7 +14,8 @@ from ..codecs import codec_in
 from ..frames import Frame, Request, Undecodable, encode_response
 from ..frames.cutting import int16, int32
 from ..frames.reading import FrameReading
-from .apis import Api, versions_response
+from .api_versions import versions_response
+from .cluster import Api
 from .codes import UNSUPPORTED_VERSION
 
 API_VERSIONS = 18

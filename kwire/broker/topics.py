@@ -6,8 +6,10 @@ Knows brokers by their ids; what cannot be is `Refused`, with Kafka's error code
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..refusals import InvalidReplicaAssignment, InvalidRequest, InvalidTopicException, TopicAlreadyExists
 from .nodes import Node
@@ -90,3 +92,9 @@ def _check_replicas(index: int, ids: Sequence[int], nodes: Mapping[int, Node]) -
         raise InvalidReplicaAssignment("unknown_broker", unknown=unknown)
     if not any(nodes[node_id].is_alive for node_id in ids):
         raise InvalidReplicaAssignment("no_live_replica", partition=index, replicas=list(ids))
+
+
+def unique_rows(rows: Sequence[Any]) -> list[tuple[Any, bool]]:
+    """Return one row for each name, and whether the request has more."""
+    counts = Counter(row.name for row in rows)
+    return [(row, counts[row.name] > 1) for row in {row.name: row for row in rows}.values()]

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...cluster.java import string_hash
-from .. import codes
-from ..asks import Ask
 from ..controller import Controller
 from ..journal import Journals, Row
 from ..waiting import WaitingRoom
 from .group import Group, GroupState
 from .held import LEAST_SIZE, Held
 from .journal import KnownGroups, all_rows, commit_row, group_row, removal_row, removal_rows
-from .members import Member
 from .rebalancing import Rebalancing
 
 MOST_JOURNAL = 16 << 20  # bytes that a journal may grow by before all is written anew
@@ -120,39 +117,3 @@ def coordinator_of(group_id: str, controller: Controller) -> int | None:
     nodes = [node for _, node in sorted(controller.nodes.items())]
     start = abs(string_hash(group_id)) % len(nodes)
     return next((node.node_id for node in nodes[start:] + nodes[:start] if node.is_alive), None)
-
-
-def problem_with(ask: Ask, group_id: str, *, needs_name: bool = True) -> int:
-    """Return the error code for a request that this broker cannot answer; else none, 0.
-
-    Args:
-        ask: the request.
-        group_id: the group it is about.
-        needs_name: the group may not be the one without a name, which old consumers commit to.
-    """
-    if needs_name and not group_id:
-        return codes.INVALID_GROUP_ID
-    return codes.NONE if coordinator_of(group_id, ask.cluster.controller) == ask.node_id else codes.NOT_COORDINATOR
-
-
-def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> Member | int:
-    """Return a member, or the error code if there is no such or another one has its place."""
-    if instance_id is not None and instance_id not in group.static:
-        return codes.UNKNOWN_MEMBER_ID
-    if instance_id is not None and group.static[instance_id] != member_id:
-        return codes.FENCED_INSTANCE_ID
-    return group.members.get(member_id, codes.UNKNOWN_MEMBER_ID)
-
-
-def membership(ask: Ask, generation: int) -> tuple[Group, Member] | int:
-    """Return the group and the member of a request, or the error code if it is not in this generation of the group."""
-    asked = ask.message
-    if code := problem_with(ask, asked.group_id):
-        return code
-    group = ask.cluster.groups.find(asked.group_id)
-    if group is None:
-        return codes.UNKNOWN_MEMBER_ID
-    found = member_or_problem(group, asked.member_id, asked.group_instance_id)
-    if isinstance(found, int):
-        return found
-    return (group, found) if generation == group.generation else codes.ILLEGAL_GENERATION

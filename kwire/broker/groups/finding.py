@@ -6,29 +6,29 @@ from typing import Any
 
 from ... import messages
 from .. import codes
-from ..asks import Ask
+from ..cluster import RequestContext
 from .coordinator import coordinator_of
 
 FIRST_WITH_MANY = 4  # versions from here on ask for several at once (KIP-699)
 GROUP, TRANSACTION = 0, 1
 
 
-def find_coordinator(ask: Ask) -> Any:
+def find_coordinator(request: RequestContext) -> Any:
     """Answer FindCoordinator."""
-    response, asked = messages.FindCoordinatorResponse, ask.message
+    response, asked = messages.FindCoordinatorResponse, request.message
     if asked.key_type == TRANSACTION:  # some clients ask again and again, and their user sees a timeout
-        who, notes = f"{ask.client_host}: client {ask.client_id!r}", ask.cluster.notes
+        who, notes = f"{request.client_host}: client {request.client_id!r}", request.cluster.notes
         note = f"{who} asks for a coordinator of transactions; kwire serve has no transactions"
         notes += [note] if note not in notes else []
-    if ask.version < FIRST_WITH_MANY:
-        return response(**_found(ask, asked.key))
+    if request.version < FIRST_WITH_MANY:
+        return response(**_found(request, asked.key))
     keys = dict.fromkeys(asked.coordinator_keys)
-    return response(coordinators=tuple(response.Coordinator(key=key, **_found(ask, key)) for key in keys))
+    return response(coordinators=tuple(response.Coordinator(key=key, **_found(request, key)) for key in keys))
 
 
-def _found(ask: Ask, key: str) -> dict[str, Any]:
-    controller = ask.cluster.controller
-    if ask.message.key_type != GROUP:
+def _found(request: RequestContext, key: str) -> dict[str, Any]:
+    controller = request.cluster.controller
+    if request.message.key_type != GROUP:
         return _nobody(codes.INVALID_REQUEST, "only consumer groups are coordinated here")
     node_id = coordinator_of(key, controller)
     if node_id is None:

@@ -6,35 +6,35 @@ from typing import Any
 from uuid import UUID
 
 from .. import codes
-from ..asks import Ask
+from ..cluster import RequestContext
 from .answers import joined, not_joined
-from .coordinator import member_or_problem, problem_with
 from .group import Group, GroupState
 from .members import Member, Protocols
+from .membership import member_or_problem, problem_with
 
 FIRST_WITH_KNOWN_IDS = 4  # versions from here on join with an id that they were given (KIP-394)
 FIRST_WITH_SKIPPING = 9  # KIP-814
 
 
-def join_group(ask: Ask) -> Any:
+def join_group(request: RequestContext) -> Any:
     """Answer JoinGroup, or park it until the rebalance is over."""
-    asked, groups = ask.message, ask.cluster.groups
-    code = problem_with(ask, asked.group_id) or _session_problem(ask)
+    asked, groups = request.message, request.cluster.groups
+    code = problem_with(request, asked.group_id) or _session_problem(request)
     if code:
         return not_joined(code, asked.member_id)
     group = groups.find(asked.group_id) if asked.member_id else groups.found_or_made(asked.group_id)
     if group is None:
         code = codes.UNKNOWN_MEMBER_ID if asked.member_id else codes.GROUP_MAX_SIZE_REACHED
         return not_joined(code, asked.member_id)
-    answer = _Join(ask, group).answer()
-    groups.rebalancing.settle(group, ask.now)
+    answer = _Join(request, group).answer()
+    groups.rebalancing.settle(group, request.now)
     if group.is_unused and not group.generation:
         groups.delete(group)
     return answer
 
 
-def _session_problem(ask: Ask) -> int:
-    settings, timeout = ask.cluster.settings, ask.message.session_timeout_ms / 1000
+def _session_problem(request: RequestContext) -> int:
+    settings, timeout = request.cluster.settings, request.message.session_timeout_ms / 1000
     is_good = settings.min_session_timeout <= timeout <= settings.max_session_timeout
     return codes.NONE if is_good else codes.INVALID_SESSION_TIMEOUT
 
@@ -42,9 +42,9 @@ def _session_problem(ask: Ask) -> int:
 class _Join:
     """One request to join a group that is there."""
 
-    def __init__(self, ask: Ask, group: Group) -> None:
-        self.ask, self.group, self.asked = ask, group, ask.message
-        self.groups, self.rebalancing = ask.cluster.groups, ask.cluster.groups.rebalancing
+    def __init__(self, request: RequestContext, group: Group) -> None:
+        self.request, self.group, self.asked = request, group, request.message
+        self.groups, self.rebalancing = request.cluster.groups, request.cluster.groups.rebalancing
         self.protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in self.asked.protocols)
 
     def answer(self) -> Any:
@@ -69,18 +69,18 @@ class _Join:
 
     def _join_first(self) -> Any:
         member_id = self._new_id()
-        if self.ask.version < FIRST_WITH_KNOWN_IDS or self.asked.group_instance_id is not None:
+        if self.request.version < FIRST_WITH_KNOWN_IDS or self.asked.group_instance_id is not None:
             return self._add(member_id)
         if not self.groups.has_room_for_member(self.group, self._made(member_id).measure()):
             return not_joined(codes.GROUP_MAX_SIZE_REACHED)
-        until = self.ask.now + self.asked.session_timeout_ms / 1000
+        until = self.request.now + self.asked.session_timeout_ms / 1000
         self.group.expect(member_id, until)
         self.rebalancing.wake(self.group, until)
         return not_joined(codes.MEMBER_ID_REQUIRED, member_id)
 
     def _new_id(self) -> str:
-        name = self.asked.group_instance_id if self.asked.group_instance_id is not None else self.ask.client_id
-        return f"{name}-{UUID(bytes=self.ask.cluster.rng.randbytes(16), version=4)}"
+        name = self.asked.group_instance_id if self.asked.group_instance_id is not None else self.request.client_id
+        return f"{name}-{UUID(bytes=self.request.cluster.rng.randbytes(16), version=4)}"
 
     def _made(self, member_id: str) -> Member:
         asked = self.asked
@@ -89,8 +89,8 @@ class _Join:
         return Member(
             member_id,
             asked.group_instance_id,
-            self.ask.client_id,
-            self.ask.client_host,
+            self.request.client_id,
+            self.request.client_host,
             session_timeout,
             asked.rebalance_timeout_ms / 1000 if is_said else session_timeout,
             self.protocols,
@@ -102,7 +102,7 @@ class _Join:
             return not_joined(codes.GROUP_MAX_SIZE_REACHED)
         if not self.group.members:
             self.group.protocol_type = self.asked.protocol_type
-        return self.rebalancing.add(self.group, member, self.ask.now)
+        return self.rebalancing.add(self.group, member, self.request.now)
 
     def _join_again(self, member: Member) -> Any:
         """A rebalance begins if a member has something new to say, or leads: partitions may have come, for example."""
@@ -112,7 +112,7 @@ class _Join:
             return joined(group, member, tells_members=is_leader)
         if group.state is GroupState.STABLE and is_same and not is_leader:
             return joined(group, member, tells_members=False)
-        return self._update(member) or self.rebalancing.join(group, member, self.ask.now)
+        return self._update(member) or self.rebalancing.join(group, member, self.request.now)
 
     def _update(self, member: Member) -> Any:
         """Note what a member says now; returns an answer only if there is no room for it."""
@@ -129,10 +129,10 @@ class _Join:
         full = self._update(member)
         if full is not None:
             return full
-        self.rebalancing.replace(group, member, self._new_id(), self.ask.now)
+        self.rebalancing.replace(group, member, self._new_id(), self.request.now)
         if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol:
-            return self.rebalancing.join(group, member, self.ask.now)
+            return self.rebalancing.join(group, member, self.request.now)
         is_leader = group.leader == member.member_id
-        if self.ask.version >= FIRST_WITH_SKIPPING:
+        if self.request.version >= FIRST_WITH_SKIPPING:
             return joined(group, member, tells_members=is_leader, skip=is_leader)
         return joined(group, member, tells_members=False, leader=leader)  # who goes by no new id will not assign

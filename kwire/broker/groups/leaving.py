@@ -6,37 +6,37 @@ from typing import Any
 
 from ... import messages
 from .. import codes
-from ..asks import Ask
-from .coordinator import member_or_problem, problem_with
+from ..cluster import RequestContext
 from .group import Group
+from .membership import member_or_problem, problem_with
 
 FIRST_WITH_MANY = 3  # versions from here on let several members go at once
 
 
-def leave_group(ask: Ask) -> Any:
+def leave_group(request: RequestContext) -> Any:
     """Answer LeaveGroup."""
-    response, asked, groups = messages.LeaveGroupResponse, ask.message, ask.cluster.groups
-    if code := problem_with(ask, asked.group_id):
+    response, asked, groups = messages.LeaveGroupResponse, request.message, request.cluster.groups
+    if code := problem_with(request, asked.group_id):
         return response(error_code=code)
     group = groups.find(asked.group_id)
-    if ask.version < FIRST_WITH_MANY:
-        code = codes.UNKNOWN_MEMBER_ID if group is None else _leave(ask, group, asked.member_id, None)
+    if request.version < FIRST_WITH_MANY:
+        code = codes.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, asked.member_id, None)
         members = []
     else:
-        members = [_row(ask, group, member) for member in asked.members]
+        members = [_row(request, group, member) for member in asked.members]
     if group is not None:
-        groups.rebalancing.settle(group, ask.now)
+        groups.rebalancing.settle(group, request.now)
     return response(error_code=code, members=tuple(members))
 
 
-def _row(ask: Ask, group: Group | None, member: Any) -> Any:
+def _row(request: RequestContext, group: Group | None, member: Any) -> Any:
     member_id, instance_id = member.member_id, member.group_instance_id
-    code = codes.UNKNOWN_MEMBER_ID if group is None else _leave(ask, group, member_id, instance_id)
+    code = codes.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, member_id, instance_id)
     row = messages.LeaveGroupResponse.MemberResponse
     return row(member_id=member_id, group_instance_id=instance_id, error_code=code)
 
 
-def _leave(ask: Ask, group: Group, member_id: str, instance_id: str | None) -> int:
+def _leave(request: RequestContext, group: Group, member_id: str, instance_id: str | None) -> int:
     if member_id in group.pending:
         group.expect_no_longer(member_id)
         return codes.NONE
@@ -45,5 +45,5 @@ def _leave(ask: Ask, group: Group, member_id: str, instance_id: str | None) -> i
     found = member_or_problem(group, member_id, instance_id)
     if isinstance(found, int):
         return found
-    ask.cluster.groups.rebalancing.remove(group, found, ask.now)
+    request.cluster.groups.rebalancing.remove(group, found, request.now)
     return codes.NONE

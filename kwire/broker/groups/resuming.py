@@ -7,10 +7,10 @@ from typing import Any
 
 from ... import messages
 from .. import codes
-from ..asks import Ask
+from ..cluster import RequestContext
 from ..topics import Topic
-from .coordinator import problem_with
 from .group import Group
+from .membership import problem_with
 
 FIRST_WITH_ERROR = 2  # versions before it say what is wrong partition by partition
 FIRST_WITH_GROUPS = 8  # versions from here on ask for several groups (KIP-709)
@@ -19,37 +19,39 @@ NO_ID = bytes(16)
 Wanted = Iterator[tuple[str, bytes, list[int]]]
 
 
-def offset_fetch(ask: Ask) -> Any:
+def offset_fetch(request: RequestContext) -> Any:
     """Answer OffsetFetch."""
-    response, asked = messages.OffsetFetchResponse, ask.message
-    if ask.version >= FIRST_WITH_GROUPS:
+    response, asked = messages.OffsetFetchResponse, request.message
+    if request.version >= FIRST_WITH_GROUPS:
         groups = {group.group_id: group for group in asked.groups}
-        return response(groups=tuple(_group(ask, group) for group in groups.values()))
-    code = problem_with(ask, asked.group_id, needs_name=False)
-    if code and ask.version >= FIRST_WITH_ERROR:
+        return response(groups=tuple(_group(request, group) for group in groups.values()))
+    code = problem_with(request, asked.group_id, needs_name=False)
+    if code and request.version >= FIRST_WITH_ERROR:
         return response(error_code=code)
     row, part = response.OffsetFetchResponseTopic, response.OffsetFetchResponsePartition
-    found = _rows(ask, asked.group_id, asked.topics, code)
+    found = _rows(request, asked.group_id, asked.topics, code)
     rows = (row(name=name, partitions=tuple(part(**fields) for fields in parts)) for name, _, parts in found)
     return response(topics=tuple(rows), error_code=code)
 
 
-def _group(ask: Ask, wanted: Any) -> Any:
+def _group(request: RequestContext, wanted: Any) -> Any:
     response = messages.OffsetFetchResponse
-    if code := problem_with(ask, wanted.group_id, needs_name=False):
+    if code := problem_with(request, wanted.group_id, needs_name=False):
         return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
     row, part = response.OffsetFetchResponseTopics, response.OffsetFetchResponsePartitions
     rows = (
         row(name=name, topic_id=topic_id, partitions=tuple(part(**fields) for fields in parts))
-        for name, topic_id, parts in _rows(ask, wanted.group_id, wanted.topics, codes.NONE)
+        for name, topic_id, parts in _rows(request, wanted.group_id, wanted.topics, codes.NONE)
     )
     return response.OffsetFetchResponseGroup(group_id=wanted.group_id, topics=tuple(rows))
 
 
-def _rows(ask: Ask, group_id: str, topics: Any, code: int) -> Iterator[tuple[str, bytes, list[dict[str, Any]]]]:
+def _rows(
+    request: RequestContext, group_id: str, topics: Any, code: int
+) -> Iterator[tuple[str, bytes, list[dict[str, Any]]]]:
     """Give the wanted topics, each with the fields of its partitions; all that is committed if topics are None."""
-    controller, group = ask.cluster.controller, ask.cluster.groups.find(group_id)
-    for name, topic_id, indexes in _asked(topics) if topics is not None else _committed(ask, group):
+    controller, group = request.cluster.controller, request.cluster.groups.find(group_id)
+    for name, topic_id, indexes in _asked(topics) if topics is not None else _committed(request, group):
         topic = controller.find(name, topic_id)
         is_unknown = topic is None and not name
         failure = code or (codes.UNKNOWN_TOPIC_ID if is_unknown else codes.NONE)
@@ -65,9 +67,9 @@ def _asked(topics: Any) -> Wanted:
     return ((*key, list(indexes)) for key, indexes in wanted.items())
 
 
-def _committed(ask: Ask, group: Group | None) -> Wanted:
+def _committed(request: RequestContext, group: Group | None) -> Wanted:
     for name, indexes in group.commits.topics() if group is not None else ():
-        topic = ask.cluster.controller.find(name)
+        topic = request.cluster.controller.find(name)
         if group is not None and topic is not None:
             kept = [index for index in indexes if group.commits.get(name, index, topic.topic_id)]
             if kept:

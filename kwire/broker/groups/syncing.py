@@ -1,35 +1,36 @@
-"""SyncGroup, by which the leader hands out assignments and members get theirs; and Heartbeat."""
+"""SyncGroup: the leader sends the assignments, members receive theirs."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ... import messages
 from .. import codes
-from ..asks import Ask
+from ..cluster import RequestContext
 from .answers import assigned, not_assigned
-from .coordinator import membership
 from .group import Group, GroupState
+from .membership import membership
 
 FIRST_WITH_PROTOCOLS = 5  # versions from here on say which protocol they believe in (KIP-559)
 
 
-def sync_group(ask: Ask) -> Any:
+def sync_group(request: RequestContext) -> Any:
     """Answer SyncGroup, or park it until the leader has assigned."""
-    asked, rebalancing = ask.message, ask.cluster.groups.rebalancing
-    if ask.version >= FIRST_WITH_PROTOCOLS and not (asked.protocol_type and asked.protocol_name):
+    asked, rebalancing = request.message, request.cluster.groups.rebalancing
+    if request.version >= FIRST_WITH_PROTOCOLS and not (asked.protocol_type and asked.protocol_name):
         return not_assigned(codes.INCONSISTENT_GROUP_PROTOCOL)
-    found = membership(ask, asked.generation_id)
+    found = membership(request, asked.generation_id)
     if isinstance(found, int):
         return not_assigned(found)
     group, member = found
     if code := _problem(asked, group):
         return not_assigned(code)
     member.has_synced = True
-    rebalancing.keep(group, member, ask.now)
+    rebalancing.keep(group, member, request.now)
     if group.state is GroupState.STABLE:
         return assigned(group, member)
-    return _complete(ask, group) if member.member_id == group.leader else rebalancing.sync(group, member, ask.now)
+    return (
+        _complete(request, group) if member.member_id == group.leader else rebalancing.sync(group, member, request.now)
+    )
 
 
 def _problem(asked: Any, group: Group) -> int:
@@ -40,22 +41,11 @@ def _problem(asked: Any, group: Group) -> int:
     return codes.REBALANCE_IN_PROGRESS if is_rebalancing else codes.NONE
 
 
-def _complete(ask: Ask, group: Group) -> Any:
+def _complete(request: RequestContext, group: Group) -> Any:
     """Hand out what the leader says."""
-    groups, asked = ask.cluster.groups, ask.message
+    groups, asked = request.cluster.groups, request.message
     assignments = {row.member_id: bytes(row.assignment) for row in asked.assignments}
     if not groups.held.has_room(sum(map(len, assignments.values()))):
         return not_assigned(codes.GROUP_MAX_SIZE_REACHED)
-    groups.rebalancing.assign(group, assignments, ask.now)
+    groups.rebalancing.assign(group, assignments, request.now)
     return assigned(group, group.members[asked.member_id])
-
-
-def heartbeat(ask: Ask) -> Any:
-    """Answer Heartbeat."""
-    found = membership(ask, ask.message.generation_id)
-    if isinstance(found, int):
-        return messages.HeartbeatResponse(error_code=found)
-    group, member = found
-    ask.cluster.groups.rebalancing.keep(group, member, ask.now)
-    is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
-    return messages.HeartbeatResponse(error_code=codes.REBALANCE_IN_PROGRESS if is_rebalancing else codes.NONE)

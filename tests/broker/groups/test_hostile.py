@@ -13,7 +13,7 @@ from kwire.broker import Parked, Settings
 from tests.broker.groups.driving import Mate, World, formed
 from tests.random_values import draw
 
-GROUPS = [name for name, row in World().cluster.table.items() if row.handler.startswith("groups.")]
+GROUPS = [name for name, row in World().cluster.table.items() if ".groups." in row.handler.__module__]
 PAIRS = [(name, version) for name in GROUPS for version in range(World().cluster.table[name].last + 1)]
 
 

@@ -1,0 +1,47 @@
+"""Checks of a request about a group: is this broker its coordinator, and is the member one of this generation?"""
+
+from __future__ import annotations
+
+from .. import codes
+from ..cluster import RequestContext
+from .coordinator import coordinator_of
+from .group import Group
+from .members import Member
+
+
+def problem_with(request: RequestContext, group_id: str, *, needs_name: bool = True) -> int:
+    """Return the error code for a request that this broker cannot answer; else none, 0.
+
+    Args:
+        request: the request.
+        group_id: the group it is about.
+        needs_name: the group may not be the one without a name, which old consumers commit to.
+    """
+    if needs_name and not group_id:
+        return codes.INVALID_GROUP_ID
+    return (
+        codes.NONE if coordinator_of(group_id, request.cluster.controller) == request.node_id else codes.NOT_COORDINATOR
+    )
+
+
+def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> Member | int:
+    """Return a member, or the error code if there is no such or another one has its place."""
+    if instance_id is not None and instance_id not in group.static:
+        return codes.UNKNOWN_MEMBER_ID
+    if instance_id is not None and group.static[instance_id] != member_id:
+        return codes.FENCED_INSTANCE_ID
+    return group.members.get(member_id, codes.UNKNOWN_MEMBER_ID)
+
+
+def membership(request: RequestContext, generation: int) -> tuple[Group, Member] | int:
+    """Return the group and the member of a request, or the error code if it is not in this generation of the group."""
+    asked = request.message
+    if code := problem_with(request, asked.group_id):
+        return code
+    group = request.cluster.groups.find(asked.group_id)
+    if group is None:
+        return codes.UNKNOWN_MEMBER_ID
+    found = member_or_problem(group, asked.member_id, asked.group_instance_id)
+    if isinstance(found, int):
+        return found
+    return (group, found) if generation == group.generation else codes.ILLEGAL_GENERATION
