@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..catalog import Catalog, catalog_for
-from ..cluster.bodies import RELEASED
+from ..cluster.draft_fields import RELEASED
 from ..cluster.history import MESSAGES, ROWS, Heard, Tables, history_of
-from ..cluster.history.sources import files_of_ids
+from ..cluster.history.recorder import files_of_ids
 from ..codecs import codec_in
 from ..errors import KwireError
 from ..frames import Frame, Request, Response

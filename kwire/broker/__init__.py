@@ -4,10 +4,9 @@
 answers at once or later (`waiting`). Replicas are written by their leader, all in one moment; one controller is inside.
 """
 
-from .disks import Disk, MemoryDisk, Store
-from .nodes import Node
+from .configs import Node, Settings
+from .purgatory import Parked
 from .served import ServedCluster
-from .settings import Settings
-from .waiting import Parked
+from .storage import Disk, MemoryDisk, Store
 
 __all__ = ["Disk", "MemoryDisk", "Node", "Parked", "ServedCluster", "Settings", "Store"]

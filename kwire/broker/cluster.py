@@ -9,14 +9,13 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ..catalog import Catalog, catalog_for
+from .configs import LogDir, Node, Settings
 from .controller import Controller
 from .groups.coordinator import Groups
-from .journal import cluster_record
-from .nodes import LogDir, Node
+from .metadata_journal import cluster_record
+from .purgatory import Purgatory
 from .recovery import recover
-from .settings import Settings
 from .topics import Topic
-from .waiting import WaitingRoom
 
 
 class Api(NamedTuple):
@@ -79,7 +78,7 @@ class Cluster:
         self.apis = {self._api_key(name, api): api for name, api in table.items()}
         self.controller = Controller(nodes, settings, rng)
         recover(self.controller)
-        self.waiting = WaitingRoom()
+        self.waiting = Purgatory()
         self.groups = Groups(self.controller, self.waiting)
         self.producer_ids = rng.getrandbits(40)  # the last one given; those of an earlier run are in its logs
         cluster_id = urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=")

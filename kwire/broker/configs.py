@@ -1,19 +1,95 @@
-"""Configs of topics and of brokers: which there are, what they are unless given, what they take.
-
-Defaults are what a served cluster does, which is Kafka's default but for time: nothing is dropped because it is old.
-`min.insync.replicas`, `max.message.bytes` and `retention.bytes` of a topic are obeyed; the others are kept and shown.
-"""
+"""Settings and nodes of a served cluster, and the configs of topics and brokers: names, types, defaults."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from ..cluster import Broker
 from ..refusals import InvalidConfig
 from ..values import ConfigType
-from .nodes import Node
-from .settings import Settings
+from .storage import Disk, MemoryDisk
+
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of all brokers; times are in seconds, sizes in bytes.
+
+    `most_partitions`, `most_group_members`, `most_groups` and `most_group_bytes` bound what clients can make a broker
+    remember; Kafka has no such bounds, or far higher ones. `fetch_max_bytes` is smaller than Kafka's 55 MiB: so much
+    may wait for each slow client. `replica_assignor` is a name or `MODULE:FUNCTION`, as `assignor_for` takes it.
+    `kip_879` serves CreateReplicaAssignment.
+    """
+
+    auto_create_topics: bool = True
+    num_partitions: int = 1
+    default_replication_factor: int = 1
+    min_insync_replicas: int = 1
+    max_message_bytes: int = MEBIBYTE + 12
+    fetch_max_bytes: int = 8 * MEBIBYTE
+    retention_bytes: int = -1  # of each partition; -1 keeps all
+    initial_rebalance_delay: float = 0.0  # Kafka: 3 s, for many consumers that start at once
+    min_session_timeout: float = 6.0
+    max_session_timeout: float = 1800.0
+    offset_metadata_max_bytes: int = 4096
+    most_partitions: int = 20_000
+    most_group_members: int = 5_000
+    most_groups: int = 10_000
+    most_group_bytes: int = 128 * MEBIBYTE  # of all groups with their members and commits
+    replica_assignor: str = "rack-aware"
+    kip_879: bool = False
+
+
+@dataclass(slots=True)
+class LogDir:
+    """A log directory of a broker; `is_offline` once it has failed, and from then on; how many `replicas` are in it."""
+
+    disk: Disk
+    is_offline: bool = False
+    replicas: int = 0
+
+    @property
+    def path(self) -> str:
+        """Its name, as the broker's settings have it."""
+        return self.disk.path
+
+
+@dataclass(slots=True)
+class Node:
+    """A broker. `host` and `port` are what clients are told; a broker without a good directory is not alive.
+
+    >>> node = Node(1, rack="/DC1/R1")
+    >>> node.is_alive, node.broker().rack
+    (True, '/DC1/R1')
+    """
+
+    node_id: int
+    host: str = "localhost"
+    port: int = 9092
+    rack: str | None = None
+    disks: Sequence[Disk] = field(default_factory=lambda: [MemoryDisk()])
+    log_dirs: list[LogDir] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.log_dirs = [LogDir(disk) for disk in self.disks]
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has a directory that works: a broker stops when it has none (KIP-112)."""
+        return not all(log_dir.is_offline for log_dir in self.log_dirs)
+
+    def failed(self) -> LogDir | None:
+        """Return a directory that has failed; None if all work."""
+        return next((log_dir for log_dir in self.log_dirs if log_dir.is_offline), None)
+
+    def broker(self) -> Broker:
+        """Return it as placements know brokers."""
+        return Broker(self.node_id, self.host, self.port, self.rack, fenced=not self.is_alive)
+
 
 MOST_LENGTH = 1000  # characters of a value; only lists of throttled replicas come near
 _LONG, _INT, _LIST, _TEXT, _YES, _RATIO = (ConfigType(name) for name in "LONG INT LIST STRING BOOLEAN DOUBLE".split())

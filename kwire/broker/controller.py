@@ -10,11 +10,12 @@ from functools import partial
 from random import Random
 
 from ..cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
-from ..cluster.java import Rng
+from ..cluster.java_compat import Rng
 from ..cluster.replica_assignors import ReplicaAssignor, assignor_for, run_assignor
 from ..refusals import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition
-from .disks import Disk
-from .journal import (
+from .configs import LogDir, Node, Settings
+from .log import Log
+from .metadata_journal import (
     Journals,
     Known,
     broker_record,
@@ -25,11 +26,8 @@ from .journal import (
     removal_record,
     topic_records,
 )
-from .logs import Log
-from .nodes import LogDir, Node
-from .partitions import Partition, Replica
-from .settings import Settings
-from .topics import Topic, check_assignment, check_name
+from .storage import Disk
+from .topics import Partition, Replica, Topic, check_assignment, check_name
 
 # The assignors that are Kafka's own of before KRaft; partitions are added as Kafka did.
 _MODES = {

@@ -1,22 +1,168 @@
-"""A cluster that starts: the topics that its journals tell of, and those whose folders somebody brought.
-
-Of a topic that no journal knows, replicas stand by broker id. What belongs to a topic that was deleted while its
-directory had failed is set aside.
-"""
+"""Start of a cluster: topics from the journals and folders, and which replica's log the others are copied from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from ..cluster import Partition as Recorded
+from ..records import parse_records
+from .configs import LogDir
 from .controller import Controller
-from .disks import Disk
-from .healing import heal, mark_in_sync
-from .journal import Known
-from .nodes import LogDir
-from .partitions import Partition
-from .topics import Topic
+from .log import Log
+from .metadata_journal import Known
+from .storage import Disk
+from .topics import Partition, Topic
+
+_PORTION = 1 << 20
+_HIGHEST_EPOCH = 2**31 - 2**20  # leaves a million elections
+
+Notes = Callable[[str], None]
+
+
+class _SourceFailed(Exception):
+    """The log that is copied cannot be read any more."""
+
+
+def source_of(partition: Partition) -> int | None:
+    """Choose the broker whose log the others are to copy; None if none that was in sync is online.
+
+    What was acknowledged is in the log of every replica in sync, so it is the longest of these that counts. One that
+    was not in sync counts only if all in sync are damaged. Gaps inside a segment may be damaged base offsets.
+    """
+    logs = partition.online_logs()
+    in_sync = [node_id for node_id in partition.isr if node_id in logs]
+    if not in_sync:
+        return None
+    is_any_whole = any(not logs[node_id].damage for node_id in in_sync)
+    candidates = in_sync if is_any_whole else [*in_sync, *(one for one in logs if one not in in_sync)]
+    agreeing = Counter(map(_outline, (logs[node_id] for node_id in candidates)))
+
+    def rank(node_id: int) -> tuple[bool, int, bool, int, bool, int]:
+        log = logs[node_id]
+        return not log.has_gaps, log.end, not log.holes, -log.start, log.epochs_ascend, agreeing[_outline(log)]
+
+    return max(candidates, key=rank)
+
+
+def _outline(log: Log) -> int:
+    return hash(tuple(entry.identity for entry in log.entries))
+
+
+def mark_in_sync(partition: Partition) -> bool:
+    """Let those be in sync that need no change to be copies of the right log; returns whether others are left.
+
+    This is to be remembered before `heal` cuts anything: should it be interrupted, the right log is known.
+    """
+    source_id = source_of(partition)
+    if source_id is None:
+        return False
+    logs = partition.online_logs()
+    partition.isr = [one for one, log in logs.items() if one == source_id or _is_copy(log, logs[source_id])]
+    return any(one not in partition.isr or log.damage for one, log in logs.items())
+
+
+def heal(partition: Partition, note: Notes) -> list[LogDir]:
+    """Cut off what is damaged and what differs from the right log, and copy from that what is missing.
+
+    Where none that was in sync is online, nobody leads, for the others may lack records.
+
+    Args:
+        partition: its replicas with logs that were just opened.
+        note: is given a line for each cut, and for what is missing.
+
+    Returns:
+        The directories that failed.
+    """
+    failed: list[LogDir] = []
+    for _ in partition.replicas:  # a source that fails is offline, and another one is chosen
+        source_id = source_of(partition)
+        if source_id is None:
+            break
+        try:
+            failed += _copy_all(partition, source_id, note)
+        except _SourceFailed:
+            failed.append(partition.replicas[source_id].log_dir)
+            failed[-1].is_offline = True
+            continue
+        logs = partition.online_logs()
+        partition.isr = [node_id for node_id in partition.replicas if node_id in logs]
+        epoch = max((entry.leader_epoch for entry in logs[source_id].entries[-1:]), default=-1)
+        partition.leader_epoch = max(partition.leader_epoch, min(epoch, _HIGHEST_EPOCH))
+        break
+    partition.elect()
+    return failed
+
+
+def _copy_all(partition: Partition, source_id: int, note: Notes) -> list[LogDir]:
+    failed = []
+    logs = partition.online_logs()
+    source = logs[source_id]
+    for first, last in source.holes:
+        note(_where(partition, source_id, f"offsets {first} to {last} are missing, as if a segment was deleted"))
+    for node_id in sorted(logs, key=lambda one: one != source_id):
+        log, log_dir = logs[node_id], partition.replicas[node_id].log_dir
+        try:
+            if node_id == source_id:
+                _cut(partition, node_id, len(log.entries), note)
+            elif not _is_copy(log, source):
+                _cut(partition, node_id, _kept(log, source), note, source_id)
+                _copy(partition, node_id, source_id, note)
+        except OSError:
+            log_dir.is_offline = True
+            failed.append(log_dir)
+            if node_id == source_id:
+                raise _SourceFailed from None
+    return failed
+
+
+def _is_copy(log: Log, source: Log) -> bool:
+    is_whole = not log.damage and log.end == source.end and log.start <= source.start
+    return is_whole and log.like(source) == len(log.entries)
+
+
+def _kept(log: Log, source: Log) -> int:
+    """Return how many batches can stay: none where records would be missing in front of them or behind them."""
+    return log.like(source) if log.start <= source.start <= log.end else 0
+
+
+def _cut(partition: Partition, node_id: int, count: int, note: Notes, source_id: int | None = None) -> None:
+    """Forget all but so many batches, and what is damaged; a note says what is lost by it."""
+    log = partition.online_logs()[node_id]
+    if count == len(log.entries) and not log.damage:
+        return
+    offset = log.entries[count].base_offset if count < len(log.entries) else log.end
+    size = log.store.size() if log.damage else log.size
+    lost = size - sum(entry.size for entry in log.entries[:count])
+    is_damaged = log.damage and count == len(log.entries)
+    reason = log.damage if is_damaged else f"broker {source_id} has other records there"
+    note(_where(partition, node_id, f"cut at offset {offset}, {lost} bytes lost: {reason}"))
+    log.truncate(count)
+
+
+def _copy(partition: Partition, node_id: int, source_id: int, note: Notes) -> None:
+    """Append what the source has behind the end of a log."""
+    logs = partition.online_logs()
+    log, source = logs[node_id], logs[source_id]
+    at, before = max(log.end, source.start), log.size
+    while at < source.end:
+        try:
+            data = source.read(at, source.measure(at, _PORTION))
+        except OSError:
+            partition.replicas[source_id].log_dir.is_offline = True
+            raise _SourceFailed from None
+        for batch in parse_records(data):
+            log.append(batch)
+        at = log.end
+    if log.size > before:
+        note(_where(partition, node_id, f"{log.size - before} bytes copied from broker {source_id}"))
+
+
+def _where(partition: Partition, node_id: int, text: str) -> str:
+    path = partition.replicas[node_id].log_dir.path
+    return f"{partition.topic}-{partition.index}: {text} (broker {node_id}, {path})"
+
 
 Folders = dict[str, dict[int, dict[int, LogDir]]]  # by topic, partition and broker
 

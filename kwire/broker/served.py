@@ -8,8 +8,7 @@ from typing import Any
 
 from .apis import table_for
 from .cluster import Cluster, RequestContext
-from .nodes import Node
-from .settings import Settings
+from .configs import Node, Settings
 
 
 class ServedCluster(Cluster):

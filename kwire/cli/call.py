@@ -12,9 +12,7 @@ from ..codecs import codec_in
 from ..errors import UnknownMessage
 from ..frames import Response, encode_request
 from ..gist import Gist
-from ..net.addresses import address
-from ..net.connection import BrokerConnection
-from ..net.safety import changes_state
+from ..net.client import BrokerConnection, address, changes_state
 from ..render.envelope import envelope, json_line
 from ..render.style import json_text
 from ..render.tree import tree

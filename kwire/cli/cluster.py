@@ -16,9 +16,8 @@ from ..codecs import Codec
 from ..embedded import ControlRecord, FramedRecord
 from ..errors import DumpError, UnknownMessage
 from ..frames import Request, Response, Result
-from ..net.addresses import address
-from ..net.connection import BrokerConnection
-from ..net.discovery import ask_cluster
+from ..net.admin import ask_cluster
+from ..net.client import BrokerConnection, address
 from ..render.cluster import cluster_json, cluster_lines
 from ..render.style import json_text
 from ..segments import LogBatch, LogBytes, LogRecord

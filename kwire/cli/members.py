@@ -9,7 +9,7 @@ from typing import Any
 
 from ..codecs import Codec
 from ..errors import suggestion
-from ..net.connection import SOFTWARE
+from ..net.client import SOFTWARE
 from ..wire import Field, Integer, String
 from .inputs import UsageError
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..broker import Node
-from ..broker.disks import Disk, MemoryDisk
-from ..broker.nodes import LogDir
+from ..broker.configs import LogDir
+from ..broker.storage import Disk, MemoryDisk
 from ..errors import DumpError, excerpt
-from ..net.addresses import Address
-from ..net.logdirs import FileDisk
+from ..net.client import Address
+from ..net.log_dirs import FileDisk
 from .inputs import UsageError
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -25,7 +25,8 @@ def pipeline(options: argparse.Namespace) -> int:
     given = {"body": options.body, **_pairs(options.option, "--option")}
     settings = _pairs(options.conf, "--conf")
     try:
-        from ..spark import job, session
+        from ..spark import pipeline as job
+        from ..spark import session
         from ..spark.plots import need_matplotlib
     except ModuleNotFoundError as error:
         raise MissingExtra("kwire pipeline", (error.name or "pyspark").partition(".")[0], "spark") from None
@@ -82,7 +83,7 @@ def _print(counts: dict[str, object], as_json: bool) -> None:
 
 
 def _zip(file: Path) -> int:
-    from ..spark.shipping import NEEDED, write_zip
+    from ..spark.session import NEEDED, write_zip
 
     script = write_zip(file)
     print(f"spark-submit --py-files {shlex.quote(str(file))} {shlex.quote(str(script))} CAPTURES... --out DIR")

@@ -10,13 +10,12 @@ from dataclasses import replace
 from random import SystemRandom
 
 from ..cluster import Broker, ClusterState
-from ..cluster.java import Random
-from ..cluster.racks import RackTree
-from ..cluster.reassignment import reassignment_json
-from ..cluster.replica_assignors import assignor_for
-from ..cluster.replica_requests import MOST_REPLICAS, place_replicas
-from ..cluster.rings import Rings, increase_replication_factor
-from ..cluster.spread import is_even
+from ..cluster.java_compat import Random
+from ..cluster.multi_level_placement import Rings, increase_replication_factor
+from ..cluster.rack_aware_placement import reassignment_json
+from ..cluster.rack_spread import is_even
+from ..cluster.rack_tree import RackTree
+from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
 from ..errors import DumpError, UnknownMessage
 from ..refusals import InvalidPartitions
 from ..render.placement import assignment_lines, report_json, report_lines

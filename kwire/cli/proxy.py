@@ -10,8 +10,8 @@ from contextlib import ExitStack, closing
 from ..dumps.pcap_writer import PcapWriter
 from ..frames import Result
 from ..gist import Gist
-from ..net.addresses import Address, address
-from ..net.notes import Notes
+from ..net.client import Address, address
+from ..net.limits import Notes
 from ..net.proxy import Proxy, Show
 from ..render.envelope import json_line
 from ..render.line import FrameLines

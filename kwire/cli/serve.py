@@ -11,10 +11,10 @@ from random import Random
 
 from ..broker import Node, ServedCluster, Settings
 from ..cluster.replica_assignors import assignor_for
-from ..net.addresses import address
-from ..net.logdirs import locked
-from ..net.notes import Notes
-from ..net.serving import Serving
+from ..net.client import address
+from ..net.limits import Notes
+from ..net.log_dirs import locked
+from ..net.server import Serving
 from ..render.values import count_text
 from .inputs import UsageError
 from .nodes import LOOPBACK, Failure, failures_in, nodes_for

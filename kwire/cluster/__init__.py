@@ -5,15 +5,22 @@ names of their attributes; `history`, which writes down what they say from when 
 answers some, and `jbod`, whose machines exchange them, are rooms of their own.
 """
 
-from .learning import learn
-from .placement import RackAwareMode, assign_replicas, broker_metadatas, rack_alternated_broker_list
-from .racks import RackTree, rack_path
-from .reassignment import add_partitions, generate_assignment, reassignment_json
+from .learner import learn
+from .multi_level_placement import Rings, assign_multi_level, increase_replication_factor
+from .rack_aware_placement import (
+    RackAwareMode,
+    add_partitions,
+    assign_replicas,
+    broker_metadatas,
+    generate_assignment,
+    rack_alternated_broker_list,
+    reassignment_json,
+)
+from .rack_spread import is_even, losses_of, spread_of
+from .rack_tree import RackTree, rack_path
 from .replica_assignors import assignor_for
-from .rings import Rings, assign_multi_level, increase_replication_factor
-from .spread import is_even, losses_of, spread_of
 from .state import Broker, ClusterState, Partition
-from .striping import place_striped
+from .striped_placement import place_striped
 
 __all__ = [
     "Broker",

@@ -21,13 +21,7 @@ from .envelope import (
     encode_enveloped_request,
     encode_enveloped_response,
 )
-from .framed import (
-    FramedRecord,
-    decode_metadata_frame,
-    decode_remote_log_frame,
-    encode_frame,
-    framed_record,
-)
+from .framed import FramedRecord, decode_metadata_frame, decode_remote_log_frame, encode_frame, framed_record
 from .logs import RecordType, record_types
 from .records import (
     CoordinatorRecord,

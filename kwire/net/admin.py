@@ -1,20 +1,21 @@
-"""What is asked of a broker as an administrator does: CreateReplicaAssignment (KIP-879).
-
-Knows connections; what the messages mean is `kwire.cluster.replica_requests`'.
+"""Administrators' requests: CreateReplicaAssignment (KIP-879), and the cluster as Metadata and DescribeCluster
+describe it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..catalog import catalog_for
-from ..cluster.placement import Assignment
-from ..cluster.replica_requests import DEFAULT_TIMEOUT_MS
-from ..cluster.replica_requests import create_replica_assignment as asking
+from ..cluster import ClusterState, learn
+from ..cluster.rack_aware_placement import Assignment
+from ..cluster.replica_assignors import DEFAULT_TIMEOUT_MS
+from ..cluster.replica_assignors import create_replica_assignment as asking
 from ..codecs import codec_in
-from .addresses import Address
-from .addresses import address as read_address
-from .connection import BrokerConnection
+from ..errors import CallError
+from .client import Address, BrokerConnection
+from .client import address as read_address
 
 
 class Admin:
@@ -71,3 +72,39 @@ class Admin:
         answer = self._broker.ask(codec_in(self._broker.catalog, "CreateReplicaAssignmentRequest", 0), call.request)
         assert answer is not None
         return call.assignment(answer.message)
+
+
+def ask_cluster(broker: BrokerConnection) -> ClusterState:
+    """Ask a broker for brokers, racks and partitions.
+
+    Args:
+        broker: a connection to any broker of the cluster.
+
+    Raises:
+        CallError: it breaks off, is too slow, or speaks no Metadata that is known here.
+        DecodeError: an answer does not decode.
+    """
+    state = ClusterState()
+    if not _ask(broker, state, "MetadataRequest", _of_all_topics):
+        raise CallError(str(broker.address), "it answers no version of Metadata that is known here", "is it a broker?")
+    _ask(broker, state, "DescribeClusterRequest", _with_fenced_brokers)
+    return state
+
+
+def _of_all_topics(version: int) -> dict[str, Any]:
+    creating = {"allowAutoTopicCreation": False} if version >= 4 else {}
+    return {"topics": None if version >= 1 else [], **creating}
+
+
+def _with_fenced_brokers(version: int) -> dict[str, Any]:
+    return {"includeFencedBrokers": True} if version >= 2 else {}
+
+
+def _ask(broker: BrokerConnection, state: ClusterState, name: str, members: Callable[[int], dict[str, Any]]) -> bool:
+    """Ask in the newest version, and learn from the answer. Returns whether it told something."""
+    version = broker.newest(name)
+    if version is None:
+        return False
+    codec = codec_in(broker.catalog, name, version)
+    answer = broker.ask(codec, codec.from_json(members(version), defaults=True))
+    return answer is not None and learn(state, answer.message, answer.codec)

@@ -4,12 +4,11 @@ Knows compression and checksums; knows nothing of what keys and values mean (`kw
 logs and control records), nothing of topics, frames and files.
 """
 
-from .batches import RecordBatch
-from .buffers import LIMIT
-from .building import build_batch
-from .parsing import Batches, parse_records
-from .reading import Records
-from .values import Record, RecordHeader, UndecodableRecords
+from .batch import RecordBatch, Records
+from .builder import build_batch
+from .compression.buffers import LIMIT
+from .parser import Batches, parse_records
+from .record import Record, RecordHeader, UndecodableRecords
 
 __all__ = [
     "LIMIT",

@@ -9,7 +9,7 @@ from struct import Struct as Packed
 from typing import NamedTuple
 
 from ..wire import INT8, INT32, INT64, VARINT, VARLONG, Array, Bytes, Field, Node, String, Struct
-from .values import RecordHeader
+from .record import RecordHeader
 
 # The int64 and int32 that every magic begins with: the offset, and how many bytes follow.
 LOG_OVERHEAD = 12

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..cluster import Broker, ClusterState, Partition
-from ..cluster.rack_rules import KIP_36, KIP_879, RackRule
+from ..cluster.rack_spread import KIP_36, KIP_879, RackRule
 from ..json import uuid_text
 from .style import PLAIN, Style, escape
 from .table import table

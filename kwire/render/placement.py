@@ -7,8 +7,8 @@ from itertools import groupby
 from textwrap import wrap
 from typing import Any
 
-from ..cluster.racks import Node, RackTree
-from ..cluster.spread import Level, Loss, losses_of, spread_of
+from ..cluster.rack_spread import Level, Loss, losses_of, spread_of
+from ..cluster.rack_tree import Node, RackTree
 from .style import PLAIN, Style, escape
 from .table import table
 from .values import count_text

@@ -12,7 +12,7 @@ import msgspec
 from ..faults import BadBatchLength, CutBatch, UnknownMagic
 from ..records import RecordBatch
 from ..records.layouts import BATCH, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, magic_at
-from ..records.parsing import read_whole
+from ..records.parser import read_whole
 from .entries import LogBytes
 from .faults import NoBatch, OffsetOrder
 from .recognition import LIMIT, NO, SHORT, credible_stop, first_not_zero, is_sound, next_candidate, stop_of

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from . import cluster as cluster
     from .functions import from_kwire as from_kwire
     from .functions import kwire_header as kwire_header
+    from .functions import records as records
     from .functions import schema_of_kwire as schema_of_kwire
     from .functions import to_kwire as to_kwire
-    from .rows import records as records
 
 _ROOMS = {
     "from_kwire": "functions",
     "kwire_header": "functions",
-    "records": "rows",
+    "records": "functions",
     "schema_of_kwire": "functions",
     "to_kwire": "functions",
 }

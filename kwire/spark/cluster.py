@@ -17,7 +17,7 @@ from pyspark.sql import functions as sql
 from ..arrow.chronicles import COLUMNS, OPTIONS, UNION, catalog_of, chronicles, reading_options
 from ..arrow.errors import BadOption
 from ..cluster.history import ROWS
-from .types import to_spark
+from .source import to_spark
 
 __all__ = ["OPTIONS", "History", "history", "reading_options"]
 FOLDER = r"/?[^/]*$"  # a file's name, with the slash before it

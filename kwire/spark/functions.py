@@ -1,7 +1,4 @@
-"""Columns of bytes become columns of structs and back, inside any query.
-
-What they do to a batch stands in `kwire.arrow`, in `cells`, `encoding` and `headers`; here is what Spark wants to know.
-"""
+"""Column functions: bytes to structs and back inside any query, and records of frames as rows."""
 
 from __future__ import annotations
 
@@ -17,10 +14,12 @@ from ..arrow.cells import Cells, cell_reader, portions
 from ..arrow.encoding import CellWriter
 from ..arrow.errors import BadOption
 from ..arrow.headers import TYPE, header_column
+from ..arrow.records import RecordReader
 from ..catalog import catalog_for
 from ..errors import suggestion
 from ..frames.apis import Apis
-from .types import to_spark
+from ..records import LIMIT
+from .source import schema_to_arrow, to_spark
 
 MODES = "PERMISSIVE", "FAILFAST"
 TRUTHS = {"framed": "framed", "includeerrors": "include_errors"}
@@ -174,3 +173,33 @@ def _writer(cells: Cells) -> CellWriter:
 @lru_cache(maxsize=4)
 def _apis(profile: str, release: str) -> Apis:
     return Apis(catalog_for(profile or None, release or None))
+
+
+def records(df: Any, limit: int = LIMIT) -> Any:
+    """Return the records of Produce requests, Fetch answers and logs as rows.
+
+    Args:
+        df: frames as `format("kwire")` with body=raw gives them. Of its columns, `message`, `direction`, `api_key` and
+            `api_version` are needed; `path` tells the topic of a log, by its folder.
+        limit: the most bytes that the records of one batch may take once decompressed.
+
+    Returns:
+        A DataFrame with the other columns of the frames; the struct `record`: topic, topic_id, partition, offset,
+        timestamp, key, value, headers, producer and so on; and `_corrupt_record` with `_error` for what cannot be read.
+        Of a batch with a wrong checksum, records and error are both there.
+
+    Raises:
+        BadOption: a column is missing.
+    """
+    schema = schema_to_arrow(df.schema)
+    reader = _reader(schema, limit)
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _reader(schema, limit).read(batches)
+
+    return df.mapInArrow(read, to_spark(reader.schema))
+
+
+@lru_cache(maxsize=4)
+def _reader(schema: Any, limit: int) -> RecordReader:
+    return RecordReader(schema, limit)

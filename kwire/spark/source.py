@@ -1,27 +1,97 @@
-"""`spark.read.format("kwire")`: the data source, a thin skin over `kwire.arrow`, whose options these are.
-
-Three processes of Spark's use it: one asks for the schema, one divides the files, many read. What goes from one to
-another is what pickle takes; none of them has a session.
-"""
+"""`spark.read.format("kwire")` and `spark.readStream.format("kwire")`: the data source, over `kwire.arrow`."""
 
 from __future__ import annotations
 
 import gc
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
+import pyarrow as pa
+from pyspark.sql import types as spark
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    EqualTo,
+    Filter,
+    In,
+    InputPartition,
+)
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
 
 from ..arrow.errors import BadOption
+from ..arrow.growing import Growing
 from ..arrow.options import Options
+from ..arrow.places import Offset, offset_of, places_of
 from ..arrow.reading import Reading
 from ..arrow.units import Unit
 from ..catalog import catalog_for
 from ..errors import MissingExtra
-from .types import schema_to_arrow, to_spark
+
+_PAIRS: tuple[tuple[Any, Any], ...] = (
+    (pa.bool_(), spark.BooleanType),
+    (pa.int8(), spark.ByteType),
+    (pa.int16(), spark.ShortType),
+    (pa.int32(), spark.IntegerType),
+    (pa.int64(), spark.LongType),
+    (pa.float64(), spark.DoubleType),
+    (pa.string(), spark.StringType),
+    (pa.binary(), spark.BinaryType),
+    (pa.timestamp("us", "UTC"), spark.TimestampType),
+)
+_TO_SPARK = {arrow: kind() for arrow, kind in _PAIRS}
+_TO_ARROW = {kind: arrow for arrow, kind in _PAIRS}
+
+
+def to_spark(type_: Any) -> Any:
+    """Return the type of Spark of an Arrow type, of a `pyarrow.Schema` too; every field is nullable.
+
+    >>> to_spark(pa.schema([("isr", pa.list_(pa.int32()))])).simpleString()
+    'struct<isr:array<int>>'
+    """
+    if isinstance(type_, pa.Schema) or pa.types.is_struct(type_):
+        return spark.StructType([spark.StructField(field.name, to_spark(field.type)) for field in type_])
+    if pa.types.is_list(type_):
+        return spark.ArrayType(to_spark(type_.value_type))
+    return _TO_SPARK[type_]
+
+
+def to_arrow(type_: Any, name: str = "") -> Any:
+    """Return the Arrow type of a type of Spark; BadOption if no column of kwire's has it.
+
+    >>> to_arrow(spark.ArrayType(spark.ShortType()))
+    ListType(list<item: int16>)
+    """
+    if isinstance(type_, spark.StructType):
+        return pa.struct([(field.name, _checked(field.nullable, field.dataType, field.name)) for field in type_.fields])
+    if isinstance(type_, spark.ArrayType):
+        return pa.list_(_checked(type_.containsNull, type_.elementType, name))
+    found = _TO_ARROW.get(type(type_))
+    if found is None:
+        raise BadOption("schema", None, f"no column of kwire's is {type_.simpleString()}, as {name} is")
+    return found
+
+
+def schema_to_arrow(type_: Any) -> Any:
+    """Return the `pyarrow.Schema` of a schema of Spark; raises as `to_arrow`."""
+    return pa.schema(list(to_arrow(type_)))
+
+
+def _checked(nullable: bool, type_: Any, name: str) -> Any:
+    if not nullable:
+        raise BadOption("schema", None, f"{name} may be null in any row; leave NOT NULL out")
+    return to_arrow(type_, name)
+
 
 PATHS = "path", "paths"  # of one path Spark makes the one, of several the other, as JSON
 
@@ -47,7 +117,7 @@ class KwireSource(DataSource):  # type: ignore[misc]
     def streamReader(self, schema: Any) -> Any:  # noqa: N802
         """Return what reads these columns as files grow."""
         try:
-            from .streaming import KwireStreamReader
+            pass  # EMPTY IMPORT
         except ImportError:
             raise MissingExtra("readStream", "pyspark 4.2", "spark") from None
         return KwireStreamReader(options_of(self.options), schema_to_arrow(schema), paths_of(self.options))
@@ -134,3 +204,53 @@ def paths_of(options: Mapping[str, Any]) -> list[str]:
         hint = "spark.read.format('kwire').load(PATH); CREATE TABLE ... USING kwire loses it: make a view"
         raise BadOption("path", None, "there is none", hint)
     return [options["path"]]
+
+
+class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """Reads captures that grow.
+
+    Args:
+        options: of the reading.
+        schema: the columns, as a `pyarrow.Schema`.
+        paths: files, folders and globs.
+    """
+
+    def __init__(self, options: Options, schema: Any, paths: Sequence[str]) -> None:
+        self.options, self.columns = options, schema
+        self._growing = Growing(paths, options, reading_of(options, schema).apis)
+        self._sizes: dict[str, int] | None = None
+
+    def __reduce__(self) -> Any:
+        """Take along what another process needs: not what was found out of files."""
+        return type(self), (self.options, self.columns, self._growing.paths)
+
+    def initialOffset(self) -> Offset:  # noqa: N802
+        """Return where a new query begins: nothing was read."""
+        self._growing.files()  # says now that there is no such path
+        return offset_of({})
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Return what the options say of a batch; of two limits, Spark wants to be told one."""
+        files, count = self.options.max_files_per_trigger, self.options.max_bytes_per_trigger
+        if not files and not count:
+            return ReadAllAvailable()
+        return ReadMaxBytes(count) if count else ReadMaxFiles(files)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Note what there is: of what comes later, nothing is read."""
+        self._sizes = {path: file.size for path, file in self._growing.files().items()}
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
+        """Return how far a batch goes that begins at an offset."""
+        is_limited = not isinstance(limit, ReadAllAvailable)
+        places = self._growing.latest(places_of(start), time.time(), self._sizes, is_limited=is_limited)
+        return offset_of(places)
+
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        """Divide among tasks what is between two offsets: the same rows each time it is asked for."""
+        return [Part(units) for units in self._growing.units(places_of(start), places_of(end))]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """Yield record batches."""
+        if isinstance(partition, Part):
+            yield from reading_of(self.options, self.columns).read(partition.units)

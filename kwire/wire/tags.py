@@ -10,16 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..errors import BadUnknownTags, DecodeError
-from ..faults import (
-    BadLength,
-    BadTag,
-    DefaultTag,
-    TagOfOtherVersion,
-    TagOrder,
-    TagSize,
-    TagTwice,
-    UnknownTagOrder,
-)
+from ..faults import BadLength, BadTag, DefaultTag, TagOfOtherVersion, TagOrder, TagSize, TagTwice, UnknownTagOrder
 from .streams import Node, Reader, Writer
 from .varints import UNSIGNED_VARINT, short_varint, unsigned_varint
 

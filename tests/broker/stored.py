@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from kwire.broker import MemoryDisk, Node, ServedCluster, Settings
-from kwire.broker.scanning import Damage, Found, read_batches
+from kwire.broker.storage import Damage, Found, read_batches
 
 
 class Segments:

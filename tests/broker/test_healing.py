@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.broker import ServedCluster
-from kwire.broker.scanning import Found
+from kwire.broker.storage import Found
 from tests.broker.served import batch, fetch, produce, values
 from tests.broker.stored import Segments, StoredDisk, started
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from kwire.broker import Node, ServedCluster, Settings, codes
-from kwire.net.logdirs import FileDisk
+from kwire.net.log_dirs import FileDisk
 from tests.broker.served import batch, fetch, produce, values
 
 

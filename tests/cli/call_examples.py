@@ -13,8 +13,7 @@ import pytest
 import kwire
 from kwire.cli import main
 from kwire.cli.manual import TOPICS, help_lines
-from kwire.net.addresses import Address
-from kwire.net.connection import BrokerConnection
+from kwire.net.client import Address, BrokerConnection
 from tests.conftest import ROOT
 
 M = kwire.messages

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from kwire.cli import main
-from kwire.net.serving import Serving
+from kwire.net.server import Serving
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
 from tests.frames.test_decoding import request
 from tests.net.serving import serving
-from tests.net.test_serving import place, used
+from tests.net.test_server import place, used
 
 
 def test_at_the_end_and_before(capsys: pytest.CaptureFixture[str]) -> None:

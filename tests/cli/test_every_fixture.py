@@ -9,7 +9,7 @@ import pytest
 from kwire import arrow
 from kwire.catalog import profiles
 from kwire.cli import main
-from kwire.cluster.bodies import RELEASED
+from kwire.cluster.draft_fields import RELEASED
 from tests.conftest import ROOT
 
 FIXTURES = ROOT / "fixtures"

@@ -11,7 +11,7 @@ import pytest
 
 from kwire.cli import main
 from kwire.cluster import Broker
-from kwire.cluster.java import Random
+from kwire.cluster.java_compat import Random
 from kwire.cluster.replica_assignors import ASSIGNORS
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran

@@ -12,7 +12,7 @@ import pytest
 
 import kwire
 from kwire.cli import main
-from kwire.net.addresses import address
+from kwire.net.client import address
 from tests.conftest import ROOT
 from tests.net.serving import serving
 from tests.net.test_proxy import ask, naming

@@ -17,8 +17,7 @@ import kwire
 from kwire.cli import main
 from kwire.cli.nodes import nodes_for
 from kwire.cli.parser import parser_for
-from kwire.net.addresses import Address, address
-from kwire.net.connection import BrokerConnection
+from kwire.net.client import Address, BrokerConnection, address
 from tests.conftest import ROOT
 
 ALL = kwire.messages.MetadataRequest(topics=None)

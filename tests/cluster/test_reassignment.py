@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
-from kwire.cluster.java import STRINGS, Random, hash_order_of
-from kwire.cluster.placement import RackAwareMode, broker_metadatas
-from kwire.cluster.reassignment import add_partitions, generate_assignment, reassignment_json
+from kwire.cluster.java_compat import STRINGS, Random, hash_order_of
+from kwire.cluster.rack_aware_placement import (
+    RackAwareMode,
+    add_partitions,
+    broker_metadatas,
+    generate_assignment,
+    reassignment_json,
+)
 from kwire.refusals import AdminOperation
 from tests.cluster.vectors import Case, answer_of, brokers_of, by_number, by_release, by_text, cases, check
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.java import Random, Rng
-from kwire.cluster.placement import assign_replicas
-from kwire.cluster.racks import RackTree
+from kwire.cluster.java_compat import Random, Rng
+from kwire.cluster.rack_aware_placement import assign_replicas
+from kwire.cluster.rack_spread import is_even
+from kwire.cluster.rack_tree import RackTree
 from kwire.cluster.replica_assignors import ASSIGNORS, assignor_for, run_assignor
-from kwire.cluster.spread import is_even
-from kwire.cluster.striping import place_striped
+from kwire.cluster.striped_placement import place_striped
 from kwire.refusals import AdminOperation, InvalidRack, ReplicaAssignorFailed, UnknownAssignor
 from tests.cluster.vectors import Case, brokers_of, by_text, cases, check
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.cluster import Broker
-from kwire.cluster.replica_assignors import assignor_for
-from kwire.cluster.replica_requests import (
+from kwire.cluster.replica_assignors import (
     answer_create_replica_assignment,
+    assignor_for,
     create_replica_assignment,
     place_replicas,
     refusal,

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.faults import (
-    BadLength,
-    BadTag,
-    DefaultTag,
-    TagOfOtherVersion,
-    TagOrder,
-    TagSize,
-    TagTwice,
-    UnknownTagOrder,
-)
+from kwire.faults import BadLength, BadTag, DefaultTag, TagOfOtherVersion, TagOrder, TagSize, TagTwice, UnknownTagOrder
 from kwire.wire import join_tags
 from tests.compiler.codecs_of import codec_of, comes_back, refused, unread
 from tests.small_specs import field

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import kwire
-from kwire.net.addresses import Address, address
-from kwire.net.connection import BrokerConnection
+from kwire.net.client import Address, BrokerConnection, address
 from tests.conftest import ROOT, lacking
 
 # -P: beside the program lies a module of the package's name

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.net.addresses import Address
+from kwire.net.client import Address
 from tests.interop.clients import KAFKA_PYTHON, PATIENCE, Reader, need_client, served, until, until_stable
 from tests.interop.kafka import JVM, RELEASES, jars, java, need
 

@@ -20,11 +20,10 @@ from kwire.broker import codes
 from kwire.catalog import catalog_for
 from kwire.cli import main
 from kwire.errors import CallError
-from kwire.net.addresses import address
-from kwire.net.connection import BrokerConnection
+from kwire.net.client import BrokerConnection, address
 from kwire.values import ErrorCode
+from tests.broker.apis.test_create_topics import row
 from tests.broker.served import cluster_of
-from tests.broker.test_creating import row
 from tests.cli.call_examples import run_all
 from tests.cli.test_commands import out
 from tests.conftest import ROOT

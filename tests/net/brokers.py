@@ -15,8 +15,7 @@ from typing import Any
 
 import kwire
 from kwire.errors import CallError
-from kwire.net.addresses import Address
-from kwire.net.connection import BrokerConnection
+from kwire.net.client import Address, BrokerConnection
 from tests.conftest import ROOT
 
 M = kwire.messages

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.errors import CallError
-from kwire.net.addresses import Address, address
+from kwire.net.client import Address, address
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from kwire.broker import Settings
 from kwire.cluster.replica_assignors import rack_aware
 from kwire.errors import CallError
 from kwire.net.admin import Admin
-from kwire.net.serving import Serving
+from kwire.net.server import Serving
 from kwire.refusals import ReplicaAssignmentRefused
-from tests.net.test_serving import place, used
+from tests.net.test_server import place, used
 
 DRAFT = Settings(kip_879=True)
 

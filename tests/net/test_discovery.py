@@ -10,9 +10,8 @@ import kwire
 from kwire.errors import CallError
 from kwire.frames import Frame
 from kwire.frames.cutting import int32
-from kwire.net.addresses import address
-from kwire.net.connection import BrokerConnection
-from kwire.net.discovery import ask_cluster
+from kwire.net.admin import ask_cluster
+from kwire.net.client import BrokerConnection, address
 from tests.net.serving import Answer, serving
 
 M = kwire.messages

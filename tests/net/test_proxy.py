@@ -20,9 +20,8 @@ from kwire.dumps.pcap_writer import PcapWriter
 from kwire.errors import CallError
 from kwire.frames import Frame
 from kwire.frames.cutting import int32
-from kwire.net.addresses import Address, address
-from kwire.net.connection import BrokerConnection
-from kwire.net.memory import FrameMemory
+from kwire.net.client import Address, BrokerConnection, address
+from kwire.net.limits import FrameMemory
 from kwire.net.proxy import PORTION, Proxy
 from tests.net.serving import serving
 

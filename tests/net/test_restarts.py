@@ -13,8 +13,7 @@ import pytest
 
 import kwire
 from kwire.errors import CallError
-from kwire.net.addresses import Address
-from kwire.net.connection import BrokerConnection
+from kwire.net.client import Address, BrokerConnection
 from tests.broker.served import batch, fetching, values
 from tests.conftest import ROOT
 from tests.net.brokers import Brokers

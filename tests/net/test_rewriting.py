@@ -8,8 +8,8 @@ import pytest
 
 import kwire
 from kwire.frames import Frame, FrameDecoder, Response
-from kwire.net.addresses import Address
-from kwire.net.rewriting import addresses, rewritten
+from kwire.net.client import Address
+from kwire.net.proxy import addresses, rewritten
 
 M = kwire.messages
 HERE = Address("127.0.0.1", 29092)

@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.net.addresses import Address, address
-from kwire.net.connection import BrokerConnection
-from kwire.net.memory import MOST_WAITING
-from kwire.net.serving import MOST_UNSENT
+from kwire.net.client import Address, BrokerConnection, address
+from kwire.net.limits import MOST_WAITING
+from kwire.net.server import MOST_UNSENT
 from tests.broker.served import batch, fetching, values
 from tests.conftest import ROOT
 

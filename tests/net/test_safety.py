@@ -6,7 +6,7 @@ import pytest
 
 import kwire
 from kwire.catalog import catalog_for
-from kwire.net.safety import READING, changes_state
+from kwire.net.client import READING, changes_state
 
 M = kwire.messages
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from kwire.records import Record, build_batch, lz4
-from kwire.records.buffers import library
-from kwire.records.snappy import HEADER
+from kwire.records import Record, build_batch
+from kwire.records.compression import lz4
+from kwire.records.compression.buffers import library
+from kwire.records.compression.snappy import HEADER
 from tests.conftest import ROOT
 
 from .cases import batch_around, message_around

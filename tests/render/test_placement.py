@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire.cluster import Broker
-from kwire.cluster.racks import RackTree
+from kwire.cluster.rack_tree import RackTree
 from kwire.render.placement import assignment_lines, report_json, report_lines
 from kwire.render.style import Style
 

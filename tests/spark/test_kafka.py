@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import kwire
-from kwire.net.addresses import address
-from kwire.net.connection import BrokerConnection
+from kwire.net.client import BrokerConnection, address
 from kwire.values import ErrorCode
-from tests.broker.test_creating import row
+from tests.broker.apis.test_create_topics import row
 from tests.conftest import ROOT
 from tests.interop.kafka import need, real_cluster, spark_connector
 

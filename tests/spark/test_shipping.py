@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from zipfile import ZipFile
 
-from kwire.spark.shipping import SCRIPT, write_zip
+from kwire.spark.session import SCRIPT, write_zip
 from tests.conftest import ROOT
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"

@@ -10,7 +10,7 @@ from kwire.arrow.errors import BadOption
 from kwire.arrow.options import Options
 from kwire.arrow.reading import Reading
 from kwire.catalog import catalog_for
-from kwire.spark.types import schema_to_arrow, to_spark
+from kwire.spark.source import schema_to_arrow, to_spark
 
 
 def test_every_message_has_types_of_spark() -> None:

@@ -1,16 +1,145 @@
-"""The state of one group: values, and what keeps them in step. `rebalancing` moves it on."""
+"""The state of one consumer group: its members, committed offsets and memory. `rebalance` changes it."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
+from typing import NamedTuple
 
-from ..waiting import Parked
-from .commits import Commits
-from .held import LEAST_SIZE, Held
-from .members import Member, Protocols
+from ..purgatory import Parked
+
+LEAST_SIZE = 512  # bytes that a group, a member or a commit takes besides what clients put into it
+
+
+@dataclass(slots=True)
+class Held:
+    """Bytes that groups keep.
+
+    >>> held = Held(most=100)
+    >>> held.take(90)
+    >>> held.has_room(10), held.has_room(11)
+    (True, False)
+    """
+
+    most: int
+    size: int = 0
+
+    def take(self, size: int) -> None:
+        """Count bytes that are kept from now on; or, below 0, no longer."""
+        self.size += size
+
+    def has_room(self, size: int) -> bool:
+        """Say whether so many more may be kept."""
+        return self.size + size <= self.most
+
+
+PROTOCOL_SIZE = 128  # bytes that a protocol of a member takes besides its name and metadata
+
+Protocols = tuple[tuple[str, bytes], ...]
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """A member; times are in seconds.
+
+    Attributes:
+        instance_id: of a static member (KIP-345), whose place is kept while it is away.
+        protocols: the names it can go by, the one it likes best first, each with its metadata.
+        deadline: when it is taken for dead if it says nothing.
+        joining, syncing: its request that waits.
+        has_synced: whether it asked for its assignment in this generation.
+        is_new: whether it waits for its first generation, and may not know its own id yet.
+    """
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout: float
+    rebalance_timeout: float
+    protocols: Protocols
+    assignment: bytes = b""
+    deadline: float = inf
+    joining: Parked | None = None
+    syncing: Parked | None = None
+    has_synced: bool = False
+    is_new: bool = True
+    size: int = 0
+
+    @property
+    def can_expire(self) -> bool:
+        """Whether silence counts: not of those who wait for an answer, but for the new, who might never hear it."""
+        return self.is_new or (self.joining is None and self.syncing is None)
+
+    def metadata(self, protocol: str | None) -> bytes:
+        """Return what it says under a protocol."""
+        return next((data for name, data in self.protocols if name == protocol), b"")
+
+    def measure(self) -> int:
+        """Count the bytes that it takes."""
+        names = len(self.member_id) + len(self.instance_id or "") + len(self.client_id)
+        protocols = sum(PROTOCOL_SIZE + len(name) + len(data) for name, data in self.protocols)
+        return LEAST_SIZE + names + protocols + len(self.assignment)
+
+
+class Commit(NamedTuple):
+    """An offset that was committed, and what was noted with it; `topic_id` is of the topic as it was then."""
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    topic_id: bytes
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes."""
+        return LEAST_SIZE + len(self.metadata)
+
+
+class Commits:
+    """The commits of a group.
+
+    >>> commits = Commits(Held(1 << 20))
+    >>> commits.put("t", 0, Commit(5, 0, "", bytes(16)))
+    >>> commits.get("t", 0, bytes(16)).offset, commits.get("t", 0, bytes(15) + b"1")
+    (5, None)
+    """
+
+    def __init__(self, held: Held) -> None:
+        self._held = held
+        self._topics: dict[str, dict[int, Commit]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._topics)
+
+    def put(self, topic: str, index: int, commit: Commit) -> None:
+        """Keep a commit instead of the one before."""
+        rows = self._topics.setdefault(topic, {})
+        old = rows.get(index)
+        self._held.take(commit.size - (old.size if old else 0))
+        rows[index] = commit
+
+    def get(self, topic: str, index: int, topic_id: bytes) -> Commit | None:
+        """Return a commit, if it is of this very topic, and not of one before of the same name."""
+        found = self.last(topic, index)
+        return found if found is not None and found.topic_id == topic_id else None
+
+    def last(self, topic: str, index: int) -> Commit | None:
+        """Return a commit, whatever the id of the topic now."""
+        return self._topics.get(topic, {}).get(index)
+
+    def topics(self) -> Iterator[tuple[str, list[int]]]:
+        """Give the topics with the partitions that have commits."""
+        for topic, rows in self._topics.items():
+            yield topic, list(rows)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._held.take(-sum(commit.size for rows in self._topics.values() for commit in rows.values()))
+        self._topics = {}
 
 
 class GroupState(StrEnum):

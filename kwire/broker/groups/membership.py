@@ -5,8 +5,7 @@ from __future__ import annotations
 from .. import codes
 from ..cluster import RequestContext
 from .coordinator import coordinator_of
-from .group import Group
-from .members import Member
+from .group import Group, Member
 
 
 def problem_with(request: RequestContext, group_id: str, *, needs_name: bool = True) -> int:

@@ -3,10 +3,9 @@
 Pure functions over values, equal to Kafka's own to the order of each list. Knows no bytes and no brokers.
 """
 
-from .leader import Replica, Snapshot, asks_for_rebalance, snapshot_of
 from .members import UNREADABLE, Held, Member, by_topic, member_of, topics_of
-from .ranges import assign_range
-from .round_robin import assign_round_robin
+from .range_and_round_robin import assign_range, assign_round_robin
+from .rebalance_trigger import Replica, Snapshot, asks_for_rebalance, snapshot_of
 from .sticky import algorithm_for, assign_cooperative, assign_sticky, cooperative_past, sticky_past
 
 __all__ = [

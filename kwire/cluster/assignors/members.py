@@ -1,15 +1,16 @@
-"""What a leader knows of its group: members with what they said, topics with the racks of their replicas.
-
-Knows values only; what reads messages does so by the names of their attributes.
+"""Input of the assignors: members with their subscriptions, topics with racks, and the differences between Kafka's
+releases.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..java import STRINGS, HashOrder, hash_order_of
+from ...errors import UnknownMessage
+from ..java_compat import STRINGS, HashOrder, hash_order_of
 from ..state import ClusterState
 
 NO_GENERATION = -1
@@ -177,3 +178,93 @@ def _held(user_data: Any) -> Held:
 
 def _flat(topics: Iterable[Any]) -> tuple[TopicPartition, ...]:
     return tuple((topic.topic, number) for topic in topics for number in topic.partitions)
+
+
+NEWEST = "newest"
+_FIRST = (3, 5)  # KIP-881
+
+
+class Rules(NamedTuple):
+    """What a release does; True is what the newest does."""
+
+    loser_is_no_owner: bool = True
+    """A member whose older claim is refused does not count as the owner when a third one claims the partition."""
+    one_more_is_balanced: bool = True
+    """A member that has one partition less than another could not be better off."""
+    keeps_lowest_partitions: bool = True
+    """What a member has too many of is taken from its highest partitions, not from the end of its list."""
+    revoked_from_another: bool = True
+    """A partition that its owner gets back is not in transfer; one that racks take from its owner is."""
+    counts_full_members: bool = True
+    """Matching racks stops filling members once as many as may have one partition more."""
+    offline_keeps_rack: bool = True
+    """A replica that goes offline keeps its rack, for the leader who looks for changes."""
+
+
+# The first release that does it.
+_SINCE = {
+    "loser_is_no_owner": (3, 5, 2),
+    "one_more_is_balanced": (3, 5, 2),
+    "keeps_lowest_partitions": (3, 7, 1),
+    "revoked_from_another": (3, 7, 1),
+    "counts_full_members": (3, 7, 1),
+    "offline_keeps_rack": (4, 4),
+}
+
+
+def rules_of(release: str) -> Rules:
+    """Return the rules of a Kafka release.
+
+    Args:
+        release: such as "3.9.2", or "newest".
+
+    Raises:
+        UnknownMessage: no number of a release, or one before 3.5, which has no rack-aware assignors.
+
+    >>> rules_of("3.9.2").offline_keeps_rack, rules_of("newest").offline_keeps_rack
+    (False, True)
+    """
+    if release == NEWEST:
+        return Rules()
+    words = release.split(".")
+    numbers = tuple(int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 6)
+    if len(numbers) != len(words) or numbers < _FIRST:
+        raise UnknownMessage("release with rack-aware assignors", release, ("newest", "3.5.0", "3.7.1", "4.4.0"))
+    return Rules(**{rule: numbers >= since for rule, since in _SINCE.items()})
+
+
+NOWHERE: frozenset[str] = frozenset()
+
+
+class GroupRacks:
+    """The racks of members and partitions: `of_members` and `of_topics` are empty where racks make no difference."""
+
+    def __init__(self, group: Group) -> None:
+        members = {member_id: member.rack for member_id, member in group.members.items() if member.rack}
+        topics = {topic: group.racks(topic) for topic in group.topics} if members else {}
+        all_sets = {racks for topic in topics.values() for racks in topic.values()}
+        matter = racks_matter(members.values(), all_sets)
+        self.of_members: dict[str, str] = members if matter else {}
+        self.of_topics: dict[str, Racks] = topics if matter else {}
+        in_rack = Counter(members.values())
+        self._members_in = {racks: sum(in_rack[rack] for rack in racks) for racks in all_sets}
+        self._topics = topics
+
+    def of(self, partition: TopicPartition) -> frozenset[str]:
+        """Return the racks of a partition; none for one that does not exist."""
+        topic, number = partition
+        return self.of_topics[topic].get(number, NOWHERE) if topic in self.of_topics else NOWHERE
+
+    def mismatch(self, member_id: str, partition: TopicPartition) -> bool:
+        """Whether a member has a rack, and the partition no replica there."""
+        rack = self.of_members.get(member_id)
+        return rack is not None and rack not in self.of(partition)
+
+    def hardest_first(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        """Sort partitions by how many members are in their racks; of those that do not exist, none is."""
+        if not self._topics:
+            return partitions
+        topics, members_in = self._topics, self._members_in
+        counts = [members_in.get(topics[topic].get(number, NOWHERE), 0) for topic, number in partitions]
+        order = sorted(range(len(partitions)), key=counts.__getitem__)
+        return [partitions[place] for place in order]

@@ -9,12 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ...refusals import CannotAssign
-from .claims import Claims, same_topics
-from .constrained import assign_constrained
-from .general import assign_general
-from .members import NO_GENERATION, Assignment, Group, Held, Member, TopicPartition, Topics
-from .racks import GroupRacks
-from .rules import NEWEST, rules_of
+from .members import (
+    NEWEST,
+    NO_GENERATION,
+    Assignment,
+    Group,
+    GroupRacks,
+    Held,
+    Member,
+    TopicPartition,
+    Topics,
+    rules_of,
+)
+from .ownership import Claims, same_topics
+from .sticky_constrained import assign_constrained
+from .sticky_general import assign_general
 
 Past = Callable[[Member], Held]
 

@@ -6,8 +6,8 @@ clients were told (Metadata, DescribeTopicPartitions), and what brokers of KRaft
 `sources` says which of these there were. Knows messages by their attributes; knows no files and no Spark.
 """
 
-from .chronicle import History, history_of
-from .hearing import MESSAGES, Heard, heard
+from .extractor import MESSAGES, Heard, heard
+from .recorder import History, history_of
 from .tables import ROWS, BrokerLife, IsrShrink, OfflineReplica, PartitionState, RackViolation, Source, Tables
 
 __all__ = [

@@ -8,9 +8,9 @@ from typing import Any
 
 import kwire
 from kwire.broker import Disk, Node, Parked, ServedCluster, Settings, codes
+from kwire.broker.connection import Said, read_request
 from kwire.broker.groups.coordinator import coordinator_of
 from kwire.broker.groups.group import Group
-from kwire.broker.talking import Said, read_request
 from kwire.codecs import Codec
 from kwire.frames import Frame
 from tests.broker.served import M

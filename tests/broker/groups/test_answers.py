@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from kwire.broker.groups.answers import assigned, described, joined, not_assigned, not_joined
-from kwire.broker.groups.group import Group, GroupState
-from kwire.broker.groups.held import Held
-from kwire.broker.groups.members import Member
+from kwire.broker.groups.group import Group, GroupState, Held, Member
+from kwire.broker.groups.rebalance import assigned, described, joined, not_assigned, not_joined
 
 
 def made() -> tuple[Group, Member]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.broker.groups.commits import Commit, Commits
-from kwire.broker.groups.held import Held
+from kwire.broker.groups.group import Commit, Commits, Held
 
 
 def test_what_is_kept_is_counted_once() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.broker.groups.group import Group
-from kwire.broker.groups.held import Held
-from kwire.broker.groups.members import Member
+from kwire.broker.groups.group import Group, Held, Member
 
 
 def member(name: str, *protocols: str, instance: str | None = None) -> Member:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.broker.groups.held import Held
+from kwire.broker.groups.group import Held
 
 
 def test_room() -> None:

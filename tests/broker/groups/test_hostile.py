@@ -10,10 +10,11 @@ import pytest
 
 import kwire
 from kwire.broker import Parked, Settings
+from kwire.broker.apis import APIS
 from tests.broker.groups.driving import Mate, World, formed
 from tests.random_values import draw
 
-GROUPS = [name for name, row in World().cluster.table.items() if ".groups." in row.handler.__module__]
+GROUPS = ["FindCoordinator", "Heartbeat", *(name for name in APIS if "Group" in name or name.startswith("Offset"))]
 PAIRS = [(name, version) for name in GROUPS for version in range(World().cluster.table[name].last + 1)]
 
 

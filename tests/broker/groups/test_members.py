@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire.broker import Parked
-from kwire.broker.groups.members import Member
+from kwire.broker.groups.group import Member
 
 
 def test_silence_counts_when_nothing_is_waited_for() -> None:

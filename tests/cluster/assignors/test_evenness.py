@@ -5,11 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.assignors import Member
-from kwire.cluster.assignors.evenness import Evenness
-from kwire.cluster.assignors.holdings import Holdings, Pile
-from kwire.cluster.assignors.members import Group, TopicPartition
-from kwire.cluster.assignors.rules import rules_of
-from kwire.cluster.assignors.wishes import Wishes
+from kwire.cluster.assignors.members import Group, TopicPartition, rules_of
+from kwire.cluster.assignors.sticky_general import Evenness, Holdings, Pile, Wishes
 from kwire.refusals import CannotAssign
 
 

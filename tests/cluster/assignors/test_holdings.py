@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.assignors.holdings import Holdings, Pile
 from kwire.cluster.assignors.members import TopicPartition
+from kwire.cluster.assignors.sticky_general import Holdings, Pile
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), max_size=40))

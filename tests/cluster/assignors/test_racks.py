@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from kwire.cluster.assignors import Member
-from kwire.cluster.assignors.members import Group
-from kwire.cluster.assignors.racks import GroupRacks
+from kwire.cluster.assignors.members import Group, GroupRacks
 
 TOPICS: dict[str, dict[int, list[str | None]]] = {"t": {0: ["a", None], 1: ["b"], 2: []}}
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwire.cluster.history.brokers import Absence, Brokers
-from kwire.cluster.history.story import Moment
-from kwire.cluster.history.told import Listed
+from kwire.cluster.history.extractor import Listed
+from kwire.cluster.history.timeline import Absence, Brokers, Moment
 
 
 def listed(*lists: tuple[str, list[int | Listed]], is_view: bool = False) -> Brokers:

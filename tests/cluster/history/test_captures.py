@@ -13,8 +13,8 @@ import pytest
 import kwire
 from kwire.cli import main
 from kwire.cluster.history import OfflineReplica, Tables, heard, history_of
-from kwire.cluster.jbod import TopicPartition
-from tests.cluster.jbod.runs import Run, read_run
+from kwire.cluster.zk_controller import TopicPartition
+from tests.cluster.zk_controller.runs import Run, read_run
 from tests.conftest import SHARED, each_of, needs_shared
 
 pytestmark = needs_shared

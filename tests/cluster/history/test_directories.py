@@ -6,8 +6,8 @@ from typing import Any
 
 from kwire import messages
 from kwire.cluster.history import Heard, OfflineReplica, history_of
-from kwire.cluster.history.directories import Directories
-from kwire.cluster.history.story import Moment
+from kwire.cluster.history.offline_replicas import Directories
+from kwire.cluster.history.timeline import Moment
 from kwire.cluster.state import LOST, MIGRATING, UNASSIGNED
 
 from .saying import view

@@ -1,0 +1,65 @@
+"""The apis that are served: their versions and their handlers.
+
+Messages are good for all their versions, so a handler seldom asks for the version.
+"""
+
+from __future__ import annotations
+
+from ..cluster import Api
+from .api_versions import api_versions
+from .create_partitions import create_partitions
+from .create_replica_assignment import create_replica_assignment
+from .create_topics import create_topics
+from .delete_groups import delete_groups
+from .delete_topics import delete_topics
+from .describe_cluster import describe_cluster
+from .describe_configs import describe_configs
+from .describe_groups import describe_groups
+from .describe_log_dirs import describe_log_dirs
+from .fetch import fetch
+from .find_coordinator import find_coordinator
+from .heartbeat import heartbeat
+from .incremental_alter_configs import incremental_alter_configs
+from .init_producer_id import init_producer_id
+from .join_group import join_group
+from .leave_group import leave_group
+from .list_groups import list_groups
+from .list_offsets import list_offsets
+from .metadata import metadata
+from .offset_commit import offset_commit
+from .offset_fetch import offset_fetch
+from .produce import produce
+from .sync_group import sync_group
+
+APIS: dict[str, Api] = {
+    # 0 to 2 are refused batch by batch: some clients take a higher first version for "no compression" (KAFKA-18659).
+    "Produce": Api(0, 13, produce),
+    "Fetch": Api(4, 17, fetch),
+    "ListOffsets": Api(1, 10, list_offsets),
+    "Metadata": Api(0, 13, metadata),
+    "CreateTopics": Api(0, 7, create_topics),
+    "DeleteTopics": Api(0, 6, delete_topics),
+    "CreatePartitions": Api(0, 3, create_partitions),
+    "DescribeCluster": Api(0, 2, describe_cluster),
+    "DescribeConfigs": Api(0, 4, describe_configs),
+    "IncrementalAlterConfigs": Api(0, 1, incremental_alter_configs),
+    "DescribeLogDirs": Api(0, 5, describe_log_dirs),
+    "FindCoordinator": Api(0, 6, find_coordinator),
+    "JoinGroup": Api(0, 9, join_group),
+    "SyncGroup": Api(0, 5, sync_group),
+    "Heartbeat": Api(0, 4, heartbeat),
+    "LeaveGroup": Api(0, 5, leave_group),
+    "OffsetCommit": Api(0, 10, offset_commit),
+    "OffsetFetch": Api(0, 10, offset_fetch),
+    "ListGroups": Api(0, 5, list_groups),
+    "DescribeGroups": Api(0, 6, describe_groups),
+    "DeleteGroups": Api(0, 3, delete_groups),
+    "InitProducerId": Api(0, 5, init_producer_id),
+    "ApiVersions": Api(0, 4, api_versions),
+}
+DRAFTS: dict[str, Api] = {"CreateReplicaAssignment": Api(0, 0, create_replica_assignment)}
+
+
+def table_for(kip_879: bool) -> dict[str, Api]:
+    """Return the served apis by name."""
+    return APIS | DRAFTS if kip_879 else APIS

@@ -1,0 +1,29 @@
+"""ApiVersions: which apis are served, in which versions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ... import messages
+from .. import codes
+from ..cluster import Api, RequestContext
+
+FIRST_WITH_SOFTWARE = 3  # versions of ApiVersions from here on
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
+
+
+def api_versions(request: RequestContext) -> Any:
+    """Answer ApiVersions; who names its software must do so in letters, digits, dots and hyphens (KIP-511)."""
+    names = request.message.client_software_name, request.message.client_software_version
+    if request.version >= FIRST_WITH_SOFTWARE and not all(map(_SOFTWARE.fullmatch, names)):
+        return messages.ApiVersionsResponse(error_code=codes.INVALID_REQUEST)
+    return versions_response(request.cluster.apis)
+
+
+def versions_response(apis: Mapping[int, Api], error_code: int = 0) -> Any:
+    """List the apis."""
+    response = messages.ApiVersionsResponse
+    rows = (response.ApiVersion(api_key=key, min_version=api.first, max_version=api.last) for key, api in apis.items())
+    return response(error_code=error_code, api_keys=tuple(sorted(rows, key=lambda row: row.api_key)))

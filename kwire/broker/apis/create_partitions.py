@@ -1,0 +1,41 @@
+"""CreatePartitions: more partitions of topics, on brokers that the client names or that the assignor chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import messages
+from ...refusals import InvalidReplicaAssignment, InvalidRequest, Refused
+from ..cluster import RequestContext
+from ..topics import unique_rows
+
+
+def create_partitions(request: RequestContext) -> Any:
+    """Answer CreatePartitions."""
+    rows = unique_rows(request.message.topics)
+    return messages.CreatePartitionsResponse(results=tuple(_more(request, row, twice) for row, twice in rows))
+
+
+def _more(request: RequestContext, row: Any, twice: bool) -> Any:
+    result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
+    controller = request.cluster.controller
+    try:
+        if twice:
+            raise InvalidRequest("in_request_twice", name=row.name)
+        topic = controller.known(row.name)
+        assignment = controller.place_more(topic, row.count)
+        if row.assignments is not None:
+            assignment = _given(assignment, row.assignments)
+            controller.check_more(topic, assignment)
+        if not request.message.validate_only:
+            controller.grow(row.name, assignment)
+    except Refused as error:
+        return result(name=row.name, error_code=error.error_code, error_message=str(error))
+    return result(name=row.name, error_message=None)
+
+
+def _given(placed: dict[int, list[int]], rows: Sequence[Any]) -> dict[int, list[int]]:
+    if len(rows) != len(placed):
+        raise InvalidReplicaAssignment("assignments_not_as_many", found=len(rows), wanted=len(placed))
+    return {index: list(row.broker_ids) for index, row in zip(placed, rows, strict=True)}

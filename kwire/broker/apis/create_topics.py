@@ -1,0 +1,71 @@
+"""CreateTopics: on brokers that the client names, or that the assignor of the settings chooses.
+
+All is done, or refused, before the response leaves, so timeouts do not matter.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import messages
+from ...refusals import InvalidReplicaAssignment, InvalidRequest, Refused
+from ...values import ConfigSource
+from ..cluster import RequestContext
+from ..configs import checked, topic_defaults
+from ..controller import Controller
+from ..topics import check_name, unique_rows
+
+NO_NUMBER = -1
+FIRST_WITH_DETAILS = 5  # from this version on the answer says what the topic got (KIP-525)
+
+
+def create_topics(request: RequestContext) -> Any:
+    """Answer CreateTopics."""
+    rows = request.message.topics
+    return messages.CreateTopicsResponse(topics=tuple(_topic(request, row, twice) for row, twice in unique_rows(rows)))
+
+
+def _topic(request: RequestContext, row: Any, twice: bool) -> Any:
+    result = messages.CreateTopicsResponse.CreatableTopicResult
+    controller = request.cluster.controller
+    try:
+        if twice:
+            raise InvalidRequest("in_request_twice", name=row.name)
+        check_name(row.name, controller.topics)
+        configs = checked((config.name, config.value) for config in row.configs)
+        assignment = _assignment(controller, row)
+        controller.check_new(row.name, assignment)
+        made = None if request.message.validate_only else controller.create(row.name, assignment, configs)
+    except Refused as error:
+        return result(name=row.name, error_code=error.error_code, error_message=str(error))
+    return result(
+        name=row.name,
+        topic_id=made.topic_id if made is not None else bytes(16),
+        error_message=None,
+        num_partitions=len(assignment),
+        replication_factor=len(assignment[0]),
+        configs=_configs(request, configs) if request.version >= FIRST_WITH_DETAILS else (),
+    )
+
+
+def _assignment(controller: Controller, row: Any) -> dict[int, list[int]]:
+    if not row.assignments:
+        return controller.place(row.num_partitions, row.replication_factor)
+    if row.num_partitions != NO_NUMBER or row.replication_factor != NO_NUMBER:
+        raise InvalidRequest("assignment_and_counts")
+    assignment = {one.partition_index: list(one.broker_ids) for one in row.assignments}
+    if len(assignment) < len(row.assignments):
+        raise InvalidReplicaAssignment("in_request_twice", name="a partition")
+    return assignment
+
+
+def _configs(request: RequestContext, own: dict[str, str]) -> tuple[Any, ...]:
+    config = messages.CreateTopicsResponse.CreatableTopicConfigs
+    return tuple(
+        config(
+            name=name,
+            value=own.get(name, default),
+            config_source=ConfigSource.TOPIC_CONFIG if name in own else ConfigSource.DEFAULT_CONFIG,
+        )
+        for name, default in topic_defaults(request.cluster.settings).items()
+    )

@@ -1,0 +1,87 @@
+"""DescribeConfigs: the configs of topics and brokers, with their sources and synonyms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ... import messages
+from ...refusals import InvalidRequest, Refused
+from ...values import ConfigResourceType, ConfigSource
+from ..cluster import RequestContext
+from ..configs import BROKER_CONFIGS, TOPIC_CONFIGS, Settings, topic_defaults
+
+FIRST_WITH_SOURCES = 1  # before, a config is a default or it is not
+_GIVEN = ("broker.id", "broker.rack", "listeners", "log.dirs")
+
+
+class Value(NamedTuple):
+    """What one config is set to; `synonyms` are (name, value, source), the one that holds first."""
+
+    name: str
+    type: int
+    read_only: bool
+    synonyms: Sequence[tuple[str, str | None, int]]
+
+
+def describe_configs(request: RequestContext) -> Any:
+    """Answer DescribeConfigs."""
+    return messages.DescribeConfigsResponse(results=tuple(_resource(request, row) for row in request.message.resources))
+
+
+def _resource(request: RequestContext, row: Any) -> Any:
+    result = messages.DescribeConfigsResponse.DescribeConfigsResult
+    named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
+    try:
+        values = list(_values(request, row))
+    except Refused as error:
+        return result(**named, error_code=error.error_code, error_message=str(error))
+    wanted = set(row.configuration_keys or ())
+    configs = tuple(_row(request, value) for value in values if not wanted or value.name in wanted)
+    return result(**named, error_message=None, configs=configs)
+
+
+def _values(request: RequestContext, row: Any) -> Iterator[Value]:
+    if row.resource_type == ConfigResourceType.TOPIC:
+        return _topic(request, row.resource_name)
+    if row.resource_type != ConfigResourceType.BROKER:
+        raise InvalidRequest("unknown_resource_type", type=row.resource_type)
+    if row.resource_name not in ("", str(request.node_id)):
+        raise InvalidRequest("not_this_broker", asked=row.resource_name, node_id=request.node_id)
+    return _broker(request) if row.resource_name else iter(())
+
+
+def _topic(request: RequestContext, name: str) -> Iterator[Value]:
+    own = request.cluster.controller.known(name).configs
+    for config, default in topic_defaults(request.cluster.settings).items():
+        set_here = [(config, own[config], ConfigSource.TOPIC_CONFIG)] if config in own else []
+        otherwise = (config, default, ConfigSource.DEFAULT_CONFIG)
+        yield Value(config, TOPIC_CONFIGS[config].type, False, [*set_here, otherwise])
+
+
+def _broker(request: RequestContext) -> Iterator[Value]:
+    node, settings, usual = request.cluster.controller.nodes[request.node_id], request.cluster.settings, Settings()
+    for config, (type_, value_of) in BROKER_CONFIGS.items():
+        value = value_of(node, settings)
+        is_set = value is not None and (config in _GIVEN or value != value_of(node, usual))
+        source = ConfigSource.STATIC_BROKER_CONFIG if is_set else ConfigSource.DEFAULT_CONFIG
+        yield Value(config, type_, True, [(config, value, source)])
+
+
+def _row(request: RequestContext, value: Value) -> Any:
+    response = messages.DescribeConfigsResponse
+    _, text, source = value.synonyms[0]
+    is_old = request.version < FIRST_WITH_SOURCES
+    synonyms = value.synonyms if request.message.include_synonyms else []
+    return response.DescribeConfigsResourceResult(
+        name=value.name,
+        value=text,
+        read_only=value.read_only,
+        is_default=is_old and source == ConfigSource.DEFAULT_CONFIG,
+        config_source=source,
+        config_type=value.type,
+        synonyms=tuple(
+            response.DescribeConfigsSynonym(name=name, value=text, source=source) for name, text, source in synonyms
+        ),
+        documentation=None,
+    )

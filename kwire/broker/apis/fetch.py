@@ -1,0 +1,98 @@
+"""Fetch: whole batches from an offset on, at once or when there are enough. No sessions: every fetch is full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import messages
+from .. import codes
+from ..cluster import RequestContext
+from ..purgatory import Later, Parked
+from ..topics import Topic
+
+MOST_WAIT_MS = 300_000  # a parked fetch is remembered so long at most
+
+
+def fetch(request: RequestContext) -> Any:
+    """Answer Fetch, or park it until there are enough bytes."""
+    asked = request.message
+    if asked.session_id != 0:
+        return messages.FetchResponse(error_code=codes.FETCH_SESSION_ID_NOT_FOUND)
+    response, enough = _read(request)
+    if enough or asked.max_wait_ms <= 0:
+        return response
+    keys = [(topic.name, part.partition) for topic, part in _wanted(request)]
+
+    def attempt(over: bool) -> Any:
+        _, enough = _read(request, measure=True)
+        return Later(lambda: _read(request)[0]) if enough or over else None
+
+    parked = Parked(attempt, keys)
+    request.cluster.waiting.park(parked, request.now + min(asked.max_wait_ms, MOST_WAIT_MS) / 1000)
+    return parked
+
+
+def _wanted(request: RequestContext) -> list[tuple[Topic, Any]]:
+    find = request.cluster.controller.find
+    rows = ((find(row.topic, row.topic_id), row.partitions) for row in request.message.topics)
+    return [(topic, part) for topic, parts in rows if topic is not None for part in parts]
+
+
+def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]:
+    """Read what is there, or only measure it. The second value says whether it is enough, or an error, which does not
+    wait."""
+    response = messages.FetchResponse
+    reading = _Reading(request, measure)
+    rows = []
+    for row in request.message.topics:
+        topic = request.cluster.controller.find(row.topic, row.topic_id)
+        parts = tuple(reading.partition(topic, part, by_id=not row.topic) for part in row.partitions)
+        rows.append(response.FetchableTopicResponse(topic=row.topic, topic_id=row.topic_id, partitions=parts))
+    enough = reading.failed or reading.size >= request.message.min_bytes or not rows
+    return response(responses=tuple(rows)), enough
+
+
+class _Reading:
+    """How much is read so far, and how much may be."""
+
+    def __init__(self, request: RequestContext, measure: bool) -> None:
+        self.request, self.size, self.failed = request, 0, False
+        self.only_measure = measure
+        self.left = min(request.message.max_bytes, request.cluster.fetch_max_bytes)
+
+    def partition(self, topic: Topic | None, part: Any, *, by_id: bool) -> Any:
+        if topic is None or not 0 <= part.partition < len(topic.partitions):
+            unknown = codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
+            return self._failure(part, unknown)
+        partition = topic.partitions[part.partition]
+        log = partition.log_at(self.request.node_id, part.current_leader_epoch)
+        if isinstance(log, int):
+            return self._failure(part, log)
+        if not log.start <= part.fetch_offset <= log.end:
+            return self._failure(part, codes.OFFSET_OUT_OF_RANGE, log.end, log.start)
+        most = min(part.partition_max_bytes, self.left)
+        size = log.measure(part.fetch_offset, most, at_least_one=not self.size)
+        try:
+            data = b"" if self.only_measure else log.read(part.fetch_offset, size)
+        except OSError:
+            self.request.cluster.fail(partition.replicas[self.request.node_id].log_dir)
+            return self._failure(part, codes.KAFKA_STORAGE_ERROR)
+        self.size += size
+        self.left -= size
+        return _row(part, codes.NONE, log.end, log.start, data)
+
+    def _failure(self, part: Any, code: int, end: int = -1, start: int = -1) -> Any:
+        self.failed = True
+        return _row(part, code, end, start, b"")
+
+
+def _row(part: Any, code: int, end: int, start: int, data: bytes) -> Any:
+    return messages.FetchResponse.PartitionData(
+        partition_index=part.partition,
+        error_code=code,
+        high_watermark=end,
+        last_stable_offset=end,
+        log_start_offset=start,
+        aborted_transactions=None,
+        records=data,
+    )

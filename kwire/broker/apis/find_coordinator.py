@@ -1,0 +1,41 @@
+"""FindCoordinator: which broker to ask about a group. There are no transactions and no share groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import messages
+from .. import codes
+from ..cluster import RequestContext
+from ..groups.coordinator import coordinator_of
+
+FIRST_WITH_MANY = 4  # versions from here on ask for several at once (KIP-699)
+GROUP, TRANSACTION = 0, 1
+
+
+def find_coordinator(request: RequestContext) -> Any:
+    """Answer FindCoordinator."""
+    response, asked = messages.FindCoordinatorResponse, request.message
+    if asked.key_type == TRANSACTION:  # some clients ask again and again, and their user sees a timeout
+        who, notes = f"{request.client_host}: client {request.client_id!r}", request.cluster.notes
+        note = f"{who} asks for a coordinator of transactions; kwire serve has no transactions"
+        notes += [note] if note not in notes else []
+    if request.version < FIRST_WITH_MANY:
+        return response(**_found(request, asked.key))
+    keys = dict.fromkeys(asked.coordinator_keys)
+    return response(coordinators=tuple(response.Coordinator(key=key, **_found(request, key)) for key in keys))
+
+
+def _found(request: RequestContext, key: str) -> dict[str, Any]:
+    controller = request.cluster.controller
+    if request.message.key_type != GROUP:
+        return _nobody(codes.INVALID_REQUEST, "only consumer groups are coordinated here")
+    node_id = coordinator_of(key, controller)
+    if node_id is None:
+        return _nobody(codes.COORDINATOR_NOT_AVAILABLE, "no broker is alive")
+    node = controller.nodes[node_id]
+    return {"error_code": codes.NONE, "error_message": None, "node_id": node_id, "host": node.host, "port": node.port}
+
+
+def _nobody(code: int, message: str) -> dict[str, Any]:
+    return {"error_code": code, "error_message": message, "node_id": -1, "host": "", "port": -1}

@@ -1,0 +1,67 @@
+"""IncrementalAlterConfigs (KIP-339): sets, deletes, extends and shortens configs of topics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from ... import messages
+from ...refusals import InvalidConfig, InvalidRequest, Refused
+from ...values import AlterConfigOp, ConfigResourceType, ConfigType
+from ..cluster import RequestContext
+from ..configs import TOPIC_CONFIGS, checked, topic_defaults
+
+
+def incremental_alter_configs(request: RequestContext) -> Any:
+    """Answer IncrementalAlterConfigs (KIP-339), for topics; each resource is changed as a whole or not at all."""
+    response = messages.IncrementalAlterConfigsResponse
+    return response(responses=tuple(_altered(request, row) for row in request.message.resources))
+
+
+def _altered(request: RequestContext, row: Any) -> Any:
+    result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+    named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
+    try:
+        if row.resource_type != ConfigResourceType.TOPIC:
+            raise InvalidRequest("not_to_be_altered", type=row.resource_type)
+        topic = request.cluster.controller.known(row.resource_name)
+        defaults = topic_defaults(request.cluster.settings)
+        configs = checked(_after(topic.configs, defaults, row.configs).items())
+        if not request.message.validate_only:
+            request.cluster.controller.configure(topic, configs)
+    except Refused as error:
+        return result(**named, error_code=error.error_code, error_message=str(error))
+    return result(**named, error_message=None)
+
+
+def _after(own: dict[str, str], defaults: dict[str, str], changes: Sequence[Any]) -> dict[str, str | None]:
+    """Return what a topic is set to after some changes."""
+    names = Counter(change.name for change in changes)
+    after: dict[str, str | None] = dict(own)
+    for change in changes:
+        if names[change.name] > 1:
+            raise InvalidRequest("in_request_twice", name=change.name)
+        if change.name not in TOPIC_CONFIGS:
+            raise InvalidConfig("unknown_config", config=change.name)
+        if change.value is None and change.config_operation != AlterConfigOp.DELETE:
+            raise InvalidRequest("config_without_value", config=change.name)
+        if change.config_operation == AlterConfigOp.SET:
+            after[change.name] = change.value
+        elif change.config_operation == AlterConfigOp.DELETE:
+            after.pop(change.name, None)
+        else:
+            after[change.name] = _listed(change, own.get(change.name, defaults[change.name]))
+    return after
+
+
+def _listed(change: Any, value: str) -> str:
+    """Add to a list, or take out of it."""
+    operations = (AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT)
+    if TOPIC_CONFIGS[change.name].type != ConfigType.LIST or change.config_operation not in operations:
+        takes = "to be set or deleted" if TOPIC_CONFIGS[change.name].type != ConfigType.LIST else "operations 0 to 3"
+        raise InvalidConfig("bad_config_value", config=change.name, value=change.value, takes=takes)
+    items, given = filter(None, value.split(",")), change.value.split(",")
+    if change.config_operation == AlterConfigOp.SUBTRACT:
+        return ",".join(item for item in items if item not in given)
+    return ",".join(dict.fromkeys([*items, *given]))

@@ -1,0 +1,57 @@
+"""ListOffsets: the ends of a log, and where a time is in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import messages
+from .. import codes
+from ..cluster import RequestContext
+from ..log import Log
+from ..topics import Partition
+
+FIRST_WITH_EPOCHS = 4
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+
+
+def list_offsets(request: RequestContext) -> Any:
+    """Answer ListOffsets."""
+    response = messages.ListOffsetsResponse
+    rows = []
+    for row in request.message.topics:
+        topic = request.cluster.controller.find(row.name)
+        known = topic.partitions if topic is not None else []
+        parts = []
+        for part in row.partitions:
+            index = part.partition_index
+            partition = known[index] if 0 <= index < len(known) else None
+            parts.append(_row(request, partition, part))
+        rows.append(response.ListOffsetsTopicResponse(name=row.name, partitions=tuple(parts)))
+    return response(topics=tuple(rows))
+
+
+def _row(request: RequestContext, partition: Partition | None, part: Any) -> Any:
+    row = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
+    if partition is None:
+        return row(partition_index=part.partition_index, error_code=codes.UNKNOWN_TOPIC_OR_PARTITION)
+    log = partition.log_at(request.node_id, part.current_leader_epoch)
+    if isinstance(log, int):
+        return row(partition_index=part.partition_index, error_code=log)
+    try:
+        offset, timestamp, epoch = _found(log, part.timestamp)
+        epoch = epoch if request.version >= FIRST_WITH_EPOCHS else -1
+    except OSError:
+        request.cluster.fail(partition.replicas[request.node_id].log_dir)
+        return row(partition_index=part.partition_index, error_code=codes.KAFKA_STORAGE_ERROR)
+    return row(partition_index=part.partition_index, offset=offset, timestamp=timestamp, leader_epoch=epoch)
+
+
+def _found(log: Log, timestamp: int) -> tuple[int, int, int]:
+    """Return offset, time and leader epoch."""
+    if timestamp == LATEST:
+        return log.end, -1, log.epoch_at(log.end)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return log.start, -1, log.epoch_at(log.start)
+    if timestamp == MAX_TIMESTAMP:
+        return log.find_newest()
+    return log.find_time(timestamp) if timestamp >= 0 else (-1, -1, -1)

@@ -1,0 +1,71 @@
+"""OffsetCommit: how far a group has read. Members commit in their generation, and anybody while there are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import messages
+from .. import codes
+from ..cluster import RequestContext
+from ..groups.group import Commit, Group, GroupState
+from ..groups.membership import membership, problem_with
+from ..topics import Topic
+
+
+def offset_commit(request: RequestContext) -> Any:
+    """Answer OffsetCommit."""
+    groups, response = request.cluster.groups, messages.OffsetCommitResponse
+    group = _committing(request)
+    rows, kept = [], []
+    for sent in request.message.topics:
+        topic = request.cluster.controller.find(sent.name, sent.topic_id)
+        parts = tuple(
+            response.OffsetCommitResponsePartition(
+                partition_index=part.partition_index,
+                error_code=group
+                if isinstance(group, int)
+                else _commit(request, group, topic, part, by_id=not sent.name),
+            )
+            for part in sent.partitions
+        )
+        rows.append(response.OffsetCommitResponseTopic(name=sent.name, topic_id=sent.topic_id, partitions=parts))
+        kept += [(topic.name, part.partition_index) for part in parts if topic is not None and not part.error_code]
+    if isinstance(group, Group) and kept:
+        groups.remember_commits(group, kept)
+    if isinstance(group, Group) and group.is_unused and not group.generation:
+        groups.delete(group)
+    return response(topics=tuple(rows))
+
+
+def _committing(request: RequestContext) -> Group | int:
+    """Return the group, or the error code if who asks may not commit now."""
+    asked, groups = request.message, request.cluster.groups
+    if code := problem_with(request, asked.group_id, needs_name=False):
+        return code
+    group, generation = groups.find(asked.group_id), asked.generation_id_or_member_epoch
+    if generation < 0 and (group is None or group.state is GroupState.EMPTY):
+        made = groups.found_or_made(asked.group_id)  # whoever assigns partitions on its own only keeps offsets here
+        return codes.GROUP_MAX_SIZE_REACHED if made is None else made
+    return codes.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
+
+
+def _member_committing(request: RequestContext, generation: int) -> Group | int:
+    found = membership(request, generation)
+    if isinstance(found, int):
+        return found
+    group, member = found
+    request.cluster.groups.rebalancing.keep(group, member, request.now)
+    return codes.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
+
+
+def _commit(request: RequestContext, group: Group, topic: Topic | None, part: Any, *, by_id: bool) -> int:
+    if topic is None or not 0 <= part.partition_index < len(topic.partitions):
+        return codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
+    metadata = part.committed_metadata or ""
+    if len(metadata) > request.cluster.settings.offset_metadata_max_bytes:
+        return codes.OFFSET_METADATA_TOO_LARGE
+    commit = Commit(part.committed_offset, part.committed_leader_epoch, metadata, topic.topic_id)
+    if not request.cluster.groups.held.has_room(commit.size):
+        return codes.GROUP_MAX_SIZE_REACHED
+    group.commits.put(topic.name, part.partition_index, commit)
+    return codes.NONE

@@ -1,0 +1,87 @@
+"""OffsetFetch: where a group is to go on. There are no transactions, so no offset is unstable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ... import messages
+from .. import codes
+from ..cluster import RequestContext
+from ..groups.group import Group
+from ..groups.membership import problem_with
+from ..topics import Topic
+
+FIRST_WITH_ERROR = 2  # versions before it say what is wrong partition by partition
+FIRST_WITH_GROUPS = 8  # versions from here on ask for several groups (KIP-709)
+NO_ID = bytes(16)
+
+Wanted = Iterator[tuple[str, bytes, list[int]]]
+
+
+def offset_fetch(request: RequestContext) -> Any:
+    """Answer OffsetFetch."""
+    response, asked = messages.OffsetFetchResponse, request.message
+    if request.version >= FIRST_WITH_GROUPS:
+        groups = {group.group_id: group for group in asked.groups}
+        return response(groups=tuple(_group(request, group) for group in groups.values()))
+    code = problem_with(request, asked.group_id, needs_name=False)
+    if code and request.version >= FIRST_WITH_ERROR:
+        return response(error_code=code)
+    row, part = response.OffsetFetchResponseTopic, response.OffsetFetchResponsePartition
+    found = _rows(request, asked.group_id, asked.topics, code)
+    rows = (row(name=name, partitions=tuple(part(**fields) for fields in parts)) for name, _, parts in found)
+    return response(topics=tuple(rows), error_code=code)
+
+
+def _group(request: RequestContext, wanted: Any) -> Any:
+    response = messages.OffsetFetchResponse
+    if code := problem_with(request, wanted.group_id, needs_name=False):
+        return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
+    row, part = response.OffsetFetchResponseTopics, response.OffsetFetchResponsePartitions
+    rows = (
+        row(name=name, topic_id=topic_id, partitions=tuple(part(**fields) for fields in parts))
+        for name, topic_id, parts in _rows(request, wanted.group_id, wanted.topics, codes.NONE)
+    )
+    return response.OffsetFetchResponseGroup(group_id=wanted.group_id, topics=tuple(rows))
+
+
+def _rows(
+    request: RequestContext, group_id: str, topics: Any, code: int
+) -> Iterator[tuple[str, bytes, list[dict[str, Any]]]]:
+    """Give the wanted topics, each with the fields of its partitions; all that is committed if topics are None."""
+    controller, group = request.cluster.controller, request.cluster.groups.find(group_id)
+    for name, topic_id, indexes in _asked(topics) if topics is not None else _committed(request, group):
+        topic = controller.find(name, topic_id)
+        is_unknown = topic is None and not name
+        failure = code or (codes.UNKNOWN_TOPIC_ID if is_unknown else codes.NONE)
+        yield name, topic_id, [_fields(group, topic, index, failure) for index in indexes]
+
+
+def _asked(topics: Any) -> Wanted:
+    """Give what is asked for, nothing twice."""
+    wanted: dict[tuple[str, bytes], dict[int, None]] = {}
+    for row in topics:
+        key = row.name, getattr(row, "topic_id", NO_ID)
+        wanted.setdefault(key, {}).update(dict.fromkeys(row.partition_indexes))
+    return ((*key, list(indexes)) for key, indexes in wanted.items())
+
+
+def _committed(request: RequestContext, group: Group | None) -> Wanted:
+    for name, indexes in group.commits.topics() if group is not None else ():
+        topic = request.cluster.controller.find(name)
+        if group is not None and topic is not None:
+            kept = [index for index in indexes if group.commits.get(name, index, topic.topic_id)]
+            if kept:
+                yield name, topic.topic_id, kept
+
+
+def _fields(group: Group | None, topic: Topic | None, index: int, code: int) -> dict[str, Any]:
+    found = None if group is None or topic is None or code else group.commits.get(topic.name, index, topic.topic_id)
+    return {
+        "partition_index": index,
+        "committed_offset": found.offset if found else -1,
+        "committed_leader_epoch": found.leader_epoch if found else -1,
+        "metadata": found.metadata if found else "",
+        "error_code": code,
+    }

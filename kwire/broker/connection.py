@@ -1,0 +1,75 @@
+"""A client's connection: frames become requests that are served, responses become frames.
+
+Knows bytes and which versions are served; knows no sockets. A connection that says what is no request is to be closed,
+as Kafka does; but for ApiVersions, which is always answered (KIP-511).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..catalog import Catalog
+from ..codecs import codec_in
+from ..frames import Frame, Request, Undecodable, encode_response
+from ..frames.cutting import int16, int32
+from ..frames.reading import FrameReading
+from .apis.api_versions import versions_response
+from .cluster import Api
+from .codes import UNSUPPORTED_VERSION
+
+API_VERSIONS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A request that can be served: its message, and what its answer needs."""
+
+    message: Any
+    version: int
+    correlation_id: int
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """A frame that is not served: `answer` are the bytes to send; none, then the connection is closed because of
+    `problem`."""
+
+    answer: bytes = b""
+    problem: str = ""
+
+
+def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> Said | Unserved:
+    """Read what a client sent.
+
+    Args:
+        frame: one frame, whole.
+        catalog: the specs.
+        apis: what is served, by api key.
+    """
+    api_key, version = int16(frame.data, 4), int16(frame.data, 6)
+    api = apis.get(api_key)
+    if api is None:
+        return Unserved(problem=f"api key {api_key} is not served")
+    if not api.first <= version <= api.last:
+        return _unsupported(frame, catalog, apis, f"version {version} of api key {api_key} is not served")
+    spec = catalog.find(api_key, "request", version)
+    assert spec is not None
+    read = FrameReading(frame, catalog, salvage=True, trace=False).request(codec_in(catalog, spec.name, version))
+    if isinstance(read, Undecodable):
+        return Unserved(problem=str(read.error))
+    assert isinstance(read, Request)
+    return Said(read.message, version, read.correlation_id or 0, getattr(read.header, "client_id", None) or "")
+
+
+def write_response(said: Said, response: Any, catalog: Catalog) -> bytes:
+    """Write the answer to a request."""
+    return encode_response(response, said.version, correlation_id=said.correlation_id, catalog=catalog)
+
+
+def _unsupported(frame: Frame, catalog: Catalog, apis: dict[int, Api], problem: str) -> Unserved:
+    if int16(frame.data, 4) != API_VERSIONS or len(frame.data) < 12:
+        return Unserved(problem=problem)
+    response = versions_response(apis, UNSUPPORTED_VERSION)
+    return Unserved(encode_response(response, 0, correlation_id=int32(frame.data, 8), catalog=catalog))

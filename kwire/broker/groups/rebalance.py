@@ -1,0 +1,265 @@
+"""What moves a group on: members that join, sync, leave and fall silent. Kafka's classic protocol, as a machine.
+
+Knows nobody's reasons; is told the time. Requests that wait are answered through the waiting room, which also wakes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from ... import messages
+from .. import codes
+from ..purgatory import Parked, Purgatory
+from .group import Group, GroupState, Member
+
+
+def joined(group: Group, member: Member, *, tells_members: bool, leader: str | None = None, skip: bool = False) -> Any:
+    """Tell a member that it is in.
+
+    Args:
+        group: what it is in.
+        member: who is told.
+        tells_members: whether it is told of all members, because it assigns.
+        leader: who it is told leads, if not who does.
+        skip: the leader assigns nothing, for nothing has changed (KIP-814).
+    """
+    response = messages.JoinGroupResponse
+    return response(
+        generation_id=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol or "",
+        leader=leader or group.leader or "",
+        skip_assignment=skip,
+        member_id=member.member_id,
+        members=tuple(_row(group, one) for one in group.members.values()) if tells_members else (),
+    )
+
+
+def _row(group: Group, member: Member) -> Any:
+    return messages.JoinGroupResponse.JoinGroupResponseMember(
+        member_id=member.member_id, group_instance_id=member.instance_id, metadata=member.metadata(group.protocol)
+    )
+
+
+def not_joined(error_code: int, member_id: str = "") -> Any:
+    """Tell somebody that it is not in."""
+    return messages.JoinGroupResponse(error_code=error_code, member_id=member_id)
+
+
+def assigned(group: Group, member: Member) -> Any:
+    """Tell a member what is assigned to it."""
+    return messages.SyncGroupResponse(
+        protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=member.assignment
+    )
+
+
+def not_assigned(error_code: int) -> Any:
+    """Tell somebody that nothing is."""
+    return messages.SyncGroupResponse(error_code=error_code)
+
+
+def described(group: Group) -> Any:
+    """Tell of a group and its members, what they say of themselves only when it is stable."""
+    is_stable = group.state is GroupState.STABLE
+    return messages.DescribeGroupsResponse.DescribedGroup(
+        group_id=group.group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        protocol_data=(group.protocol or "") if is_stable else "",
+        members=tuple(_described(group, member, is_stable) for member in group.members.values()),
+    )
+
+
+def _described(group: Group, member: Member, is_stable: bool) -> Any:
+    return messages.DescribeGroupsResponse.DescribedGroupMember(
+        member_id=member.member_id,
+        group_instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        member_metadata=member.metadata(group.protocol) if is_stable else b"",
+        member_assignment=member.assignment if is_stable else b"",
+    )
+
+
+FIRST_JOIN = 300.0  # seconds; so long a new member, which cannot send heartbeats yet, is waited with
+LEAST_WAIT = 0.1  # seconds, for timers that set themselves again
+
+
+class Rebalancing:
+    """What happens to groups.
+
+    Args:
+        room: where requests wait.
+        initial_delay: seconds for which more members are waited for when the first one comes.
+        remember: is given each group that begins a generation.
+    """
+
+    def __init__(self, room: Purgatory, initial_delay: float, remember: Callable[[Group], None]) -> None:
+        self.room, self.initial_delay, self._remember = room, initial_delay, remember
+
+    def add(self, group: Group, member: Member, now: float) -> Parked:
+        """Take a new member in, which waits for the next generation."""
+        if group.state is GroupState.PREPARING_REBALANCE and group.generation == 0:
+            group.has_newcomers = True
+        group.add(member)
+        member.deadline = now + FIRST_JOIN
+        self.wake(group, member.deadline)
+        return self.join(group, member, now)
+
+    def join(self, group: Group, member: Member, now: float) -> Parked:
+        """Let a member wait for the next generation; only its last request does."""
+        self._tell(member, not_joined(codes.REBALANCE_IN_PROGRESS, member.member_id))
+        parked = member.joining = Parked()
+        self.prepare(group, now)
+        return parked
+
+    def prepare(self, group: Group, now: float) -> None:
+        """Begin a rebalance if none is on: from now on members are to join again."""
+        if group.state is GroupState.PREPARING_REBALANCE:
+            return
+        if group.state is GroupState.COMPLETING_REBALANCE:
+            for member in group.members.values():
+                self._assign(group, member, b"")
+                self._answer_sync(group, member, not_assigned(codes.REBALANCE_IN_PROGRESS), now)
+        group.is_gathering = group.state is GroupState.EMPTY
+        delay = self.initial_delay if group.is_gathering else group.rebalance_timeout
+        group.prolonging = max(group.rebalance_timeout - delay, 0.0)
+        group.has_newcomers = False
+        group.state = GroupState.PREPARING_REBALANCE
+        self._end_phase_at(group, now + delay)
+
+    def settle(self, group: Group, now: float) -> None:
+        """End the joins if all are there, or the time is over."""
+        if group.state is not GroupState.PREPARING_REBALANCE:
+            return
+        if group.phase_ends <= now or (group.have_all_joined and not group.is_gathering):
+            self._end_joins(group, now)
+
+    def _end_joins(self, group: Group, now: float) -> None:
+        if group.is_gathering and group.has_newcomers and group.prolonging > 0:
+            delay = max(min(self.initial_delay, group.prolonging), LEAST_WAIT)
+            group.prolonging, group.has_newcomers = group.prolonging - delay, False
+            self._end_phase_at(group, now + delay)
+            return
+        group.is_gathering = False
+        for member in list(group.members.values()):
+            if member.joining is None and member.instance_id is None:
+                group.remove(member)
+        if not group.members:
+            group.generation += 1
+            group.state, group.protocol, group.phase_ends = GroupState.EMPTY, None, inf
+            self._remember(group)
+        elif self._has_a_leader(group):
+            self._begin_generation(group, now)
+        else:
+            self._end_phase_at(group, now + max(group.rebalance_timeout, LEAST_WAIT))
+
+    def _has_a_leader(self, group: Group) -> bool:
+        """Let somebody lead who is there; static members that are away keep their places, but cannot lead."""
+        there = [member.member_id for member in group.members.values() if member.joining]
+        if there and group.leader not in there:
+            group.leader = there[0]
+        return bool(there)
+
+    def _begin_generation(self, group: Group, now: float) -> None:
+        group.generation += 1
+        group.protocol = group.choose_protocol()
+        group.state = GroupState.COMPLETING_REBALANCE
+        self._remember(group)
+        self._end_phase_at(group, now + group.rebalance_timeout)
+        for member in group.members.values():
+            self._tell(member, joined(group, member, tells_members=member.member_id == group.leader))
+            member.is_new = member.has_synced = False
+            self.keep(group, member, now)
+
+    def _tell(self, member: Member, response: Any) -> None:
+        """Answer the request by which a member joins."""
+        if member.joining:
+            parked, member.joining = member.joining, None
+            self.room.answer(parked, response)
+
+    def sync(self, group: Group, member: Member, now: float) -> Parked:
+        """Let a member wait for its assignment; only its last request does."""
+        self._answer_sync(group, member, not_assigned(codes.REBALANCE_IN_PROGRESS), now)
+        parked = member.syncing = Parked()
+        return parked
+
+    def assign(self, group: Group, assignments: dict[str, bytes], now: float) -> None:
+        """Give all members what the leader says, and nothing to those it says nothing of: the group is stable."""
+        group.state = GroupState.STABLE
+        for member in group.members.values():
+            self._assign(group, member, assignments.get(member.member_id, b""))
+            self._answer_sync(group, member, assigned(group, member), now)
+
+    def _assign(self, group: Group, member: Member, assignment: bytes) -> None:
+        member.assignment = assignment
+        group.resize(member)
+
+    def _answer_sync(self, group: Group, member: Member, response: Any, now: float) -> None:
+        if member.syncing:
+            parked, member.syncing = member.syncing, None
+            self.room.answer(parked, response)
+            self.keep(group, member, now)
+
+    def remove(self, group: Group, member: Member, now: float) -> None:
+        """Let a member go; the others share what it had."""
+        self._tell(member, not_joined(codes.UNKNOWN_MEMBER_ID))
+        self._answer_sync(group, member, not_assigned(codes.UNKNOWN_MEMBER_ID), now)
+        group.remove(member)
+        self.prepare(group, now)
+
+    def replace(self, group: Group, member: Member, member_id: str, now: float) -> None:
+        """Let a static member come back with a new id; whoever still goes by the old one is shut out."""
+        self._tell(member, not_joined(codes.FENCED_INSTANCE_ID, member.member_id))
+        self._answer_sync(group, member, not_assigned(codes.FENCED_INSTANCE_ID), now)
+        group.rename(member, member_id)
+        self.keep(group, member, now)
+
+    def keep(self, group: Group, member: Member, now: float) -> None:
+        """Note that a member lives."""
+        member.deadline = now + member.session_timeout
+        self.wake(group, member.deadline)
+
+    def wake(self, group: Group, when: float) -> None:
+        """Look after a group at some time, if not before."""
+        if when < group.wakes:
+            self.rest(group)
+            group.wakes, group.timer = when, Parked(lambda over: self._woken(group))
+            self.room.park(group.timer, when)
+
+    def rest(self, group: Group) -> None:
+        """Look after a group no more."""
+        if group.timer:
+            self.room.forget(group.timer)
+        group.wakes, group.timer = inf, None
+
+    def _woken(self, group: Group) -> None:
+        group.wakes, group.timer = inf, None
+        self.expire(group, self.room.now)
+        deadlines = [member.deadline for member in group.members.values() if member.can_expire]
+        self.wake(group, min([group.phase_ends, *group.pending.values(), *deadlines]))
+
+    def expire(self, group: Group, now: float) -> None:
+        """Let go of those whose time is over, and end what lasted too long."""
+        for member_id in [member_id for member_id, until in group.pending.items() if until <= now]:
+            group.expect_no_longer(member_id)
+        for member in self._silent(group, now):
+            self.remove(group, member, now)
+        self.settle(group, now)
+
+    def _silent(self, group: Group, now: float) -> list[Member]:
+        """Give the members of whom too long nothing was heard, or who did not ask for their assignment in time."""
+        is_late = group.phase_ends <= now and group.state is not GroupState.PREPARING_REBALANCE
+        if is_late:
+            group.phase_ends = inf
+        return [
+            member
+            for member in group.members.values()
+            if (member.can_expire and member.deadline <= now) or (is_late and not member.has_synced)
+        ]
+
+    def _end_phase_at(self, group: Group, when: float) -> None:
+        group.phase_ends = when
+        self.wake(group, when)

@@ -1,0 +1,244 @@
+"""What a cluster remembers over a restart: its id, topics with their ids, replicas, leaders, who is in sync, configs.
+
+They are records of KRaft's metadata log, kept in every log directory that works, all in one moment; so a cluster that
+starts again knows also what lies in directories that have failed. Knows records and stores; knows no brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+from .. import messages
+from ..cluster import ClusterState, learn
+from ..embedded import decode_metadata_frame, encode_frame, framed_record
+from ..errors import KwireError
+from ..records import Record, RecordBatch, build_batch
+from ..values import ConfigResourceType
+from .configs import LogDir, Node
+from .storage import Damage, Disk, Store, believed
+from .topics import Partition, Topic
+
+SAME_LEADER = -2
+CLUSTER_ID = "cluster.id"
+
+Row = tuple[bytes | None, bytes | None]  # key and value of a record
+
+
+@dataclass(slots=True)
+class Known:
+    """What the journal of one directory tells of topics, brokers and the cluster."""
+
+    cluster_id: str = ""
+    state: ClusterState = field(default_factory=ClusterState)
+    configs: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def ids(self) -> dict[str, bytes]:
+        """Return the ids of topics by name."""
+        return {name: topic_id for topic_id, name in self.state.topic_names.items()}
+
+    def learn(self, record: Record) -> None:
+        """Take in a record; raises DecodeError if it is none."""
+        value = decode_metadata_frame(record.value or b"").value
+        learn(self.state, value.message, value.version or 0)
+        if type(value.message).__name__ == "ConfigRecord":
+            self._configure(value.message)
+        if type(value.message).__name__ == "TopicRecord":
+            self.configs.pop(value.message.name, None)
+
+    def _configure(self, record: Any) -> None:
+        if record.resource_type == ConfigResourceType.BROKER:
+            self.cluster_id = (record.value or "") if record.name == CLUSTER_ID else self.cluster_id
+            return
+        configs = self.configs.setdefault(record.resource_name, {})
+        if record.value is None:
+            configs.pop(record.name, None)
+        else:
+            configs[record.name] = record.value
+
+
+class Learner(Protocol):
+    """What the records of a journal tell."""
+
+    def learn(self, record: Record) -> None:
+        """Take in a record; raises KwireError if it is none."""
+
+
+L = TypeVar("L", bound=Learner)
+Guard = Callable[[LogDir, Callable[[Disk], None]], None]
+Notes = Callable[[str], None]
+
+
+class Journal(Generic[L]):
+    """The records in one directory. What is damaged at their end is cut off.
+
+    Args:
+        store: where they are; using it raises OSError where the disk fails.
+        make: makes what takes them in, from nothing.
+
+    Attributes:
+        known: what they tell.
+        end: the offset of the next one; 0 if there is none yet.
+        cut: what was cut off, in words; empty if nothing was.
+    """
+
+    def __init__(self, store: Store, make: Callable[[], L]) -> None:
+        self.store, self.known, self.end, self.cut = store, make(), 0, ""
+        size, last = 0, None
+        for one in believed(store.batches()):
+            if isinstance(one, Damage):
+                self.cut = f"cut at record {self.end}, {store.size() - size} bytes lost: {one.reason}"
+                store.truncate(last)
+                return
+            if one.batch.base_offset != self.end:  # all was written anew here, and what was before is still there
+                self.known = make()
+            self._learn(one.batch)
+            size, last, self.end = size + len(one.batch.data), one.place, one.batch.last_offset + 1
+
+    def _learn(self, batch: RecordBatch) -> None:
+        try:
+            for record in batch.records():
+                self.known.learn(record)
+        except KwireError as error:
+            raise OSError(f"the journal is damaged: {error}") from None
+
+    def rewrite(self, data: bytes, offset: int) -> None:
+        """Write a batch with all that is still true, and forget what was before it."""
+        self.store.roll()
+        self.store.append(data, offset)
+        self.store.drop_before(offset)
+
+
+class Journals(Generic[L]):
+    """Journals with the same records, one in each directory that works and outlasts the process.
+
+    Args:
+        name: what they remember, such as `metadata`.
+        guard: uses the disk of a directory, which is offline from then on if that fails.
+
+    Attributes:
+        end: the offset of the next record.
+        size: bytes that were written since all was written anew.
+    """
+
+    def __init__(self, name: str, guard: Guard) -> None:
+        self.name, self._guard = name, guard
+        self.end = self.size = 0
+        self._journals: list[tuple[LogDir, Journal[L]]] = []
+        self._to_write: list[list[Row]] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a directory to write to."""
+        return bool(self._journals)
+
+    def open(self, log_dirs: Iterable[LogDir], make: Callable[[], L], note: Notes) -> list[tuple[LogDir, L]]:
+        """Read the journals; returns what each tells, the one that is right first: the longest."""
+        for log_dir in log_dirs:
+            self._guard(log_dir, partial(self._open, log_dir, make, note))
+        self._journals.sort(key=lambda row: -row[1].end)
+        self.end = self._journals[0][1].end if self._journals else 0
+        return [(log_dir, journal.known) for log_dir, journal in self._journals]
+
+    def _open(self, log_dir: LogDir, make: Callable[[], L], note: Notes, disk: Disk) -> None:
+        store = disk.journal(self.name)
+        if store is not None:
+            journal = Journal(store, make)
+            self._journals.append((log_dir, journal))
+            if journal.cut:
+                note(f"journal of {self.name}: {journal.cut} ({disk.path})")
+
+    def write(self, rows: list[Row]) -> None:
+        """Append records to all; those that come while others are written come behind them."""
+        self._to_write.append(rows)
+        if len(self._to_write) > 1:
+            return
+        while self._to_write:
+            if rows := self._to_write[0]:
+                self._put(rows, is_anew=False)
+            self._to_write.pop(0)
+
+    def rewrite(self, rows: list[Row]) -> None:
+        """Write all that is true now behind what was written before, and forget that."""
+        self.size = 0
+        self._put(rows, is_anew=True)
+
+    def _put(self, rows: list[Row], *, is_anew: bool) -> None:
+        if not self._journals:
+            return
+        offset = self.end
+        records = [Record(offset + place, 0, key, value) for place, (key, value) in enumerate(rows)]
+        data = build_batch(records, base_offset=offset)
+        self.end += len(rows)
+        self.size += len(data)
+        for log_dir, journal in self._journals:
+            act = journal.rewrite if is_anew else journal.store.append
+            self._guard(log_dir, partial(_put, act, data, offset))
+
+
+def _put(act: Callable[[bytes, int], Any], data: bytes, offset: int, disk: Disk) -> None:
+    act(data, offset)
+
+
+def cluster_record(cluster_id: str) -> bytes:
+    """Write the id of the cluster, as a config of all its brokers: KRaft's log has no record for it."""
+    kind = ConfigResourceType.BROKER
+    return _written(messages.ConfigRecord(resource_type=kind, resource_name="", name=CLUSTER_ID, value=cluster_id))
+
+
+def broker_record(node: Node) -> bytes:
+    """Write of a broker that it is there; for who reads the journal, as brokers are told to a cluster that starts."""
+    endpoint = messages.RegisterBrokerRecord.BrokerEndpoint(name="PLAINTEXT", host=node.host, port=node.port)
+    return _written(
+        messages.RegisterBrokerRecord(broker_id=node.node_id, rack=node.rack, end_points=(endpoint,), fenced=False)
+    )
+
+
+def topic_records(topic: Topic, partitions: Iterable[Partition]) -> list[bytes]:
+    """Write of a topic that it is there, with some of its partitions."""
+    found = _written(messages.TopicRecord(name=topic.name, topic_id=topic.topic_id))
+    configs = [config_record(topic, name) for name in topic.configs]
+    return [found, *configs, *partition_records(topic, partitions)]
+
+
+def config_record(topic: Topic, name: str) -> bytes:
+    """Write what a config of a topic is set to; null if it is not."""
+    value, kind = topic.configs.get(name), ConfigResourceType.TOPIC
+    return _written(messages.ConfigRecord(resource_type=kind, resource_name=topic.name, name=name, value=value))
+
+
+def partition_records(topic: Topic, partitions: Iterable[Partition]) -> list[bytes]:
+    """Write how partitions are."""
+    return [
+        _written(
+            messages.PartitionRecord(
+                partition_id=one.index,
+                topic_id=topic.topic_id,
+                replicas=tuple(one.replicas),
+                isr=tuple(one.isr),
+                leader=one.leader,
+                leader_epoch=one.leader_epoch,
+            )
+        )
+        for one in partitions
+    ]
+
+
+def change_record(topic: Topic, partition: Partition, new_leader: bool) -> bytes:
+    """Write who is in sync now, and who leads if that is new."""
+    leader = partition.leader if new_leader else SAME_LEADER
+    isr = tuple(partition.isr)
+    return _written(
+        messages.PartitionChangeRecord(partition_id=partition.index, topic_id=topic.topic_id, isr=isr, leader=leader)
+    )
+
+
+def removal_record(topic: Topic) -> bytes:
+    """Write that a topic is no more."""
+    return _written(messages.RemoveTopicRecord(topic_id=topic.topic_id))
+
+
+def _written(message: Any) -> bytes:
+    return encode_frame(framed_record(message))

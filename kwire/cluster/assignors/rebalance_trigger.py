@@ -1,0 +1,107 @@
+"""When the leader of a consumer group asks for a rebalance because its topics changed (KIP-881).
+
+Knows what metadata said when partitions were assigned, and what it says now; assigns nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..state import ClusterState
+from .members import NEWEST, rules_of
+
+
+class Replica(NamedTuple):
+    """A replica of a partition. One that is offline is a broker that metadata does not list; its rack is unknown."""
+
+    node_id: int
+    rack: str | None = None
+    online: bool = True
+
+
+class Snapshot(NamedTuple):
+    """Topics at one moment: topic -> the replicas of each partition, by number. `version` grows with each update."""
+
+    version: int
+    topics: Mapping[str, Sequence[Sequence[Replica]]]
+
+
+def snapshot_of(state: ClusterState, version: int) -> Snapshot:
+    """Return what is known of a cluster as the leader keeps it.
+
+    >>> from kwire.cluster import Broker, Partition
+    >>> state = ClusterState(brokers={1: Broker(1, rack="a")})
+    >>> state.put(Partition("orders", 0, replicas=(1, 2)))
+    >>> snapshot_of(state, 7).topics["orders"][0]
+    [Replica(node_id=1, rack='a', online=True), Replica(node_id=2, rack=None, online=False)]
+    """
+    brokers = state.brokers or {}
+
+    def replica(node: int) -> Replica:
+        return Replica(node, brokers[node].rack) if node in brokers else Replica(node, online=False)
+
+    topics = {name: state.partitions(name) for name in state.topics}
+    return Snapshot(
+        version,
+        {name: [[replica(node) for node in one.replicas] for one in found] for name, found in topics.items()},
+    )
+
+
+def asks_for_rebalance(
+    subscribed: Iterable[str],
+    at_assignment: Snapshot,
+    now: Snapshot,
+    *,
+    client_rack: str | None = None,
+    release: str = NEWEST,
+) -> bool:
+    """Say whether the leader asks for a rebalance.
+
+    Args:
+        subscribed: the topics of the group; others do not count.
+        at_assignment, now: what metadata said when the group was assigned, and says now.
+        client_rack: `client.rack` of the leader; without one, racks make no difference.
+        release: of the leader's Kafka. Before 4.4, a broker that goes offline or comes back changes the racks.
+
+    Returns:
+        True if a topic appeared, went or has another number of partitions, or the racks of a partition changed.
+
+    Raises:
+        UnknownMessage: no release with racks.
+
+    >>> before = Snapshot(1, {"orders": [[Replica(1, "a")]]})
+    >>> after = Snapshot(2, {"orders": [[Replica(2, "b")]]})
+    >>> asks_for_rebalance(["orders"], before, after, client_rack="a")
+    True
+    >>> asks_for_rebalance(["orders"], before, after)
+    False
+
+    Source: KIP-881.
+    """
+    same_racks = _covered if rules_of(release).offline_keeps_rack else _same
+    if at_assignment.version == now.version:
+        return False
+    for topic in set(subscribed):
+        former, present = at_assignment.topics.get(topic, ()), now.topics.get(topic, ())
+        if len(former) != len(present):
+            return True
+        if client_rack and not all(map(same_racks, former, present)):
+            return True
+    return False
+
+
+def _same(former: Sequence[Replica], present: Sequence[Replica]) -> bool:
+    return {replica.rack for replica in former} == {replica.rack for replica in present}
+
+
+def _covered(former: Sequence[Replica], present: Sequence[Replica]) -> bool:
+    return _covers(present, former) and _covers(former, present)
+
+
+def _covers(one: Sequence[Replica], other: Sequence[Replica]) -> bool:
+    """Whether each rack of the other side is there still, or its broker is offline and will be back."""
+    racks = {replica.rack for replica in one if replica.online}
+    offline = {replica.node_id for replica in one if not replica.online}
+    racked = (replica for replica in other if replica.online and replica.rack is not None)
+    return all(replica.rack in racks or replica.node_id in offline for replica in racked)

@@ -1,0 +1,352 @@
+"""Which replicas were offline, from when to when and why: KIP-112's error codes, log directories, brokers that left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..state import LOST, MIGRATING, UNASSIGNED
+from .extractor import DELETION_BEGUN, State
+from .tables import OfflineReplica
+from .timeline import Absence, Brokers, Entry, Moment, Story
+
+Replica = tuple[bytes, int]  # topic id and partition
+
+
+@dataclass(slots=True)
+class Loss:
+    """A replica whose directory is offline, from one moment on; `until` is None while it is."""
+
+    topic_id: bytes
+    partition: int
+    broker: int
+    since: Moment
+    source: str
+    until: Moment | None = None
+
+
+@dataclass(slots=True)
+class _Disks:
+    """The directories of a broker: those that failed while it ran, those that were online when it started."""
+
+    failed: frozenset[bytes] = frozenset()
+    started: frozenset[bytes] | None = None
+
+    def has_lost(self, directory: bytes) -> bool:
+        if directory in (UNASSIGNED, MIGRATING):
+            return False
+        is_missing = self.started is not None and directory not in self.started
+        return directory == LOST or directory in self.failed or is_missing
+
+
+class Directories:
+    """The log directories of a cluster's brokers.
+
+    Attributes:
+        losses: all that were, in the order of their beginnings.
+
+    >>> directories = Directories()
+    >>> directories.assign(3, b"a" * 16, [(b"t" * 16, 0)], Moment(1), "AssignReplicasToDirsRequest")
+    >>> directories.fail(3, [b"a" * 16], Moment(2), "BrokerHeartbeatRequest")
+    >>> [(loss.partition, loss.broker, loss.since.order) for loss in directories.losses]
+    [(0, 3, 2)]
+    """
+
+    def __init__(self) -> None:
+        self.losses: list[Loss] = []
+        self._open: dict[tuple[int, Replica], Loss] = {}
+        self._disks: dict[int, _Disks] = {}
+        self._places: dict[int, dict[Replica, bytes]] = {}
+        self._failed: dict[int, set[bytes]] = {}  # all that ever did
+        self._named: dict[int, set[bytes]] = {}  # all in which a replica was ever said to lie
+
+    def start(self, broker: int, online: list[bytes], now: Moment, source: str) -> None:
+        """Take in which directories are online when a broker registers; none where it does not say."""
+        self._disks[broker] = _Disks(started=frozenset(online) or None)
+        self._look(broker, now, source)
+
+    def fail(self, broker: int, failed: list[bytes], now: Moment, source: str) -> None:
+        """Take in which directories a broker says have failed since it started, all of them each time."""
+        disks = self._disks.setdefault(broker, _Disks())
+        if disks.failed != frozenset(failed):
+            disks.failed = frozenset(failed)
+            self._failed.setdefault(broker, set()).update(failed)
+            self._look(broker, now, source)
+
+    def assign(self, broker: int, directory: bytes, replicas: list[Replica], now: Moment, source: str) -> None:
+        """Take in that replicas of a broker lie in a directory."""
+        self._named.setdefault(broker, set()).add(directory)
+        self._places.setdefault(broker, {}).update(dict.fromkeys(replicas, directory))
+        self._look(broker, now, source)
+
+    def without_replicas(self) -> Iterator[tuple[int, int]]:
+        """Yield each broker with directories that failed and in which no replica is known to lie, and how many."""
+        for broker, failed in sorted(self._failed.items()):
+            unknown = failed - self._named.get(broker, set())
+            if unknown:
+                yield broker, len(unknown)
+
+    def _look(self, broker: int, now: Moment, source: str) -> None:
+        disks = self._disks.get(broker, _Disks())
+        for replica, directory in self._places.get(broker, {}).items():
+            loss = self._open.get((broker, replica))
+            if disks.has_lost(directory) == (loss is not None):
+                continue
+            if loss is None:
+                loss = self._open[broker, replica] = Loss(*replica, broker, now, source)
+                self.losses.append(loss)
+            else:
+                loss.until = now
+                del self._open[broker, replica]
+
+
+LOG_DIRECTORY, BROKER = "log directory", "broker"
+CLOSE = 0.5  # seconds between an election and the list of brokers that it belongs to
+BY_BROKERS = "brokers"  # the source, where no message says who is offline
+ONLINE, REMOVED, DELETION, DELETED = "online", "removed", "deletion begun", "deleted"
+Key = tuple[str, int]
+
+
+class Answer(NamedTuple):
+    """What a broker answered about its replica of a partition; None where it is not known which broker this is."""
+
+    at: Moment
+    broker: int | None
+    has_failed: bool  # KAFKA_STORAGE_ERROR: its log directory is offline
+
+
+class _Scene(NamedTuple):
+    """A partition for a while: who is offline, as the source says."""
+
+    entry: Entry
+    since: Moment
+    offline: tuple[int, ...]
+    source: str
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A replica that went offline: when, who led before and after, who said so.
+
+    Attributes:
+        seen: the last scene that has it offline.
+        back: since when it is not called offline any more, which alone does not prove that it is back.
+    """
+
+    since: Moment
+    leaders: tuple[int | None, int | None]
+    source: str
+    seen: _Scene | None = None
+    back: Moment | None = None
+
+
+class _Outage(NamedTuple):
+    """A replica that was offline, and when and why that ended; None while it lasts. `cause` where a report has it."""
+
+    node_id: int
+    begun: _Begun
+    end: Moment | None = None
+    ended_by: str | None = None
+    cause: str | None = None
+
+
+class Offline:
+    """Finds the replicas that were offline.
+
+    Args:
+        brokers: those of the cluster.
+        answers: what brokers answered about their replicas, in order.
+        losses: replicas in log directories that brokers reported as offline (KRaft).
+        names: of topics, by their ids.
+    """
+
+    def __init__(
+        self,
+        brokers: Brokers,
+        answers: Mapping[Key, Sequence[Answer]],
+        losses: Sequence[Loss] = (),
+        names: Mapping[bytes, str] | None = None,
+    ) -> None:
+        self._first = brokers.first
+        self._absences = brokers.absences()
+        self._known = {life.broker.node_id for life in brokers.lives}
+        self._answers = answers
+        self._answering = {answer.broker for found in answers.values() for answer in found}
+        self._losses: dict[Key, list[Loss]] = {}
+        for loss in losses:
+            name = (names or {}).get(loss.topic_id, loss.topic_id.hex())
+            self._losses.setdefault((name, loss.partition), []).append(loss)
+
+    def rows(self, stories: Mapping[Key, Story]) -> Iterator[OfflineReplica]:
+        """Yield the times when replicas were offline, by topic, partition and time."""
+        for key in sorted({*stories, *self._losses}):
+            story = stories.get(key) or Story()
+            outages = [*self._outages(key, story), *self._lost(key, story)]
+            for outage in _joined(sorted(outages, key=lambda one: (one.begun.since, one.node_id))):
+                yield self._row(*key, outage)
+
+    def _outages(self, key: Key, story: Story) -> Iterator[_Outage]:
+        """Yield the outages that lists of offline replicas or of live brokers tell."""
+        begun: dict[int, _Begun] = {}
+        leader: int | None = None
+        for scene in self._scenes(story):
+            state = scene.entry.state
+            for node_id, one in list(begun.items()):
+                outage = self._ended(key, node_id, one, story, scene)
+                if outage is not None:
+                    del begun[node_id]
+                    yield outage
+            leaders = _around(story, scene.since) if scene.source == BY_BROKERS else (leader, state.leader)
+            for node_id in scene.offline:
+                one = begun.setdefault(node_id, _Begun(scene.since, leaders, scene.source))
+                one.seen, one.back = scene, None
+            leader = None if state.is_deleted else state.leader
+        for node_id, one in begun.items():
+            end = self._return(key, node_id, one, story, None)
+            yield _Outage(node_id, one, end, ONLINE if end else None)
+
+    def _ended(self, key: Key, node_id: int, one: _Begun, story: Story, scene: _Scene) -> _Outage | None:
+        """Return an outage if it has ended for certain when a scene begins."""
+        ended_by = _ending(node_id, scene.entry.state)
+        if node_id not in scene.offline and ended_by == ONLINE:
+            one.back = one.back or scene.since
+            return _Outage(node_id, one, scene.since, ONLINE) if one.source == BY_BROKERS else None
+        end = self._return(key, node_id, one, story, scene.since)
+        if end is not None:
+            return _Outage(node_id, one, end, ONLINE)
+        return None if node_id in scene.offline else _Outage(node_id, one, scene.since, ended_by)
+
+    def _return(self, key: Key, node_id: int, one: _Begun, story: Story, limit: Moment | None) -> Moment | None:
+        """Return when a replica that is not called offline any more was back, before a moment; None if it was not."""
+        if one.back is None or one.seen is None:
+            return None
+        found = [
+            answer.at
+            for answer in self._answers.get(key, ())
+            if answer.broker == node_id and not answer.has_failed and one.seen.since < answer.at
+        ]
+        if node_id not in (one.seen.entry.state.isr or ()):
+            entries = (entry for entry in story.entries if one.back <= entry.since)
+            found += [entry.since for entry in entries if node_id in (entry.state.isr or ())]
+        sure = [at for at in found if limit is None or at < limit]
+        if sure:
+            return max(one.back, min(sure))
+        return one.back if limit is None and node_id not in self._answering else None
+
+    def _lost(self, key: Key, story: Story) -> Iterator[_Outage]:
+        """Yield the outages that follow from log directories that a broker reported as offline."""
+        for loss in self._losses.get(key, ()):
+            end, ended_by = loss.until, ONLINE if loss.until else None
+            before: int | None = None
+            after: int | None = None
+            for entry in story.entries:
+                state = entry.state
+                if end is not None and end <= entry.since:
+                    break
+                if entry.since <= loss.since:
+                    before = None if state.is_deleted else state.leader
+                elif state.is_deleted or (state.replicas and loss.broker not in state.replicas):
+                    end, ended_by = entry.since, _ending(loss.broker, state)
+                elif after is None:
+                    after = state.leader
+            begun = _Begun(loss.since, (before, after), loss.source)
+            yield _Outage(loss.broker, begun, end, ended_by, LOG_DIRECTORY)
+
+    def _scenes(self, story: Story) -> Iterator[_Scene]:
+        for place, entry in enumerate(story.entries):
+            if entry.state.offline is not None or entry.state.is_deleted or self._first is None:
+                yield _Scene(entry, entry.since, entry.state.offline or (), entry.source)
+                continue
+            end = story.entries[place + 1].since if place + 1 < len(story.entries) else None
+            for moment in self._turns(entry, end):
+                yield _Scene(entry, moment, self._absent(entry, moment), BY_BROKERS)
+
+    def _turns(self, entry: Entry, end: Moment | None) -> list[Moment]:
+        """Return when a state began, and when replicas' brokers came or went while it lasted."""
+        turns = {entry.since}
+        for node_id in entry.state.replicas or ():
+            for absence in self._absences_of(node_id):
+                turns |= {moment for moment in absence if moment is not None}
+        return [moment for moment in sorted(turns) if entry.since <= moment and (end is None or moment < end)]
+
+    def _absent(self, entry: Entry, now: Moment) -> tuple[int, ...]:
+        replicas = entry.state.replicas or ()
+        return tuple(sorted(one for one in replicas if any(_lasts(away, now) for away in self._absences_of(one))))
+
+    def _absences_of(self, node_id: int) -> Sequence[Absence]:
+        if self._first is not None and node_id not in self._known:
+            return [Absence(self._first, None)]
+        return self._absences.get(node_id, [])
+
+    def _row(self, topic: str, partition: int, outage: _Outage) -> OfflineReplica:
+        node_id, begun, end, ended_by, cause = outage
+        return OfflineReplica(
+            topic,
+            partition,
+            node_id,
+            cause or self._cause(topic, partition, node_id, begun, end),
+            *begun.leaders,
+            begun.since.time,
+            end.time if end else None,
+            ended_by,
+            begun.source,
+        )
+
+    def _cause(self, topic: str, partition: int, node_id: int, begun: _Begun, end: Moment | None) -> str | None:
+        if begun.source == BY_BROKERS:
+            return BROKER
+        for answer in self._answers.get((topic, partition), ()):
+            is_before = end is None or answer.at < end
+            is_its = answer.has_failed and answer.broker in (None, node_id)
+            if is_its and is_before and not answer.at.is_long_before(begun.since):
+                return LOG_DIRECTORY
+        if self._first is None:
+            return None
+        away = any(_overlaps(one, begun.since, end) for one in self._absences_of(node_id))
+        return BROKER if away else LOG_DIRECTORY
+
+
+def _around(story: Story, now: Moment) -> tuple[int | None, int]:
+    """Return who led before and after a broker was missed; controllers elect shortly before or after they say so."""
+    before = [entry for entry in story.entries if entry.since < now and not _is_close(entry.since, now)]
+    after = [entry for entry in story.entries if entry.since <= now or _is_close(entry.since, now)]
+    led = [entry.state.leader for entry in after if not entry.state.is_deleted]
+    return None if not before or before[-1].state.is_deleted else before[-1].state.leader, led[-1]
+
+
+def _is_close(one: Moment, other: Moment) -> bool:
+    return one.time is not None and other.time is not None and abs(one.time - other.time) < CLOSE
+
+
+def _lasts(absence: Absence, now: Moment) -> bool:
+    return absence.since <= now and (absence.until is None or now < absence.until)
+
+
+def _overlaps(absence: Absence, since: Moment, until: Moment | None) -> bool:
+    return (until is None or absence.since < until) and (absence.until is None or since < absence.until)
+
+
+def _ending(node_id: int, state: State) -> str:
+    if state == DELETION_BEGUN:
+        return DELETION
+    if state.is_deleted:
+        return DELETED
+    return ONLINE if node_id in (state.replicas or ()) else REMOVED
+
+
+def _joined(outages: list[_Outage]) -> list[_Outage]:
+    """Make one of those of a broker that overlap, as lists and reports tell of the same; they are in order of time."""
+    found: list[_Outage] = []
+    places: dict[int, int] = {}
+    for outage in outages:
+        place = places.get(outage.node_id)
+        known = None if place is None else found[place]
+        if place is None or known is None or (known.end is not None and known.end < outage.begun.since):
+            places[outage.node_id] = len(found)
+            found.append(outage)
+            continue
+        is_longer = known.end is not None and (outage.end is None or known.end < outage.end)
+        end, ended_by = (outage.end, outage.ended_by) if is_longer else (known.end, known.ended_by)
+        found[place] = _Outage(known.node_id, known.begun, end, ended_by, known.cause or outage.cause)
+    return found

@@ -1,0 +1,239 @@
+"""KIP-879: replicas passed down a tree of racks, level by level, by a ring over the children of each node.
+
+Knows the tree; knows nothing of chance but the `rng` it is given. What the KIP leaves open is decided as told below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Generic, TypeVar
+
+from ..refusals import InvalidRack, InvalidReplicationFactor
+from .java_compat import Rng
+from .rack_aware_placement import Assignment, check_counts, check_distinct
+from .rack_tree import Node, RackTree
+from .state import Broker
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+
+class Rings(Enum):
+    """What becomes of the rings between one partition and the next (KIP-879 does not say)."""
+
+    KEPT = "kept"  # they go on
+    ANEW = "anew"  # they start where they started, or where the rng says
+    # They go on; one that stands where it stood when its present cycle began goes one further, unless it jumped there,
+    # behind a replica that it did not place. All children have as many replicas then, so that the balance stays, and
+    # leaders are spread too: with as many replicas as data centres, kept rings put all leaders into the first one.
+    TURNED = "turned"
+
+
+class Ring(Generic[T]):
+    """Goes round some children for ever.
+
+    >>> ring = Ring(["a", "b", "c"], start=2)
+    >>> [ring.take() for _ in range(4)]
+    ['c', 'a', 'b', 'c']
+    """
+
+    __slots__ = ("begin", "children", "jumped", "place")
+
+    def __init__(self, children: Sequence[T], start: int = 0) -> None:
+        self.children, self.place = children, start
+        self.begin = start  # where its present cycle began
+        self.jumped = False  # whether its last move was a jump
+
+    def take(self, has_room: Callable[[T], bool] = lambda child: True) -> T:
+        """Return the child that the ring points to, and point behind it; those without room are passed over.
+
+        Raises:
+            LookupError: no child has room.
+        """
+        for _ in self.children:
+            child = self.children[self.place]
+            self.place = (self.place + 1) % len(self.children)
+            if has_room(child):
+                self.jumped = False
+                return child
+        raise LookupError("no child has room")
+
+    def go_on_behind(self, index: int, has_room: Callable[[T], bool]) -> None:
+        """Point behind a child that has a replica already: a jump, unless the ring would have taken this child."""
+        before = (*self.children[self.place :], *self.children[: self.place])
+        self.jumped = next(filter(has_room, before), None) is not self.children[index]
+        self.place = (index + 1) % len(self.children)
+
+    def turn(self) -> None:
+        """Go one further where a cycle has ended, so that the next one begins with another child."""
+        if self.place == self.begin and not self.jumped:
+            self.begin = self.place = (self.place + 1) % len(self.children)
+
+
+def assign_multi_level(
+    brokers: Sequence[Broker],
+    num_partitions: int,
+    replication_factor: int,
+    *,
+    starts: Mapping[str, int] | None = None,
+    rng: Rng | None = None,
+    rings: Rings = Rings.KEPT,
+    existing: Mapping[int, Sequence[int]] | None = None,
+) -> Assignment:
+    """Place the replicas of new partitions over racks of many levels (KIP-879, KAFKA-14281).
+
+    At each node, the ring over its children says into which one the next replica goes: nodes by name, then brokers
+    by id; a child whose brokers all have the partition is passed over. So the children of a node differ by at most
+    one replica, unless one is full.
+
+    Args:
+        brokers: those to place on, each with a rack that is a path.
+        num_partitions: how many new partitions.
+        replication_factor: replicas of each.
+        starts: path of a node, such as `/DC1`, to the number of the child that its ring points to at first.
+        rng: draws the starts that are not named; without one they are 0.
+        rings: what becomes of them between partitions.
+        existing: partitions of the topic that are there; the rings go on behind them, and new ones have the numbers
+            after them. Brokers that are gone are passed over.
+
+    Returns:
+        For each new partition, from 0 on unless some exist, the ids of its brokers; the first is the preferred leader.
+
+    Raises:
+        InvalidPartitions, InvalidReplicationFactor: too few, or more replicas than brokers.
+        InvalidRack: a broker has no rack, or one that is no path, or `starts` names what is not there.
+
+    >>> racks = ["/DC1/R1", "/DC1/R2", "/DC2/R1", "/DC2/R2"]
+    >>> assign_multi_level([Broker(id, rack=rack) for id, rack in enumerate(racks)], 2, 3)
+    {0: [0, 2, 1], 1: [3, 0, 2]}
+    """
+    check_counts(num_partitions, replication_factor, len(brokers))
+    tree, existing = RackTree(brokers), existing or {}
+    descent = _Descent(tree, starts or {}, rng)
+    for replicas in existing.values():
+        descent.place([node_id for node_id in replicas if node_id in tree.brokers])
+        descent.pass_on(rings)
+    assignment: Assignment = {}
+    for partition in range(len(existing), len(existing) + num_partitions):
+        assignment[partition] = descent.place([], replication_factor)
+        descent.pass_on(rings)
+    return assignment
+
+
+def increase_replication_factor(
+    brokers: Sequence[Broker],
+    assignment: Mapping[K, Sequence[int]],
+    replication_factor: int,
+    *,
+    starts: Mapping[str, int] | None = None,
+    rng: Rng | None = None,
+    rings: Rings = Rings.KEPT,
+) -> dict[K, list[int]]:
+    """Add replicas to partitions, going on where each one's placement left off (KIP-879).
+
+    Each ring stands behind the child that took the partition's last replica below its node, and goes on among the
+    children with the fewest replicas of the partition, so that all levels become even whoever placed what is there
+    (KAFKA-14281). The other rings are as they are between partitions.
+
+    Args:
+        brokers: those to place on, and all that have replicas already.
+        assignment: partitions, by any keys, and their replicas, which stay in front.
+        replication_factor: replicas of each partition afterwards.
+        starts, rng, rings: as in `assign_multi_level`.
+
+    Raises:
+        InvalidReplicationFactor: a partition has more replicas already, or there are fewer brokers.
+        InvalidReplicaAssignment, BrokerNotAvailable: a partition has a broker twice, or one that is not there.
+        InvalidRack: as in `assign_multi_level`.
+
+    >>> racks = ["/DC1/R1", "/DC1/R2", "/DC2/R1", "/DC2/R2"]
+    >>> increase_replication_factor([Broker(id, rack=rack) for id, rack in enumerate(racks)], {0: [3]}, 3)
+    {0: [3, 0, 2]}
+    >>> increase_replication_factor([Broker(id, rack=rack) for id, rack in enumerate(racks)], {0: [3, 1, 0]}, 4)
+    {0: [3, 1, 0, 2]}
+    """
+    descent = _Descent(RackTree(brokers), starts or {}, rng)
+    increased: dict[K, list[int]] = {}
+    for partition, replicas in assignment.items():
+        _check_increase(replicas, replication_factor, len(brokers))
+        increased[partition] = descent.place(replicas, replication_factor)
+        descent.pass_on(rings)
+    return increased
+
+
+def _check_increase(replicas: Sequence[int], replication_factor: int, brokers: int) -> None:
+    check_distinct(replicas)
+    if replication_factor < len(replicas):
+        raise InvalidReplicationFactor("not_an_increase", existing=len(replicas), replication_factor=replication_factor)
+    check_counts(1, replication_factor, brokers)
+
+
+class _Descent:
+    """A tree with its rings, through which replicas are passed down."""
+
+    def __init__(self, tree: RackTree, starts: Mapping[str, int], rng: Rng | None) -> None:
+        self._tree, self._starts, self._rng = tree, dict(starts), rng
+        paths = {node.path: node for node in tree.nodes} if starts else {}
+        for path, start in starts.items():
+            _check_start(path, start, paths.get(path))
+        self._rings = {node: Ring(node.children, self._start(node)) for node in tree.nodes}
+        self._used: dict[Node, int] = {}
+
+    def _start(self, node: Node) -> int:
+        if self._starts and (named := self._starts.get(node.path)) is not None:
+            return named
+        return self._rng.randrange(len(node.children)) if self._rng and node.children else 0
+
+    def pass_on(self, rings: Rings) -> None:
+        """Make the rings ready for the next partition."""
+        used = [node for node in self._used if node.broker is None] if rings is not Rings.KEPT else []
+        for node in used:
+            ring = self._rings[node]
+            if rings is Rings.ANEW:
+                ring.place = self._start(node)
+            else:
+                ring.turn()
+
+    def place(self, replicas: Sequence[int], count: int = 0) -> list[int]:
+        """Place a partition's replicas until there are `count`; those that are there stay in front."""
+        self._used = {}
+        for leaf in self._tree.leaves(replicas):
+            self._go_on_behind(leaf.upwards())
+        return [*replicas, *(self._pass_down(bool(replicas)) for _ in range(count - len(replicas)))]
+
+    def _go_on_behind(self, upwards: Iterable[Node]) -> None:
+        """Let the rings above a broker with a replica point behind the way to it."""
+        for node in upwards:
+            if node.parent is not None:
+                self._rings[node.parent].go_on_behind(node.index, self._has_room)
+            self._used[node] = self._used.get(node, 0) + 1
+
+    def _pass_down(self, evenly: bool) -> int:
+        """Place a replica: at each node its ring takes the child.
+
+        Args:
+            evenly: the ring takes among the children with the fewest replicas. Where rings placed all that are there,
+                the next one with room is such a child anyway.
+        """
+        node, used = self._tree.root, self._used
+        while node.broker is None:
+            used[node] = used.get(node, 0) + 1
+            node = self._rings[node].take(self._has_fewest(node) if evenly else self._has_room)
+        used[node] = 1
+        return node.broker
+
+    def _has_room(self, child: Node) -> bool:
+        return self._used.get(child, 0) < child.size
+
+    def _has_fewest(self, node: Node) -> Callable[[Node], bool]:
+        fewest = min(self._used.get(child, 0) for child in node.children if self._has_room(child))
+        return lambda child: self._used.get(child, 0) == fewest < child.size
+
+
+def _check_start(path: str, start: int, node: Node | None) -> None:
+    if node is None:
+        raise InvalidRack("no_such_start", node=path, start=start, problem="there is no such node")
+    if not 0 <= start < len(node.children):
+        problem = f"it has {len(node.children)} children"
+        raise InvalidRack("no_such_start", node=path, start=start, problem=problem)

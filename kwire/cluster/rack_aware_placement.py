@@ -1,0 +1,348 @@
+"""KIP-36: replicas of new topics and partitions spread over racks, and reassignments, as Kafka's AdminUtils and
+tools do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import islice
+from typing import Any, TypeVar
+
+from ..refusals import (
+    AdminCommandFailed,
+    AdminOperation,
+    BrokerNotAvailable,
+    IndexOutOfBounds,
+    InvalidPartitions,
+    InvalidReplicaAssignment,
+    InvalidReplicationFactor,
+    UnknownTopicOrPartition,
+)
+from .java_compat import DEFAULT_CAPACITY, STRINGS, TOPIC_PARTITIONS, HashOrder, Rng, hash_order_of, int32, utf16
+from .state import Broker
+
+Assignment = dict[int, list[int]]
+
+
+class RackAwareMode(Enum):
+    """What to do about racks: see `broker_metadatas`."""
+
+    ENFORCED = "Enforced"
+    SAFE = "Safe"
+    DISABLED = "Disabled"
+
+
+def broker_metadatas(
+    brokers: Sequence[Broker],
+    mode: RackAwareMode = RackAwareMode.ENFORCED,
+    broker_list: Sequence[int] | None = None,
+) -> list[Broker]:
+    """Return the brokers to place on, by id, with racks or all without.
+
+    Args:
+        brokers: all brokers.
+        mode: ENFORCED takes racks as they are, SAFE only if all brokers have one, DISABLED never.
+        broker_list: ids of the brokers to choose; others are passed over, unknown ids too. None: all brokers.
+
+    Raises:
+        AdminOperation: ENFORCED, and only some of the chosen brokers have a rack.
+    """
+    chosen = sorted(
+        (broker for broker in brokers if broker_list is None or broker.node_id in broker_list),
+        key=lambda broker: broker.node_id,
+    )
+    without = [broker.node_id for broker in chosen if broker.rack is None]
+    partial = 0 < len(without) < len(chosen)
+    if mode is RackAwareMode.ENFORCED and partial:
+        raise AdminOperation("only_some_brokers_have_a_rack", without=without)
+    bare = mode is RackAwareMode.DISABLED or partial
+    return [replace(broker, rack=None) for broker in chosen] if bare else chosen
+
+
+def rack_alternated_broker_list(brokers: Sequence[Broker]) -> list[int]:
+    """Return broker ids, one of each rack in turn: racks by their UTF-16 units, ids ascending inside a rack.
+
+    >>> racks = ["rack1", "rack3", "rack3", "rack2", "rack2", "rack1"]
+    >>> rack_alternated_broker_list([Broker(id, rack=rack) for id, rack in enumerate(racks)])
+    [0, 3, 1, 5, 4, 2]
+    """
+    racks: dict[str, list[int]] = {}
+    for node_id, rack in sorted({broker.node_id: broker.rack or "" for broker in brokers}.items()):
+        racks.setdefault(rack, []).append(node_id)
+    turns = [racks[rack] for rack in sorted(racks, key=utf16)]
+    rounds = max(map(len, turns), default=0)
+    return [ids[place] for place in range(rounds) for ids in turns if place < len(ids)]
+
+
+def assign_replicas(
+    brokers: Sequence[Broker],
+    num_partitions: int,
+    replication_factor: int,
+    *,
+    start_index: int = -1,
+    start_partition: int = -1,
+    rng: Rng | None = None,
+) -> Assignment:
+    """Place the replicas of new partitions (KIP-36).
+
+    Args:
+        brokers: those to place on, all with a rack or none; `broker_metadatas` makes it so.
+        num_partitions: how many new partitions.
+        replication_factor: replicas of each.
+        start_index: place in the list of the broker with the first replica, and the first distance to the second;
+            below 0 both are drawn from `rng`.
+        start_partition: number of the first new partition; below 0 it is 0.
+        rng: `random.Random(seed)`, or `java.Random(seed)` for Kafka's own numbers.
+
+    Returns:
+        For each new partition the ids of its brokers; the first is the preferred leader.
+
+    Raises:
+        InvalidPartitions, InvalidReplicationFactor: too few, or more replicas than brokers.
+        AdminOperation: only some of the brokers have a rack.
+        InvalidReplicaAssignment: a broker is there twice.
+        IndexOutOfBounds: `start_index` or a partition is so large that Kafka's numbers overflow.
+        ValueError: neither `start_index` nor `rng` is given.
+
+    >>> assign_replicas([Broker(id) for id in range(5)], 6, 3, start_index=0)
+    {0: [0, 1, 2], 1: [1, 2, 3], 2: [2, 3, 4], 3: [3, 4, 0], 4: [4, 0, 1], 5: [0, 2, 3]}
+    """
+    check_counts(num_partitions, replication_factor, len(brokers))
+    check_distinct(broker.node_id for broker in brokers)
+    without = [broker.node_id for broker in brokers if broker.rack is None]
+    if 0 < len(without) < len(brokers):
+        raise AdminOperation("only_some_brokers_have_a_rack", without=without)
+    ids = [broker.node_id for broker in brokers] if without else rack_alternated_broker_list(brokers)
+    racks = {} if without else {broker.node_id: broker.rack for broker in brokers}
+    stride = len(set(racks.values()))
+    assignment: Assignment = {}
+    try:
+        for partition, first, shift in _starts(len(ids), num_partitions, start_index, start_partition, rng):
+            walk = _walk(ids, first, int32(shift * (stride or 1)))
+            spread = _one_a_rack(walk, racks, stride) if racks else walk
+            assignment[partition] = list(islice(spread, replication_factor))
+    except IndexError:
+        raise IndexOutOfBounds("int_overflow_negative_index", start_index=start_index) from None
+    return assignment
+
+
+def check_counts(num_partitions: int, replication_factor: int, brokers: int) -> None:
+    """Refuse counts that no placement can serve, in Kafka's order."""
+    if num_partitions <= 0:
+        raise InvalidPartitions("partitions_not_positive", num_partitions=num_partitions)
+    if replication_factor <= 0:
+        raise InvalidReplicationFactor("replication_factor_not_positive", replication_factor=replication_factor)
+    if replication_factor > brokers:
+        raise InvalidReplicationFactor(
+            "replication_factor_larger_than_brokers", replication_factor=replication_factor, brokers=brokers
+        )
+
+
+def check_distinct(ids: Iterable[int]) -> None:
+    """Refuse brokers that are there twice."""
+    seen: set[int] = set()
+    for node_id in ids:
+        if node_id in seen:
+            raise InvalidReplicaAssignment("broker_twice", broker=node_id)
+        seen.add(node_id)
+
+
+def _starts(
+    brokers: int, num_partitions: int, start_index: int, start_partition: int, rng: Rng | None
+) -> Iterator[tuple[int, int, int]]:
+    """Yield each partition with the index of its first broker, and how far on the second one is."""
+    shift = start_index
+    if start_index < 0:
+        if rng is None:
+            raise ValueError("give a start_index, or an rng to draw it from")
+        start_index, shift = rng.randrange(brokers), rng.randrange(brokers)
+    partition = max(0, start_partition)
+    for _ in range(num_partitions):
+        if partition > 0 and partition % brokers == 0:
+            shift = int32(shift + 1)
+        yield partition, _remainder(int32(partition + start_index), brokers), shift
+        partition = int32(partition + 1)
+
+
+def _walk(ids: list[int], first: int, shift: int) -> Iterator[int]:
+    """Yield the brokers in the order in which a partition asks them: the first, then all others from `shift` on."""
+    yield _at(ids, first)
+    distance = shift
+    while True:
+        step = 1 + _remainder(distance, len(ids) - 1)
+        yield _at(ids, _remainder(first + step, len(ids)))
+        distance = int32(distance + 1)
+
+
+def _one_a_rack(walk: Iterator[int], racks: dict[int, str | None], count: int) -> Iterator[int]:
+    """Pass on brokers of racks that have no replica yet, until all racks have one; none twice."""
+    taken: set[int] = set()
+    used: set[str | None] = set()
+    for node_id in walk:
+        if node_id not in taken and (racks[node_id] not in used or len(used) == count):
+            taken.add(node_id)
+            used.add(racks[node_id])
+            yield node_id
+
+
+def _at(ids: list[int], index: int) -> int:
+    if index < 0:
+        raise IndexError
+    return ids[index]
+
+
+def _remainder(dividend: int, divisor: int) -> int:
+    """Divide as Java does: the remainder has the sign of the dividend."""
+    return dividend % divisor if dividend >= 0 else -(-dividend % divisor)
+
+
+Replicas = Mapping[int, Sequence[int]]
+T = TypeVar("T", str, int)
+
+
+def add_partitions(
+    existing: Replicas,
+    brokers: Sequence[Broker],
+    num_partitions: int,
+    replica_assignment: Replicas | None = None,
+) -> Assignment:
+    """Place the partitions that a topic gets in addition, so that they go on where partition 0 began.
+
+    Args:
+        existing: the topic's partitions and their replicas.
+        brokers: those to place on, by id, all with a rack or none; `broker_metadatas` makes it so.
+        num_partitions: how many there are to be in all.
+        replica_assignment: the new partitions' replicas, where they are not to be worked out.
+
+    Returns:
+        The new partitions alone, with the replication factor of partition 0.
+
+    Raises:
+        AdminOperation: partition 0 is not there, or only some brokers have a rack.
+        InvalidPartitions: that would add none.
+        InvalidReplicationFactor: there are fewer brokers than replicas of partition 0.
+        InvalidReplicaAssignment, BrokerNotAvailable: `replica_assignment` is not one for these partitions.
+    """
+    if 0 not in existing:
+        raise AdminOperation("partition_zero_missing")
+    first = existing[0]
+    if num_partitions <= len(existing):
+        raise InvalidPartitions("partition_count_not_increased", existing=len(existing), num_partitions=num_partitions)
+    if replica_assignment is not None:
+        _check_given(replica_assignment, len(first), {broker.node_id for broker in brokers})
+        return {partition: list(replicas) for partition, replicas in replica_assignment.items()}
+    # The place is one in the list by id, though with racks it is used in another (KAFKA-3100 left it so).
+    start_index = next((index for index, broker in enumerate(brokers) if first and broker.node_id >= first[0]), 0)
+    new = num_partitions - len(existing)
+    return assign_replicas(brokers, new, len(first), start_index=start_index, start_partition=len(existing))
+
+
+@dataclass(frozen=True, slots=True)
+class Reassignment:
+    """What `--generate` of kafka-reassign-partitions answers, by topic and partition.
+
+    `proposed` has the topics in the order in which Kafka placed them, `current` in that in which it met them.
+    """
+
+    proposed: dict[str, Assignment]
+    current: dict[str, Assignment]
+
+
+def generate_assignment(
+    topics: Mapping[str, Replicas],
+    topics_to_move: Sequence[str],
+    brokers: Sequence[Broker],
+    broker_list: Sequence[int],
+    rng: Rng,
+    rack_aware: bool = True,
+) -> Reassignment:
+    """Propose where topics could lie on other brokers (`kafka-reassign-partitions --generate`).
+
+    Args:
+        topics: the replicas of all topics' partitions.
+        topics_to_move: names of those to place anew; each keeps the replication factor of one of its partitions.
+        brokers: all brokers, in the order in which the cluster lists them.
+        broker_list: ids of those to place on; unknown ones are passed over.
+        rng: gives two numbers a topic; `java.Random(seed)` for Kafka's own.
+        rack_aware: False is `--disable-rack-awareness`.
+
+    Raises:
+        AdminCommandFailed: a broker or a topic is named twice.
+        UnknownTopicOrPartition: there is no such topic.
+        AdminOperation: only some of the brokers have a rack.
+        InvalidReplicationFactor: there are fewer brokers than replicas.
+    """
+    if twice := _repeated(broker_list):
+        raise AdminCommandFailed("broker_twice_in_list", twice=twice)
+    if twice_named := _repeated(topics_to_move):
+        raise AdminCommandFailed("topic_twice_in_list", twice=twice_named)
+    for topic in topics_to_move:
+        if topic not in topics:
+            raise UnknownTopicOrPartition("unknown_topic", topic=topic)
+    usable = _usable(brokers, broker_list, rack_aware)
+    factors: dict[str, int] = {}
+    grouped = HashOrder(STRINGS)
+    for topic, index in _partitions(topics, topics_to_move):
+        factors.setdefault(topic, len(topics[topic][index]))
+        grouped.compute_if_absent(topic)  # also for a topic that is there: the table may grow
+    proposed: dict[str, Assignment] = {}
+    for topic in grouped:
+        proposed[topic] = assign_replicas(usable, len(topics[topic]), factors[topic], rng=rng)
+    current = {topic: {index: list(ids) for index, ids in topics[topic].items()} for topic in factors}
+    return Reassignment(proposed, current)
+
+
+def reassignment_json(topics: Mapping[str, Replicas]) -> dict[str, Any]:
+    """Return the JSON that `kafka-reassign-partitions --reassignment-json-file` reads.
+
+    >>> reassignment_json({"orders": {0: [1, 2]}})
+    {'version': 1, 'partitions': [{'topic': 'orders', 'partition': 0, 'replicas': [1, 2]}]}
+    """
+    partitions = [
+        {"topic": topic, "partition": index, "replicas": list(replicas)}
+        for topic, assignment in topics.items()
+        for index, replicas in sorted(assignment.items())
+    ]
+    return {"version": 1, "partitions": partitions}
+
+
+def _check_given(given: Replicas, replication_factor: int, known: set[int]) -> None:
+    for partition, replicas in given.items():
+        if not replicas:
+            raise InvalidReplicaAssignment("empty_replica_list", partition=partition)
+        if len(set(replicas)) < len(replicas):
+            raise InvalidReplicaAssignment(
+                "broker_twice_in_one_partition", partition=partition, replicas=list(replicas)
+            )
+        if unknown := sorted(set(replicas) - known):
+            raise BrokerNotAvailable("unknown_broker", unknown=unknown)
+    for partition, replicas in given.items():
+        if len(replicas) != replication_factor:
+            raise InvalidReplicaAssignment(
+                "replication_factor_differs_between_partitions",
+                partition=partition,
+                found=len(replicas),
+                replication_factor=replication_factor,
+            )
+
+
+def _repeated(items: Sequence[T]) -> list[T]:
+    return [item for item, count in Counter(items).items() if count > 1]
+
+
+def _usable(brokers: Sequence[Broker], broker_list: Sequence[int], rack_aware: bool) -> list[Broker]:
+    """Choose the brokers, in the order of the cluster; unlike `broker_metadatas` this does not sort them."""
+    mode = RackAwareMode.ENFORCED if rack_aware else RackAwareMode.DISABLED
+    chosen = {broker.node_id: broker for broker in broker_metadatas(brokers, mode, broker_list)}
+    return [chosen[broker.node_id] for broker in brokers if broker.node_id in chosen]
+
+
+def _partitions(topics: Mapping[str, Replicas], names: Sequence[str]) -> HashOrder[tuple[str, int]]:
+    """Return the partitions in the order in which Kafka meets them; it goes from one map of topics to the next."""
+    order = list(hash_order_of(names, STRINGS, max(len(names) * 4 // 3 + 1, DEFAULT_CAPACITY)))
+    for _ in range(2):
+        order = list(hash_order_of(order, STRINGS))
+    return hash_order_of(((topic, index) for topic in order for index in topics[topic]), TOPIC_PARTITIONS)

@@ -1,0 +1,50 @@
+"""Disk failure with JBOD, KIP-112: a controller and brokers as sans-IO state machines.
+
+`KafkaController` and `KafkaBroker` take kwire's messages and give them; `JbodCluster` joins them by bytes, and moves
+only when told to. Knows no sockets, no clock and no chance.
+"""
+
+from .broker import KafkaBroker
+from .controller import KafkaController
+from .log_manager import Disk, LogManager, PartitionLog
+from .replica_manager import Fetch, Fetched, Partition, ReplicaManager
+from .simulation import Exchange, Host, JbodCluster, Link
+from .state_machines import Send
+from .values import (
+    KIP,
+    Behaviour,
+    InterBrokerProtocol,
+    LeaderAndIsr,
+    ReplicaAssignment,
+    TopicPartition,
+    behaviour_for,
+    protocol_for,
+)
+from .zookeeper import Ensemble, KafkaZkClient
+
+__all__ = [
+    "KIP",
+    "Behaviour",
+    "Disk",
+    "Ensemble",
+    "Exchange",
+    "Fetch",
+    "Fetched",
+    "Host",
+    "InterBrokerProtocol",
+    "JbodCluster",
+    "KafkaBroker",
+    "KafkaController",
+    "KafkaZkClient",
+    "LeaderAndIsr",
+    "Link",
+    "LogManager",
+    "Partition",
+    "PartitionLog",
+    "ReplicaAssignment",
+    "ReplicaManager",
+    "Send",
+    "TopicPartition",
+    "behaviour_for",
+    "protocol_for",
+]

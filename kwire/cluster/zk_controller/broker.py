@@ -1,0 +1,134 @@
+"""A broker as KIP-112 sees it: log directories, replicas, what it knows of the cluster, and its talk with ZooKeeper.
+
+Sans-IO: requests come in as messages, responses go out. A disk that fails is told to it by the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ... import messages
+from ...zookeeper import BrokerRegistration
+from ..learner import learn
+from ..state import ClusterState
+from .log_manager import Disk, LogManager
+from .replica_manager import ReplicaManager
+from .values import KIP, NONE, STALE_CONTROLLER_EPOCH, Behaviour, InterBrokerProtocol, TopicPartition, protocol_for
+from .zookeeper import KafkaZkClient
+
+LEADER_NOT_AVAILABLE = 5
+
+
+class KafkaBroker:
+    """One start of a broker.
+
+    Args:
+        broker_id: of the broker.
+        disks: log directory -> what is behind it; the broker's configuration of this start.
+        zk: its session with ZooKeeper.
+        registration: what it registers itself with.
+        behaviour, protocol: as those of `KafkaController`.
+
+    `running` turns false when the broker stops itself: when no log directory is good, or one fails while it speaks a
+    protocol that cannot tell.
+    """
+
+    def __init__(
+        self,
+        broker_id: int,
+        disks: dict[str, Disk],
+        zk: KafkaZkClient,
+        registration: BrokerRegistration,
+        *,
+        behaviour: Behaviour = KIP,
+        protocol: InterBrokerProtocol | None = None,
+    ) -> None:
+        self.broker_id, self.zk, self.registration = broker_id, zk, registration
+        self.protocol = protocol or protocol_for("3.9")
+        self.logs = LogManager(disks)
+        self.replicas = ReplicaManager(broker_id, self.logs, behaviour)
+        self.metadata = ClusterState()
+        self.running = self._can_run()
+        if self.running:
+            zk.register_broker(registration, broker_id)
+
+    def _can_run(self) -> bool:
+        if not self.protocol.knows_disk_failure and self.logs.offline_log_directory_count:
+            return False
+        return bool(self.logs.live)
+
+    def reconnect(self, zk: KafkaZkClient) -> None:
+        """Go on under a new session: the old one expired."""
+        self.zk = zk
+        zk.register_broker(self.registration, self.broker_id)
+
+    def handle(self, request: Any, version: int) -> Any:
+        """Answer a request of the controller: LeaderAndIsr, StopReplica or UpdateMetadata."""
+        if isinstance(request, messages.UpdateMetadataRequest):
+            return self._update_metadata(request, version)
+        if isinstance(request, messages.StopReplicaRequest):
+            response = self.replicas.stop_replicas(request)
+        else:
+            response = self.replicas.become_leader_or_follower(request, version, self._is_alive)
+        broken, self.logs.broken = self.logs.broken, []
+        for directory in dict.fromkeys(broken):
+            self.log_dir_failed(directory)
+        return response
+
+    def _update_metadata(self, request: Any, version: int) -> Any:
+        if request.controller_epoch < self.replicas.controller_epoch:
+            return messages.UpdateMetadataResponse(error_code=STALE_CONTROLLER_EPOCH)
+        self.replicas.controller_epoch = request.controller_epoch
+        learn(self.metadata, request, version)
+        return messages.UpdateMetadataResponse(error_code=NONE)
+
+    def _is_alive(self, broker_id: int) -> bool:
+        return self.metadata.brokers is not None and broker_id in self.metadata.brokers
+
+    def log_dir_failed(self, directory: str) -> list[TopicPartition]:
+        """Notice that a log directory failed (scenario 2); returns the partitions whose replicas were on it.
+
+        The broker tells the controller by a znode. With the last directory it stops instead, and says nothing.
+        """
+        if directory not in self.logs.live:
+            return []
+        lost = self.replicas.log_dir_failed(directory)
+        self.running = self._can_run()
+        if self.running:
+            self.zk.notify_log_dir_failure(self.broker_id)
+        return lost
+
+    def metadata_response(self, topics: Iterable[str] | None = None) -> Any:
+        """Answer a MetadataRequest (scenario 5): offline are replicas on failed directories, and on dead brokers."""
+        known = sorted(self.metadata.topics) if topics is None else list(topics)
+        brokers = self.metadata.brokers or {}
+        node = messages.MetadataResponse.MetadataResponseBroker
+        return messages.MetadataResponse(
+            brokers=tuple(node(one.node_id, one.host, one.port, one.rack) for one in brokers.values()),
+            controller_id=self.metadata.controller_id,
+            topics=tuple(self._topic_metadata(name) for name in known),
+        )
+
+    def _topic_metadata(self, name: str) -> Any:
+        partitions = self.metadata.partitions(name)
+        row = messages.MetadataResponse.MetadataResponsePartition
+        brokers = self.metadata.brokers or {}
+        return messages.MetadataResponse.MetadataResponseTopic(
+            error_code=NONE if partitions else 3,
+            name=name,
+            partitions=tuple(
+                row(
+                    error_code=NONE if one.leader in brokers else LEADER_NOT_AVAILABLE,
+                    partition_index=one.index,
+                    leader_id=one.leader if one.leader in brokers else -1,
+                    leader_epoch=one.leader_epoch,
+                    replica_nodes=one.replicas,
+                    isr_nodes=one.isr,
+                    offline_replicas=tuple(
+                        replica for replica in one.replicas if replica not in brokers or replica in (one.offline or ())
+                    ),
+                )
+                for one in partitions
+            ),
+        )

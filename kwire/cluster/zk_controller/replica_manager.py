@@ -1,0 +1,244 @@
+"""ReplicaManager: the partitions of a broker that it leads, follows or lost with a log directory (KIP-112)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .log_manager import LogManager, PartitionLog, Record
+from .requests import leader_and_isr_response, partition_states, stop_replica_response, stopped_partitions, topic_ids_in
+from .values import (
+    EPOCH_DURING_DELETE,
+    FENCED_LEADER_EPOCH,
+    KAFKA_STORAGE_ERROR,
+    NO_EPOCH,
+    NO_LEADER,
+    NONE,
+    NOT_LEADER_OR_FOLLOWER,
+    STALE_CONTROLLER_EPOCH,
+    UNKNOWN_TOPIC_OR_PARTITION,
+    Behaviour,
+    LeaderAndIsr,
+    TopicPartition,
+)
+from .zookeeper import KafkaZkClient
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """What a follower asks its leader: which epoch it knows, where its log ends, and the epoch of its last record."""
+
+    replica: int
+    leader_epoch: int
+    offset: int
+    last_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The leader's answer: records behind the follower's end, or where its log has to be cut off first."""
+
+    records: tuple[Record, ...] = ()
+    high_watermark: int = 0
+    cut_at: int | None = None
+
+
+@dataclass(slots=True)
+class Partition:
+    """A replica that a broker serves, or is to serve: its log is None until there is one."""
+
+    broker_id: int
+    log: PartitionLog | None = None
+    leader: int = NO_LEADER
+    leader_epoch: int = NO_EPOCH
+    replicas: tuple[int, ...] = ()
+    state: LeaderAndIsr = field(default_factory=lambda: LeaderAndIsr(NO_LEADER, ()))
+    ends: dict[int, int] = field(default_factory=dict)
+    epoch_start: int = 0
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this replica leads."""
+        return self.leader == self.broker_id
+
+    def become(self, state: LeaderAndIsr, replicas: tuple[int, ...]) -> None:
+        """Lead or follow, as a LeaderAndIsrRequest says."""
+        self.leader, self.leader_epoch, self.replicas, self.state = state.leader, state.leader_epoch, replicas, state
+        self.ends = {}
+        self.epoch_start = self.log.end_offset if self.log is not None else 0
+        self._advance()
+
+    def append(self, values: list[Any]) -> int:
+        """Write records as the leader; returns the offset of the first."""
+        assert self.log is not None
+        first = self.log.end_offset
+        self.log.append([(self.leader_epoch, value) for value in values])
+        self._advance()
+        return first
+
+    def fetch(self) -> Fetch:
+        """Return what to ask the leader next."""
+        assert self.log is not None
+        return Fetch(self.broker_id, self.leader_epoch, self.log.end_offset, self.log.last_epoch)
+
+    def answer(self, asked: Fetch) -> Fetched | None:
+        """Answer a follower; None if this replica does not lead in the epoch that it knows."""
+        if not self.is_leader or self.log is None or asked.leader_epoch != self.leader_epoch:
+            return None
+        if not self.log.agrees_at(asked.offset, asked.last_epoch):
+            return Fetched(cut_at=min(self.log.end_offset_for(asked.last_epoch), asked.offset - 1))
+        self.ends[asked.replica] = asked.offset
+        self._advance()
+        return Fetched(tuple(self.log.records[asked.offset :]), self.log.high_watermark)
+
+    def follow(self, asked: Fetch, told: Fetched) -> bool:
+        """Take the leader's answer; returns whether it still is an answer to what this replica would ask."""
+        if self.log is None or self.is_leader or asked != self.fetch():
+            return False
+        if told.cut_at is not None:
+            self.log.truncate(told.cut_at)
+            return True
+        self.log.append(told.records)
+        self.log.high_watermark = max(self.log.high_watermark, min(told.high_watermark, self.log.end_offset))
+        return True
+
+    def caught_up(self) -> tuple[int, ...]:
+        """Return the replicas that are not in the ISR and might be: they have all that may be committed.
+
+        The high watermark of a new leader may lag, so they must also have what it had when its epoch began (KIP-101).
+        """
+        if not self.is_leader or self.log is None:
+            return ()
+        least = max(self.log.high_watermark, self.epoch_start)
+        return tuple(one for one in self.replicas if one not in self.state.isr and self.ends.get(one, -1) >= least)
+
+    def isr_written(self, state: LeaderAndIsr) -> None:
+        """Take an ISR that ZooKeeper has."""
+        self.state = state
+        self._advance()
+
+    def with_isr(self, isr: tuple[int, ...]) -> LeaderAndIsr:
+        """Return the state with another ISR, under the same leader epoch."""
+        return replace(self.state, isr=isr)
+
+    def _advance(self) -> None:
+        if not self.is_leader or self.log is None:
+            return
+        ends = [self.log.end_offset if one == self.broker_id else self.ends.get(one, 0) for one in self.state.isr]
+        self.log.high_watermark = max(self.log.high_watermark, min(ends, default=0))
+
+
+class ReplicaManager:
+    """The replicas of one start of a broker. `offline` are those known to lie on a bad directory."""
+
+    def __init__(self, broker_id: int, logs: LogManager, behaviour: Behaviour) -> None:
+        self.broker_id, self.logs, self.behaviour = broker_id, logs, behaviour
+        self.partitions: dict[TopicPartition, Partition] = {}
+        self.offline: set[TopicPartition] = set()
+        self.controller_epoch = 0
+
+    @property
+    def offline_replica_count(self) -> int:
+        """The metric kafka.server:type=ReplicaManager,name=OfflineReplicaCount."""
+        return len(self.offline)
+
+    def become_leader_or_follower(self, request: Any, version: int, is_alive: Callable[[int], bool]) -> Any:
+        """Lead and follow as a LeaderAndIsrRequest says; returns the response, with an error per partition.
+
+        Args:
+            request: of any version; below 1 no replica counts as new.
+            version: in which the response is to be.
+            is_alive: whether a broker lives, as the last UpdateMetadataRequest told.
+        """
+        ids = topic_ids_in(request)
+        if request.controller_epoch < self.controller_epoch:
+            return leader_and_isr_response(version, STALE_CONTROLLER_EPOCH, {}, ids)
+        self.controller_epoch = request.controller_epoch
+        errors = {one: self._become(one, state, is_alive) for one, state in partition_states(request)}
+        return leader_and_isr_response(version, NONE, errors, ids)
+
+    def _become(self, one: TopicPartition, told: Any, is_alive: Callable[[int], bool]) -> int:
+        if one in self.offline:
+            return KAFKA_STORAGE_ERROR
+        partition = self.partitions.setdefault(one, Partition(self.broker_id))
+        if told.leader_epoch <= partition.leader_epoch:
+            is_stale = told.leader_epoch < partition.leader_epoch or self.behaviour.stale_is_error
+            return STALE_CONTROLLER_EPOCH if is_stale else NONE
+        if self.broker_id not in told.replicas:
+            return UNKNOWN_TOPIC_OR_PARTITION
+        partition.log = partition.log or self.logs.get_or_create(one, is_new=told.is_new_replica)
+        if partition.log is None:
+            self._lose(one)
+            return KAFKA_STORAGE_ERROR
+        # a follower without a leader to fetch from stays as it was, and will take the same epoch later
+        if told.leader == self.broker_id or is_alive(told.leader):
+            state = LeaderAndIsr(
+                told.leader, tuple(told.isr), told.leader_epoch, told.controller_epoch, told.partition_epoch
+            )
+            partition.become(state, tuple(told.replicas))
+        return NONE
+
+    def stop_replicas(self, request: Any) -> Any:
+        """Stop or delete replicas as a StopReplicaRequest says; returns the response."""
+        if request.controller_epoch < self.controller_epoch:
+            return stop_replica_response(STALE_CONTROLLER_EPOCH, {})
+        self.controller_epoch = request.controller_epoch
+        told = stopped_partitions(request)
+        return stop_replica_response(NONE, {one: self._stop(one, delete, epoch) for one, delete, epoch in told})
+
+    def _stop(self, one: TopicPartition, delete: bool, epoch: int) -> int:
+        """Stop a replica. KIP-112: this fails if it is offline."""
+        if one in self.offline:
+            return KAFKA_STORAGE_ERROR if delete or self.behaviour.stop_fails_offline else NONE
+        partition = self.partitions.get(one)
+        if partition is not None:
+            least = partition.leader_epoch + self.behaviour.stop_needs_newer
+            if epoch not in (NO_EPOCH, EPOCH_DURING_DELETE) and epoch < least:
+                return FENCED_LEADER_EPOCH
+            partition.leader = NO_EPOCH
+        if delete:
+            self.partitions.pop(one, None)
+            if not self.logs.delete(one):
+                return KAFKA_STORAGE_ERROR
+            if self.behaviour.bad_dir_spoils_delete and self.logs.offline_log_directory_count:
+                return KAFKA_STORAGE_ERROR
+        return NONE
+
+    def log_dir_failed(self, directory: str) -> list[TopicPartition]:
+        """Stop serving what is on a bad directory, as if StopReplica had come; returns the partitions that lost."""
+        for one in (lost := self.logs.fail(directory)):
+            self._lose(one)
+        return lost
+
+    def _lose(self, one: TopicPartition) -> None:
+        self.partitions.pop(one, None)
+        self.offline.add(one)
+
+    def served(self, one: TopicPartition) -> Partition | int:
+        """Return a partition that a client may write to or read from here, or the error to answer.
+
+        KIP-112 tells clients that a partition on a bad directory is unknown; released brokers say 56.
+        """
+        if one in self.offline:
+            return KAFKA_STORAGE_ERROR if self.behaviour.storage_error_seen else UNKNOWN_TOPIC_OR_PARTITION
+        partition = self.partitions.get(one)
+        if partition is None:
+            return UNKNOWN_TOPIC_OR_PARTITION
+        return partition if partition.is_leader and partition.log is not None else NOT_LEADER_OR_FOLLOWER
+
+    def change_isr(self, one: TopicPartition, isr: tuple[int, ...], zk: KafkaZkClient) -> bool:
+        """Write another ISR as the leader; returns whether ZooKeeper took it.
+
+        It does not if the controller has written since: then a LeaderAndIsrRequest is on its way.
+        """
+        partition = self.served(one)
+        if isinstance(partition, int):
+            return False
+        version = zk.set_state(one, partition.with_isr(isr))
+        if version is None:
+            return False
+        state = zk.state(one)
+        assert state is not None  # written in this very step
+        partition.isr_written(state)
+        return True

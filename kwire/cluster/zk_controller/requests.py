@@ -1,0 +1,233 @@
+"""Requests of the controller and responses of brokers, as messages in the form that their version has. Decides
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ... import messages
+from ..state import Broker
+from .values import NO_EPOCH, LeaderAndIsr, ReplicaAssignment, TopicPartition
+
+SECURITY_PLAINTEXT = 0
+
+
+def leader_and_isr_request(
+    version: int,
+    controller: tuple[int, int],
+    broker_epoch: int,
+    states: Mapping[TopicPartition, tuple[LeaderAndIsr, ReplicaAssignment, bool]],
+    live: Iterable[Broker],
+    topic_ids: Mapping[str, bytes],
+) -> Any:
+    """Return a LeaderAndIsrRequest.
+
+    Args:
+        version: of the request; below 1 it cannot say `is_new_replica`.
+        controller: id and epoch of the controller.
+        broker_epoch: of the broker it is for.
+        states: what is told of each partition: state, replicas, whether the broker's replica is new (KIP-112).
+        live: the live brokers; those that lead go into `live_leaders`.
+        topic_ids: the ids of topics (KIP-516).
+    """
+    leaders = {state.leader for state, _, _ in states.values()}
+    rows = {
+        partition: messages.LeaderAndIsrRequest.LeaderAndIsrPartitionState(
+            topic_name=partition[0] if version < 2 else "",
+            partition_index=partition[1],
+            controller_epoch=state.controller_epoch,
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=state.isr,
+            partition_epoch=state.zk_version,
+            replicas=assignment.replicas,
+            adding_replicas=assignment.adding,
+            removing_replicas=assignment.removing,
+            is_new_replica=is_new,
+        )
+        for partition, (state, assignment, is_new) in states.items()
+    }
+    topic = messages.LeaderAndIsrRequest.LeaderAndIsrTopicState
+    return messages.LeaderAndIsrRequest(
+        controller_id=controller[0],
+        controller_epoch=controller[1],
+        broker_epoch=broker_epoch,
+        live_leaders=tuple(
+            messages.LeaderAndIsrRequest.LeaderAndIsrLiveLeader(
+                broker_id=one.node_id, host_name=one.host, port=one.port
+            )
+            for one in live
+            if one.node_id in leaders
+        ),
+        **_by_topic(rows, version, 2, lambda name, found: topic(name, topic_ids.get(name, bytes(16)), found)),
+    )
+
+
+def update_metadata_request(
+    version: int,
+    controller: tuple[int, int],
+    broker_epoch: int,
+    states: Mapping[TopicPartition, tuple[LeaderAndIsr, ReplicaAssignment, tuple[int, ...]]],
+    live: Iterable[Broker],
+    topic_ids: Mapping[str, bytes],
+) -> Any:
+    """Return an UpdateMetadataRequest: of each partition state, replicas and offline replicas (from version 4).
+
+    Arguments are those of `leader_and_isr_request`.
+    """
+    rows = {
+        partition: messages.UpdateMetadataRequest.UpdateMetadataPartitionState(
+            topic_name=partition[0] if version < 5 else "",
+            partition_index=partition[1],
+            controller_epoch=state.controller_epoch,
+            leader=state.leader,
+            leader_epoch=state.leader_epoch,
+            isr=state.isr,
+            zk_version=state.zk_version,
+            replicas=assignment.replicas,
+            offline_replicas=offline if version >= 4 else (),
+        )
+        for partition, (state, assignment, offline) in states.items()
+    }
+    topic = messages.UpdateMetadataRequest.UpdateMetadataTopicState
+    return messages.UpdateMetadataRequest(
+        controller_id=controller[0],
+        controller_epoch=controller[1],
+        broker_epoch=broker_epoch,
+        live_brokers=tuple(_live_broker(one, version) for one in live),
+        **_by_topic(rows, version, 5, lambda name, found: topic(name, topic_ids.get(name, bytes(16)), found)),
+    )
+
+
+def stop_replica_requests(
+    version: int,
+    controller: tuple[int, int],
+    broker_epoch: int,
+    partitions: Mapping[TopicPartition, tuple[bool, int]],
+) -> list[Any]:
+    """Return StopReplicaRequests that say of each partition whether to delete it, and its leader epoch (version 3).
+
+    Below version 3 a request either deletes all its partitions or none: there are two, if need be.
+    """
+    if version >= 3:
+        return [_stop_with_epochs(controller, broker_epoch, partitions)]
+    return [
+        _stop(version, controller, broker_epoch, delete, found)
+        for delete in (False, True)
+        if (found := [partition for partition, (wanted, _) in partitions.items() if wanted is delete])
+    ]
+
+
+def _stop_with_epochs(
+    controller: tuple[int, int], broker_epoch: int, partitions: Mapping[TopicPartition, tuple[bool, int]]
+) -> Any:
+    state = messages.StopReplicaRequest.StopReplicaPartitionState
+    rows = {one: state(one[1], epoch, delete) for one, (delete, epoch) in partitions.items()}
+    grouped = _by_topic(rows, 3, 3, lambda name, found: messages.StopReplicaRequest.StopReplicaTopicState(name, found))
+    return messages.StopReplicaRequest(
+        controller_id=controller[0], controller_epoch=controller[1], broker_epoch=broker_epoch, **grouped
+    )
+
+
+def _stop(
+    version: int, controller: tuple[int, int], broker_epoch: int, delete: bool, partitions: list[TopicPartition]
+) -> Any:
+    ungrouped = tuple(messages.StopReplicaRequest.StopReplicaPartitionV0(*one) for one in partitions)
+    indexes: dict[str, list[int]] = {}
+    for name, index in partitions:
+        indexes.setdefault(name, []).append(index)
+    topics = tuple(
+        messages.StopReplicaRequest.StopReplicaTopicV1(name, tuple(found)) for name, found in indexes.items()
+    )
+    return messages.StopReplicaRequest(
+        controller_id=controller[0],
+        controller_epoch=controller[1],
+        broker_epoch=broker_epoch,
+        delete_partitions=delete,
+        **({"ungrouped_partitions": ungrouped} if version == 0 else {"topics": topics}),
+    )
+
+
+def partition_states(request: Any) -> Iterator[tuple[TopicPartition, Any]]:
+    """Yield what a LeaderAndIsr or UpdateMetadata request of any version says of each partition."""
+    for one in request.ungrouped_partition_states:
+        yield (one.topic_name, one.partition_index), one
+    for topic in request.topic_states:
+        for one in topic.partition_states:
+            yield (topic.topic_name, one.partition_index), one
+
+
+def topic_ids_in(request: Any) -> dict[str, bytes]:
+    """Return the topic ids that a LeaderAndIsr or UpdateMetadata request gives."""
+    return {topic.topic_name: bytes(topic.topic_id) for topic in request.topic_states}
+
+
+def stopped_partitions(request: Any) -> Iterator[tuple[TopicPartition, bool, int]]:
+    """Yield of each partition in a StopReplica request whether to delete it, and the leader epoch (-1: not said)."""
+    for one in request.ungrouped_partitions:
+        yield (one.topic_name, one.partition_index), request.delete_partitions, NO_EPOCH
+    for topic in request.topics:
+        for index in topic.partition_indexes:
+            yield (topic.name, index), request.delete_partitions, NO_EPOCH
+    for topic in request.topic_states:
+        for one in topic.partition_states:
+            yield (topic.topic_name, one.partition_index), one.delete_partition, one.leader_epoch
+
+
+def _by_topic(rows: Mapping[TopicPartition, Any], version: int, grouped_since: int, topic: Any) -> dict[str, Any]:
+    if version < grouped_since:
+        return {"ungrouped_partition_states": tuple(rows.values())}
+    names: dict[str, list[Any]] = {}
+    for (name, _), row in rows.items():
+        names.setdefault(name, []).append(row)
+    return {"topic_states": tuple(topic(name, tuple(found)) for name, found in names.items())}
+
+
+def _live_broker(broker: Broker, version: int) -> Any:
+    live = messages.UpdateMetadataRequest.UpdateMetadataBroker
+    if version == 0:
+        return live(id=broker.node_id, v0_host=broker.host, v0_port=broker.port)
+    endpoint = messages.UpdateMetadataRequest.UpdateMetadataEndpoint(
+        port=broker.port,
+        host=broker.host,
+        listener="PLAINTEXT" if version >= 3 else "",
+        security_protocol=SECURITY_PLAINTEXT,
+    )
+    return live(id=broker.node_id, endpoints=(endpoint,), rack=broker.rack if version >= 2 else None)
+
+
+def leader_and_isr_response(
+    version: int, error_code: int, errors: Mapping[TopicPartition, int], topic_ids: Mapping[str, bytes]
+) -> Any:
+    """Return a LeaderAndIsrResponse: an error for all, or one per partition (KIP-112: 56 for a failed directory)."""
+    row = messages.LeaderAndIsrResponse.LeaderAndIsrPartitionError
+    if version < 5:
+        rows = tuple(row(name, index, code) for (name, index), code in errors.items())
+        return messages.LeaderAndIsrResponse(error_code=error_code, partition_errors=rows)
+    topics: dict[str, list[Any]] = {}
+    for (name, index), code in errors.items():
+        topics.setdefault(name, []).append(row("", index, code))
+    topic = messages.LeaderAndIsrResponse.LeaderAndIsrTopicError
+    return messages.LeaderAndIsrResponse(
+        error_code=error_code,
+        topics=tuple(topic(topic_ids.get(name, bytes(16)), tuple(found)) for name, found in topics.items()),
+    )
+
+
+def stop_replica_response(error_code: int, errors: Mapping[TopicPartition, int]) -> Any:
+    """Return a StopReplicaResponse."""
+    row = messages.StopReplicaResponse.StopReplicaPartitionError
+    return messages.StopReplicaResponse(
+        error_code=error_code, partition_errors=tuple(row(name, index, code) for (name, index), code in errors.items())
+    )
+
+
+def partition_errors(response: Any, names: Mapping[bytes, str]) -> dict[TopicPartition, int]:
+    """Return the error of each partition in an answer; `names` are those of topic ids."""
+    errors = {(one.topic_name, one.partition_index): one.error_code for one in response.partition_errors}
+    for topic in getattr(response, "topics", ()):
+        for one in topic.partition_errors:
+            errors[names.get(bytes(topic.topic_id), ""), one.partition_index] = one.error_code
+    return errors

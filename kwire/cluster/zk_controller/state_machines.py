@@ -1,0 +1,313 @@
+"""PartitionStateMachine and ReplicaStateMachine, and the ControllerBrokerRequestBatch in which they gather requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .controller_context import ControllerContext, Election, Replica, elect_for_offline
+from .requests import leader_and_isr_request, stop_replica_requests, update_metadata_request
+from .values import (
+    EPOCH_DURING_DELETE,
+    LEADER_DURING_DELETE,
+    NO_EPOCH,
+    Behaviour,
+    InterBrokerProtocol,
+    LeaderAndIsr,
+    PartitionStates,
+    ReplicaAssignment,
+    ReplicaState,
+    TopicPartition,
+)
+from .zookeeper import KafkaZkClient
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A request to a broker. `broker_epoch` says to which start of it: one that came later must not see it."""
+
+    broker_id: int
+    broker_epoch: int
+    message: Any
+    version: int
+
+
+class ControllerBrokerRequestBatch:
+    """Gathers requests. The order is Kafka's: LeaderAndIsr first, then UpdateMetadata, then StopReplica."""
+
+    def __init__(
+        self, broker_id: int, context: ControllerContext, protocol: InterBrokerProtocol, behaviour: Behaviour
+    ) -> None:
+        self.broker_id, self.context, self.protocol, self.behaviour = broker_id, context, protocol, behaviour
+        self.outbox: list[Send] = []
+        self._new_batch()
+
+    def _new_batch(self) -> None:
+        self._leader_and_isr: dict[int, dict[TopicPartition, tuple[LeaderAndIsr, ReplicaAssignment, bool]]] = {}
+        self._metadata: dict[TopicPartition, tuple[LeaderAndIsr, ReplicaAssignment, tuple[int, ...]]] = {}
+        self._metadata_brokers: set[int] = set()
+        self._stop: dict[int, dict[TopicPartition, tuple[bool, int]]] = {}
+
+    def add_leader_and_isr(
+        self, brokers: Iterable[int], partition: TopicPartition, state: LeaderAndIsr, *, is_new: bool
+    ) -> None:
+        """Tell brokers who leads a partition, and everybody the metadata of it.
+
+        `is_new` is KIP-112's `is_new_replica`: true only when the replica goes from NewReplica to Online.
+        """
+        assignment = self.context.assignments[partition]
+        for broker in brokers:
+            rows = self._leader_and_isr.setdefault(broker, {})
+            rows[partition] = (state, assignment, is_new or (partition in rows and rows[partition][2]))
+        self.add_update_metadata(self.context.brokers, {partition})
+
+    def add_update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
+        """Tell brokers the metadata of partitions, and which brokers live."""
+        self._metadata_brokers.update(brokers)
+        wanted = set(partitions)
+        if self.behaviour.metadata_of_all:
+            wanted = wanted or {one for one in self.context.leaders if not self.context.is_deleted(one)}
+            wanted |= {one for one in self.context.assignments if self.context.is_deleted(one)}
+        for partition in sorted(wanted):
+            self._add_metadata(partition)
+
+    def update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
+        """Tell brokers at once the metadata of partitions, and which brokers live."""
+        self.add_update_metadata(brokers, partitions)
+        self.send_requests()
+
+    def _add_metadata(self, partition: TopicPartition) -> None:
+        state = self.context.leaders.get(partition)
+        if state is None:
+            return
+        if self.context.is_deleted(partition):
+            state = LeaderAndIsr(LEADER_DURING_DELETE, state.isr, controller_epoch=state.controller_epoch)
+        offline = self.context.offline_replicas(partition)
+        self._metadata[partition] = (state, self.context.assignments[partition], offline)
+
+    def add_stop_replica(self, broker: int, partition: TopicPartition, *, delete: bool) -> None:
+        """Tell a broker to stop a replica, or to delete it."""
+        rows = self._stop.setdefault(broker, {})
+        state = self.context.leaders.get(partition)
+        epoch = state.leader_epoch if state else NO_EPOCH
+        deleted = EPOCH_DURING_DELETE if self.context.is_deleted(partition) else epoch
+        rows[partition] = (delete or (partition in rows and rows[partition][0]), deleted)
+
+    def send_requests(self) -> None:
+        """Put what was gathered into the outbox, for live brokers, and begin anew."""
+        controller = (self.broker_id, self.context.epoch)
+        live, ids = list(self.context.brokers.values()), self.context.topic_ids
+        for broker, rows in self._leader_and_isr.items():
+            version, epoch = self.protocol.leader_and_isr, self.context.broker_epochs.get(broker, -1)
+            self._send(broker, leader_and_isr_request(version, controller, epoch, rows, live, ids), version)
+        for broker in sorted(self._metadata_brokers):
+            version, epoch = self.protocol.update_metadata, self.context.broker_epochs.get(broker, -1)
+            self._send(broker, update_metadata_request(version, controller, epoch, self._metadata, live, ids), version)
+        for broker, stops in self._stop.items():
+            version, epoch = self.protocol.stop_replica, self.context.broker_epochs.get(broker, -1)
+            for message in stop_replica_requests(version, controller, epoch, stops):
+                self._send(broker, message, version)
+        self._new_batch()
+
+    def _send(self, broker: int, message: Any, version: int) -> None:
+        if broker in self.context.brokers:
+            self.outbox.append(Send(broker, self.context.broker_epochs[broker], message, version))
+
+
+P = PartitionStates
+PREVIOUS_PARTITION_STATES = {
+    P.NEW: {P.NON_EXISTENT},
+    P.ONLINE: {P.NEW, P.ONLINE, P.OFFLINE},
+    P.OFFLINE: {P.NEW, P.ONLINE, P.OFFLINE},
+    P.NON_EXISTENT: {P.OFFLINE},
+}
+Elector = Callable[[ControllerContext, TopicPartition, LeaderAndIsr, bool], Election | None]
+
+
+class PartitionStateMachine:
+    """The states of all partitions; elects leaders, writes them, and gathers requests."""
+
+    def __init__(
+        self, context: ControllerContext, zk: KafkaZkClient, batch: ControllerBrokerRequestBatch, unclean: bool = False
+    ) -> None:
+        self.context, self.zk, self.batch, self.unclean = context, zk, batch, unclean
+
+    def startup(self) -> None:
+        """Take all partitions up when a broker becomes the controller, and elect where nobody leads (scenario 6)."""
+        for partition in self.context.assignments:
+            state = self.context.leaders.get(partition)
+            if state is None:
+                self.context.partition_states[partition] = P.NEW
+            else:
+                online = self.context.is_online(state.leader, partition)
+                self.context.partition_states[partition] = P.ONLINE if online else P.OFFLINE
+        self.elect_where_offline()
+
+    def elect_where_offline(self) -> None:
+        """Try to bring all partitions online that are not."""
+        waiting = [
+            partition
+            for partition, state in self.context.partition_states.items()
+            if state in (P.OFFLINE, P.NEW) and not self.context.is_deleted(partition)
+        ]
+        self.handle(waiting, P.ONLINE)
+
+    def handle(
+        self, partitions: Iterable[TopicPartition], target: PartitionStates, elect: Elector = elect_for_offline
+    ) -> None:
+        """Move partitions to a state, and send what that makes necessary."""
+        allowed = [one for one in partitions if self.context.partition_state(one) in PREVIOUS_PARTITION_STATES[target]]
+        for partition in allowed:
+            if target is P.NON_EXISTENT:
+                self.context.partition_states.pop(partition, None)
+            elif target is not P.ONLINE or self._bring_online(partition, elect):
+                self.context.partition_states[partition] = target
+        self.batch.send_requests()
+
+    def _bring_online(self, partition: TopicPartition, elect: Elector) -> bool:
+        if self.context.partition_state(partition) is P.NEW:
+            return self._initialize(partition)
+        return self._elect(partition, elect)
+
+    def _initialize(self, partition: TopicPartition) -> bool:
+        """Make a new partition: its live replicas are in sync and create themselves (scenario 1)."""
+        live = self.context.live_replicas(partition)
+        state = LeaderAndIsr(live[0], live, controller_epoch=self.context.epoch) if live else None
+        if state is None or not self.zk.create_state(partition, state):
+            return False
+        self.context.leaders[partition] = state
+        self.batch.add_leader_and_isr(live, partition, state, is_new=True)
+        return True
+
+    def _elect(self, partition: TopicPartition, elect: Elector) -> bool:
+        state = self.zk.state(partition)
+        if state is None or state.controller_epoch > self.context.epoch:
+            return False
+        elected = elect(self.context, partition, state, self.zk.unclean_leader_election(partition[0], self.unclean))
+        if elected is None:
+            return False
+        chosen = replace(elected[0], controller_epoch=self.context.epoch)
+        version = self.zk.set_state(partition, chosen)
+        assert version is not None  # read in this very step
+        self.context.leaders[partition] = replace(chosen, zk_version=version)
+        self.batch.add_leader_and_isr(elected[1], partition, self.context.leaders[partition], is_new=False)
+        return True
+
+
+S = ReplicaState
+PREVIOUS_REPLICA_STATES = {
+    S.NEW: {S.NON_EXISTENT},
+    S.ONLINE: {S.NEW, S.ONLINE, S.OFFLINE, S.DELETION_INELIGIBLE},
+    S.OFFLINE: {S.NEW, S.ONLINE, S.OFFLINE, S.DELETION_INELIGIBLE},
+    S.DELETION_STARTED: {S.OFFLINE},
+    S.DELETION_SUCCESSFUL: {S.DELETION_STARTED},
+    S.DELETION_INELIGIBLE: {S.OFFLINE, S.DELETION_STARTED},
+    S.NON_EXISTENT: {S.DELETION_SUCCESSFUL},
+}
+
+
+class ReplicaStateMachine:
+    """The states of all replicas; writes the ISR and gathers requests as they change."""
+
+    def __init__(self, context: ControllerContext, zk: KafkaZkClient, batch: ControllerBrokerRequestBatch) -> None:
+        self.context, self.zk, self.batch = context, zk, batch
+
+    def startup(self) -> None:
+        """Take all replicas up when a broker becomes the controller: online ones, then the others (scenario 6)."""
+        replicas = self.context.replicas_of(self.context.assignments)
+        online = [replica for replica in replicas if self.context.is_online(replica[1], replica[0])]
+        offline = [replica for replica in replicas if replica not in set(online)]
+        self.context.replica_states.update(dict.fromkeys(online, S.ONLINE))
+        self.context.replica_states.update(dict.fromkeys(offline, S.DELETION_INELIGIBLE))
+        self.handle(online, S.ONLINE)
+        if not self.batch.behaviour.dead_stay_in_sync:
+            self.handle(offline, S.OFFLINE)
+
+    def handle(self, replicas: Iterable[Replica], target: ReplicaState) -> None:
+        """Move replicas to a state, broker by broker, and send what that makes necessary."""
+        by_broker: dict[int, list[TopicPartition]] = {}
+        for partition, broker in replicas:
+            if self._is_allowed(self.context.replica_state((partition, broker)), target):
+                by_broker.setdefault(broker, []).append(partition)
+        for broker, partitions in sorted(by_broker.items()):
+            self._moves(target)(broker, partitions)
+            self._put(broker, partitions, target)
+        self.batch.send_requests()
+
+    def _is_allowed(self, state: ReplicaState, target: ReplicaState) -> bool:
+        if (state, target) == (S.OFFLINE, S.DELETION_INELIGIBLE):
+            return self.batch.behaviour.offline_is_ineligible
+        return state in PREVIOUS_REPLICA_STATES[target]
+
+    def _moves(self, target: ReplicaState) -> Callable[[int, list[TopicPartition]], None]:
+        moves = {S.NEW: self._new, S.ONLINE: self._online, S.OFFLINE: self._offline, S.DELETION_STARTED: self._delete}
+        return moves.get(target, lambda broker, partitions: None)
+
+    def _put(self, broker: int, partitions: list[TopicPartition], state: ReplicaState) -> None:
+        for partition in partitions:
+            if state is S.NON_EXISTENT:
+                self.context.replica_states.pop((partition, broker), None)
+            else:
+                self.context.replica_states[partition, broker] = state
+
+    def _new(self, broker: int, partitions: list[TopicPartition]) -> None:
+        for partition in partitions:
+            state = self.context.leaders.get(partition)
+            if state is not None and state.leader != broker:
+                self.batch.add_leader_and_isr([broker], partition, state, is_new=True)
+
+    def _online(self, broker: int, partitions: list[TopicPartition]) -> None:
+        for partition in partitions:
+            state = self.context.leaders.get(partition)
+            if state is not None and self.context.replica_state((partition, broker)) is not S.NEW:
+                self.batch.add_leader_and_isr([broker], partition, state, is_new=False)
+
+    def _offline(self, broker: int, partitions: list[TopicPartition]) -> None:
+        for partition in partitions:
+            self.batch.add_stop_replica(broker, partition, delete=False)
+        for partition in partitions:
+            state = self._remove_from_isr(broker, partition)
+            if state is None:
+                self.batch.add_update_metadata(self.context.brokers, {partition})
+            elif not self.context.is_deleted(partition):
+                others = [one for one in self.context.assignments[partition].replicas if one != broker]
+                self.batch.add_leader_and_isr(others, partition, state, is_new=False)
+
+    def _delete(self, broker: int, partitions: list[TopicPartition]) -> None:
+        for partition in partitions:
+            self.batch.add_stop_replica(broker, partition, delete=True)
+
+    def _remove_from_isr(self, broker: int, partition: TopicPartition) -> LeaderAndIsr | None:
+        """Write the ISR without an offline replica (KIP-112: it is removed in ZooKeeper, and leaders are told)."""
+        state = self.zk.state(partition) if partition in self.context.leaders else None
+        if state is None:
+            return None
+        if state.controller_epoch > self.context.epoch:
+            return None
+        if broker in state.isr:
+            shrunk = replace(state.without(broker), controller_epoch=self.context.epoch)
+            version = self.zk.set_state(partition, shrunk)
+            assert version is not None  # read in this very step
+            state = replace(shrunk, zk_version=version)
+        self.context.leaders[partition] = state
+        return state
+
+
+class Machines:
+    """The common ground of topics, deletions, reassignments and liveness; arguments as those of `KafkaController`."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        epoch: int,
+        zk: KafkaZkClient,
+        behaviour: Behaviour,
+        protocol: InterBrokerProtocol,
+        unclean: bool,
+    ) -> None:
+        self.zk, self.behaviour = zk, behaviour
+        self.context = ControllerContext(epoch)
+        self.batch = ControllerBrokerRequestBatch(broker_id, self.context, protocol, behaviour)
+        self.replicas = ReplicaStateMachine(self.context, zk, self.batch)
+        self.partitions = PartitionStateMachine(self.context, zk, self.batch, unclean)

@@ -1,0 +1,241 @@
+"""Values of the ZooKeeper-era controller: leaders, replica states, and what differs between KIP-112's text and
+releases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import total_ordering
+from typing import Final, Literal
+
+from ...errors import UnknownMessage
+
+TopicPartition = tuple[str, int]
+
+NO_LEADER = -1
+LEADER_DURING_DELETE = -2
+EPOCH_DURING_DELETE = -2
+NO_EPOCH = -1
+
+NONE = 0
+UNKNOWN_TOPIC_OR_PARTITION = 3
+NOT_LEADER_OR_FOLLOWER = 6
+STALE_CONTROLLER_EPOCH = 11
+KAFKA_STORAGE_ERROR = 56
+FENCED_LEADER_EPOCH = 74
+
+
+class ReplicaState(Enum):
+    """What the controller thinks of a replica; the names are Kafka's."""
+
+    NON_EXISTENT = "NonExistentReplica"
+    NEW = "NewReplica"
+    ONLINE = "OnlineReplica"
+    OFFLINE = "OfflineReplica"
+    DELETION_STARTED = "ReplicaDeletionStarted"
+    DELETION_SUCCESSFUL = "ReplicaDeletionSuccessful"
+    DELETION_INELIGIBLE = "ReplicaDeletionIneligible"
+
+
+class PartitionStates(Enum):
+    """What the controller thinks of a partition."""
+
+    NON_EXISTENT = "NonExistentPartition"
+    NEW = "NewPartition"
+    ONLINE = "OnlinePartition"
+    OFFLINE = "OfflinePartition"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderAndIsr:
+    """Who leads a partition and who is in sync, as its state znode has it; `zk_version` is that of the znode."""
+
+    leader: int
+    isr: tuple[int, ...]
+    leader_epoch: int = 0
+    controller_epoch: int = 0
+    zk_version: int = 0
+
+    def next(self, leader: int, isr: tuple[int, ...]) -> LeaderAndIsr:
+        """Return what follows: another leader or ISR, under the next leader epoch.
+
+        >>> LeaderAndIsr(1, (1, 2)).next(2, (2,))
+        LeaderAndIsr(leader=2, isr=(2,), leader_epoch=1, controller_epoch=0, zk_version=0)
+        """
+        return replace(self, leader=leader, isr=isr, leader_epoch=self.leader_epoch + 1)
+
+    def without(self, replica: int) -> LeaderAndIsr:
+        """Return what is left when a replica is offline: the last one in sync stays in the ISR, but leads no more.
+
+        >>> LeaderAndIsr(1, (1, 2)).without(2).isr, LeaderAndIsr(1, (1,)).without(1).isr
+        ((1,), (1,))
+        """
+        isr = self.isr if len(self.isr) == 1 else tuple(one for one in self.isr if one != replica)
+        return self.next(NO_LEADER if replica == self.leader else self.leader, isr)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaAssignment:
+    """The replicas of a partition, the preferred leader first; `adding` and `removing` while it is reassigned."""
+
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas after the reassignment."""
+        return tuple(one for one in self.replicas if one not in self.removing)
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """The replicas before the reassignment."""
+        return tuple(one for one in self.replicas if one not in self.adding)
+
+    def reassign_to(self, target: tuple[int, ...]) -> ReplicaAssignment:
+        """Return the assignment while it is changed into another (KIP-455).
+
+        >>> ReplicaAssignment((1, 2)).reassign_to((2, 3))
+        ReplicaAssignment(replicas=(2, 3, 1), adding=(3,), removing=(1,))
+        """
+        origin = self.origin
+        return ReplicaAssignment(
+            tuple(dict.fromkeys((*target, *origin))),
+            tuple(one for one in target if one not in origin),
+            tuple(one for one in origin if one not in target),
+        )
+
+
+Name = Literal["kip", "released"]
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What a controller and brokers do where the KIP's text and released Kafka differ.
+
+    `any_error_is_offline`: an error other than KAFKA_STORAGE_ERROR puts a replica offline too.
+    `stale_is_error`: a request that brings a replica nothing newer is answered STALE_CONTROLLER_EPOCH.
+    `storage_error_seen`: clients are told 56 of a failed directory, not that the partition is unknown.
+    `delete_event_first`: the notification's znode is gone before the broker is asked.
+    `stop_fails_offline`: StopReplica of an offline replica fails even if nothing is to be deleted.
+    `stop_needs_newer`: StopReplica is fenced unless its leader epoch is above the replica's.
+    `metadata_of_all`: an UpdateMetadata that is about no partition lists them all.
+    `adding_replicas`: reassignments know adding and removing replicas, and send the new epoch (KIP-455).
+    `metadata_to_new`: who else is live goes to the known brokers first, the partitions to new ones only.
+    `bad_dir_spoils_delete`: a broker with a bad directory answers 56 to all deletions, of good replicas too.
+    `offline_is_ineligible`: the deletion of a replica that was offline from the start is tried again, too.
+    `stops_deleted`: a controlled shutdown stops replicas of topics being deleted too.
+    `dead_stay_in_sync`: a new controller leaves offline replicas in the ISR of partitions whose leader lives.
+    `metadata_of_deleted`: the partitions that new brokers are told have those of topics being deleted among them.
+    `elects_in_vain`: a preferred election raises the leader epoch even where the preferred replica leads.
+    `tells_leaving`: a broker that shuts down is told who leads instead of it, like the other replicas.
+    """
+
+    any_error_is_offline: bool
+    stale_is_error: bool
+    storage_error_seen: bool
+    delete_event_first: bool
+    stop_fails_offline: bool = True
+    stop_needs_newer: bool = False
+    metadata_of_all: bool = False
+    adding_replicas: bool = True
+    metadata_to_new: bool = True
+    bad_dir_spoils_delete: bool = False
+    offline_is_ineligible: bool = True
+    stops_deleted: bool = False
+    dead_stay_in_sync: bool = False
+    metadata_of_deleted: bool = False
+    elects_in_vain: bool = False
+    tells_leaving: bool = True
+
+
+KIP: Final = Behaviour(True, False, False, True)
+# by the first release that behaves so
+RELEASED: Final = {
+    (1, 0): Behaviour(
+        False, True, True, False, stop_fails_offline=False, metadata_of_all=True, adding_replicas=False,
+        metadata_to_new=False, bad_dir_spoils_delete=True, stops_deleted=True, dead_stay_in_sync=True,
+        elects_in_vain=True, tells_leaving=False, offline_is_ineligible=False,
+    ),
+    (2, 2): Behaviour(
+        False, True, True, False, stop_fails_offline=False, adding_replicas=False, metadata_of_deleted=True
+    ),
+    (2, 4): Behaviour(False, True, True, False, stop_fails_offline=False, metadata_of_deleted=True),
+    (2, 6): Behaviour(False, True, True, False, stop_needs_newer=True),
+    (3, 0): Behaviour(False, True, True, False),
+}  # fmt: skip
+
+
+def behaviour_for(name: Name, release: str = "3.9") -> Behaviour:
+    """Return a behaviour: `"kip"`, the text of KIP-112, or `"released"`, what brokers of a release do.
+
+    Raises UnknownMessage for another name, or a release before KIP-112's.
+
+    >>> behaviour_for("kip").any_error_is_offline, behaviour_for("released", "1.1").stop_fails_offline
+    (True, False)
+    """
+    if name == "kip":
+        return KIP
+    number = release_number(release)
+    first = max((known for known in RELEASED if known <= number), default=None)
+    if name != "released" or first is None:
+        raise UnknownMessage("behaviour", f"{name} {release}", ["kip", "released 1.0", "released 3.9"])
+    return RELEASED[first]
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class InterBrokerProtocol:
+    """What brokers of one `inter.broker.protocol.version` send each other: the version of each request."""
+
+    since: tuple[int, ...]
+    leader_and_isr: int
+    update_metadata: int
+    stop_replica: int
+
+    def __lt__(self, other: InterBrokerProtocol) -> bool:
+        return self.since < other.since
+
+    @property
+    def knows_disk_failure(self) -> bool:
+        """Whether KIP-112's fields are sent. A broker whose protocol lacks them halts when a directory fails."""
+        return self.leader_and_isr >= 1
+
+
+PROTOCOLS: Final = (
+    InterBrokerProtocol((0, 8), 0, 0, 0),
+    InterBrokerProtocol((0, 9), 0, 1, 0),
+    InterBrokerProtocol((0, 10, 0), 0, 2, 0),
+    InterBrokerProtocol((0, 10, 2), 0, 3, 0),
+    InterBrokerProtocol((1, 0), 1, 4, 0),
+    InterBrokerProtocol((2, 2), 2, 5, 1),
+    InterBrokerProtocol((2, 4, 0), 3, 5, 1),  # 2.4-IV0
+    InterBrokerProtocol((2, 4, 1), 4, 6, 2),
+    InterBrokerProtocol((2, 6), 4, 6, 3),
+    InterBrokerProtocol((2, 8), 5, 7, 3),
+    InterBrokerProtocol((3, 2), 6, 7, 3),
+    InterBrokerProtocol((3, 4), 7, 8, 4),
+)
+
+
+def protocol_for(text: str) -> InterBrokerProtocol:
+    """Return what an `inter.broker.protocol.version` sends.
+
+    >>> [protocol_for(text).leader_and_isr for text in ("0.10.2", "1.1", "2.4-IV0", "2.4", "3.9")]
+    [0, 1, 3, 4, 7]
+    """
+    base, _, internal = text.partition("-IV")
+    number = release_number(base)
+    if number[:2] == (2, 4):
+        number = (2, 4, min(int(internal), 1) if internal else 1)
+    return max(row for row in PROTOCOLS if row.since <= number)
+
+
+def release_number(text: str) -> tuple[int, ...]:
+    """Return a release as numbers that compare.
+
+    >>> release_number("0.10.2"), release_number("3.9.1")
+    ((0, 10, 2), (3, 9, 1))
+    """
+    return tuple(int(part) for part in text.split("."))

@@ -1,0 +1,104 @@
+"""Bounds of a server: memory in unfinished frames over all connections, and repeated lines for the operator.
+Sans-IO.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+MOST_WAITING = 128 << 20  # bytes of all frames that have begun and not ended
+ALWAYS = 1 << 16  # bytes that a connection may hold whatever the others do
+
+
+class FrameMemory:
+    """The bytes that connections hold in frames that are not passed on yet.
+
+    Args:
+        most: bytes of all of them together.
+
+    Attributes:
+        held: bytes now.
+
+    >>> memory = FrameMemory(most=1 << 20)
+    >>> one, other, small = memory.share(), memory.share(), memory.share()
+    >>> one.hold(900_000), other.hold(200_000), small.hold(1000)
+    (True, False, True)
+    >>> one.hold(0), other.hold(200_000), memory.held
+    (True, True, 201000)
+    """
+
+    def __init__(self, most: int = MOST_WAITING) -> None:
+        self.most, self.held = most, 0
+
+    def share(self) -> Share:
+        """Return the share of one connection, which holds nothing yet."""
+        return Share(self)
+
+
+class Share:
+    """What one connection holds of the memory of all; `held` is in bytes."""
+
+    def __init__(self, memory: FrameMemory) -> None:
+        self.memory, self.held = memory, 0
+
+    def hold(self, size: int) -> bool:
+        """Hold so many bytes from now on.
+
+        Args:
+            size: of all that the connection holds; 0 once it is closed.
+
+        Returns:
+            Whether it may go on. If not, the bound is passed and this is one of those who have more than `ALWAYS`:
+            the connection is to be closed.
+        """
+        self.memory.held += size - self.held
+        self.held = size
+        return self.memory.held <= self.memory.most or size <= ALWAYS
+
+
+MOST = 1000  # different lines that are printed
+
+
+class Notes:
+    """Prints a line when it comes first, and at the end how often it came.
+
+    Args:
+        write: prints a line.
+        most: different lines that are printed and remembered; those behind are counted only.
+
+    >>> notes = Notes(print, most=2)
+    >>> for text in ["a", "b", "a", "c", "a"]:
+    ...     notes(text)
+    a
+    b
+    further lines are counted only
+    >>> notes.close()
+    3 times: a
+    1 line more
+    """
+
+    def __init__(self, write: Callable[[str], None], most: int = MOST) -> None:
+        self._write, self._most = write, most
+        self._counts: dict[str, int] = {}
+        self._more = 0
+
+    def __call__(self, text: str) -> None:
+        """Print a line if it is new."""
+        if text in self._counts:
+            self._counts[text] += 1
+        elif len(self._counts) < self._most:
+            self._counts[text] = 1
+            self._write(text)
+        else:
+            if not self._more:
+                self._write("further lines are counted only")
+            self._more += 1
+
+    def close(self) -> None:
+        """Print how often lines came that came more than once."""
+        for text, count in self._counts.items():
+            if count > 1:
+                self._write(f"{count} times: {text}")
+        if self._more:
+            self._write(f"{self._more} line{'s' if self._more > 1 else ''} more")
+        self._counts, self._more = {}, 0

@@ -1,0 +1,247 @@
+"""Log directories as Kafka's: a folder a partition, segments named after their first offset, record batches inside.
+
+Knows files and batches by their headers; knows no topics' meaning. No file stays open. What is written is the system's
+to keep: as in Kafka, nothing is forced to the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from errno import EINVAL
+from itertools import pairwise
+from pathlib import Path
+
+from ..broker.configs import LogDir
+from ..broker.storage import Damage, Found, OldFormat, read_batches
+from ..errors import CallError
+
+if sys.platform != "win32":
+    import fcntl
+
+SEGMENT = 1 << 30  # bytes, Kafka's log.segment.bytes
+_FOLDER = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,9})")
+_NOT_OURS = ("__cluster_metadata",)
+_JOURNAL = "kwire-{}-"  # files, not a folder: Kafka does not start where a folder is no partition's
+_CHECK = "kwire-check"
+_LOCK = ".lock"  # Kafka's own name
+
+Place = tuple[int, int, int]  # first offset of the segment, position in it, bytes
+
+
+class FileStore:
+    """The segments of one partition.
+
+    Args:
+        folder: where they are.
+        segment_bytes: at which size a new one is begun.
+        prefix: what names of files begin with.
+    """
+
+    def __init__(self, folder: Path, segment_bytes: int = SEGMENT, prefix: str = "") -> None:
+        self.folder, self.segment_bytes, self.prefix = folder, segment_bytes, prefix
+        folder.mkdir(parents=True, exist_ok=True)
+        self._active, self._size = -1, 0
+
+    def append(self, data: bytes, base_offset: int) -> Place:
+        """Write a batch; begins a new segment when the last one is full. One that is empty gets another name."""
+        if self._active >= 0 and not self._size and self._active != base_offset:
+            self._file(self._active).unlink(missing_ok=True)
+            self._active = -1
+        if self._active < 0 or self._size + len(data) > self.segment_bytes:
+            self._active, self._size = base_offset, 0
+        with self._file(self._active).open("ab", buffering=0) as stream:
+            if stream.write(data) != len(data):
+                raise OSError(EINVAL, "a batch was written in part", str(self._file(self._active)))
+        place = self._active, self._size, len(data)
+        self._size += len(data)
+        return place
+
+    def read(self, places: Sequence[Place]) -> bytes:
+        """Read batches that follow one another, each segment in one go."""
+        spans: dict[int, list[int]] = {}
+        for segment, position, size in places:
+            spans.setdefault(segment, [position, 0])[1] += size
+        return b"".join(self._read(segment, position, size) for segment, (position, size) in spans.items())
+
+    def _read(self, segment: int, position: int, size: int) -> bytes:
+        with self._file(segment).open("rb", buffering=0) as stream:
+            stream.seek(position)
+            data = stream.read(size)
+        if len(data) != size:
+            raise OSError(EINVAL, "the segment is shorter than it was", str(self._file(segment)))
+        return data
+
+    def batches(self) -> Iterator[Found | Damage]:
+        """Give the batches that are there; raises OSError if one is of an old format."""
+        starts = self._starts()
+        if not starts and not self.prefix:
+            yield Damage("no segment is there")
+        for start in starts:
+            self._active, self._size = start, 0
+            for one in self._segment(self._file(start)):
+                yield one
+                if isinstance(one, Damage):
+                    return
+
+    def _segment(self, path: Path) -> Iterator[Found | Damage]:
+        try:
+            with path.open("rb") as stream:
+                for one in read_batches(stream.read, path.stat().st_size):
+                    if isinstance(one, Damage):
+                        yield one
+                        return
+                    size = len(one.data)
+                    yield Found(one, (self._active, self._size, size), None if self._size else self._active)
+                    self._size += size
+        except OldFormat:
+            raise OSError(EINVAL, "only record batches of magic 2 are served", str(path)) from None
+
+    def size(self) -> int:
+        """Return the bytes of all segments."""
+        return sum(self._file(start).stat().st_size for start in self._starts())
+
+    def drop_before(self, offset: int) -> None:
+        """Delete segments that end before an offset."""
+        for start, following in pairwise(self._starts()):
+            if following <= offset:
+                self._file(start).unlink()
+
+    def truncate(self, last: Place | None) -> None:
+        """Delete what is behind a place; of no place there is an empty segment left."""
+        segment, position, size = last or (0, 0, 0)
+        for start in reversed(self._starts()):
+            if start > segment or last is None:
+                self._file(start).unlink()
+        if last is None:
+            self._file(segment).touch()
+        else:
+            os.truncate(self._file(segment), position + size)
+        self._active, self._size = segment, position + size
+
+    def roll(self) -> None:
+        """Begin a new segment."""
+        self._active = -1
+
+    def close(self) -> None:
+        """Do nothing: no file is open."""
+
+    def _file(self, base_offset: int) -> Path:
+        return self.folder / f"{self.prefix}{base_offset:020}.log"
+
+    def _starts(self) -> list[int]:
+        """Return the first offsets of the segments that are there."""
+        pattern = re.compile(re.escape(self.prefix) + r"(\d{20})\.log")
+        matches = (pattern.fullmatch(path.name) for path in self.folder.iterdir())
+        return sorted(int(match[1]) for match in matches if match)
+
+
+class FileDisk:
+    """A log directory on a disk.
+
+    Args:
+        path: the directory; made if it is not there, which raises OSError if it cannot be.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def open(self, topic: str, index: int) -> FileStore:
+        """Return the segments of a partition; a new one has an empty segment, so that a missing one is noticed."""
+        folder = Path(self.path) / f"{topic}-{index}"
+        is_new = not folder.exists()
+        store = FileStore(folder)
+        if is_new:
+            store.truncate(None)
+        return store
+
+    def journal(self, name: str) -> FileStore:
+        """Return the files with what the cluster remembers, at the top of the directory."""
+        return FileStore(Path(self.path), prefix=_JOURNAL.format(name))
+
+    def delete(self, topic: str, index: int) -> None:
+        """Delete the folder of a partition."""
+        shutil.rmtree(Path(self.path) / f"{topic}-{index}")
+
+    def set_aside(self, topic: str, index: int) -> None:
+        """Rename the folder of a partition, as Kafka names strays."""
+        folder = Path(self.path) / f"{topic}-{index}"
+        folder.rename(folder.with_name(f"{folder.name}.{os.urandom(16).hex()}-stray"))
+
+    def partitions(self) -> Iterable[tuple[str, int]]:
+        """Name the partitions by their folders."""
+        root = Path(self.path)
+        root.mkdir(parents=True, exist_ok=True)
+        matches = (_FOLDER.fullmatch(path.name) for path in root.iterdir() if path.is_dir())
+        return sorted((match[1], int(match[2])) for match in matches if match and match[1] not in _NOT_OURS)
+
+    def space(self) -> tuple[int, int]:
+        """Return the size of the file system, and what is free."""
+        total, _, free = shutil.disk_usage(self.path)
+        return total, free
+
+    def check(self) -> None:
+        """Write a file and delete it, for a disk that nobody writes to fails unseen."""
+        file = Path(self.path) / _CHECK
+        file.write_bytes(b"\0")
+        file.unlink()
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the directory's lock file, which has this process's id in it.
+
+        It is locked twice: by flock, and by a POSIX lock as Kafka's, so that neither can use the other's directory.
+
+        Raises:
+            CallError: another process holds it.
+            OSError: the directory does not work.
+        """
+        if sys.platform == "win32":
+            yield
+            return
+        root = Path(self.path)
+        root.mkdir(parents=True, exist_ok=True)
+        with (root / _LOCK).open("a+", encoding="ascii", errors="replace") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except (BlockingIOError, PermissionError):
+                file.seek(0)
+                raise _in_use(self.path, file.read(20).strip()) from None
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    file.truncate(0)
+
+
+def _in_use(path: str, holder: str) -> CallError:
+    """Say who uses a directory; a number in the lock file may be older than its lock."""
+    if holder == str(os.getpid()):
+        return CallError(path, "this log directory is named twice", "give each broker directories of its own")
+    who = f"process {holder}" if holder.isdecimal() and Path(f"/proc/{holder}").exists() else "another process"
+    return CallError(path, f"{who} uses this log directory ({_LOCK} is locked)", "stop it, or use another directory")
+
+
+@contextmanager
+def locked(log_dirs: Iterable[LogDir]) -> Iterator[None]:
+    """Hold the locks of all log directories that are on disks; one that does not work is offline from now on.
+
+    Raises:
+        CallError: another process, or this very one, uses one of them.
+    """
+    with ExitStack() as stack:
+        for log_dir in log_dirs:
+            try:
+                if isinstance(log_dir.disk, FileDisk):
+                    stack.enter_context(log_dir.disk.locked())
+            except OSError:
+                log_dir.is_offline = True
+        yield

@@ -1,0 +1,202 @@
+"""`RecordBatch`: one batch of magic 2, or one message of magic 0 or 1, by its header; its records when asked.
+
+Knows the header's fields and bits; how records are read stands in `reading`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Generic, Literal, TypeVar, overload
+
+import msgspec
+
+from ..errors import DecodeError
+from ..wire.lengths import int32
+from . import layouts
+from .batch_reader import Walk
+from .compression import name_of
+from .compression.buffers import LIMIT
+from .legacy_message_sets import read_message
+from .magic2_records import read_batch
+from .record import Record, UndecodableRecords
+
+Item = TypeVar("Item", covariant=True)
+
+
+class Records(Generic[Item]):
+    """The records of a batch, once, in their order; made by `RecordBatch.records`.
+
+    Attributes:
+        faults: what was tolerated so far; grows with the iteration, and only in salvage.
+    """
+
+    def __init__(self, batch: RecordBatch, *, salvage: bool, limit: int) -> None:
+        walk = Walk(batch, salvage=salvage, limit=limit)
+        self.faults: list[DecodeError] = walk.faults
+        self._items = self._read(walk)
+
+    def __iter__(self) -> Iterator[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        item: Item = next(self._items)
+        return item
+
+    def _read(self, walk: Walk) -> Iterator[Any]:
+        try:
+            yield from (read_message if walk.batch.magic < 2 else read_batch)(walk)
+        except DecodeError as error:
+            yield walk.failed(walk.unread, error)
+
+
+class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
+    """The header of a batch, and its bytes.
+
+    In magic 0 and 1 every message is a batch of its own, and a compressed message is one that holds others. What
+    these magics lack has Kafka's value for none (-1). The header of a compressed message says its last offset
+    only: its `base_offset` and `record_count` are None, and its first record tells.
+
+    Attributes:
+        base_offset, last_offset: of the first and the last record, or where these were before they were cleaned away.
+        length: the length field: of all bytes but the first twelve.
+        crc: the checksum field. Whether it is right, `faults` tells.
+        attributes: compression, timestamp type and so on in bits, of which the properties tell.
+        last_offset_delta, base_timestamp: the fields of magic 2; with a delete horizon, the latter holds that.
+        max_timestamp: as in the header; of magic 1 the message's timestamp.
+        data: all bytes of the batch.
+        position, index: where it begins in what was parsed, in bytes, and how many are in front of it there.
+        faults: what is wrong with the header and its checksum and was tolerated (in salvage).
+    """
+
+    base_offset: int | None
+    last_offset: int
+    length: int
+    magic: int
+    crc: int
+    attributes: int
+    partition_leader_epoch: int = -1
+    last_offset_delta: int = 0
+    base_timestamp: int = -1
+    max_timestamp: int = -1
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    record_count: int | None = 1
+    data: bytes
+    position: int = 0
+    index: int = 0
+    faults: tuple[DecodeError, ...] = ()
+
+    def __repr__(self) -> str:
+        """Say what the batch is, in a line."""
+        base = "" if self.base_offset is None else f"{self.base_offset} to "
+        where = f"magic {self.magic}, offset {base}{self.last_offset}"
+        return f"<RecordBatch {where}, {self.compression}, {len(self.data)} bytes>"
+
+    @property
+    def compression(self) -> str | None:
+        """`none`, `gzip`, `snappy`, `lz4` or `zstd`; None for a number that this magic has not."""
+        return name_of(self.compression_id, self.magic)
+
+    @property
+    def compression_id(self) -> int:
+        """The number of the compression."""
+        return self.attributes & layouts.COMPRESSION
+
+    @property
+    def timestamp_type(self) -> str:
+        """`CreateTime`, `LogAppendTime`, or in magic 0 `NoTimestampType`."""
+        if self.magic == 0:
+            return "NoTimestampType"
+        return "LogAppendTime" if self.attributes & layouts.LOG_APPEND_TIME else "CreateTime"
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether the batch is part of a transaction."""
+        return self.magic >= 2 and bool(self.attributes & layouts.TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether its records are Kafka's own; `kwire.embedded.decode_control_record` reads their keys and values."""
+        return self.magic >= 2 and bool(self.attributes & layouts.CONTROL)
+
+    @property
+    def delete_horizon(self) -> int | None:
+        """When the log cleaner may drop its tombstones, in milliseconds since 1970; None if that is not set."""
+        return self.base_timestamp if self.magic >= 2 and self.attributes & layouts.DELETE_HORIZON else None
+
+    def sequence(self, record: Record) -> int:
+        """Return the sequence number of a record of this batch; -1 if it has none."""
+        if self.base_sequence < 0 or self.base_offset is None:
+            return -1
+        delta = record.offset - self.base_offset
+        sequence = self.base_sequence + delta
+        # Numbers go back to 0 behind the highest. Kafka's sum for a negative delta overflows, and so does this.
+        return int32(sequence - 2**31) if delta < 0 or sequence >= 2**31 else sequence
+
+    @overload
+    def records(self, *, salvage: Literal[False] = False, limit: int = LIMIT) -> Records[Record]: ...
+
+    @overload
+    def records(self, *, salvage: bool, limit: int = LIMIT) -> Records[Record | UndecodableRecords]: ...
+
+    def records(self, *, salvage: bool = False, limit: int = LIMIT) -> Records[Record | UndecodableRecords]:
+        """Decompress and read the records.
+
+        Args:
+            salvage: give what cannot be read as a value too, and note what Kafka tolerates.
+            limit: the most bytes that the records may take once decompressed.
+
+        Returns:
+            An iterator over the records. In strict mode it raises a DecodeError at the first fault; in salvage it gives
+            `UndecodableRecords` instead, goes on behind them, and has a list `faults`.
+
+        Raises:
+            MissingExtra: the compression needs a library that is not installed; raised in salvage too.
+        """
+        return Records(self, salvage=salvage, limit=limit)
+
+
+def read_header(data: bytes, position: int, index: int) -> RecordBatch:
+    """Read the header of a whole batch of magic 2; the arguments are those of `RecordBatch`."""
+    base, length, epoch, magic, crc, attributes, last, base_time, max_time, *producer, count = (
+        layouts.BATCH.unpack_from(data)
+    )
+    return RecordBatch(
+        base_offset=base,
+        last_offset=layouts.int64(base + last),
+        length=length,
+        magic=magic,
+        crc=crc,
+        attributes=attributes,
+        partition_leader_epoch=epoch,
+        last_offset_delta=last,
+        base_timestamp=base_time,
+        max_timestamp=max_time,
+        producer_id=producer[0],
+        producer_epoch=producer[1],
+        base_sequence=producer[2],
+        record_count=count,
+        data=data,
+        position=position,
+        index=index,
+    )
+
+
+def read_message_header(data: bytes, position: int, index: int) -> RecordBatch:
+    """Read the header of a whole message of magic 0 or 1; the arguments are those of `RecordBatch`."""
+    last, length, crc, magic, attributes = layouts.MESSAGE.unpack_from(data)
+    single = not attributes & layouts.COMPRESSION
+    return RecordBatch(
+        base_offset=last if single else None,
+        last_offset=last,
+        length=length,
+        magic=magic,
+        crc=crc,
+        attributes=attributes,
+        max_timestamp=int.from_bytes(data[18:26], "big", signed=True) if magic else -1,
+        record_count=1 if single else None,
+        data=data,
+        position=position,
+        index=index,
+    )

@@ -1,0 +1,174 @@
+"""Cuts bytes into record batches, of any magic and several magics after one another, and checks their checksums.
+
+Knows headers; records are left as they lie until a batch is asked for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
+
+import msgspec
+
+from ..errors import DecodeError
+from ..faults import BadBatchLength, BadChecksum, BadLength, CutBatch, UnknownMagic
+from .batch import RecordBatch, read_header, read_message_header
+from .batch_reader import PlacedReader
+from .checksums import crc32, crc32c, hex32
+from .layouts import CHECKED_FROM, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, magic_at
+from .record import UndecodableRecords
+
+Item = TypeVar("Item", covariant=True)
+HIGHEST = 2**31 - 1  # bytes of a batch
+
+
+class Batches(Generic[Item]):
+    """The batches in some bytes, once, in their order; made by `parse_records`.
+
+    Attributes:
+        rest: the bytes behind the last whole batch; empty until the end is reached.
+        faults: a `CutBatch` for them. What is wrong with one batch stands in the batch.
+    """
+
+    def __init__(self, data: bytes, *, salvage: bool, may_be_cut: bool, check_crcs: bool) -> None:
+        self.rest = b""
+        self.faults: list[DecodeError] = []
+        self._data, self._at, self._index = data, 0, 0
+        self._salvage, self._may_be_cut, self._check_crcs = salvage, may_be_cut, check_crcs
+
+    def __iter__(self) -> Iterator[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        """Return the next batch; in strict mode raise what is wrong with it."""
+        start = self._at
+        try:
+            stop = self._stop(start)
+            if stop is None:
+                self._finish(start)
+                raise StopIteration
+            self._at = stop
+            item: Any = self._batch(start, stop)
+        except DecodeError as error:
+            if not self._salvage:
+                self._at = len(self._data)
+                raise
+            item = UndecodableRecords(self._data[start : self._at], error.with_traceback(None))
+        self._index += 1
+        batch: Item = item
+        return batch
+
+    def _stop(self, start: int) -> int | None:
+        """Return where the batch ends that begins here; None if it is not there, or not all of it."""
+        left = len(self._data) - start
+        if left < LOG_OVERHEAD:
+            return None
+        length = int.from_bytes(self._data[start + 8 : start + 12], "big", signed=True)
+        size = LOG_OVERHEAD + length
+        if length < LEAST_LENGTH[0]:
+            self._at = len(self._data)
+            self._refuse(start, "length", BadBatchLength, 8, found=length, need=LEAST_LENGTH[0])
+        if left < UP_TO_MAGIC:
+            return None
+        magic = magic_at(self._data, start)
+        if magic not in LEAST_LENGTH:
+            self._at = start + size if size <= left else len(self._data)
+            self._refuse(start, "magic", UnknownMagic, 16, found=magic)
+        if size > HIGHEST:  # Kafka's sum overflows
+            self._at = len(self._data)
+            self._refuse(start, "length", BadLength, 8, found=length, need=size, have=left)
+        return start + size if size <= left else None
+
+    def _finish(self, start: int) -> None:
+        """Keep a last batch that is not whole; raise it in strict mode, unless it may be."""
+        if start == len(self._data):
+            return
+        self.rest = self._data[start:]
+        self._at = len(self._data)
+        need = LOG_OVERHEAD
+        if len(self.rest) >= LOG_OVERHEAD:
+            need += int.from_bytes(self.rest[8:LOG_OVERHEAD], "big", signed=True)
+        reader = self._reader(self.rest, start, salvage=self._salvage or self._may_be_cut)
+        reader.fault(CutBatch, 0, need=need, have=len(self.rest), raw=self.rest)
+        self.faults += reader.faults
+
+    def _batch(self, start: int, stop: int) -> RecordBatch:
+        """Read the header of a batch, and check the checksum."""
+        data = self._data[start:stop]
+        if len(data) < LOG_OVERHEAD + LEAST_LENGTH[data[16]]:
+            facts = {"found": len(data) - LOG_OVERHEAD, "need": LEAST_LENGTH[data[16]]}
+            self._refuse(start, "length", BadBatchLength, 8, **facts)
+        return read_whole(data, start, self._index, salvage=self._salvage, check_crc=self._check_crcs)
+
+    def _reader(self, data: bytes, base: int, *, salvage: bool) -> PlacedReader:
+        return PlacedReader(data, base, ("batches", self._index), salvage=salvage)
+
+    def _refuse(self, start: int, field: str, kind: type[DecodeError], offset: int, **facts: Any) -> NoReturn:
+        reader = self._reader(self._data[start : self._at], start, salvage=self._salvage)
+        reader.refuse_field(field, kind, offset, **facts)
+
+
+def read_whole(
+    data: bytes, position: int = 0, index: int = 0, *, salvage: bool = False, check_crc: bool = True
+) -> RecordBatch:
+    """Read the header of one batch that is there to its end, and check its checksum.
+
+    Args:
+        data: its bytes, as many as its length field says and its magic needs.
+        position, index: as in `RecordBatch`.
+        salvage: return a batch with a wrong checksum too, with that fault.
+        check_crc: whether to look at the checksum.
+
+    Raises:
+        BadChecksum: in strict mode; `partial` is the batch.
+    """
+    magic = data[16]
+    batch = (read_header if magic == 2 else read_message_header)(data, position, index)
+    checked = data[CHECKED_FROM[magic] :]
+    right = (crc32c if magic == 2 else crc32)(checked) if check_crc else batch.crc
+    if right == batch.crc:
+        return batch
+    reader = PlacedReader(data, position, ("batches", index), salvage=salvage)
+    try:
+        reader.fault_field("crc", BadChecksum, 17 if magic == 2 else 12, found=(hex32(batch.crc), hex32(right)))
+    except DecodeError as error:
+        error.partial = batch
+        raise
+    return msgspec.structs.replace(batch, faults=tuple(reader.faults))
+
+
+@overload
+def parse_records(
+    data: bytes, *, salvage: Literal[False] = False, may_be_cut: bool = False, check_crcs: bool = True
+) -> Batches[RecordBatch]: ...
+
+
+@overload
+def parse_records(
+    data: bytes, *, salvage: bool, may_be_cut: bool = False, check_crcs: bool = True
+) -> Batches[RecordBatch | UndecodableRecords]: ...
+
+
+def parse_records(
+    data: bytes, *, salvage: bool = False, may_be_cut: bool = False, check_crcs: bool = True
+) -> Batches[RecordBatch | UndecodableRecords]:
+    """Read the record batches in some bytes: the `records` of Produce and Fetch, a log segment, a snapshot.
+
+    Args:
+        data: batches of magic 2, messages of magic 0 and 1, and any mix of them.
+        salvage: give what cannot be read as a value too, and note what Kafka tolerates.
+        may_be_cut: accept that the last batch is not whole, as in Fetch responses, in strict mode too.
+        check_crcs: whether to check the checksums of the batches.
+
+    Returns:
+        An iterator over the batches by their headers; `RecordBatch.records` reads further. Its `rest` and `faults` tell
+        of a last batch that is cut off. In strict mode it raises a DecodeError at the first fault; in salvage it
+        gives `UndecodableRecords` instead, and goes on behind them where it can.
+
+    >>> from kwire import Record, build_batch
+    >>> data = build_batch([Record(7, 1700000000000, b"key", b"value")])
+    >>> [(batch.last_offset, list(batch.records())) for batch in parse_records(data)]
+    [(7, [Record(offset=7, timestamp=1700000000000, key=b'key', value=b'value', headers=(), attributes=0, \
+create_timestamp=None)])]
+    """
+    return Batches(bytes(data), salvage=salvage, may_be_cut=may_be_cut, check_crcs=check_crcs)

@@ -1,0 +1,204 @@
+"""One job from captures to Parquet: all frames, and the history of the clusters that they tell of.
+
+Knows where tables go and what is counted; what is in them, the data source and `cluster` know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Observation, is_remote
+from pyspark.sql import functions as sql
+
+from ..arrow.errors import BadOption, MixedClusters
+from ..arrow.faults import HARMLESS, INCOMPLETE, NOT_CORRUPT
+from ..arrow.finding import MAPPED, find_files
+from ..arrow.options import Options
+from ..cluster.history import ROWS
+from ..cluster.history.recorder import SEPARATOR, files_of_ids
+from . import cluster
+from .errors import JobFailed, OutputExists, UnnamedFiles
+
+FRAMES = "frames"
+PLOTS = "plots"
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)")
+NOTHING = "no message in these captures tells of a cluster: its history is empty"
+
+
+class Counts(NamedTuple):
+    """What a job has read and written.
+
+    Attributes:
+        frames: rows of the table of frames.
+        corrupt: those of them that could not be decoded.
+        incomplete: those that were not captured whole.
+        foreign: those that are no frames but bytes of other protocols, or padding of logs; they are no fault of a dump.
+        bytes: of the captures, in all of them.
+        rows: of each table of the history.
+        plots: files with drawings.
+        notices: what the history cannot know, a sentence for each cluster and reason.
+    """
+
+    frames: int
+    corrupt: int
+    incomplete: int
+    foreign: int
+    bytes: int
+    rows: dict[str, int]
+    plots: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def run(
+    spark: Any,
+    paths: Sequence[str],
+    out: str,
+    *,
+    options: Mapping[str, Any] | None = None,
+    clusters: str | None = None,
+    overwrite: bool = False,
+    plots: bool = False,
+) -> Counts:
+    """Write captures as Parquet: `OUT/frames`, by api, and a folder a table of the history.
+
+    Args:
+        spark: a session that reads `kwire`.
+        paths: files, folders and globs.
+        out: the folder, or whatever Spark can write to.
+        options: of the data source, for the frames.
+        clusters: a regular expression whose first group, found in the path of a file, names its cluster; the folder of
+            the file does unless given.
+        overwrite: replace what is there.
+        plots: draw the history of each cluster, to `OUT/plots`, which is on this machine.
+
+    Returns:
+        The counts.
+
+    Raises:
+        BadOption: an option is not known, or there is no such file.
+        UnnamedFiles: `clusters` does not match the path of a file.
+        MixedClusters: the files of one cluster name several cluster ids; nothing is written then.
+        OutputExists: there is something in that folder; over Spark Connect, Spark says so.
+        JobFailed: Spark says why.
+    """
+    given = {"body": "json", **{name.lower(): value for name, value in (options or {}).items()}}
+    parsed, folder = Options.parse(given), local_folder(out)
+    drawings = _drawings(folder, out) if plots else None
+    if not is_remote():  # a server of Spark Connect has files of its own
+        _check_names([file.path for file in find_files(list(paths), parsed)], clusters)
+        if not overwrite and folder is not None and folder.is_dir() and any(folder.iterdir()):
+            raise OutputExists(out)
+    try:
+        frames = _load(spark, paths, cluster.reading_options(given))
+        named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
+        told = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
+        notices = _notices(told, clusters)
+        counts = _frames(_load(spark, paths, given), f"{out}/{FRAMES}", overwrite)
+        counts = counts._replace(rows=_history(told, out, overwrite), notices=tuple(notices))
+        if drawings is not None:
+            from .plots import draw
+
+            counts = counts._replace(plots=tuple(draw(told, drawings)))
+        told.all.unpersist()
+        return counts
+    except PySparkException as error:
+        raise JobFailed(str(error)) from None
+
+
+def _drawings(folder: Path | None, out: str) -> str:
+    """Return where drawings go; raises BadOption if that is not on this machine."""
+    if folder is None:
+        raise BadOption("plots", None, f"drawings are files of this machine, and {out} is not", "leave out --plots")
+    return str(folder / PLOTS)
+
+
+def _load(spark: Any, paths: Sequence[str], options: Mapping[str, Any]) -> DataFrame:
+    return spark.read.format("kwire").options(**options).load(list(paths))
+
+
+def _frames(frames: DataFrame, out: str, overwrite: bool) -> Counts:
+    """Write the frames; they are counted on their way."""
+    seen = Observation(FRAMES)
+    code = sql.col("_error.code") if "_error" in frames.columns else sql.lit(None).cast("string")
+    length = sql.col("length") if "length" in frames.columns else sql.lit(0)
+    counted = frames.observe(
+        seen,
+        sql.count(sql.lit(1)).alias("frames"),
+        sql.count_if(~code.isin(sorted(NOT_CORRUPT))).alias("corrupt"),
+        sql.count_if(code.isin(sorted(INCOMPLETE))).alias("incomplete"),
+        sql.count_if(code.isin(sorted(HARMLESS))).alias("foreign"),
+        sql.coalesce(sql.sum(length), sql.lit(0)).alias("bytes"),
+    )
+    writer = counted.write.mode(_mode(overwrite))
+    if "api_name" in frames.columns:
+        writer = writer.partitionBy("api_name")
+    writer.parquet(out)
+    return Counts(**seen.get, rows={})
+
+
+def _history(told: cluster.History, out: str, overwrite: bool) -> dict[str, int]:
+    """Write the tables of the history. Returns how many rows each has."""
+    # Worked out here, the clusters beside each other: behind coalesce one task would have all of them.
+    found = {row["table"]: row["count"] for row in told.all.groupBy("table").count().collect()}
+    for name in ROWS:
+        getattr(told, name).coalesce(1).write.mode(_mode(overwrite)).parquet(f"{out}/{name}")
+    return {name: found.get(name, 0) for name in ROWS}
+
+
+def _notices(told: cluster.History, clusters: str | None) -> list[str]:
+    """Return what the histories of the clusters cannot know, each sentence once a cluster.
+
+    Raises:
+        UnnamedFiles, MixedClusters: as `run`.
+    """
+    rows = told.sources.select("cluster", "file", "cluster_ids", "note").distinct().collect()
+    if clusters is not None:
+        _refuse_unnamed([row["file"] for row in rows if not row["cluster"]], clusters)
+    for name in sorted({row["cluster"] for row in rows}):
+        files = files_of_ids((row["file"], row["cluster_ids"]) for row in rows if row["cluster"] == name)
+        if len(files) > 1:
+            raise MixedClusters(name, files)
+    notes = sorted({(row["cluster"], note) for row in rows for note in (row["note"] or "").split(SEPARATOR) if note})
+    return [f"cluster {name}: {note}" for name, note in notes] if rows else [NOTHING]
+
+
+def _check_names(files: Sequence[str], clusters: str | None) -> None:
+    """Raise UnnamedFiles if an expression does not find a cluster's name in the path of a file."""
+    if clusters is not None:
+        found = ((file, re.search(clusters, file)) for file in files)
+        _refuse_unnamed([file for file, match in found if match is None or not match[1]], clusters)
+
+
+def _refuse_unnamed(files: Sequence[str], clusters: str) -> None:
+    if files:
+        raise UnnamedFiles(clusters, tuple(sorted(set(files))))
+
+
+def local_folder(out: str) -> Path | None:
+    """Return the folder of this machine that a path or a URI means; None if it is of another file system.
+
+    Raises:
+        BadOption: a `file:` URI without an absolute path, which Spark takes for something else.
+
+    >>> local_folder("lake"), local_folder("file:///data/lake"), local_folder("s3a://lake/kafka")
+    (PosixPath('lake'), PosixPath('/data/lake'), None)
+    """
+    match = _URI.fullmatch(out)
+    if match is None:
+        return Path(out)
+    scheme, rest = match[1].lower(), re.sub("^//(localhost)?(?=/)", "", match[2])
+    if scheme == "dbfs":
+        return Path(MAPPED[1]) / rest.lstrip("/")
+    if scheme != "file":
+        return None
+    if not rest.startswith("/") or rest.startswith("//"):
+        raise BadOption("out", out, "a file: URI has an absolute path", "write file:///data/lake")
+    return Path(rest)
+
+
+def _mode(overwrite: bool) -> str:
+    return "overwrite" if overwrite else "error"

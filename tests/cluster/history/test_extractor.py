@@ -1,0 +1,59 @@
+"""Each message says what it says in each of its versions."""
+
+from __future__ import annotations
+
+from kwire import messages
+from kwire.cluster.draft_fields import body_of
+from kwire.cluster.history.extractor import (
+    DELETED,
+    DELETION_BEGUN,
+    Listed,
+    State,
+    Told,
+    listed_by_controller,
+    listed_by_view,
+    told_by_controller,
+    told_by_view,
+)
+
+from .saying import Update, leader_and_isr, update, view
+
+
+def test_an_update_says_offline_replicas_from_version_4() -> None:
+    for version in range(9):
+        heard = update(1.0, offline=(2, 1), epochs=(3, 5), version=version)
+        offline = (1, 2) if version >= 4 else None
+        found = list(told_by_controller(heard.body))
+        assert found == [Told("t", 0, State(1, 3, 5, (1, 2), (1, 2), offline))]
+
+
+def test_leader_and_isr_never_does_and_gives_the_topic_id() -> None:
+    (found,) = told_by_controller(leader_and_isr(1.0, epochs=(3, 5)).body)
+    assert found == Told("t", 0, State(1, 3, 5, (1, 2), (1, 2), None, bytes([7] * 16)))
+
+
+def test_deletions_are_told_by_the_leader_and_by_stop_replica() -> None:
+    assert list(told_by_controller(update(1.0, leader=-2, isr=()).body)) == [Told("t", 0, DELETION_BEGUN)]
+    kind = messages.StopReplicaRequest
+    rows = tuple(kind.StopReplicaPartitionState(index, epoch) for index, epoch in ((0, -2), (1, 4)))
+    stop = kind(topic_states=(kind.StopReplicaTopicState(topic_name="t", partition_states=rows),))
+    assert list(told_by_controller(body_of(stop, 4))) == [Told("t", 0, DELETION_BEGUN)]
+
+
+def test_a_view_says_what_its_broker_knows() -> None:
+    assert list(told_by_view(view(1.0, epoch=4).body)) == [Told("t", 0, State(1, 4, None, (1, 2), (1, 2), ()))]
+    without = State(-1, None, None, (1, 2), (1, 2))
+    assert list(told_by_view(view(1.0, error=5, version=1).body)) == [Told("t", 0, without)]
+    assert list(told_by_view(view(1.0, error=5, version=0).body)) == [Told("t", 0, State(-1))]
+    assert list(told_by_view(view(1.0, error=72).body)) == []
+    assert list(told_by_view(view(1.0, topic_error=3).body)) == [Told("t", None, DELETED)]
+    assert list(told_by_view(view(1.0, topic_error=29).body)) == []
+
+
+def test_live_brokers_have_endpoints_and_racks() -> None:
+    old = Update.UpdateMetadataBroker(id=1, v0_host="h", v0_port=9)
+    assert listed_by_controller(body_of(Update(live_brokers=(old,)), 0)) == (Listed(1, None, ("h:9",)),)
+    where = Update.UpdateMetadataEndpoint(host="::1", port=9, listener="L")
+    new = Update.UpdateMetadataBroker(id=1, endpoints=(where,), rack="")
+    assert listed_by_controller(body_of(Update(live_brokers=(new,)), 8)) == (Listed(1, None, ("L://[::1]:9",)),)
+    assert listed_by_view(view(1.0, live=(3,)).body) == (Listed(3, None, ("b3:9",)),)
