@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..native.states import ReassemblerState
 from .halves import WINDOW, Half, ahead
 from .link import ACK, FIN, RST, SYN, Segment, turned
 from .tcp import WITH_TIME, Connection, Ended, Event, Portion
@@ -31,24 +32,28 @@ class Limits:
     connections: int = 16384
 
 
-class Reassembler:
+class Reassembler(ReassemblerState):
     """Puts TCP streams together.
 
     Args:
         limits: what it may keep in memory.
 
+    Attributes:
+        count, packets, read: connections, segments and bytes of streams so far.
+        known: the streams by the key of their segments.
+        open: the connections by their numbers; `stuck` are those in which something waits, `closing` those that are
+            closed, each with when it was: nanoseconds, and segments.
+
     The fast path (`in_order`) does the same as `feed` for most segments, on the same connections.
     """
 
+    known: dict[bytes, Half]
+    open: dict[int, Connection]
+    stuck: dict[int, Connection]
+    closing: dict[int, tuple[Connection, int | None, int]]
+
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
-        self.count = 0  # connections so far
-        self.packets = 0
-        self.known: dict[bytes, Half] = {}  # by the key of its segments
-        self.now: int | None = None
-        self._open: dict[int, Connection] = {}
-        self.stuck: dict[int, Connection] = {}
-        self.closing: dict[int, tuple[Connection, int | None, int]] = {}  # when: nanoseconds, packets
 
     def feed(self, segment: Segment) -> list[Event]:
         """Take the next segment of the capture.
@@ -58,10 +63,13 @@ class Reassembler:
             the gaps that are told.
         """
         self.packets += 1
+        self.read += len(segment.payload)
+        events = self._take(segment)
+        return events + self.look_around(segment.nanoseconds) if self.packets % EVERY == 0 else events
+
+    def _take(self, segment: Segment) -> list[Event]:
         half = self.known.get(segment.key)
-        if half is None or self.packets % EVERY == 0:
-            return self._carefully(half, segment)
-        if not self.is_next(half, segment):
+        if half is None or not self.is_next(half, segment):
             return self._carefully(half, segment)
         payload = segment.payload
         if not payload:
@@ -79,18 +87,8 @@ class Reassembler:
         behind = (segment.acknowledgement - (half.peer.sequence or 0)) & 0xFFFFFFFF
         return not (segment.payload and segment.sequence != half.sequence) and not 0 < behind < 0x80000000
 
-    def pass_over(self, now: int | None) -> list[Event]:
-        """Take note that there was a packet of a connection that is not read here."""
-        self.packets += 1
-        events: list[Event] = []
-        if self.packets % EVERY == 0:
-            self.now = now
-            self._look_around(events)
-        return events
-
     def _carefully(self, half: Half | None, segment: Segment) -> list[Event]:
         events: list[Event] = []
-        self.now = segment.nanoseconds
         if half is not None and _another(half, segment):
             self._end(half.connection, events)
             half = None
@@ -105,21 +103,19 @@ class Reassembler:
         else:
             self.stuck[connection.number] = connection
         if connection.closed and connection.number not in self.closing:
-            self.closing[connection.number] = connection, self.now, self.packets
-        if self.packets % EVERY == 0:
-            self._look_around(events)
+            self.closing[connection.number] = connection, segment.nanoseconds, self.packets
         return events
 
     def finish(self) -> Iterator[Event]:
         """End all connections, the oldest first."""
-        for connection in list(self._open.values()):
+        for connection in list(self.open.values()):
             events: list[Event] = []
             self._end(connection, events)
             yield from events
 
     def _begin(self, segment: Segment, events: list[Event]) -> Half:
         if self.is_full:
-            idle = sorted(self._open.values(), key=lambda connection: connection.last or 0)
+            idle = sorted(self.open.values(), key=lambda connection: connection.last or 0)
             for connection in idle[: 1 + self.limits.connections // 16]:
                 self._end(connection, events)
         return self.add(segment.key).halves[0]
@@ -127,12 +123,12 @@ class Reassembler:
     @property
     def is_full(self) -> bool:
         """Whether there are as many open connections as there may be."""
-        return len(self._open) >= self.limits.connections
+        return len(self.open) >= self.limits.connections
 
     def add(self, key: bytes) -> Connection:
         """Begin a connection; `key` is that of its first segment."""
         number = self.count
-        connection = self._open[number] = Connection(number, key)
+        connection = self.open[number] = Connection(number, key)
         self.count += 1
         self.known[turned(key)] = connection.halves[1]
         self.known[key] = connection.halves[0]
@@ -142,22 +138,28 @@ class Reassembler:
         events += [*connection.finish(), Ended(connection)]
         for key in (connection.key, turned(connection.key)):
             self.known.pop(key, None)
-        for place in (self._open, self.stuck, self.closing):
+        for place in (self.open, self.stuck, self.closing):
             place.pop(connection.number, None)
 
-    def _look_around(self, events: list[Event]) -> None:
-        """Give up what waits for too long, end what was closed, and free memory if too much waits."""
+    def look_around(self, now: int | None) -> list[Event]:
+        """Give up what waits for too long, end what was closed, and free memory if too much waits; every now and then.
+
+        Args:
+            now: nanoseconds since 1970.
+        """
+        events: list[Event] = []
         for connection in list(self.stuck.values()):
             if self.packets - connection.newest >= EVERY:
-                events += connection.settle(self.now, idle=True)
+                events += connection.settle(now, idle=True)
         if sum(connection.held for connection in self.stuck.values()) > self.limits.all_waiting:
             for connection in list(self.stuck.values()):
                 events += connection.force()
         for connection, since, packets in list(self.closing.values()):
-            late = self.now is not None and since is not None and self.now - since > LINGER
+            late = now is not None and since is not None and now - since > LINGER
             if self.packets - packets < LINGER_PACKETS * (WITH_TIME if late else 1):
                 break  # those that follow were closed later
             self._end(connection, events)
+        return events
 
 
 def _another(half: Half, segment: Segment) -> bool:

@@ -6,13 +6,14 @@ is decoded elsewhere.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Set
 from struct import Struct
 
 from ..errors import DecodeError
+from ..frames import FrameReader
 from ..frames.pieces import BareToken, CutShort, NoFrame
 from ..frames.said import Said, numbers_of
+from ..native.states import ConversationState
 from .direction import Cut, Direction
 from .recognition import FAR, NO, REQUESTS, RESERVED, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
 from .search import Search
@@ -22,14 +23,15 @@ from .tcp import Connection, Gap, Portion
 SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: what follows has no header
 TOKEN = (0, None)
 IN_FLIGHT = 1024  # requests that are remembered
-APIS = 32
 NOTHING = Awaited()
-_INTS = Struct(">ii").unpack_from
+_INT, _INTS = Struct(">i").unpack_from, Struct(">ii").unpack_from
 LOOKED_AT = 64  # of which so many are looked at when an answer must be found
 
 
-class Conversation:
+class Conversation(ConversationState):
     """A connection of which it is known that it is Kafka's, and which side is the broker.
+
+    The fast path takes note of most requests and responses itself (`ConversationState`).
 
     Args:
         recogniser: what frames look like.
@@ -40,36 +42,39 @@ class Conversation:
     def __init__(self, recogniser: Recogniser, connection: Connection, client: int, head: bytes = b"") -> None:
         self.recogniser, self.connection, self.client = recogniser, connection, client
         self.ends = ends_of(connection, client)
-        self._client_id: bytes | None = None  # with its length in front
-        # The newest ids, of the request and of the answer, of those that a client counts up: not of the reserved ones.
-        self._newest = int.from_bytes(head[4:], "big") if head and head[4:] < RESERVED else None
-        self._answered: int | None = None
-        self._expected: deque[tuple[int, int | None]] = deque(maxlen=IN_FLIGHT)  # api, correlation id; or TOKEN
+        # `newest` and `answered` are of the ids that a client counts up: not of the reserved ones.
+        self.newest = int.from_bytes(head[4:], "big") if head and head[4:] < RESERVED else None
         self._awaited = NOTHING
-        self._apis: dict[bytes, None] = {head[:4]: None} if head else {}  # api keys and versions of requests
-        self._plain: set[int | None] = set()  # those of which nothing needs to be noted but that an answer is awaited
-        self._tokens = False
-        self.requests, self.responses = Direction(self._search_request), Direction(self._search_response)
+        if head:
+            self.add_api(_INT(head)[0])
+        self.readers = FrameReader(), FrameReader()  # of responses, and of requests
+        self._directions: list[Direction | None] = [None, None]  # made when the fast path does not do
 
     def begin_late(self, requests: int, responses: int) -> None:
         """Begin in the middle, with these offsets in the streams."""
-        self.requests.begin_at(requests)
-        self.responses.begin_at(responses)
+        self._direction(True).begin_at(requests)
+        self._direction(False).begin_at(responses)
 
     @property
     def buffered(self) -> int:
         """How many bytes wait for others."""
-        return self.requests.buffered + self.responses.buffered
+        return sum(
+            len(reader) if direction is None else direction.buffered
+            for reader, direction in zip(self.readers, self._directions, strict=True)
+        )
 
-    @property
-    def awaited(self) -> int:
-        """How many answers are awaited."""
-        return len(self._expected)
+    def _direction(self, asked: bool) -> Direction:
+        """Return what cuts requests, or responses."""
+        direction = self._directions[asked]
+        if direction is None:
+            search = self._search_request if asked else self._search_response
+            direction = self._directions[asked] = Direction(search, self.readers[asked])
+        return direction
 
     def feed(self, event: Portion | Gap) -> list[Said]:
         """Take the next bytes of one side, or a gap."""
         asked = event.side == self.client
-        direction = self.requests if asked else self.responses
+        direction = self._direction(asked)
         if isinstance(event, Portion):
             if not direction.synced:
                 self._prepare(len(event.data))
@@ -82,7 +87,7 @@ class Conversation:
     def stop(self, now: int | None, cause: str) -> list[Said]:
         """Give out what waits for bytes that will not come; `cause` says what came instead."""
         self._prepare(self.buffered)
-        asked, answered = self.requests.stop(cause), self.responses.stop(cause)
+        asked, answered = self._direction(True).stop(cause), self._direction(False).stop(cause)
         return self._frames(asked, True, now) + self._frames(answered, False, now)
 
     def _frames(self, cuts: list[Cut], asked: bool, now: int | None) -> list[Said]:
@@ -90,73 +95,65 @@ class Conversation:
         for offset, data, fault in cuts:
             first, second = numbers_of(data) if fault is None else (None, 0)
             if fault is None or isinstance(fault, CutShort):
-                token: DecodeError | None = (self.note_request if asked else self.note_response)(data, first, second)
+                token: DecodeError | None = (self.note_request if asked else self.note_response)(data)
                 fault = fault or token
             said.append((self.ends, asked, offset, now, data, fault, first, second))
         return said
 
-    def note_request(self, data: bytes, first: int | None, correlation_id: int) -> NoFrame | None:
-        """Note that an answer is awaited; the numbers are those of `numbers_of`."""
-        api = first or 0
-        if first not in self._plain or self._tokens:
-            if self._tokens and self._is_token(data):
-                self._expected.append(TOKEN)
-                return BareToken(len(data))
-            if len(data) < 12:
-                self._tokens = False
-                return None
-            api, correlation_id = _INTS(data, 4)  # also of what is cut short
-            self._note_api(data, api)
-        self._expected.append((api, correlation_id))
+    def note_request(self, data: bytes) -> NoFrame | None:
+        """Note that an answer is awaited."""
+        if self.tokens and self._is_token(data):
+            self.expect(*TOKEN)
+            return BareToken(len(data))
+        if len(data) < 12:
+            self.tokens = False
+            return None
+        api, correlation_id = _INTS(data, 4)  # also of what is cut short
+        self._note_api(data, api)
+        self.expect(api, correlation_id)
         if 0 <= correlation_id < RESERVED_IDS:
-            self._newest = correlation_id
+            self.newest = correlation_id
         return None
 
     def _note_api(self, data: bytes, api: int) -> None:
         """Note what matters of a request besides its correlation id."""
-        self._tokens = data[4:8] == SASL_HANDSHAKE_0
-        if self._tokens:
-            self.responses.reader.least = 0  # the answer to a token may be empty
-        if self._client_id is None and len(data) > 14:
-            self._client_id = data[12 : 14 + int.from_bytes(data[12:14], "big")]
-        if len(self._apis) < APIS:
-            self._apis[data[4:8]] = None
-        if data[4:8] in self._apis and self._client_id is not None and not self._tokens:
-            self._plain.add(api)
+        self.tokens = data[4:8] == SASL_HANDSHAKE_0
+        if self.tokens:
+            self.readers[False].least = 0  # the answer to a token may be empty
+        if self.client_id is None and len(data) > 14:
+            self.client_id = data[12 : 14 + int.from_bytes(data[12:14], "big")]
+        self.add_api(api)
 
-    def note_response(self, data: bytes, correlation_id: int | None, _: int) -> NoFrame | None:
+    def note_response(self, data: bytes) -> NoFrame | None:
         """Note that an answer is awaited no longer; those before it will not come."""
-        expected = self._expected
-        if correlation_id is None and len(data) >= 8:
-            correlation_id = int.from_bytes(data[4:8], "big", signed=True)
+        correlation_id = _INT(data, 4)[0] if len(data) >= 8 else None
+        expected = self.expected(1)
         if expected and expected[0][1] == correlation_id is not None:
-            expected.popleft()
+            self.settle(1)
         elif self._overtakes(correlation_id):
             return BareToken(len(data))
         if correlation_id is not None and 0 <= correlation_id < RESERVED_IDS:
-            self._answered = correlation_id
+            self.answered = correlation_id
         return None
 
     def _overtakes(self, correlation_id: int | None) -> bool:
         """Note an answer that is not the one awaited next; returns whether it is the answer to a token."""
-        expected = self._expected
+        expected = self.expected(IN_FLIGHT)
         for index, (_, awaited) in enumerate(expected):
             if awaited == correlation_id is not None:
-                for _ in range(index + 1):
-                    expected.popleft()
+                self.settle(index + 1)
                 return False
         token = bool(expected) and expected[0] == TOKEN
-        if (token or self._tokens) and not self._is_of_now(correlation_id):
-            if token:
-                expected.popleft()
+        if (token or self.tokens) and not self._is_of_now(correlation_id):
+            self.settle(int(token))
             return True
         return False
 
     def _is_of_now(self, correlation_id: int | None) -> bool:
         """Whether a request that was lost may have had this id."""
-        if correlation_id is None or self._newest is None:
+        if correlation_id is None or self.newest is None:
             return False
-        return 0 < (correlation_id & 0xFFFFFFFF) - self._newest < FAR
+        return 0 < (correlation_id & 0xFFFFFFFF) - self.newest < FAR
 
     def _is_token(self, data: bytes) -> bool:
         """Whether these are no request behind SaslHandshake v0."""
@@ -168,18 +165,18 @@ class Conversation:
         """Get ready to search so many bytes."""
         self.recogniser.allow(count)
         asked: dict[bytes, list[bytes]] = {}
-        for (api, awaited), _ in zip(self._expected, range(LOOKED_AT), strict=False):
+        for api, awaited in self.expected(LOOKED_AT):
             if awaited is not None:
                 asked.setdefault(awaited.to_bytes(4, "big", signed=True), []).append(
                     api.to_bytes(4, "big", signed=True)
                 )
-        self._awaited = Awaited(asked, self._apis, self._answered, self._newest)
+        self._awaited = Awaited(asked, self.apis, self.answered, self.newest)
 
     def _search_request(self) -> Search:
         return Search(lambda: REQUESTS, self._judge_request)
 
     def _judge_request(self, data: bytearray, position: int, packets: Set[int]) -> Verdict:
-        return self.recogniser.judge_request(data, position, packets, self._client_id)
+        return self.recogniser.judge_request(data, position, packets, self.client_id)
 
     def _search_response(self) -> Search:
         return Search(lambda: self._awaited.pattern, self._judge_response)

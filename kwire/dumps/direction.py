@@ -31,12 +31,13 @@ class Direction:
 
     Args:
         search: begins a search for the next frame.
+        reader: cuts frames as long as nothing is missing, and may have begun.
     """
 
     _search: Search  # while not synced
 
-    def __init__(self, search: Callable[[], Search]) -> None:
-        self.reader = FrameReader()
+    def __init__(self, search: Callable[[], Search], reader: FrameReader) -> None:
+        self.reader = reader
         self.synced = True
         self._begin_search = search
         self._boundary: int | None = None  # where the next frame begins, if one before it was cut

@@ -60,21 +60,10 @@ class Half(StreamState):
         late: whether a gap of unknown size must still be told, because no SYN was seen.
     """
 
-    __slots__ = (
-        "acked", "begun", "end", "excused", "finished", "first", "held", "late", "opened", "pieces", "sent", "side",
-    )  # fmt: skip
+    __slots__ = ()
     peer: Half
     connection: Any
-
-    def __init__(self, side: int) -> None:
-        self.side = side
-        self.begun = self.late = self.finished = self.opened = False
-        self.first: int | None = None
-        self.held = self.sent = 0
-        self.pieces: list[Piece] = []
-        self.acked: int | None = None
-        self.excused: int | None = None
-        self.end: int | None = None
+    pieces: list[Piece]
 
     def begin(self, sequence: int) -> None:
         """Note the sequence number of the first byte."""

@@ -1,8 +1,9 @@
-"""The fast path of pcap files: the native engine walks over packets as long as nothing is unusual.
+"""The fast path of captures: the native engine walks over packets as long as nothing is unusual.
 
-It takes segments that are next in order, of connections in which nothing waits, that hold nothing, a whole frame, or a
-part of one. All other packets go the general path, on the same state, so that either may take the next packet; what
-comes out is the same (tests/dumps/test_in_order.py). Without the native engine all go the general path.
+It takes segments that are next in order, of connections in which nothing waits, and those that open and close them; and
+the frames in them, as long as sizes lead from one to the next. All other packets go the general path, on the same
+state, so that either may take the next packet; what comes out is the same (tests/dumps/test_in_order.py). Without the
+native engine all go the general path.
 """
 
 from __future__ import annotations
@@ -11,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..fast_path import ENGINE
 from ..frames.said import Batch
-from .connections import EVERY
 from .conversation import Conversation
-from .halves import Half
-from .handshake import take_expected
 from .layouts import link_layout
 from .link import Segment
-from .pcap import NEAR, PcapReader
+from .pcap import NEAR, SECOND, Interface, PcapReader
+from .pcapng import PcapngReader
 
 if TYPE_CHECKING:
     from .streams import Streams
@@ -30,8 +29,8 @@ def cut_in_order(talk: Conversation) -> None:
     from ..native import InOrderStream
 
     client, broker = talk.connection.halves[talk.client], talk.connection.halves[1 - talk.client]
-    client.frames = InOrderStream(client, talk.requests.reader, talk.note_request, talk.ends, True)
-    broker.frames = InOrderStream(broker, talk.responses.reader, talk.note_response, talk.ends, False)
+    client.frames = InOrderStream(client, talk.readers[True], talk, talk.ends, True)
+    broker.frames = InOrderStream(broker, talk.readers[False], talk, talk.ends, False)
 
 
 class InOrderPackets:
@@ -42,9 +41,10 @@ class InOrderPackets:
         streams: the general path, whose connections these are.
     """
 
-    def __init__(self, reader: PcapReader, streams: Streams) -> None:
+    def __init__(self, reader: PcapReader | PcapngReader, streams: Streams) -> None:
         self.reader, self.streams = reader, streams
         self._walker: Any = None
+        self._described: tuple[Interface, ...] | None = None
 
     def run(self, out: Batch) -> None:
         """Read packets until one comes that is laid out in another way, or is not there yet.
@@ -52,55 +52,32 @@ class InOrderPackets:
         Args:
             out: gets what was captured of the connections.
         """
-        reader, streams = self.reader, self.streams
-        if self._walker is None:  # now that the file header was read
-            self._walker = self._begin()
-        if not self._walker or reader.is_skipping:
+        if self._walker is None and ENGINE == "native":
+            self._begin()
+        if self._walker is None or self.reader.is_skipping:
             return
-        cursor, reassembler = reader.cursor, streams.reassembler
-        is_other = None if streams.share.is_all else self._is_other
-        cursor.pos, reassembler.packets, streams.read, seconds = self._walker.run(
-            cursor.data,
-            cursor.pos,
-            reassembler.packets,
-            streams.read,
-            EVERY,
-            reassembler.known,
-            is_other,
-            self._unusual,
-            out,
-        )
-        reader.note_time(seconds)
+        reader, cursor = self.reader, self.reader.cursor
+        if reader.interfaces is not self._described:
+            self._described = reader.interfaces
+            self._walker.describe(reader.order == ">", [_link(one) for one in reader.interfaces])
+        cursor.pos = self._walker.run(cursor.data, cursor.pos, out)
+        if isinstance(reader, PcapReader):
+            reader.note_time(self._walker.seconds)
 
-    def _begin(self) -> Any:
-        """Return what walks over the packets; False where nothing can."""
-        layout = link_layout(self.reader.link)
-        if layout is None or ENGINE != "native":
-            return False
+    def _begin(self) -> None:
         from ..native import PacketWalker
 
-        return PacketWalker(self.reader.order == ">", self.reader.tick, *layout, NEAR)
+        streams = self.streams
+        is_other = None if streams.share.is_all else self._is_other
+        most, is_block = streams.reassembler.limits.connections, isinstance(self.reader, PcapngReader)
+        self._walker = PacketWalker(streams.reassembler, streams, Segment, is_other, most, NEAR, is_block)
 
     def _is_other(self, key: bytes) -> bool:
         return key in self.streams.others or self.streams.is_other(key)
 
-    def _unusual(
-        self,
-        half: Half | None,
-        key: bytes,
-        sequence: int,
-        acknowledged: int,
-        flags: int,
-        payload: bytes,
-        now: int,
-        packets: int,
-        read: int,
-        out: Batch,
-    ) -> int:
-        """Take a segment by the general path; return how many bytes were read then."""
-        streams, segment = self.streams, Segment(key, sequence, acknowledged, flags, payload, 0, now)
-        streams.reassembler.packets, streams.read = packets - 1, read
-        is_due = packets % EVERY == 0
-        if payload or is_due or not take_expected(streams.reassembler, half, segment):
-            streams.feed(segment, out)
-        return streams.read
+
+def _link(interface: Interface) -> tuple[int, int, int, int] | None:
+    """Say how the packets of an interface are written; None if they go the general path."""
+    layout = link_layout(interface.link)
+    is_usual = interface.ticks <= SECOND and abs(interface.offset) <= SECOND
+    return (*layout, interface.ticks, interface.offset) if layout is not None and is_usual else None

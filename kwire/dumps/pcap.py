@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from struct import Struct
+from typing import NamedTuple
 
 import msgspec
 
@@ -51,6 +52,22 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         return None if self.nanoseconds is None else self.nanoseconds / SECOND
 
 
+class Interface(NamedTuple):
+    """What an interface captures: packets of a link type, with times in so many ticks of a second, from an offset on.
+
+    A file of pcap has one, a section of pcapng may have many.
+    """
+
+    link: int
+    ticks: int
+    offset: int = 0  # seconds
+    snap_length: int = 0
+
+    def nanoseconds(self, ticks: int) -> int:
+        """Return nanoseconds since 1970."""
+        return ticks * SECOND // self.ticks + self.offset * SECOND
+
+
 class PcapReader:
     """Reads the packets of a pcap file, in the order of the file, each as soon as its last byte was read.
 
@@ -70,12 +87,14 @@ class PcapReader:
         order: the byte order of the file's own numbers, as `struct` writes it.
         tick: nanoseconds in one tick of a record's second number.
         link: the link type. All three are known from the first packet on.
+        interfaces: the same of what captured the packets, which is one interface.
         may_grow: whether more may be written behind the end: then a record that is not whole yet is left there.
 
     Iterating raises DumpError where the file header is not whole.
     """
 
     order, tick, link = "", 0, -1
+    interfaces: tuple[Interface, ...] = ()
 
     def __init__(
         self, portions: Iterator[bytes], file: str = "", passed: int = 0, *, looks_ahead: bool = False
@@ -96,6 +115,7 @@ class PcapReader:
         snap, link = Struct(self.order + "II").unpack_from(header, 16)
         # The upper half of this field has flags, and the length of the frame check sequence.
         self.link = link & 0xFFFF
+        self.interfaces = (Interface(self.link, SECOND // self.tick),)
         self._most = max(snap if snap <= LONGEST else 0, USUAL)
 
     @property

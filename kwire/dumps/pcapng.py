@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from struct import calcsize, unpack_from
-from typing import NamedTuple
 
 from ..errors import DumpError
 from .damage import PIECE, Damage, Skipper, find_begin
-from .pcap import LONGEST, SECOND, Packet
+from .pcap import LONGEST, Interface, Packet
 from .portions import Cursor
 
 MAGIC = b"\x0a\x0d\x0d\x0a"
@@ -29,25 +28,17 @@ END_OF_OPTIONS, TIME_RESOLUTION, TIME_OFFSET = 0, 9, 14
 MICROSECONDS = b"\x06"
 
 
-class _Interface(NamedTuple):
-    link: int
-    snap_length: int
-    ticks: int  # in a second
-    offset: int  # seconds
-
-    def nanoseconds(self, high: int, low: int) -> int:
-        return (high << 32 | low) * SECOND // self.ticks + self.offset * SECOND
-
-
 class PcapngReader:
     """Reads the packets of a pcapng file; arguments, attributes, packets and errors as `PcapReader`.
 
-    A block's length stands at its end, too: so a damaged one is known without a look at the next.
+    `interfaces` are those of the section. A block's length stands at its end, too: so a damaged one is known without a
+    look at the next.
     """
 
     def __init__(self, portions: Iterator[bytes], file: str = "", *, looks_ahead: bool = False) -> None:
         self.cursor, self.file, self.looks_ahead, self.may_grow = Cursor(portions), file, looks_ahead, False
-        self.order, self._interfaces = "<", list[_Interface]()
+        self.order = "<"
+        self.interfaces: tuple[Interface, ...] = ()
         self._skipper = Skipper(self.cursor)
         self._has_skipped = False  # in this section
 
@@ -57,7 +48,7 @@ class PcapngReader:
     def __next__(self) -> Packet | Damage:
         """Read the next packet."""
         while not isinstance(block := self._block(), Damage):
-            if block[0] not in BLOCKS:
+            if block[0] not in BLOCKS and block[0] != INTERFACE:
                 self._pass_over(*block)
             elif (packet := self._packet(*block)) is not None:
                 return packet
@@ -70,6 +61,15 @@ class PcapngReader:
                 if not isinstance(block := self._block(), Damage):
                     self._pass_over(*block)
                 yield
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the next block is a packet's, and was read already."""
+        cursor = self.cursor
+        if cursor.left < LEAST:
+            return False
+        kind, size = unpack_from(self.order + "II", cursor.data, cursor.pos)
+        return kind in BLOCKS and cursor.left >= size
 
     @property
     def is_skipping(self) -> bool:
@@ -88,7 +88,7 @@ class PcapngReader:
         if not order or size < LEAST or size % 4 or not self._is_block(order, kind, size):
             return self._damaged(size if order else 0)
         if kind == SECTION:
-            self.order, self._interfaces, self._has_skipped = order, [], False
+            self.order, self.interfaces, self._has_skipped = order, (), False
         return kind, size
 
     def _pass_over(self, kind: int, size: int) -> None:
@@ -108,22 +108,25 @@ class PcapngReader:
         """Whether the next block is whole, and ends with its length; one that is longer than any packet just is whole
         as long as it is not read, and as no other block is inside."""
         if size > LONGEST:
-            return kind not in BLOCKS and not self.may_grow and self._search() is None
+            return kind not in (INTERFACE, *BLOCKS) and not self.may_grow and self._search() is None
         cursor = self.cursor
         return cursor.fill(size) and unpack_from(order + "I", cursor.data, cursor.pos + size - 4)[0] == size
 
     def _packet(self, kind: int, size: int) -> Packet | Damage | None:
         block = self.cursor.data[self.cursor.pos + 8 : self.cursor.pos + size - 4]
-        interfaces = self._interfaces
+        interfaces, packet = self.interfaces, None
         if self._has_skipped and not interfaces:
-            interfaces = [_Interface(ETHERNET, 0, 10**6, 0)]  # its description may have been damaged
+            interfaces = (Interface(ETHERNET, 10**6),)  # its description may have been damaged
         try:
-            packet = BLOCKS[kind](block, self.order, interfaces)
+            if kind == INTERFACE:
+                interfaces += (_interface(block, self.order),)
+            else:
+                packet = BLOCKS[kind](block, self.order, interfaces)
         except (ValueError, IndexError) as error:
             self._skipper.skip(size, f"a block of type {kind}: {error}")
             return self._skipper.take()
         self.cursor.pos += size
-        self._interfaces = interfaces
+        self.interfaces = interfaces
         return packet
 
     def _damaged(self, size: int) -> Damage:
@@ -171,14 +174,14 @@ class PcapngReader:
         return bool(LEAST <= size <= LONGEST and size % 4 == 0 and (kind in KINDS or kind == SECTION))
 
 
-def _interface(block: bytes, order: str, interfaces: list[_Interface]) -> None:
+def _interface(block: bytes, order: str) -> Interface:
     link, _, snap_length = _fields(block, order + "HHI")
     options = dict(_options(block[8:], order))
     resolution = (options.get(TIME_RESOLUTION) or MICROSECONDS)[0]
     ticks = 1 << (resolution & 0x7F) if resolution & 0x80 else 10**resolution
     offset = options.get(TIME_OFFSET, b"")
     seconds = _fields(offset, order + "q")[0] if len(offset) >= 8 else 0
-    interfaces.append(_Interface(link, snap_length, ticks, seconds))
+    return Interface(link, ticks, seconds, snap_length)
 
 
 def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
@@ -191,13 +194,13 @@ def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
         pos += 4 + (length + 3) // 4 * 4
 
 
-def _enhanced_packet(block: bytes, order: str, interfaces: list[_Interface]) -> Packet:
+def _enhanced_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]) -> Packet:
     number, high, low, captured, length = _fields(block, order + "IIIII")
     interface = _numbered(interfaces, number)
-    return Packet(interface.nanoseconds(high, low), interface.link, _captured(block, 20, captured), length)
+    return Packet(interface.nanoseconds(high << 32 | low), interface.link, _captured(block, 20, captured), length)
 
 
-def _simple_packet(block: bytes, order: str, interfaces: list[_Interface]) -> Packet:
+def _simple_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]) -> Packet:
     (length,) = _fields(block, order + "I")
     interface = _numbered(interfaces, 0)
     # It does not say how much was captured: what the snap length lets through. Zero is no limit.
@@ -205,14 +208,13 @@ def _simple_packet(block: bytes, order: str, interfaces: list[_Interface]) -> Pa
     return Packet(None, interface.link, block[4 : 4 + captured], length)
 
 
-def _old_packet(block: bytes, order: str, interfaces: list[_Interface]) -> Packet:
+def _old_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]) -> Packet:
     number, _, high, low, captured, length = _fields(block, order + "HHIIII")
     interface = _numbered(interfaces, number)
-    return Packet(interface.nanoseconds(high, low), interface.link, _captured(block, 20, captured), length)
+    return Packet(interface.nanoseconds(high << 32 | low), interface.link, _captured(block, 20, captured), length)
 
 
-BLOCKS: dict[int, Callable[[bytes, str, list[_Interface]], Packet | None]] = {
-    INTERFACE: _interface,
+BLOCKS: dict[int, Callable[[bytes, str, tuple[Interface, ...]], Packet]] = {
     ENHANCED_PACKET: _enhanced_packet,
     SIMPLE_PACKET: _simple_packet,
     OLD_PACKET: _old_packet,
@@ -232,7 +234,7 @@ def _fields(block: bytes, layout: str) -> tuple[int, ...]:
     return unpack_from(layout, block)
 
 
-def _numbered(interfaces: list[_Interface], number: int) -> _Interface:
+def _numbered(interfaces: tuple[Interface, ...], number: int) -> Interface:
     if number >= len(interfaces):
         raise ValueError(f"interface {number} was not described; {len(interfaces)} were")
     return interfaces[number]

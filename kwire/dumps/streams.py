@@ -21,6 +21,7 @@ from .in_order import InOrderPackets, cut_in_order
 from .link import LOST, NOT_TCP, Segment, segment_of
 from .opening import Opening, begun_at_once
 from .pcap import Packet, PcapReader
+from .pcapng import PcapngReader
 from .recognition import Recogniser
 from .shares import ALL, Newcomers, Share
 from .sources import note, written
@@ -30,7 +31,7 @@ from .tcp import Connection, Ended, Event, Finished, Portion
 BUFFERED = 32 << 20  # bytes of frames that are not whole, besides the largest one
 BETWEEN_TRIMS = 8 << 20  # bytes
 MOST_OTHERS = 1 << 12  # few enough to stay near the processor
-SIDE_COST, AWAITED_COST, OTHER_COST = 3072, 128, 128  # bytes of memory, of what is remembered
+SIDE_COST, AWAITED_COST, OTHER_COST = 1280, 64, 128  # bytes of memory, of what is remembered
 UNREAD_AT_MOST = 100  # packets of a link type that is not read, before any that is
 State = Opening | Conversation | Stranger
 
@@ -63,7 +64,6 @@ class Streams:
         self._states: dict[int, State] = {}
         self._lost: Counter[str] = Counter()
         self._others = 0  # packets that carry no TCP
-        self.read = 0  # bytes of streams
         self.trim_at = BETWEEN_TRIMS
         self._is_over = self._has_damage = False
 
@@ -88,7 +88,7 @@ class Streams:
         """Read the packets that there are; more may be heard later, but nothing once the capture is `broken`."""
         if self.broken is not None:
             return
-        in_order = InOrderPackets(packets, self) if isinstance(packets, PcapReader) else None
+        in_order = InOrderPackets(packets, self) if isinstance(packets, PcapReader | PcapngReader) else None
         out: Batch = []
         try:
             for packet in packets:
@@ -136,15 +136,22 @@ class Streams:
 
     def feed(self, segment: Segment, out: Batch) -> None:
         """Take a segment; what the connections have to say then is added to `out`."""
+        reassembler = self.reassembler
         if self.is_other(segment.key):
-            events = self.reassembler.pass_over(segment.nanoseconds)
-        else:
-            self.read += len(segment.payload)
-            events = self.reassembler.feed(segment)
-        for event in events:
+            reassembler.packets += 1
+            if reassembler.packets % EVERY == 0:
+                self.look_around(segment.nanoseconds, out)
+            return
+        for event in reassembler.feed(segment):
             self._take(event, out)
-        if self.read > self.trim_at and self.reassembler.packets % EVERY == 0:
+        if reassembler.packets % EVERY == 0:
             self._trim(out)
+
+    def look_around(self, now: int | None, out: Batch) -> None:
+        """End what is over, and bound what waits: every now and then, behind a packet of this time."""
+        for event in self.reassembler.look_around(now):
+            self._take(event, out)
+        self._trim(out)
 
     def is_other(self, key: bytes) -> bool:
         """Whether a connection is in another share, by the key of a segment."""
@@ -193,13 +200,14 @@ class Streams:
     def _end(self, connection: Connection, out: Batch, *, gone: bool) -> None:
         """Forget a connection; while packets of it may still come, only if its end cut a frame short."""
         state = self._states.get(connection.number)
-        if state is None or not (gone or (isinstance(state, Conversation) and state.buffered)):
-            return
-        if not isinstance(state, Conversation) or state.buffered:
-            ended = "the capture ended" if self._is_over else "no more of the connection was captured"
-            self._stop(connection, out, "the connection closed" if connection.is_closing else ended)
-        del self._states[connection.number]
-        out.append(connection.number)
+        if state is not None and (gone or (isinstance(state, Conversation) and state.buffered)):
+            if not isinstance(state, Conversation) or state.buffered:
+                ended = "the capture ended" if self._is_over else "no more of the connection was captured"
+                self._stop(connection, out, "the connection closed" if connection.is_closing else ended)
+            del self._states[connection.number]
+            out.append(connection.number)
+        if gone:
+            connection.release()
 
     def _stop(self, connection: Connection, out: Batch, cause: str) -> None:
         """Wait no longer for the rest of what a connection has begun to say; `cause` says why."""
@@ -213,7 +221,9 @@ class Streams:
 
     def _trim(self, out: Batch) -> None:
         """Bound the memory of frames that are not whole; the largest may grow on."""
-        self.trim_at = self.read + BETWEEN_TRIMS
+        if self.reassembler.read <= self.trim_at:
+            return
+        self.trim_at = self.reassembler.read + BETWEEN_TRIMS
         sizes = sorted((state.buffered, number) for number, state in self._states.items() if state.buffered)
         total = sum(size for size, _ in sizes[:-1])
         for size, number in reversed(sizes[:-1]):
@@ -227,7 +237,7 @@ class Streams:
             self._others += 1
             return
         self._lost[reason] += 1
-        if not self.read and reason not in LOST and self._lost[reason] == UNREAD_AT_MOST:
+        if not self.reassembler.read and reason not in LOST and self._lost[reason] == UNREAD_AT_MOST:
             raise DumpError(f"its packets are {reason}, which is not read", file=self.file)
 
     def _last_words(self, broken: DumpError | None, out: Batch) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..errors import DecodeError
 from ..faults import BadFrame, Truncated
+from ..native.states import FrameBuffer
 from .pieces import CutShort
 
 LIMIT = 100 * 1024 * 1024  # Kafka's socket.request.max.bytes
@@ -54,7 +55,7 @@ class Frame:
     closed: tuple[int, ...] = ()
 
 
-class FrameReader:
+class FrameReader(FrameBuffer):
     """Cuts frames out of bytes that come in any portions.
 
     Args:
@@ -73,12 +74,8 @@ class FrameReader:
     """
 
     def __init__(self, limit: int = LIMIT, least: int = LEAST) -> None:
+        # `_start` is where the next frame begins in the `_buffer`, `_count` how many were given out.
         self.limit, self.least = limit, least
-        self._buffer = bytearray()
-        self._start = 0  # of the next frame, in the buffer
-        self.passed = 0
-        self._count = 0
-        self.missing = 0
 
     def feed(self, data: bytes | bytearray) -> FrameReader:
         """Take more bytes. Iterate over the reader to get the frames that are whole by now."""

@@ -1,59 +1,304 @@
-# Packets of a pcap file to the frames of Kafka connections, as long as nothing is unusual: Ethernet and its like, IP
-# without options, TCP in order. Whatever else comes is handed to the general path, packet by packet, on the same state.
+# Packets of a pcap or pcapng file to the frames of Kafka connections, as long as nothing is unusual: Ethernet and its
+# like, IP without options, TCP in order, requests answered in their order. Whatever else comes is handed to the general
+# path (`kwire.dumps`), packet by packet and frame by frame, on the same state.
 
 cdef enum:
     RECORD_HEADER = 16
+    LEAST_BLOCK = 32           # of a pcapng packet: what stands around its bytes
+    ENHANCED_PACKET = 6
+    LEAST_IPV4 = 20
+    IPV6_HEADER = 40
     LEAST_TCP = 20
     LONGEST_PACKET = 1 << 24
-    LEAST_FRAME = 12
+    MOST_LINKS = 32            # interfaces of a pcapng file
+    LEAST_FRAME = 4            # bytes of a frame's size
+    LEAST_REQUEST = 12         # bytes of a frame's size, api key, version and correlation id
+    CLIENT_ID = 14             # bytes in front of a client id
+    IN_FLIGHT = 1024           # requests that are remembered
+    APIS = 32
     FIN = 1
     SYN = 2
     RST = 4
     ACK = 16
+    EVERY = 256                # packets between two looks at all that waits
+    CACHED = 1024              # streams that are found without a dictionary, a power of two
 
 cdef int64_t SECOND = 1000000000
+cdef int64_t NONE = -0x7FFFFFFFFFFFFFFF  # where Python has None
+cdef int64_t RESERVED_IDS = 0x7FFFFFF8
+cdef int32_t SASL_HANDSHAKE_0 = 17 << 16  # behind it come tokens, which have no header
 
 cdef struct Packet:
-    Py_ssize_t key, key_size   # where its addresses and ports are
-    Py_ssize_t begin, end      # of the payload
+    int64_t now                # nanoseconds since 1970
+    const uint8_t* key         # its addresses and ports
+    Py_ssize_t key_size
+    const uint8_t* payload
+    Py_ssize_t count           # of the payload
     Py_ssize_t after           # the next record
     uint32_t sequence, acknowledged
     uint8_t flags
 
+cdef struct Awaited:
+    int32_t api
+    int64_t correlation_id
+
+cdef struct Link:              # of an interface
+    int front, name            # see `PacketWalker.describe`
+    int64_t ticks, offset
+
+
+cdef inline const uint8_t* part(const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Py_ssize_t count) noexcept:
+    """Return where some bytes of the file are; NULL if they are not all there. Nothing is read without it."""
+    return base + at if at >= 0 and count >= 0 and count <= there - at else NULL
+
+
+cdef inline object number_or_none(int64_t number):
+    return None if number == NONE else number
+
+
+cdef inline int64_t none_or_number(number) except? -1:
+    return NONE if number is None else <int64_t>number
+
+
+cdef class FrameBuffer:
+    """The bytes of a frame that has begun; `frames.cutting.FrameReader` knows what its attributes are."""
+
+    cdef public Py_ssize_t limit, least, missing, passed, _count, _start
+    cdef public bytearray _buffer
+
+    def __cinit__(self, *arguments, **named):
+        self._buffer = bytearray()
+
+    cdef bint fits(self, const uint8_t* p, Py_ssize_t count):
+        """Whether sizes lead through the next bytes, and if these end inside a frame its size is among them."""
+        cdef Py_ssize_t at = self.missing, size
+        if at < 0:
+            return False
+        while at < count:
+            if count - at < LEAST_FRAME:
+                return False
+            size = signed32(be32(p + at))
+            if not self.least <= size <= self.limit:
+                return False
+            at += LEAST_FRAME + size
+        return True
+
+    cdef int hold(self, const uint8_t* p, Py_ssize_t count) except -1:
+        cdef Py_ssize_t held = PyByteArray_GET_SIZE(self._buffer)
+        PyByteArray_Resize(self._buffer, held + count)
+        memcpy(PyByteArray_AS_STRING(self._buffer) + held, p, count)
+        return 0
+
+    cdef bytes release(self):
+        cdef bytes frame = PyBytes_FromStringAndSize(
+            PyByteArray_AS_STRING(self._buffer), PyByteArray_GET_SIZE(self._buffer)
+        )
+        PyByteArray_Resize(self._buffer, 0)
+        return frame
+
 
 cdef class StreamState:
-    """Where one direction of a TCP connection stands; `dumps.halves.Half` knows the rest.
+    """Where one direction of a TCP connection stands; `dumps.halves.Half` knows what its attributes are."""
 
-    Attributes:
-        sequence: the sequence number of the next byte awaited, None if none was seen.
-        position: its offset in the stream.
-        peer: the other direction; `connection` is a `ConnectionState`.
-        frames: an `InOrderStream` once it is known that Kafka is spoken, else None.
-    """
-
-    cdef public object sequence
-    cdef public int64_t position
+    cdef int64_t next_sequence
+    cdef public int64_t position, held, sent
+    cdef public object first, acked, excused, end
+    cdef public list pieces
+    cdef public bint begun, late, finished, opened
+    cdef public int side
     cdef public StreamState peer
     cdef public ConnectionState connection
     cdef public InOrderStream frames
 
-    def __init__(self, *arguments):
-        """Subclasses have arguments of their own."""
+    def __cinit__(self, int side=0):
+        self.side, self.next_sequence, self.pieces = side, NONE, []
+
+    @property
+    def sequence(self):
+        return number_or_none(self.next_sequence)
+
+    @sequence.setter
+    def sequence(self, number):
+        self.next_sequence = none_or_number(number)
+
+    cdef void begin_at(self, uint32_t sequence):
+        """Note the sequence number of the first byte, which a SYN of this side tells."""
+        self.opened = self.begun = True
+        self.next_sequence = sequence
+        self.first = self.next_sequence
 
 
 cdef class ConnectionState:
-    """What the fast path must know of a TCP connection; `dumps.tcp.Connection` knows the rest.
+    """A TCP connection; `dumps.tcp.Connection` knows what its attributes are."""
+
+    cdef int64_t newest_time   # of this path, else NONE
+    cdef object told_time      # of the general path, in which times have any size
+    cdef public int64_t number, newest, packets
+    cdef public object key, halves, opener
+    cdef public bint calm, closed
+
+    def __cinit__(self, int64_t number=0, key=b""):
+        self.number, self.key, self.newest_time = number, key, NONE
+
+    @property
+    def last(self):
+        return self.told_time if self.newest_time == NONE else self.newest_time
+
+    @last.setter
+    def last(self, nanoseconds):
+        self.newest_time, self.told_time = NONE, nanoseconds
+
+
+cdef class ReassemblerState:
+    """All TCP connections of a capture; `dumps.connections.Reassembler` knows what its attributes are."""
+
+    cdef public int64_t count, packets, read
+    cdef public dict known, open, stuck, closing
+
+    def __cinit__(self, *arguments, **named):
+        self.known, self.open, self.stuck, self.closing = {}, {}, {}, {}
+
+
+cdef class ConversationState:
+    """The requests of a Kafka connection without a response; `dumps.conversation.Conversation` knows what they mean.
 
     Attributes:
-        calm: whether nothing waits, both streams have begun, and no gap must be told.
-        last: nanoseconds of its newest packet, but for mere acknowledgements; or None.
+        tokens: whether SASL tokens without a header may come.
+        client_id: of the requests, with its length in front; None as long as it is not known.
+        newest, answered: the newest correlation ids, of a request and of a response; None before.
     """
 
-    cdef public bint calm
-    cdef public object last
+    cdef Awaited* ring
+    cdef int room, begin, size
+    cdef int32_t[APIS] api_numbers
+    cdef int api_count
+    cdef int64_t newest_id, answered_id
+    cdef public bint tokens
+    cdef public object client_id
 
-    def __init__(self, *arguments):
-        """Subclasses have arguments of their own."""
+    def __cinit__(self, *arguments, **named):
+        self.newest_id = self.answered_id = NONE
+
+    def __dealloc__(self):
+        PyMem_Free(self.ring)
+
+    @property
+    def newest(self):
+        return number_or_none(self.newest_id)
+
+    @newest.setter
+    def newest(self, number):
+        self.newest_id = none_or_number(number)
+
+    @property
+    def answered(self):
+        return number_or_none(self.answered_id)
+
+    @answered.setter
+    def answered(self, number):
+        self.answered_id = none_or_number(number)
+
+    @property
+    def awaited(self):
+        """How many responses are awaited."""
+        return self.size
+
+    @property
+    def apis(self):
+        """Api keys and versions of requests, as they stand in headers; of many, the first ones."""
+        return [signed_bytes(self.api_numbers[index]) for index in range(self.api_count)]
+
+    def expected(self, int most):
+        """Return api (key and version in one) and correlation id of the next responses, at most so many."""
+        cdef int index
+        cdef Awaited* one
+        found = []
+        for index in range(min(most, self.size)):
+            one = self.ring + (self.begin + index) % self.room
+            found.append((one.api, number_or_none(one.correlation_id)))
+        return found
+
+    def expect(self, int32_t api, correlation_id):
+        """Note that a response is awaited; of many, the oldest is forgotten."""
+        self.append(api, none_or_number(correlation_id))
+
+    def settle(self, int count):
+        """Await so many no longer, the oldest first."""
+        count = max(0, min(count, self.size))
+        if count:
+            self.begin = (self.begin + count) % self.room
+            self.size -= count
+
+    def add_api(self, int32_t api):
+        """Note an api key and version of a request."""
+        cdef int index
+        for index in range(self.api_count - 1, -1, -1):
+            if self.api_numbers[index] == api:
+                return
+        if self.api_count < APIS:
+            self.api_numbers[self.api_count] = api
+            self.api_count += 1
+
+    cdef int append(self, int32_t api, int64_t correlation_id) except -1:
+        cdef Awaited* one
+        if self.size == self.room:
+            if self.room == IN_FLIGHT:
+                self.settle(1)
+            else:
+                self.widen()
+        one = self.ring + (self.begin + self.size) % self.room
+        one.api, one.correlation_id = api, correlation_id
+        self.size += 1
+        return 0
+
+    cdef int widen(self) except -1:
+        cdef int room = min(max(8, self.room * 4), IN_FLIGHT), index
+        cdef Awaited* ring = <Awaited*>PyMem_Malloc(room * sizeof(Awaited))
+        if ring == NULL:
+            raise MemoryError
+        for index in range(self.size):
+            ring[index] = self.ring[(self.begin + index) % self.room]
+        PyMem_Free(self.ring)
+        self.ring, self.room, self.begin = ring, room, 0
+        return 0
+
+    cdef bint asks(self, const uint8_t* p, Py_ssize_t count) except -1:
+        """Note a request as most are; False: it may be something else."""
+        cdef int32_t api
+        cdef int64_t correlation_id
+        if count < LEAST_REQUEST or self.tokens:
+            return False
+        api, correlation_id = signed32(be32(p + 4)), signed32(be32(p + 8))
+        if api == SASL_HANDSHAKE_0:
+            return False
+        if self.client_id is None:
+            if count <= CLIENT_ID or CLIENT_ID + be16(p + CLIENT_ID - 2) > count:
+                return False
+            self.client_id = PyBytes_FromStringAndSize(<const char*>p + CLIENT_ID - 2, 2 + be16(p + CLIENT_ID - 2))
+        self.add_api(api)
+        self.append(api, correlation_id)
+        if 0 <= correlation_id < RESERVED_IDS:
+            self.newest_id = correlation_id
+        return True
+
+    cdef bint answers(self, const uint8_t* p, Py_ssize_t count):
+        """Note the response that is awaited next; False: it is something else."""
+        cdef int64_t correlation_id
+        if count < 8 or not self.size:
+            return False
+        correlation_id = signed32(be32(p + 4))
+        if self.ring[self.begin].correlation_id != correlation_id:
+            return False
+        self.settle(1)
+        if 0 <= correlation_id < RESERVED_IDS:
+            self.answered_id = correlation_id
+        return True
+
+
+cdef bytes signed_bytes(int32_t number):
+    cdef uint8_t[4] raw
+    put_be(raw, <uint32_t>number, 4)
+    return PyBytes_FromStringAndSize(<const char*>raw, 4)
 
 
 cdef class InOrderStream:
@@ -61,181 +306,363 @@ cdef class InOrderStream:
 
     Args:
         stream: its place.
-        cutter: a `FrameReader`, which takes parts of frames.
-        note: called with the bytes of a frame and the two numbers behind its size; returns a fault or None.
+        cutter: a `FrameReader`, which takes what is not taken here.
+        talk: the `Conversation`, which takes note of what is not noted here.
         ends, asked: what stands in front of each captured frame.
     """
 
     cdef StreamState stream
-    cdef readonly object cutter
-    cdef object note, ends, asked
+    cdef readonly FrameBuffer cutter
+    cdef ConversationState talk
+    cdef object ends
+    cdef bint asked
 
-    def __init__(self, StreamState stream not None, cutter, note, ends, asked):
-        self.stream, self.cutter, self.note, self.ends, self.asked = stream, cutter, note, ends, asked
+    def __init__(self, StreamState stream not None, FrameBuffer cutter not None, ConversationState talk not None, ends,
+                 bint asked):
+        self.stream, self.cutter, self.talk, self.ends, self.asked = stream, cutter, talk, ends, asked
 
-    def take(self, bytes data not None, now, list out not None):
-        """Take the next bytes, if they are a frame, or end with one, or hold no end of one; False: they were not taken.
-
-        Args:
-            data: the payload of a segment.
-            now: nanoseconds since 1970.
-            out: gets the captured frame, as `frames.said` has them.
-        """
-        cdef Py_ssize_t count = PyBytes_GET_SIZE(data)
-        cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(data)
+    cdef bint take(self, const uint8_t* p, Py_ssize_t count, int64_t now, list out) except -1:
+        """Take the payload of the next segment; False: it was not taken."""
+        cdef FrameBuffer cutter = self.cutter
         cdef StreamState stream = self.stream
-        cdef bytes frame = data
-        if count >= LEAST_FRAME and not self.cutter.missing and signed32(be32(p)) == count - 4:
-            self.cutter.passed += count
-        else:
-            found = self.cutter.quick(data)
-            if found is None:
-                return False
-            frame = found
-        stream.sequence = (<uint32_t>(0 if stream.sequence is None else stream.sequence) + count) & 0xFFFFFFFFU
+        cdef int64_t position = stream.position
+        cdef Py_ssize_t at = 0, size
+        cdef bytes frame
+        if not cutter.fits(p, count):
+            return False
+        stream.next_sequence = (stream.next_sequence + count) & 0xFFFFFFFF
         stream.position += count
-        stream.connection.last = now
-        count = PyBytes_GET_SIZE(frame)
-        if count:
-            p = <const uint8_t*>PyBytes_AS_STRING(frame)
-            first = second = None
-            second = 0
-            if count >= LEAST_FRAME:
-                first, second = signed32(be32(p + 4)), signed32(be32(p + 8))
-            elif count >= 8:
-                first = signed32(be32(p + 4))
-            fault = self.note(frame, first, second)
-            captured = (self.ends, self.asked, stream.position - count, now, frame, fault, first, second)
-            PyObject_GC_UnTrack(<PyObject*>captured)  # millions of them, without cycles: a tenth of the time
-            out.append(captured)
+        stream.connection.newest_time = now
+        if cutter.missing:
+            at = min(cutter.missing, count)
+            cutter.hold(p, at)
+            cutter.missing -= at
+            if not cutter.missing:
+                frame = cutter.release()
+                self.give(frame, position + at, now, out)
+        while at < count:
+            size = LEAST_FRAME + signed32(be32(p + at))
+            if size > count - at:
+                cutter.hold(p + at, count - at)
+                cutter.missing = size - (count - at)
+                break
+            at += size
+            self.give(PyBytes_FromStringAndSize(<const char*>p + at - size, size), position + at, now, out)
         return True
+
+    cdef int give(self, bytes frame, int64_t stop, int64_t now, list out) except -1:
+        """Note a frame, and give it out as `frames.said` has them."""
+        cdef Py_ssize_t count = PyBytes_GET_SIZE(frame)
+        cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(frame)
+        first = fault = None
+        second = 0
+        self.cutter.passed += count
+        self.cutter._count += 1
+        if count >= 8:
+            first = signed32(be32(p + 4))
+        if count >= LEAST_REQUEST:
+            second = signed32(be32(p + 8))
+        if self.asked:
+            if not self.talk.asks(p, count):
+                fault = self.talk.note_request(frame)
+        elif not self.talk.answers(p, count):
+            fault = self.talk.note_response(frame)
+        captured = (self.ends, self.asked, stop - count, now, frame, fault, first, second)
+        PyObject_GC_UnTrack(<PyObject*>captured)  # millions of them, without cycles: a tenth of the time
+        out.append(captured)
+        return 0
 
 
 cdef class PacketWalker:
-    """Walks over the packets of a pcap file.
+    """Walks over the packets of a file.
 
     Args:
-        swapped: whether the file's own numbers are big-endian.
-        tick: nanoseconds in one tick of a record's second number.
-        link: bytes in front of IP.
-        name: where among them the protocol is named; -1: nowhere.
-        near: how many seconds may pass between packets; more shows that a record is damaged.
+        state: a `Reassembler`.
+        streams: the general path, a `Streams`. Of each first payload of a connection it is told by `recognise`; of what is not taken
+            here, by `feed`; and by `look_around` every now and then.
+        segment: makes a segment for it.
+        is_other: tells whether a connection is left to others, by a key that is not known; None: none is.
+        most: how many connections may be open.
+        near: how many seconds may pass between packets of a pcap file; more shows that a record is damaged.
+        blocks: whether the file is pcapng.
+
+    Attributes:
+        seconds: of the last packet of a pcap file; None before.
     """
 
-    cdef bint big
-    cdef int tick, link, name, near
+    cdef ReassemblerState state
+    cdef object streams, segment, is_other
+    cdef Py_ssize_t most
+    cdef int near
+    cdef bint big, blocks
+    cdef Link[MOST_LINKS] links
+    cdef int link_count
+    cdef list cached_keys, cached_streams
+    cdef int64_t last_seconds
 
-    def __init__(self, bint big, int tick, int link, int name, int near):
-        self.big, self.tick, self.link, self.name, self.near = big, tick, link, name, near
-        if link < 0 or link > 256 or (name >= 0 and name > link - 2):
-            raise ValueError("no such link type")
+    def __init__(self, ReassemblerState state not None, streams, segment, is_other, Py_ssize_t most, int near,
+                 bint blocks):
+        self.state, self.streams, self.segment, self.is_other = state, streams, segment, is_other
+        self.most, self.near, self.blocks, self.last_seconds = most, near, blocks, NONE
+        self.cached_keys, self.cached_streams = [b""] * CACHED, [None] * CACHED
+
+    @property
+    def seconds(self):
+        return number_or_none(self.last_seconds)
+
+    def describe(self, bint big, list links not None):
+        """Note how the file is written.
+
+        Args:
+            big: whether its own numbers are big-endian.
+            links: of each interface, how many bytes stand in front of IP; where among them the protocol is named (-1:
+                nowhere); how many ticks a second has; and seconds that are added to times. None: it is not read here.
+        """
+        cdef int64_t ticks, offset
+        cdef int front, name
+        self.big, self.link_count = big, 0
+        for link in links[:MOST_LINKS]:
+            front, name, ticks, offset = (0, -1, 0, 0) if link is None else link
+            is_placed = 0 <= front <= 256 and (name < 0 or name <= front - 2)
+            if not is_placed or not 0 <= ticks <= SECOND or not -SECOND <= offset <= SECOND:
+                raise ValueError("no such link")
+            self.links[self.link_count] = Link(front, name, ticks, offset)
+            self.link_count += 1
 
     cdef inline uint32_t number(self, const uint8_t* p) noexcept:
         return be32(p) if self.big else le32(p)
 
-    def run(self, bytes data not None, Py_ssize_t start, Py_ssize_t packets, Py_ssize_t read, Py_ssize_t every,
-            dict known not None, is_other, unusual, list out not None):
+    def run(self, bytes data not None, Py_ssize_t start, list out not None):
         """Walk until a packet comes that is laid out otherwise, or is not there yet.
 
         Args:
             data, start: bytes of the file, and where a record begins.
-            packets, read: how many packets and bytes of streams came before.
-            every: at each packet whose number is a multiple of it, the general path looks around.
-            known: the streams by the key of their segments: addresses and ports.
-            is_other: tells whether a connection is left to others, by a key that is not known; None: none is.
-            unusual: takes all that the general path must, and returns how many bytes were read then.
             out: gets captured frames.
 
         Returns:
-            Where the next record begins, both counts, and the seconds of the last packet; None: there was none.
+            Where the next record begins.
         """
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(data)
-        cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start, last = -1
+        cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start
         cdef Packet packet
-        cdef StreamState stream
-        cdef object payload, now, seconds = None
-        if start < 0 or start > there:
-            raise ValueError("a position outside of the bytes")
-        while self.layout(base, at, there, &packet):
-            key = PyBytes_FromStringAndSize(<const char*>base + packet.key, packet.key_size)
-            held = PyDict_GetItem(known, key)
-            packets += 1
-            last = at
-            stream = <StreamState>held if held != NULL else None
-            if stream is None and is_other is not None and packets % every and is_other(key):
+        if self.blocks:
+            while self.block(base, there, at, &packet):
+                self.take(&packet, out)
                 at = packet.after
-                continue
-            if stream is not None and packets % every and self.is_next(stream, &packet):
-                if packet.begin == packet.end:
-                    at = packet.after
-                    continue
-                if stream.frames is not None and stream.sequence is not None and packet.sequence == stream.sequence:
-                    payload = data[packet.begin:packet.end]
-                    now = self.time(base + at)
-                    if stream.frames.take(payload, now, out):
-                        read += packet.end - packet.begin
-                        at = packet.after
-                        continue
-            payload, now = data[packet.begin:packet.end], self.time(base + at)
-            read = unusual(stream, key, packet.sequence, packet.acknowledged, packet.flags, payload, now, packets, read, out)
-            at = packet.after
-        if last >= 0:
-            seconds = self.number(base + last)
-        return at, packets, read, seconds
+        else:
+            while self.record(base, there, at, &packet):
+                self.last_seconds = self.number(base + at)
+                self.take(&packet, out)
+                at = packet.after
+        return at
 
-    cdef object time(self, const uint8_t* p):
-        return <int64_t>self.number(p) * SECOND + <int64_t>self.number(p + 4) * self.tick
+    cdef int take(self, Packet* packet, list out) except -1:
+        cdef ReassemblerState state = self.state
+        cdef StreamState stream = self.find(packet.key, packet.key_size)
+        cdef bint taken
+        cdef bytes key = None
+        state.packets += 1
+        if stream is not None:
+            taken = self.is_next(stream, packet) if packet.flags & (FIN | SYN | RST | ACK) == ACK else False
+            if taken and packet.count:
+                taken = packet.sequence == stream.next_sequence and self.take_payload(stream, packet, out)
+            elif not taken and not packet.count:
+                taken = self.take_flags(stream, packet)
+        else:
+            key = PyBytes_FromStringAndSize(<const char*>packet.key, packet.key_size)
+            taken = self.is_other is not None and self.is_other(key)
+            if not taken and packet.flags & (FIN | SYN | RST | ACK) == SYN and not packet.count:
+                taken = self.take_syn(key, packet)
+        if not taken:
+            state.packets -= 1
+            key = PyBytes_FromStringAndSize(<const char*>packet.key, packet.key_size)
+            payload = PyBytes_FromStringAndSize(<const char*>packet.payload, packet.count)
+            segment = self.segment(key, packet.sequence, packet.acknowledged, packet.flags, payload, 0, packet.now)
+            self.streams.feed(segment, out)
+        elif state.packets % EVERY == 0:
+            self.streams.look_around(packet.now, out)
+        return 0
 
-    cdef bint is_next(self, StreamState stream, Packet* packet) except -1:
+    cdef StreamState find(self, const uint8_t* key, Py_ssize_t size):
+        """Return the stream of a key: of one that is calm, as long as it is not crowded out, without a dictionary."""
+        cdef uint32_t mixed = (be32(key + size - 12) ^ be32(key + size - 8)) * 0x9E3779B1U
+        cdef Py_ssize_t slot = ((mixed ^ be32(key + size - 4)) * 0x85EBCA6BU) >> 22
+        cdef bytes known = <bytes>self.cached_keys[slot]
+        cdef StreamState stream
+        if PyBytes_GET_SIZE(known) == size and memcmp(PyBytes_AS_STRING(known), key, size) == 0:
+            stream = <StreamState>self.cached_streams[slot]
+            if stream.connection is not None and stream.connection.calm:  # it has not ended
+                return stream
+        known = PyBytes_FromStringAndSize(<const char*>key, size)
+        held = PyDict_GetItem(self.state.known, known)
+        if held == NULL:
+            return None
+        stream = <StreamState>held
+        self.cached_keys[slot], self.cached_streams[slot] = known, stream
+        return stream
+
+    cdef bint is_next(self, StreamState stream, Packet* packet):
         """Whether a segment acknowledges nothing that was not seen, of a connection in which nothing waits."""
         cdef uint32_t behind
-        if packet.flags & (FIN | SYN | RST | ACK) != ACK or not stream.connection.calm:
+        if not stream.connection.calm:
             return False
-        if stream.peer.sequence is None:
-            return packet.acknowledged == 0 or packet.acknowledged >= 0x80000000U
-        behind = packet.acknowledged - <uint32_t>stream.peer.sequence
+        behind = packet.acknowledged - <uint32_t>(0 if stream.peer.next_sequence < 0 else stream.peer.next_sequence)
         return not 0 < behind < 0x80000000U
 
-    cdef bint layout(self, const uint8_t* base, Py_ssize_t at, Py_ssize_t there, Packet* packet) noexcept:
-        """Find the parts of the packet at a position; False: it is laid out otherwise, or is not there."""
-        cdef const uint8_t* p
-        cdef Py_ssize_t ip = at + RECORD_HEADER + self.link, tcp, left
-        cdef uint32_t captured
-        if there - at < RECORD_HEADER + self.link + 20 + LEAST_TCP:
+    cdef bint take_payload(self, StreamState stream, Packet* packet, list out) except -1:
+        """Take the next bytes of a connection; False: they were not taken."""
+        if stream.frames is None:
+            if not stream.position and not stream.peer.position:  # the very first ones
+                payload = PyBytes_FromStringAndSize(<const char*>packet.payload, packet.count)
+                self.streams.recognise(stream.connection, stream.side, payload)
+            if stream.frames is None:
+                return False
+        if not stream.frames.take(packet.payload, packet.count, packet.now, out):
             return False
-        captured = self.number(base + at + 8)
-        if captured > LONGEST_PACKET or captured != self.number(base + at + 12):
+        self.state.read += packet.count
+        return True
+
+    # The handshake and the end of most connections, as `dumps.tcp` and `dumps.connections` take them; each leaves the
+    # very state that those leave, or refuses.
+
+    cdef bint take_syn(self, bytes key, Packet* packet) except -1:
+        cdef ConnectionState connection
+        cdef StreamState stream
+        if PyDict_Size(self.state.open) >= self.most:
+            return False
+        connection = self.state.add(key)
+        stream = connection.halves[0]
+        stream.begin_at(packet.sequence + 1)
+        connection.opener = 0
+        self.note(connection, packet)
+        self.state.stuck[connection.number] = connection
+        return True
+
+    cdef bint take_flags(self, StreamState stream, Packet* packet) except -1:
+        if packet.flags & (FIN | SYN | RST | ACK) == FIN | ACK:
+            return self.take_fin(stream, packet)
+        if packet.flags & (FIN | SYN | RST | ACK) == SYN | ACK:
+            return self.take_syn_ack(stream, packet)
+        return False
+
+    cdef bint take_syn_ack(self, StreamState stream, Packet* packet) except -1:
+        cdef ConnectionState connection = stream.connection
+        cdef StreamState peer = stream.peer
+        if connection.packets != 1 or stream.next_sequence != NONE or connection.opener != peer.side:
+            return False
+        if packet.acknowledged != peer.next_sequence or peer.position or peer.pieces:
+            return False
+        stream.begin_at(packet.sequence + 1)
+        peer.acked = packet.acknowledged
+        connection.calm = True
+        self.note(connection, packet)
+        self.state.stuck.pop(connection.number, None)
+        return True
+
+    cdef bint take_fin(self, StreamState stream, Packet* packet) except -1:
+        cdef ConnectionState connection = stream.connection
+        cdef StreamState peer = stream.peer
+        if not connection.calm or connection.closed or stream.end is not None:
+            return False
+        if packet.sequence != stream.next_sequence or packet.acknowledged != peer.next_sequence:
+            return False
+        if peer.finished and not (is_between_frames(stream) and is_between_frames(peer)):
+            return False  # a frame is cut short
+        if peer.acked is None or <int32_t>(packet.acknowledged - <uint32_t>peer.acked) > 0:
+            peer.acked = packet.acknowledged
+        stream.end = stream.position
+        stream.sent = max(stream.sent, stream.position)
+        stream.finished = True
+        stream.next_sequence = <uint32_t>(packet.sequence + 1)
+        self.note(connection, packet)
+        if peer.end is not None:
+            connection.closed = True
+            self.state.closing[connection.number] = connection, packet.now, self.state.packets
+        return True
+
+    cdef void note(self, ConnectionState connection, Packet* packet):
+        connection.newest_time, connection.newest = packet.now, self.state.packets
+        connection.packets += 1
+
+    # What lies where in the file. All that is read is read behind `part`.
+
+    cdef bint record(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) noexcept:
+        """Find the parts of the packet at a position of a pcap file; False: it is laid out otherwise, or not there."""
+        cdef const uint8_t* p = part(base, there, at, RECORD_HEADER)
+        cdef const uint8_t* then
+        cdef uint32_t captured
+        if p == NULL or not self.link_count or not self.links[0].ticks:
+            return False
+        captured = self.number(p + 8)
+        if captured > LONGEST_PACKET or captured != self.number(p + 12):
             return False
         packet.after = at + RECORD_HEADER + captured
-        if there - packet.after < RECORD_HEADER or not self.follows(base + at, base + packet.after):
+        then = part(base, there, packet.after, RECORD_HEADER)
+        if then == NULL or not self.follows(p, then):
             return False
-        p = base + ip
-        if p[0] == 0x45 and self.is_named(base + ip, 0x0800):
+        packet.now = self.number(p) * SECOND + self.number(p + 4) * (SECOND // self.links[0].ticks)
+        return self.segment_in(p + RECORD_HEADER, captured, &self.links[0], packet)
+
+    cdef bint follows(self, const uint8_t* p, const uint8_t* then) noexcept:
+        """Whether a record may follow another, by the lengths and times in their headers."""
+        cdef uint32_t captured = self.number(then + 8), size = self.number(then + 12)
+        cdef int64_t apart = <int64_t>self.number(then) - <int64_t>self.number(p)
+        if captured > size or size > LONGEST_PACKET or not -self.near <= apart <= self.near:
+            return False
+        return self.number(p + 4) < self.links[0].ticks and self.number(then + 4) < self.links[0].ticks
+
+    cdef bint block(self, const uint8_t* base, Py_ssize_t there, Py_ssize_t at, Packet* packet) noexcept:
+        """Find the parts of the packet at a position of a pcapng file; as `record`."""
+        cdef const uint8_t* p = part(base, there, at, LEAST_BLOCK)
+        cdef const Link* link
+        cdef uint32_t size, captured, number
+        cdef uint64_t time
+        if p == NULL or self.number(p) != ENHANCED_PACKET:
+            return False
+        size, number, captured = self.number(p + 4), self.number(p + 8), self.number(p + 20)
+        if size % 4 or not LEAST_BLOCK <= size <= LONGEST_PACKET or number >= <uint32_t>self.link_count:
+            return False
+        packet.after = at + size
+        if part(base, there, at, size) == NULL or self.number(p + size - 4) != size:
+            return False
+        link, time = &self.links[number], <uint64_t>self.number(p + 12) << 32 | self.number(p + 16)
+        if captured != self.number(p + 24) or captured > size - LEAST_BLOCK or not link.ticks:
+            return False
+        if time // <uint64_t>link.ticks > <uint64_t>(7 * SECOND):  # the nanoseconds would not fit
+            return False
+        packet.now = (<int64_t>(time // <uint64_t>link.ticks) + link.offset) * SECOND
+        packet.now += <int64_t>(time % <uint64_t>link.ticks) * SECOND // link.ticks
+        return self.segment_in(p + LEAST_BLOCK - 4, captured, link, packet)
+
+    cdef bint segment_in(self, const uint8_t* base, Py_ssize_t there, const Link* link, Packet* packet) noexcept:
+        """Find the segment in the bytes of a packet; False: they are laid out otherwise."""
+        cdef const uint8_t* p = part(base, there, link.front, LEAST_IPV4)
+        cdef Py_ssize_t at = link.front + LEAST_IPV4, stop, start
+        cdef int kind
+        if p == NULL or not link.ticks:
+            return False
+        kind = be16(base + link.name) if link.name >= 0 else 0
+        if p[0] == 0x45 and (kind == 0x0800 or link.name < 0):
             if be16(p + 6) & 0x3FFF or p[9] != 6:
                 return False
-            tcp, packet.end = ip + 20, ip + be16(p + 2)
-            packet.key, packet.key_size = ip + 12, 12
-        elif p[0] == 0x60 and self.is_named(base + ip, 0x86DD):
-            if p[6] != 6 or there - ip < 40 + LEAST_TCP:
+            packet.key, packet.key_size, stop = p + 12, 12, link.front + be16(p + 2)
+        elif p[0] == 0x60 and (kind == 0x86DD or link.name < 0):
+            if p[6] != 6:
                 return False
-            tcp, packet.end = ip + 40, ip + 40 + be16(p + 4)
-            packet.key, packet.key_size = ip + 8, 36
+            at = link.front + IPV6_HEADER
+            packet.key, packet.key_size, stop = p + 8, 36, at + be16(p + 4)
         else:
             return False
-        p = base + tcp
-        packet.begin = tcp + (p[12] >> 4) * 4
-        if p[12] < 0x50 or packet.begin > packet.end or packet.end > packet.after:
+        p = part(base, there, at, LEAST_TCP)
+        if p == NULL or p[12] < 0x50:
             return False
+        start = at + (p[12] >> 4) * 4
+        if start > stop or stop > there:
+            return False
+        packet.payload, packet.count = base + start, stop - start
         packet.sequence, packet.acknowledged, packet.flags = be32(p + 4), be32(p + 8), p[13]
         return True
 
-    cdef inline bint is_named(self, const uint8_t* ip, int protocol) noexcept:
-        return self.name < 0 or be16(ip - self.link + self.name) == protocol
 
-    cdef inline bint follows(self, const uint8_t* record, const uint8_t* then) noexcept:
-        """Whether a record may follow another, by the lengths and times in their headers."""
-        cdef uint32_t captured = self.number(then + 8), size = self.number(then + 12)
-        cdef int64_t apart = <int64_t>self.number(then) - <int64_t>self.number(record)
-        if captured > size or size > LONGEST_PACKET or not -self.near <= apart <= self.near:
-            return False
-        return <int64_t>self.number(record + 4) * self.tick < SECOND and <int64_t>self.number(then + 4) * self.tick < SECOND
+cdef bint is_between_frames(StreamState stream):
+    return stream.frames is None or not stream.frames.cutter.missing

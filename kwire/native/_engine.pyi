@@ -44,34 +44,79 @@ class Repeat:
 def pack_bits(values: Memory) -> Memory: ...
 def use_slots(wanted: bool) -> None: ...
 
+class FrameBuffer:
+    limit: int
+    least: int
+    missing: int
+    passed: int
+    _count: int
+    _start: int
+    _buffer: bytearray
+
 class ConnectionState:
+    number: int
+    newest: int
+    packets: int
+    key: bytes
+    halves: Any
+    opener: int | None
     calm: bool
+    closed: bool
     last: int | None
-    def __init__(self, *arguments: Any) -> None: ...
+    def __init__(self, number: int, key: bytes) -> None: ...
 
 class StreamState:
     sequence: int | None
     position: int
+    held: int
+    sent: int
+    first: int | None
+    acked: int | None
+    excused: int | None
+    end: int | None
+    pieces: list[Any]
+    begun: bool
+    late: bool
+    finished: bool
+    opened: bool
+    side: int
     peer: Any
     connection: Any
-    frames: Any
-    def __init__(self, *arguments: Any) -> None: ...
+    frames: InOrderStream | None
+    def __init__(self, side: int) -> None: ...
+
+class ReassemblerState:
+    count: int
+    packets: int
+    read: int
+    known: dict[bytes, Any]
+    open: dict[int, Any]
+    stuck: dict[int, Any]
+    closing: dict[int, tuple[Any, int | None, int]]
+
+class ConversationState:
+    tokens: bool
+    client_id: bytes | None
+    newest: int | None
+    answered: int | None
+    @property
+    def awaited(self) -> int: ...
+    @property
+    def apis(self) -> list[bytes]: ...
+    def expected(self, most: int) -> list[tuple[int, int | None]]: ...
+    def expect(self, api: int, correlation_id: int | None) -> None: ...
+    def settle(self, count: int) -> None: ...
+    def add_api(self, api: int) -> None: ...
 
 class InOrderStream:
-    def __init__(self, stream: StreamState, cutter: Any, note: Any, ends: Any, asked: bool) -> None: ...
-    def take(self, data: bytes, now: int | None, out: list[Any]) -> bool: ...
+    def __init__(
+        self, stream: StreamState, cutter: FrameBuffer, talk: ConversationState, ends: Any, asked: bool
+    ) -> None: ...
 
 class PacketWalker:
-    def __init__(self, big: bool, tick: int, link: int, name: int, near: int) -> None: ...
-    def run(
-        self,
-        data: bytes,
-        start: int,
-        packets: int,
-        read: int,
-        every: int,
-        known: dict[bytes, Any],
-        is_other: Any,
-        unusual: Any,
-        out: list[Any],
-    ) -> tuple[int, int, int, int | None]: ...
+    seconds: int | None
+    def __init__(
+        self, state: ReassemblerState, streams: Any, segment: Any, is_other: Any, most: int, near: int, blocks: bool
+    ) -> None: ...
+    def describe(self, big: bool, links: list[tuple[int, int, int, int] | None]) -> None: ...
+    def run(self, data: bytes, start: int, out: list[Any]) -> int: ...

@@ -8,12 +8,14 @@ there. Tables do not change once they are made, so that threads share them witho
 """
 
 from cpython.buffer cimport PyBuffer_FillInfo
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE, PyByteArray_Resize
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_Size
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, Py_TPFLAGS_HAVE_GC
 from cpython.tuple cimport PyTuple_GET_SIZE, PyTuple_New
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memset
 
 import msgspec
 

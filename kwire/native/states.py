@@ -1,41 +1,94 @@
-"""What the fast path of captures shares with the general path: where TCP streams stand.
+"""What the fast path of captures shares with the general path: where TCP streams and Kafka conversations stand.
 
 The native engine's classes; plain ones with the same attributes where it was not built.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._engine import ConnectionState, StreamState
+    from ._engine import ConnectionState, ConversationState, FrameBuffer, ReassemblerState, StreamState
 else:
     try:
-        from ._engine import ConnectionState, StreamState
+        from ._engine import ConnectionState, ConversationState, FrameBuffer, ReassemblerState, StreamState
     except ImportError:
 
-        class StreamState:
+        class _State:
+            """Sets attributes before __init__, as the engine's classes do: those built on them need not call it."""
+
+            def __new__(cls, *arguments: Any, **_: Any) -> Any:
+                self = super().__new__(cls)
+                self._begin(*arguments)
+                return self
+
+        class FrameBuffer(_State):
+            """The bytes of a frame that has begun."""
+
+            def _begin(self, *_: Any) -> None:
+                self._buffer = bytearray()
+                self.missing = self.passed = self._start = self._count = 0
+
+        class StreamState(_State):
             """Where one direction of a TCP connection stands."""
 
-            __slots__ = ("connection", "frames", "peer", "position", "sequence")
+            def _begin(self, side: int) -> None:
+                self.side, self.position, self.held, self.sent, self.pieces = side, 0, 0, 0, []
+                self.begun = self.late = self.finished = self.opened = False
+                self.sequence = self.first = self.acked = self.excused = self.end = None
+                self.peer = self.connection = self.frames = None
 
-            def __new__(cls, *_: Any) -> Any:
-                """Set what the engine's __cinit__ sets: classes that are built on this one need not call it."""
-                self = super().__new__(cls)
-                self.sequence = self.frames = self.peer = self.connection = None
-                self.position = 0
-                return self
+        class ConnectionState(_State):
+            """A TCP connection."""
 
-        class ConnectionState:
-            """What the fast path must know of a TCP connection."""
+            def _begin(self, number: int, key: bytes) -> None:
+                self.number, self.key, self.newest, self.packets = number, key, 0, 0
+                self.calm = self.closed = False
+                self.last = self.opener = self.halves = None
 
-            __slots__ = ("calm", "last")
+        class ReassemblerState(_State):
+            """All TCP connections of a capture."""
 
-            def __new__(cls, *_: Any) -> Any:
-                """Set what the engine's __cinit__ sets."""
-                self = super().__new__(cls)
-                self.calm, self.last = False, None
-                return self
+            def _begin(self, *_: Any) -> None:
+                self.count = self.packets = self.read = 0
+                self.known, self.open, self.stuck, self.closing = {}, {}, {}, {}
+
+        class ConversationState(_State):
+            """The requests of a Kafka connection without a response."""
+
+            def _begin(self, *_: Any) -> None:
+                self.tokens, self.client_id, self.newest, self.answered = False, None, None, None
+                self._expected, self._apis = deque(maxlen=1024), {}
+
+            @property
+            def awaited(self) -> int:
+                """How many responses are awaited."""
+                return len(self._expected)
+
+            @property
+            def apis(self) -> list[bytes]:
+                """Api keys and versions of requests, as they stand in headers."""
+                return [api.to_bytes(4, "big", signed=True) for api in self._apis]
+
+            def expected(self, most: int) -> list[tuple[int, int | None]]:
+                """Return api and correlation id of the next responses."""
+                return list(islice(self._expected, most))
+
+            def expect(self, api: int, correlation_id: int | None) -> None:
+                """Note that a response is awaited."""
+                self._expected.append((api, correlation_id))
+
+            def settle(self, count: int) -> None:
+                """Await so many no longer."""
+                for _ in range(min(count, len(self._expected))):
+                    self._expected.popleft()
+
+            def add_api(self, api: int) -> None:
+                """Note an api key and version of a request."""
+                if len(self._apis) < 32:
+                    self._apis[api] = None
 
 
-__all__ = ["ConnectionState", "StreamState"]
+__all__ = ["ConnectionState", "ConversationState", "FrameBuffer", "ReassemblerState", "StreamState"]

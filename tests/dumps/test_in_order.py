@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
+from kwire.dumps.connections import EVERY, Limits
 from kwire.dumps.layouts import link_layout
 from kwire.dumps.link import Segment
 from kwire.dumps.pcap import PcapReader
+from kwire.dumps.pcapng import MAGIC, PcapngReader
 from kwire.dumps.reading import packets_of
 from kwire.dumps.streams import Streams
 from kwire.fast_path import ENGINE
@@ -20,10 +23,10 @@ from kwire.frames.said import Batch
 from kwire.traffic import COLUMNS, Traffic
 from tests.conftest import ROOT, SHARED, each_of
 from tests.dumps import building
-from tests.dumps.building import SYN, Talk, changed, packet_of, pcap
+from tests.dumps.building import ACK, FIN, RST, SYN, Talk, changed, enhanced, interface, packet_of, pcap, section
 from tests.seeds import TRIES, seeded
 
-CAPTURES = sorted((SHARED / "captures").glob("*.pcap"))
+CAPTURES = sorted((SHARED / "captures").glob("*.pcap*"))
 
 
 def told(frames: Iterator[kwire.Frame]) -> list[object]:
@@ -35,13 +38,17 @@ def portions(data: bytes, size: int) -> Iterator[bytes]:
     return (data[start : start + size] for start in range(0, len(data), size))
 
 
+def reader_of(portions: Iterator[bytes], data: bytes) -> PcapReader | PcapngReader:
+    return (PcapngReader if data.startswith(MAGIC) else PcapReader)(portions, "x")
+
+
 def generally(data: bytes) -> list[object]:
     """What the general way says: it is taken for packets that come from elsewhere."""
-    return told(Streams("x").frames(packet for packet in PcapReader(iter([data]))))
+    return told(Streams("x").frames(packet for packet in reader_of(iter([data]), data)))
 
 
 def same(data: bytes, size: int = 1 << 16) -> list[object]:
-    found = told(Streams("x").frames(PcapReader(portions(data, size))))
+    found = told(Streams("x").frames(reader_of(portions(data, size), data)))
     assert found == generally(data)
     return found
 
@@ -87,7 +94,8 @@ def conversation(count: int, size: int) -> list[Segment]:
 
 
 @pytest.mark.skipif(ENGINE != "native", reason="the native engine does not run")
-def test_most_packets_take_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("blocks", [False, True])
+def test_most_packets_take_the_fast_path(blocks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     fed, feed = [], Streams.feed
 
     def noted(streams: Streams, segment: Segment, out: Batch) -> None:
@@ -96,8 +104,9 @@ def test_most_packets_take_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(Streams, "feed", noted)
     segments = conversation(1000, 1460)
-    list(Streams("x").frames(PcapReader(iter([file_of(segments)]))))
-    assert len(fed) < len(segments) // 50
+    data = pcapng(segments) if blocks else file_of(segments)
+    list(Streams("x").frames(reader_of(iter([data]), data)))
+    assert len(fed) < len(segments) // 30
 
 
 LINKS = {  # link type -> what stands in front of IPv4
@@ -132,6 +141,56 @@ def test_ipv6_and_both_versions_in_turn() -> None:
     assert len(same(pcap([(s.nanoseconds or 0, six(s)[14:]) for s in segments], link=101))) == 600
     both = [(s.nanoseconds or 0, packet) for s in segments for packet in (packet_of(s), six(s))]
     assert len(same(pcap(both))) == 1200
+
+
+RESOLUTIONS = {  # if_tsresol -> ticks in a second
+    b"": 10**6,
+    b"\x03": 10**3,
+    b"\x06": 10**6,
+    b"\x09": 10**9,
+    b"\x0c": 10**12,
+    b"\x94": 1 << 20,
+    b"\xbf": 1 << 63,
+}
+
+
+def pcapng(segments: list[Segment], order: str = "<", resolution: bytes = b"", link: int = 1, offset: int = 0) -> bytes:
+    """The segments in a pcapng file, with what other blocks there are in between."""
+    ticks = RESOLUTIONS[resolution]
+    options = struct.pack(order + "HHqHHB3x", 14, 8, offset, 9, 1, resolution[0]) if resolution else b""
+    out = section(order) + interface(105, order) + interface(link, order, options)
+    for number, segment in enumerate(segments):
+        time = ((segment.nanoseconds or 0) - offset * 10**9) * ticks // 10**9
+        out += enhanced(LINKS[link] + packet_of(segment)[14:], time & (1 << 64) - 1, 1, order)
+        if number % 40 == 30:
+            out += building.block(5, bytes(8), order)
+    return out
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("resolution", RESOLUTIONS)
+@pytest.mark.parametrize("offset", [0, 3600, -3600])
+def test_pcapng_of_both_orders_and_all_resolutions(order: str, resolution: bytes, offset: int) -> None:
+    segments = conversation(60, 30)
+    data = pcapng(segments, order, resolution, offset=offset if resolution else 0)
+    assert len(same(data)) == 120
+    assert same(data + pcapng(segments, "<" if order == ">" else ">")) == same(data + pcapng(segments, order))
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_pcapng_of_all_link_types(link: int) -> None:
+    assert len(same(pcapng(conversation(20, 30), link=link), 999)) == 40
+
+
+def test_damaged_pcapng_reads_the_same() -> None:
+    whole = pcapng(interleaved(700))
+    rng = seeded("damaged pcapng")
+    for _ in range(60 * TRIES):
+        data = bytearray(whole)
+        for _ in range(rng.randrange(1, 4)):
+            place = rng.randrange(100, len(data))
+            data[place : place + rng.choice((0, 1, 4))] = rng.randbytes(rng.choice((0, 1, 4)))
+        same(bytes(data))
 
 
 def test_a_vlan_tag_and_unknown_links_go_the_general_way() -> None:
@@ -224,6 +283,71 @@ def interleaved(size: int) -> list[Segment]:
     segments = [segment for said in talks for segment in said.segments]
     assert segments[0].flags == SYN
     return sorted(segments, key=lambda segment: segment.nanoseconds or 0)
+
+
+HALF = ("acked", "begun", "end", "excused", "finished", "first", "held", "late", "opened", "sent", "side")
+
+
+def state_of(streams: Streams) -> list[object]:
+    """All that is known of connections, in a form that can be compared."""
+    reassembler = streams.reassembler
+    found: list[object] = [reassembler.count, reassembler.packets, reassembler.read, list(reassembler.stuck)]
+    found.append([(number, *rest) for number, (_, *rest) in reassembler.closing.items()])
+    for key, half in sorted(reassembler.known.items()):
+        one = half.connection
+        found += [key, one.number, one.opener, one.calm, one.closed, one.last, one.newest, one.packets]
+        found += [half.position, half.sequence, half.pieces, *(getattr(half, name) for name in HALF)]
+    return found
+
+
+def both_states(segments: list[Segment], packets: int = 0, limits: Limits | None = None) -> list[Streams]:
+    """Read packets both ways, and compare what is known behind the last of them."""
+    data, found = file_of(segments, nanoseconds=True), []
+    for is_fast in (True, False):
+        reader, streams = PcapReader(iter([data])), Streams("x", limits=limits)
+        streams.reassembler.packets = packets
+        list(streams.hear(reader if is_fast else (packet for packet in reader)))
+        found.append(streams)
+    assert state_of(found[0]) == state_of(found[1])
+    return found
+
+
+def test_handshakes_and_closes_leave_the_same_state() -> None:
+    segments = Talk(client_first=2**32 - 1, broker_first=2**32 - 1).open().ask(1).close().segments
+    for stop in range(len(segments) + 1):
+        both_states(segments[:stop])
+
+
+def test_no_more_connections_are_opened_than_may_be() -> None:
+    segments = [segment for port in range(5) for segment in Talk(ports=(port, 9092)).open().segments]
+    fast, _ = both_states(segments, limits=Limits(connections=2))
+    assert len(fast.reassembler.known) == 4
+
+
+FLAGS = st.sampled_from([SYN, SYN | ACK, FIN | ACK, FIN, RST, RST | ACK, ACK, SYN | FIN, SYN | RST, 0])
+
+
+@given(
+    st.lists(st.tuples(changes, st.integers(0, 30), st.integers(0, 255)), max_size=8),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 1), FLAGS, st.integers(-2, 2)), max_size=8),
+    st.integers(EVERY - 30, EVERY),
+    st.integers(0, 40),
+)
+def test_whatever_happens_the_state_is_the_same(
+    damage: list[tuple[str, int, int]], strange: list[tuple[int, int, int, int]], packets: int, stop: int
+) -> None:
+    segments = Talk().open().ask(1, 20).close().open().ask(2).close().segments
+    for kind, place, number in damage:
+        index = place % (len(segments) - 1)
+        segments[index : index + 2] = DAMAGES[kind](segments[index], segments[index + 1], number)
+    for place, side, flags, step in strange:
+        near = segments[place % len(segments)]
+        key = Talk().key(side)
+        numbers = (near.sequence, near.acknowledgement) if key == near.key else (near.acknowledgement, near.sequence)
+        sequence, acknowledged = (number + step & 0xFFFFFFFF for number in numbers)
+        segments.insert(place % len(segments), Segment(key, sequence, acknowledged, flags, b"", 0, near.nanoseconds))
+    both_states(segments, packets)
+    both_states(segments[:stop], packets)
 
 
 def test_damaged_captures_read_the_same_either_way() -> None:

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import json
 import os
+import struct
 import time
 from collections import defaultdict
 from itertools import cycle
@@ -17,18 +18,20 @@ import msgspec
 import kwire
 from kwire import native
 from kwire.columnar.plan import paths_in
-from kwire.dumps.pcap import PcapReader
+from kwire.dumps.pcap import Packet, PcapReader
+from kwire.dumps.pcapng import MAGIC, PcapngReader
 from kwire.dumps.streams import Streams
 from kwire.json import to_json
 from tests.columnar.rows import expected
 from tests.compiler.test_agreement import altered
 from tests.conftest import ROOT
+from tests.dumps.building import enhanced, interface, section
 from tests.executions import Disagreement, fast_decoding, fast_encoding, reference_decoding, reference_encoding
 from tests.messages_of import released_pairs
 from tests.random_values import damaged, draw
 from tests.test_golden import CORPUS
 
-CAPTURES = sorted((ROOT / "fixtures/dumps").glob("*.pcap"))
+CAPTURES = [path.read_bytes() for path in sorted((ROOT / "fixtures/dumps").glob("*.pcap"))]
 LARGE = 1000  # bytes: what is larger is not cut at every byte
 CHANGES = 6
 # Lengths of 2 GiB, and counts: as int32, int16 and compact ones.
@@ -155,7 +158,7 @@ def repeats(rng: Random) -> None:
 
 def captured(data: bytes, fast: bool) -> list[object]:
     """Return what a capture holds, by the engine or by the general path, which is taken for packets from elsewhere."""
-    reader = PcapReader(iter([data]))
+    reader = (PcapngReader if data.startswith(MAGIC) else PcapReader)(iter([data]))
     frames = Streams("x").frames(reader if fast else (packet for packet in reader))
     try:
         return [(one.data, one.source, type(one.fault), str(one.fault), one.closed) for one in frames]
@@ -163,13 +166,25 @@ def captured(data: bytes, fast: bool) -> list[object]:
         return [str(error)]
 
 
+def in_blocks(data: bytes, rng: Random) -> bytes:
+    """Return the packets of a capture as pcapng, with any byte order and resolution of times."""
+    order, (resolution, ticks) = rng.choice("<>"), rng.choice(((6, 10**6), (9, 10**9), (0x94, 1 << 20)))
+    options = struct.pack(order + "HHB3x", 9, 1, resolution)
+    packets = (packet for packet in PcapReader(iter([data])) if isinstance(packet, Packet))
+    first = next(packets)
+    out = [section(order), interface(first.link, order, options)]
+    for packet in (first, *packets):
+        out.append(enhanced(packet.data, (packet.nanoseconds or 0) * ticks // 10**9, 0, order, packet.length))
+    return b"".join(out)
+
+
 def capture(file: int, seed: int) -> None:
     """Compare a damaged capture, read by the engine and by the general path."""
     rng = Random(seed)
     os.pwrite(file, f"capture {seed}\n".encode(), 0)
-    data = bytearray(rng.choice(CAPTURES).read_bytes())
-    start = rng.randrange(24, len(data))
-    data = data[: start + 20_000]
+    whole = rng.choice(CAPTURES)
+    whole = whole[: rng.randrange(24, len(whole)) + 20_000]
+    data = bytearray(whole if rng.random() < 0.5 else in_blocks(whole, rng))
     for _ in range(rng.randrange(4)):
         place = rng.randrange(24, len(data))
         data[place : place + rng.choice((0, 1, 4, 40))] = rng.choice(
