@@ -7,9 +7,10 @@ another operator, two arguments swapped, a call or an assignment left out, nothi
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
+STATEMENTS = ("left out", "returned")  # kinds that change a statement, not an expression
 COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -74,6 +75,26 @@ def changes(source: str) -> list[Change]:
         stop = lines[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
         found.append(Change(kind, node.lineno, start, stop, text))
     return found
+
+
+def with_probes(source: str, numbered: Iterable[tuple[int, Change]]) -> str:
+    """Return the source with a call, before each change, that tells the change's number; where Python allows a call.
+
+    >>> with_probes("x = a < 1", [(7, changes("x = a < 1")[0])])
+    "x = (__import__('kwire._probe', fromlist=['hit']).hit(7) or a < 1)"
+    """
+    insertions: list[tuple[int, int, bool, str]] = []  # place, what makes the outer ones lie outside, text
+    for number, change in numbered:
+        call, is_statement = f"__import__('kwire._probe', fromlist=['hit']).hit({number})", change.kind in STATEMENTS
+        before, after = (f"{call}; ", "") if is_statement else (f"({call} or ", ")")
+        inside = source.encode()[change.start : change.stop].decode()
+        if replace(change, text=f"{before}{inside}{after}").is_python(source):
+            insertions.append((change.start, -change.stop, not is_statement, before))
+            insertions.append((change.stop, -change.start, not is_statement, after))
+    data = source.encode()
+    for place, _, _, text in sorted(insertions, reverse=True):
+        data = data[:place] + text.encode() + data[place:]
+    return data.decode()
 
 
 def _made(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:

@@ -1,8 +1,10 @@
 """Change kwire in small ways, one at a time, and print what no test of the package notices.
 
-Each mutant is a copy of the project with one change (`mutants`), in a temporary folder. First the tests named after the
-module and its doctests run, then, on those that survive, all tests of the package and those that import it. What fails
-or takes several times as long as without the change is noticed. Tests marked `ci` do not run.
+Each mutant is a copy of the project with one change (`mutants`), in a temporary folder. All tests of the packages run
+once without a change, with probes that tell which tests get to which change. Then, of each mutant, those test functions
+run and the test files named after the module, the quickest first; where an import runs the change or no probe can be,
+all tests of the package and those that import it. What fails or takes several times as long as without the change is
+noticed. Tests marked `ci` do not run.
 """
 
 from __future__ import annotations
@@ -12,28 +14,43 @@ import difflib
 import os
 import queue
 import re
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import ClassVar, NamedTuple
+from subprocess import DEVNULL, Popen
+from typing import NamedTuple
+from xml.etree import ElementTree
 
-from tests.tools.mutants import Change, changes
+from tests.tools.mutants import Change, changes, with_probes
 
 ROOT = Path(__file__).parent.parent.parent
-WORKERS = 2
 LEAST_LIMIT, LIMIT = 60, 5  # seconds that any run may take, and times as many as without a change
+MEMORY = 4 << 30  # bytes that a mutant may take, for some never stop to ask for more
 LEFT_OUT = ("kwire/spark/",)  # takes minutes for each
 EVERYWHERE = ["tests/test_round_trip.py", "tests/test_golden.py"]  # what the whole codec is tested by
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "benchmarks/others")
+
+
+PROBE = """import os, sys
+seen = set()
+def hit(number):
+    is_import = not sys._getframe(1).f_code.co_flags & 1  # of a module or a class
+    test = "" if is_import else os.environ.get("PYTEST_CURRENT_TEST", "").partition("[")[0].partition(" ")[0]
+    if (number, test) not in seen:
+        seen.add((number, test))
+        with open(os.path.join(os.path.dirname(__file__), "reached.txt"), "a") as file:
+            file.write(f"{number} {test}\\n")
+"""
 
 
 class Mutant(NamedTuple):
@@ -84,21 +101,32 @@ def imports() -> dict[str, set[str]]:
 
 
 def all_tests(module: str) -> list[str]:
-    """Return all tests of the module's package, those that import the module, and those of the whole codec."""
+    """Return all test files of the module's package, those that import the module, and those of the whole codec."""
     parts = Path(module).with_suffix("").parts
     mirror = Path("tests", *parts[1:2])
-    folder = [f"{mirror.as_posix()}/"] if len(parts) > 2 and (ROOT / mirror).is_dir() else []
-    if len(parts) > 2 and not folder:
-        folder = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(f"tests/test_{parts[1]}*.py"))
+    pattern = f"{mirror}/**/test_*.py" if (ROOT / mirror).is_dir() else f"tests/test_{parts[1]}*.py"
+    package = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern)) if len(parts) > 2 else []
     named = imports().get(".".join(parts), set()) | imports().get(".".join(parts[:2]), set())
-    others = [one for one in sorted({*named, *EVERYWHERE}) if not one.startswith(tuple(folder))]
-    return [*dict.fromkeys([*own_tests(module), *folder, *others])]
+    return [*dict.fromkeys([*own_tests(module), *package, *sorted(named), *EVERYWHERE])]
+
+
+class Survey(NamedTuple):
+    """What tests do without a change: how long each function takes, options that omit what fails, who reached what."""
+
+    times: dict[str, float]
+    failing: list[str]
+    reached: dict[Mutant, set[str]]
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Return the tests to ask, quickest first; all of the package where only an import runs the change."""
+        own, files = own_tests(mutant.module), {one: one.partition("::")[0] for one in self.reached[mutant]}
+        others = {one for one, file in files.items() if file in self.times and file not in own}
+        chosen = all_tests(mutant.module) if list(files) == [""] else [*own, *others]
+        return sorted(chosen, key=lambda one: self.times[one])
 
 
 class Copy:
     """A copy of the project, in which one mutant at a time is tested."""
-
-    times: ClassVar[dict[tuple[str, ...], float]] = {}  # of all copies: how long tests take without a change
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "kwire-mutant"
@@ -109,65 +137,75 @@ class Copy:
         shared = os.environ.get("KWIRE_SHARED", str(ROOT.parent / "shared"))
         self.env = {**os.environ, "PYTHONPATH": str(self.folder), "KWIRE_SHARED": shared}
 
-    def run(self, tests: Sequence[str], limit: float | None) -> str:
-        """Run tests; return "passed", "failed" or "too long", or else how pytest itself failed."""
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-        nothing = subprocess.DEVNULL
-        with subprocess.Popen(
-            command, cwd=self.folder, env=self.env, stdout=nothing, stderr=nothing, process_group=0
-        ) as process:
+    def run(self, arguments: Sequence[str], limit: float | None = None) -> str:
+        """Run tests; return "survived", "noticed" or "too long"."""
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+        with Popen(command, cwd=self.folder, env=self.env, stdout=DEVNULL, stderr=DEVNULL, process_group=0) as process:
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
             try:
                 code = process.wait(limit)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 return "too long"
-        return "passed" if code in (0, 5) else "failed"  # 5: there are none, or all are marked ci
+        return "survived" if code in (0, 5) else "noticed"  # 5: there are none, or all are marked ci
 
-    def time(self, tests: tuple[str, ...]) -> float:
-        """Return how long tests take without a change; they must pass."""
-        if tests not in self.times:
-            start = time.monotonic()
-            if self.run(tests, None) != "passed":
-                raise RuntimeError(f"they fail without a change: pytest {' '.join(tests)}")
-            self.times[tests] = time.monotonic() - start
-        return self.times[tests]
+    def survey(self, mutants: Sequence[Mutant], workers: int) -> Survey:
+        """Run all tests for some mutants without a change, with probes."""
+        report, reached = self.folder / "report.xml", self.folder / "kwire/reached.txt"
+        (self.folder / "kwire/_probe.py").write_text(PROBE, "utf-8")
+        modules = {one.module for one in mutants}
+        for module in modules:
+            probes = [(number, one.change) for number, one in enumerate(mutants) if one.module == module]
+            (self.folder / module).write_text(with_probes((ROOT / module).read_text("utf-8"), probes), "utf-8")
+        tests = {test for module in modules for test in all_tests(module)}
+        self.run(["-n", str(workers), f"--junitxml={report}", "-o", "junit_family=xunit1", *tests])
+        for module in modules:
+            shutil.copy2(ROOT / module, self.folder / module)
+        survey = Survey(defaultdict(float), [], defaultdict(set))
+        for case in ElementTree.parse(report).iter("testcase"):
+            name = f"{case.attrib['file']}::{case.attrib['name']}"
+            for one in (case.attrib["file"], name.partition("[")[0]):
+                survey.times[one] += float(case.attrib["time"])
+            if case.find("failure") is not None or case.find("error") is not None:
+                survey.failing.append(f"--deselect={name}")
+        for line in reached.read_text("utf-8").splitlines():
+            number, _, test = line.partition(" ")
+            survey.reached[mutants[int(number)]].add(test)
+        return survey
 
-    def verdict(self, mutant: Mutant) -> str:
-        """Return what notices a mutant: "own tests", "other tests", "time"; or "survived"."""
-        path = self.folder / mutant.module
-        source = path.read_text("utf-8")
-        for name, tests in (("own tests", own_tests(mutant.module)), ("other tests", all_tests(mutant.module))):
-            limit = max(LEAST_LIMIT, LIMIT * self.time(tuple(tests)))
-            path.write_text(mutant.change.applied(source), "utf-8")
-            try:
-                result = self.run(tests, limit)
-            finally:
-                path.write_text(source, "utf-8")
-            if result != "passed":
-                return "time" if result == "too long" else name
-        return "survived"
+    def verdict(self, mutant: Mutant, survey: Survey) -> str:
+        """Return "noticed", "too long" or "survived"."""
+        path, tests = self.folder / mutant.module, survey.tests(mutant)
+        source, limit = path.read_text("utf-8"), LIMIT * sum(survey.times[one] for one in tests)
+        path.write_text(mutant.change.applied(source), "utf-8")
+        try:
+            return self.run(["-x", *survey.failing, *tests], max(LEAST_LIMIT, limit))
+        finally:
+            path.write_text(source, "utf-8")
 
 
-def judge(mutants: Sequence[Mutant], folder: Path) -> dict[Mutant, str]:
-    """Test mutants, two at once, those of a module together; print each verdict when it is known."""
+def judge(mutants: Sequence[Mutant], folder: Path, workers: int) -> Counter[str]:
+    """Test mutants, several at once; print each verdict, and the diffs of survivors, when it is known."""
     copies: queue.Queue[Copy] = queue.Queue()
-    for number in range(WORKERS):
+    for number in range(workers):
         copies.put(Copy(folder / str(number)))
-    verdicts: dict[Mutant, str] = {}
+    survey = copies.queue[0].survey(mutants, workers)
+    print(f"these tests fail without a change: {survey.failing}", flush=True)
+    verdicts: Counter[str] = Counter()
 
     def one(mutant: Mutant) -> None:
         copy = copies.get()
         try:
-            verdicts[mutant] = copy.verdict(mutant)
-        except RuntimeError as error:
-            verdicts[mutant] = f"not tested: {error}"
+            verdict = copy.verdict(mutant, survey)
         finally:
             copies.put(copy)
-        place = f"{mutant.module}:{mutant.change.line}"
-        print(f"{len(verdicts):4}/{len(mutants)} {verdicts[mutant]:12} {mutant.change.kind:10} {place}", flush=True)
+        verdicts[verdict] += 1
+        line = f"{mutant.change.kind:10} {mutant.module}:{mutant.change.line}"
+        difference = f"\n{mutant.diff()}\n" if verdict == "survived" else ""
+        print(f"{verdicts.total():4}/{len(mutants)} {verdict:8} {line}{difference}", flush=True)
 
-    with ThreadPoolExecutor(WORKERS) as pool:
-        list(pool.map(one, sorted(mutants, key=lambda one: (one.module, one.change.start))))
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(one, mutants))
     return verdicts
 
 
@@ -176,20 +214,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="dev.py mutate", description="Print small changes that no test notices.")
     parser.add_argument("--seed", type=int, help="chooses the mutants (default: drawn)")
     parser.add_argument("--count", type=int, default=50, help="how many (default: 50, about half a minute each)")
+    parser.add_argument("--workers", type=int, default=2, help="how many are tested at once (default: 2)")
     parser.add_argument("--under", default="kwire", metavar="PATH", help="of these files only, such as kwire/records")
     options = parser.parse_args(arguments)
     seed = SystemRandom().randrange(10**6) if options.seed is None else options.seed
     mutants, candidates = sample(seed, options.count, options.under)
     print(f"--seed {seed}: {len(mutants)} of {candidates} mutants under {options.under}", flush=True)
     with tempfile.TemporaryDirectory(prefix="kwire-mutants-") as folder:
-        verdicts = judge(mutants, Path(folder))
-    survivors = [mutant for mutant, verdict in verdicts.items() if verdict == "survived"]
-    for mutant in survivors:
-        print(f"\n{mutant.diff()}", end="")
-    untested = sum(verdict.startswith("not tested") for verdict in verdicts.values())
-    tested = len(mutants) - untested
-    noticed = tested - len(survivors)
-    print(f"\n{noticed} of {tested} noticed ({100 * noticed / max(tested, 1):.1f} %), {untested} could not be tested")
+        verdicts = judge(mutants, Path(folder), options.workers)
+    noticed = len(mutants) - verdicts["survived"]
+    print(f"{noticed} of {len(mutants)} noticed ({100 * noticed / max(len(mutants), 1):.1f} %)")
     return 0
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import sys
+from collections import defaultdict
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from tests.conftest import ROOT
 from tests.tools import sanitize
 from tests.tools.fuzz import failures, files
-from tests.tools.mutants import changes
-from tests.tools.mutate import all_tests, own_tests, sample
+from tests.tools.mutants import changes, with_probes
+from tests.tools.mutate import Mutant, Survey, all_tests, own_tests, sample
 
 SOURCE = '''
 """Words."""
@@ -49,6 +53,32 @@ def test_every_change_is_python_and_another_program(name: str) -> None:
     assert all(ast.dump(ast.parse(one.applied(source))) != before for one in found)
 
 
+def test_probes_change_nothing_and_tell_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "def f(a):\n    if a < 1 and not g(a, 2):\n        raise ValueError(5)\n    return g(a, 3)\n"
+    found, told = changes(source), set[int]()
+    monkeypatch.setitem(sys.modules, "kwire._probe", SimpleNamespace(hit=told.add))
+    names: dict[str, Any] = {"g": lambda a, b: a * b}
+    exec(with_probes(source, enumerate(found)), names)  # noqa: S102
+    assert (names["f"](5), {found[number].kind for number in told} & {"left out", "boolean"}) == (15, {"boolean"})
+    with pytest.raises(ValueError, match="5"):
+        names["f"](0)
+    assert told == set(range(len(found)))
+
+
+def test_who_reached_a_change_is_asked() -> None:
+    mutant = Mutant("kwire/names.py", changes("x = 1 < 2")[0])
+    times = {"kwire/names.py": 1.0, "tests/test_names.py": 2.0, "tests/a.py": 9.0, "tests/a.py::b": 0.5}
+    reached = {"kwire/names.py::kwire.names.folded", "tests/a.py::b", "test_of_another_folder.py::c", ""}
+    assert Survey(times, [], {mutant: reached}).tests(mutant) == [
+        "tests/a.py::b",
+        "kwire/names.py",
+        "tests/test_names.py",
+    ]
+    assert Survey(times, [], {mutant: set()}).tests(mutant) == own_tests(mutant.module)
+    everything = Survey(defaultdict(float), [], {mutant: {""}}).tests(mutant)
+    assert set(everything) == set(all_tests(mutant.module))
+
+
 def test_a_seed_samples_the_same() -> None:
     one, same, other = (sample(seed, 20, "kwire/wire/numbers.py") for seed in (1, 1, 2))
     assert one == same != other
@@ -61,7 +91,7 @@ def test_every_module_has_tests() -> None:
         name for name in modules for test in (*own_tests(name), *all_tests(name)) if not Path(ROOT, test).exists()
     ]
     assert missing == []
-    assert "tests/wire/" in all_tests("kwire/wire/tags.py")
+    assert "tests/wire/test_varints.py" in all_tests("kwire/wire/tags.py")
     assert "tests/test_codecs.py" in own_tests("kwire/codecs.py")
     assert "tests/test_json.py" in all_tests("kwire/json/writing.py")
 
