@@ -180,6 +180,13 @@ def test_a_folder_stands_in_front_of_the_released_messages_or_alone(tmp_path: Pa
     assert beside.spec("MetadataRequest") is catalog_for().spec("MetadataRequest")
 
 
+def test_an_api_key_names_the_messages_that_have_the_version() -> None:
+    catalog = catalog_for("KIP-36")
+    drafts = ["TopicMetadataRequest", "TopicMetadataResponse"]
+    assert catalog.named("3") == catalog.named("3", 1) == drafts
+    assert catalog.named("3", 0) == catalog.named("3", 12) == ["MetadataRequest", "MetadataResponse"]
+
+
 def test_a_former_name_is_a_name_unless_a_message_has_it_now(tmp_path: Path) -> None:
     assert catalog_for().spec("AlterIsrRequest", 0).name == "AlterPartitionRequest"
     assert "AlterIsrRequest" in catalog_for()

@@ -41,6 +41,15 @@ def test_the_table_is_that_of_kafkas_jars() -> None:
             assert list(release(name).stable_versions(fact["key"])) == [v for v in expected if v <= newest_stable]
 
 
+def test_an_api_is_called_what_it_is_called_now_unless_a_release_is_named() -> None:
+    assert [releases().name_of(name, 74) for name in (None, "4.1.1", "4.0.0")] == [
+        "ListConfigResources",
+        "ListConfigResources",
+        "ListClientMetricsResources",
+    ]
+    assert [releases().name_of(name, 999) for name in (None, "4.1.1")] == ["", ""]
+
+
 @needs_shared
 def test_names_are_those_of_kafkas_jars() -> None:
     for fact in json.loads((FACTS / "_apis.json").read_bytes())["apis"]:

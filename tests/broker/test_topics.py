@@ -34,6 +34,8 @@ def test_a_client_names_at_least_one_live_broker() -> None:
     check_assignment({2: [3, 0], 3: [0, 1]}, NODES, first=2, replication_factor=2)
     with pytest.raises(InvalidReplicaAssignment, match="has 2 replicas and the topic has 3"):
         check_assignment({0: [3, 0]}, NODES, replication_factor=3)
+    with pytest.raises(InvalidReplicaAssignment, match="partition 0 has no replicas"):
+        check_assignment({0: []}, NODES)
     dead = Node(4)
     dead.log_dirs[0].is_offline = True
     check_assignment({0: [4, 1]}, {**NODES, 4: dead})

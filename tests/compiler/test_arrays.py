@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kwire.compiler import compile_decoder
 from kwire.faults import BadLength, NegativeLength, NullNotAllowed, OverlongVarint
 from tests.compiler.codecs_of import codec_of, comes_back, refused, unread
 from tests.small_specs import field
@@ -80,4 +81,5 @@ def test_arrays_within_arrays_deeper_than_python_allows_loops(version: int) -> N
         cls = getattr(codec.message_class, f"S{depth}")
         inner = {"leaf": "x"} if depth == 0 else {f"l{depth - 1}": value}
         value = (cls(**inner, n=(depth,)), cls(**inner))[: 2 if depth < 4 else 1]
-    comes_back(codec, l29=value)
+    data = comes_back(codec, l29=value)
+    assert compile_decoder(codec.schema, "deep")(data, 0) == (codec.decode(data), len(data))

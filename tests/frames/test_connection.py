@@ -53,6 +53,16 @@ def test_requests_and_the_responses_to_them(known: bool) -> None:
         assert not connection.in_flight
 
 
+@pytest.mark.parametrize("version", [0, 7, -2])
+def test_a_request_of_an_unknown_api_says_which(version: int) -> None:
+    data = (
+        bytes.fromhex("0000000c 03e7") + version.to_bytes(2, "big", signed=True) + bytes.fromhex("00000005 0002 6d65")
+    )
+    header = kwire.Connection().receive(data, True)
+    assert brief(header) == (True, 999, 5, "unknown")
+    assert (header.api_version, header.client_id) == (version, "me")
+
+
 def test_responses_overtake_and_leave_others_without_one() -> None:
     connection = kwire.Connection()
     asked = [connection.receive(request(number), True) for number in (1, 2, 3)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from kwire.frames import FrameDecoder
 from kwire.frames.guessing import guesses
 from tests.conftest import ROOT
 from tests.frames.test_decoding import request
+from tests.small_specs import document, field
 
 FRAMES = list(kwire.read_dump(ROOT / "fixtures/dumps/kafka-3.9-zk.bin"))
 
@@ -34,6 +36,16 @@ def test_a_response_is_what_consumes_it_and_the_likely_come_first() -> None:
     ]
     assert [guess.doubts for guess in guesses(FRAMES[1])] == [0, 0, 0, 1]
     assert names(FRAMES[5].data) == ["MetadataResponse:11", "MetadataResponse:12"]
+
+
+def test_of_very_many_versions_the_last_are_tried(tmp_path: Path) -> None:
+    spec = document(field(), type="request", apiKey=900, name="WideRequest", valid="0-300", flexible="none")
+    (tmp_path / "WideRequest.json").write_text(spec)
+    catalog = kwire.Catalog.from_directory(tmp_path)
+    for version, found in ((300, ["WideRequest"]), (101, ["WideRequest"]), (100, [])):
+        data = bytes.fromhex(f"0000000e 0384 {version:04x} 00000007 ffff 00000009")
+        frame = kwire.Frame(data, kwire.Source(direction="request"))
+        assert [guess.codec.name for guess in guesses(frame, catalog)] == found
 
 
 def test_a_cut_frame_or_one_with_a_tail_is_nothing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire import LogBatch, Record, build_batch
+from kwire.records.checksums import crc32c
 from kwire.segments import Log
 from kwire.segments.spans import Explained, explain_batch
 
@@ -40,6 +41,15 @@ def test_compressed_records_are_explained_apart(magic: int) -> None:
     assert_covered(outer)
     assert_covered(inner)
     assert [span.value for span in inner.spans if span.path.endswith("value")] == [b"v", b"w"]
+
+
+def test_bytes_behind_no_records_are_left_over_and_not_compressed_records() -> None:
+    batch = bytearray(build_batch([Record(0, 5, b"k", b"v")], compression="gzip")[:61] + b"more")
+    batch[8:12], batch[57:61] = (len(batch) - 12).to_bytes(4, "big"), bytes(4)
+    batch[17:21] = crc32c(bytes(batch[21:])).to_bytes(4, "big")
+    (part,) = explained(bytes(batch))
+    assert (part.spans[-1].type, part.spans[-1].value) == ("left over", b"more")
+    assert_covered(part)
 
 
 def test_keys_and_values_are_unfolded() -> None:

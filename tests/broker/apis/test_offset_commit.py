@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.broker import Settings, codes
+from kwire.broker.groups.coordinator import coordinator_of
 from tests.broker.groups.driving import Mate, World
 from tests.broker.served import M
 
@@ -38,6 +39,17 @@ def test_every_version_of_members(version: int) -> None:
     assert first.commit(5, member_id="x") == codes.UNKNOWN_MEMBER_ID
     assert first.commit(5, member_id="", generation_id_or_member_epoch=-1) == codes.UNKNOWN_MEMBER_ID
     assert first.commit(5, group_id="x") == codes.ILLEGAL_GENERATION
+
+
+def test_only_the_coordinator_takes_commits() -> None:
+    world = World(count=2)
+    (mate,) = world.mates(1)
+    other = 3 - (coordinator_of("g", world.cluster.controller) or 0)
+    part = M.OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=0, committed_offset=5)
+    rows = (M.OffsetCommitRequest.OffsetCommitRequestTopic(name="t", partitions=(part,)),)
+    answer = world.ask("OffsetCommit", 9, other, generation_id_or_member_epoch=1, topics=rows, **mate.who)
+    assert answer.topics[0].partitions[0].error_code == codes.NOT_COORDINATOR
+    assert world.group().commits.get("t", 0, world.cluster.controller.topics["t"].topic_id) is None
 
 
 def test_when_members_may_commit() -> None:

@@ -135,6 +135,19 @@ def test_the_first_rebalance_can_be_delayed() -> None:
     assert len(waiting[0].answer.members) == 3
 
 
+def test_members_of_a_former_first_rebalance_do_not_prolong_the_next() -> None:
+    world = World(Settings(initial_rebalance_delay=3.0))
+    formers = [Mate(world), Mate(world)]
+    waiting = [mate.join(rebalance_timeout_ms=2000) for mate in formers]
+    world.wait(3.1)
+    assert [mate.joined(late.answer).generation_id for mate, late in zip(formers, waiting, strict=True)] == [1, 1]
+    assert [mate.leave() for mate in formers] == [0, 0]
+    assert world.group().state is GroupState.EMPTY
+    late = Mate(world).join()
+    world.wait(3.1)
+    assert late.answer.leader == late.answer.member_id
+
+
 def test_the_delay_has_an_end() -> None:
     world = World(Settings(initial_rebalance_delay=30.0))
     waiting = [Mate(world).join()]
