@@ -18,7 +18,41 @@ from ..render.style import json_text
 from ..render.tree import tree
 from .inputs import UsageError, catalog_of, name_and_version, sealer
 from .members import message_of
+from .options import add_colour, add_command, add_profile, add_secrets
 from .terminal import remark, style_for
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "call",
+        about,
+        "  kwire call :9092 ApiVersions\n"
+        '  kwire call :9092 Metadata \'topics:=[{"name": "orders"}]\'\n'
+        "  kwire call b1:9092 FindCoordinator 'coordinatorKeys:=[\"my-group\"]'\n"
+        "  kwire call :9092 DeleteGroups:2 'groupsNames:=[\"old\"]' --yes\n"
+        "  kwire call :9092 Metadata:12 --offline         its bytes, and nothing sent\n"
+        "\nWithout a version: the newest that both sides know. Fields that are not given\n"
+        "have their defaults. Exit code 1 if the answer has an error code.\n",
+        call,
+    )
+    parser.add_argument("address", metavar="HOST:PORT", help="a broker; :PORT is on this machine")
+    parser.add_argument("api", metavar="NAME[:VERSION]", help="the api")
+    parser.add_argument(
+        "members", nargs="*", default=[], metavar="FIELD=TEXT", help="a field; FIELD:=JSON for what is no text"
+    )
+    parser.add_argument("--body", metavar="FILE", help="JSON of the payload, into which fields are put; - is stdin")
+    parser.add_argument("--yes", action="store_true", help="also what may change something on the broker")
+    parser.add_argument("--offline", action="store_true", help="print the request's bytes as hex, and send nothing")
+    parser.add_argument("--client-id", default="kwire", metavar="TEXT", help="kwire unless given")
+    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="10 unless given")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="the answer as JSON, indented")
+    form.add_argument("--jsonl", action="store_true", help="the answer as JSON on one line")
+    add_secrets(parser)
+    add_profile(parser)
+    add_colour(parser)
 
 
 def call(options: argparse.Namespace) -> int:

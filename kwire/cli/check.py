@@ -18,6 +18,20 @@ from ..secrets import Hidden
 from ..segments import LogBatch, LogBytes
 from .inputs import catalog_of, items, sealer
 from .logs import log_difference
+from .options import add_command, add_inputs
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "check",
+        about,
+        "  kwire check dump.bin\n  kwire check --json a.bin b.hex\n",
+        check,
+    )
+    add_inputs(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object, with every difference")
 
 
 def check(options: argparse.Namespace) -> int:

@@ -23,8 +23,30 @@ from ..render.style import json_text
 from ..segments import LogBatch, LogBytes, LogRecord
 from .inputs import UsageError, items, title_of
 from .logs import Entry, entries
+from .options import add_colour, add_command, add_inputs
 from .progress import with_progress
 from .terminal import style_for
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "cluster",
+        about,
+        "  kwire cluster localhost:9092          what a live broker says now\n"
+        "  kwire cluster dump.bin                what is known at its end\n"
+        "  kwire cluster dump.bin --at 120       what was known after frame 120\n"
+        "  kwire cluster __cluster_metadata-0/00000000000000000000.log\n"
+        "  kwire cluster reply.bin --as Metadata:12 --topic orders --json\n",
+        cluster,
+    )
+    add_inputs(parser)
+    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="for a broker; 10 unless given")
+    parser.add_argument("--topic", metavar="T", help="this topic alone")
+    parser.add_argument("--at", type=int, metavar="FRAME", help="after this frame, or offset of a log, not at the end")
+    parser.add_argument("--json", action="store_true", help="as one JSON object")
+    add_colour(parser)
 
 
 def cluster(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
+from typing import Any
 
 from ..frames import Result, Token, Undecodable
 from ..frames.pieces import CutShort, NoFrame, NotKafka
@@ -26,6 +27,7 @@ from .filters import filter_for
 from .inputs import Reading, catalog_of, dumps_in, items
 from .json_lines import Lines, are_for, is_quick
 from .logs import Entry, LogFilter, entries, is_bad, is_faulty
+from .options import add_colour, add_command, add_inputs
 from .pager import Paged, paged
 from .progress import with_progress
 from .terminal import remark, style_for
@@ -33,6 +35,47 @@ from .terminal import remark, style_for
 Print = Callable[[str], None]
 Item = Result | Entry
 ENTRY = (LogRecord, LogBytes, LogBatch)
+
+
+def _filters(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("which frames")
+    group.add_argument("--api", action="append", metavar="NAME[:VERSION]", help="of this api; may be repeated")
+    group.add_argument("--client", metavar="GLOB", help="of clients whose id is like this, such as 'app-*'")
+    group.add_argument("--conn", metavar="IP[:PORT]", help="of connections with this end")
+    group.add_argument("--errors", action="store_true", help="with an error code, or undecodable")
+    group.add_argument("--from", dest="since", metavar="WHEN", help="from a time (ISO, seconds) or frame number on")
+    group.add_argument("--to", dest="until", metavar="WHEN", help="up to a time or frame number")
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "decode",
+        about,
+        "  kwire decode dump.bin                     a line a frame\n"
+        "  kwire decode dump.bin -v --api Metadata   trees, of one api\n"
+        "  kwire decode - --jsonl < dump.bin         JSON lines, for jq\n"
+        "  kwire decode *.pcap --parquet tables      for polars, DuckDB, Spark\n"
+        "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
+        "  kwire decode reply.bin --guess            what could it be?\n"
+        "\nA line: time (UTC) or frame number, -> to the broker or <- back, api:version,\n"
+        "#correlation id, size, client id, !errors, topics.\n",
+        decode,
+    )
+    add_inputs(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="one JSON array, indented")
+    form.add_argument("--jsonl", action="store_true", help="one JSON object a line, as each frame is read")
+    parser.add_argument("--strict", action="store_true", help="refuse what Kafka tolerates, instead of noting it")
+    form.add_argument(
+        "-v", "--verbose", action="store_true", help="trees with all fields; one frame is shown so anyway"
+    )
+    form.add_argument("--parquet", metavar="DIR", help="a table, one row a frame, as DIR/frames.parquet")
+    form.add_argument("--guess", action="store_true", help="list every message and version that a frame could be")
+    _filters(parser)
+    parser.add_argument("--no-pager", action="store_true", help="print long output as it is")
+    add_colour(parser)
 
 
 def decode(options: argparse.Namespace) -> int:

@@ -8,10 +8,12 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from ..dumps import read_dump
 from ..frames import FrameDecoder
 from .explain import print_result
+from .options import add_colour, add_command
 from .terminal import style_for
 
 _NAME = "kafka-3.9-zk.bin"
@@ -23,6 +25,12 @@ INTRODUCTION = """\
 A Kafka 3.9 controller tells its brokers about a new partition (is_new_replica) and about a broker
 that went away (offline_replicas); then a client asks for the same by Metadata. Every byte is real.
 """
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(commands, "demo", about, "  kwire demo\n", demo)
+    add_colour(parser)
 
 
 def demo(options: argparse.Namespace) -> int:

@@ -19,12 +19,37 @@ from ..render.template import template
 from ..render.values import count_text
 from .frame_output import FrameOutput
 from .inputs import UsageError, catalog_of, named_codec, named_codecs
+from .options import add_command, add_profile, add_raw
 from .output import output_bytes
 from .terminal import complain, remark
 
 TAKES = "JSON of frames (kwire decode --jsonl writes it), a log of requests, or with --as a payload"
 _JSON = re.compile(r"\s*(?:\{|\[\s*[{\]])")  # not the date in brackets that a line of log4j begins with
 _SPACE = re.compile(r"\s*")
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "encode",
+        about,
+        "  kwire encode frames.jsonl -o dump.pcap    what decode --jsonl or --json wrote\n"
+        "  kwire encode broker.log -o dump.pcap      a log of requests in JSON\n"
+        "  kwire encode --template Metadata:12       JSON to start from\n"
+        "  kwire encode body.json --as MetadataRequest:12 --hex     a payload alone\n"
+        "\nWhere the input names connections (JSON of a capture, a log of a broker), a\n"
+        "capture is written, else raw frames, whatever the name of the output. Lines that\n"
+        "cannot be encoded are named and skipped; exit code 1.\n",
+        encode,
+    )
+    parser.add_argument("file", nargs="?", help="JSON of frames, a log of requests, or a payload; - is stdin")
+    parser.add_argument("--as", dest="named", metavar="NAME:VERSION", help="the JSON is a payload of this message")
+    parser.add_argument("--template", metavar="NAME:VERSION", help="print JSON to start from, and encode nothing")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write; standard output unless given")
+    parser.add_argument("--hex", action="store_true", help="write hex text of raw frames")
+    add_raw(parser)
+    add_profile(parser)
 
 
 def encode(options: argparse.Namespace) -> int:

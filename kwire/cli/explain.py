@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ..dumps.text import read_text
 from ..errors import DumpError
@@ -26,11 +26,36 @@ from ..segments.sealing import seal_explained
 from ..segments.spans import Explained, explain_batch
 from ..tracing import Span
 from .inputs import UsageError, items, results, sealer, title_of
+from .options import add_colour, add_command, add_inputs
 from .output import output_text
 from .terminal import remark, style_for
 
 T = TypeVar("T")
 MANY = 10_000  # frames on one page that a browser opens without waiting
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "explain",
+        about,
+        "  kwire explain dump.bin\n"
+        "  kwire explain --html -o page.html dump.bin     for a browser\n"
+        '  kwire explain --fixture --writer "Apache Kafka 3.9.2" dump.bin > fixture.hex\n'
+        "  kwire explain --fixture --in-place fixture.hex\n",
+        explain,
+    )
+    add_inputs(parser)
+    parser.add_argument("--no-types", action="store_true", help="leave out the wire types")
+    parser.add_argument("--html", action="store_true", help="write one page for a browser, which needs no network")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="for --html: where to write; standard output unless given"
+    )
+    parser.add_argument("--fixture", action="store_true", help="write a golden fixture (of the only frame)")
+    parser.add_argument("--writer", metavar="WHO", help="for --fixture: who wrote the bytes; never kwire")
+    parser.add_argument("--in-place", action="store_true", help="for --fixture: annotate fixture files anew")
+    add_colour(parser)
 
 
 def explain(options: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import DecodeError, EncodeError, KwireError, suggestion
-from .parser import COMMANDS, parser_for
+from .commands import COMMANDS, parser_for
 from .terminal import complain, prepare_streams
 
 
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    parser = parser_for()
+    parser = parser_for(arguments[:1])
     if not arguments:
         print(parser.format_help(), end="")
         return 0 if sys.stdin.isatty() else 2
@@ -48,6 +48,7 @@ def _run(arguments: list[str]) -> int:
         return 2
     if arguments[0] not in COMMANDS and (arguments[0] == "-" or not arguments[0].startswith("-")):
         arguments.insert(0, "decode")  # kwire FILE
+        parser = parser_for(["decode"])
     try:
         options = parser.parse_args(arguments)
     except SystemExit as stop:

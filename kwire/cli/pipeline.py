@@ -6,11 +6,53 @@ import argparse
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 from ..errors import MissingExtra
 from ..render.style import json_text
 from .inputs import UsageError
+from .options import add_command
 from .terminal import remark
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "pipeline",
+        about,
+        "  kwire pipeline captures/ --out lake             on all cores of this machine\n"
+        "  kwire pipeline 'a/*.pcap' --out lake --plots    with a drawing of each cluster\n"
+        "  kwire pipeline /data --out s3a://lake/kafka --master spark://host:7077\n"
+        "  kwire pipeline --zip kwire.zip                  for spark-submit\n"
+        "\nlake/frames has a row a frame, by api. Beside it: partition_states, brokers,\n"
+        "offline_replicas (KIP-112), rack_violations (KIP-36; rule names KIP-879's),\n"
+        "isr_shrinks, sources. The captures of a folder are of one cluster, unless\n"
+        "--cluster names them.\n",
+        pipeline,
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="captures, folders of them, globs")
+    parser.add_argument("--out", metavar="DIR", help="where the tables go")
+    parser.add_argument(
+        "--master", metavar="URL", help="where Spark runs: local[2], spark://host:7077, yarn, sc://host:15002"
+    )
+    parser.add_argument(
+        "--body",
+        choices=("json", "raw", "none"),
+        default="json",
+        help="what the column message of the frames is; json unless given",
+    )
+    parser.add_argument(
+        "--cluster", metavar="REGEX", help="its first group, found in the path of a file, names the cluster"
+    )
+    parser.add_argument("--plots", action="store_true", help="draw the history of each cluster, to DIR/plots")
+    parser.add_argument("--overwrite", action="store_true", help="replace what is in DIR")
+    parser.add_argument(
+        "--option", action="append", metavar="NAME=VALUE", help="of the data source, such as maxPartitionBytes=64m"
+    )
+    parser.add_argument("--conf", action="append", metavar="NAME=VALUE", help="of Spark")
+    parser.add_argument("--json", action="store_true", help="the counts as one JSON object")
+    parser.add_argument("--zip", metavar="FILE", help="write kwire as a zip for spark-submit, and a script beside it")
 
 
 def pipeline(options: argparse.Namespace) -> int:

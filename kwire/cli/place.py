@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from random import SystemRandom
+from typing import Any
 
 from ..cluster import Broker, ClusterState
 from ..cluster.java_compat import Random
@@ -23,10 +24,59 @@ from ..render.style import escape, json_text
 from ..render.values import count_text
 from .cluster import state_of
 from .inputs import UsageError
+from .options import add_colour, add_command, add_profile
 from .plans import Plan, read_brokers, read_plan
 from .terminal import remark, style_for
 
 NEW_TOPIC = "new"  # stands in lines for a topic without a name
+
+
+ASSIGNORS = (
+    "multi-level (KIP-879), rack-aware (KIP-36), rack-aware-safe (the same, without racks if only some brokers have "
+    "one), simple, striped (KRaft), or MODULE:FUNCTION; unless given, multi-level if all racks are paths, "
+    "else rack-aware"
+)
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "place",
+        about,
+        "  kwire place --brokers b.json --partitions 12 --rf 3\n"
+        "  kwire place --brokers b.json --partitions 12 --rf 3 --topic t --json > p.json\n"
+        "      then: kafka-reassign-partitions --reassignment-json-file p.json --execute\n"
+        "  kwire place --brokers b.json --current p.json          how even is it?\n"
+        "  kwire place --brokers b.json --current p.json --rf 4   more replicas\n"
+        "  kwire place --from dump.bin --topic orders                 as it is in a dump\n"
+        '\nb.json: [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1", ...}, or what\n'
+        "kwire cluster --json writes. p.json: as kafka-reassign-partitions takes it.\n",
+        place,
+    )
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--brokers", metavar="FILE", help="JSON of brokers and their racks; - is standard input")
+    source.add_argument(
+        "--from", dest="files", action="append", metavar="DUMP", help="brokers and partitions as a dump tells of them"
+    )
+    parser.add_argument("--as", dest="named", metavar="API:VERSION", help="for --from: what a response answers")
+    add_profile(parser)
+    parser.add_argument("--current", metavar="FILE", help="an assignment to look at, or to give more replicas")
+    parser.add_argument("--partitions", type=int, metavar="N", help="place so many new partitions")
+    parser.add_argument("--rf", type=int, metavar="N", help="replicas of each partition")
+    parser.add_argument("--topic", metavar="T", help="the topic to place; of those that are there, this one alone")
+    parser.add_argument("--broker-list", metavar="IDS", help="place on these brokers alone, such as 1,2,5")
+    parser.add_argument("--assignor", metavar="NAME", help=ASSIGNORS)
+    parser.add_argument("--disable-rack-awareness", action="store_true", help="force the simple algorithm")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="of java.util.Random; by chance unless given, and printed"
+    )
+    parser.add_argument("--report", action="store_true", help="the report alone, without the assignment")
+    parser.add_argument(
+        "--json", action="store_true", help="JSON for kafka-reassign-partitions; with --report, the report"
+    )
+    add_colour(parser)
+    parser.set_defaults(hex=None, recursive=False, body=False)
 
 
 def place(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import sys
 from contextlib import ExitStack, closing
+from typing import Any
 
 from ..dumps.pcap_writer import PcapWriter
 from ..frames import Result
@@ -17,10 +18,36 @@ from ..render.envelope import json_line
 from ..render.line import FrameLines
 from ..render.values import count_text
 from .inputs import UsageError, catalog_of, sealer
+from .options import add_colour, add_command, add_profile, add_secrets
 from .output import output_bytes
 from .terminal import remark, style_for
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "proxy",
+        about,
+        "  kwire proxy :19092 broker:9092                 a line a message\n"
+        "  kwire proxy :19092 broker:9092 -w seen.pcap    record a capture\n"
+        "  kwire proxy :19092 broker:9092 --jsonl | jq .\n"
+        "\nClients connect to the first address. Each broker that an answer names gets a\n"
+        "port of its own here, and the answer names that; nothing else is changed.\n"
+        "Needs no root.\n",
+        proxy,
+    )
+    parser.add_argument("listen", metavar="LISTEN", help="HOST:PORT to listen on; :PORT is on this machine alone")
+    parser.add_argument("upstream", metavar="BROKER", help="HOST:PORT of a broker")
+    parser.add_argument("-w", "--write", metavar="FILE", help="record a capture, as the brokers said it")
+    parser.add_argument("--jsonl", action="store_true", help="one JSON object a message")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no messages")
+    parser.add_argument("--public", action="store_true", help="listen also where other machines can connect")
+    add_secrets(parser)
+    add_profile(parser)
+    add_colour(parser)
 
 
 def proxy(options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 from ..dumps import Dump
 from ..dumps.sources import timed
@@ -14,9 +15,33 @@ from ..render.table import table
 from ..render.values import count_text
 from .frame_output import FrameOutput
 from .inputs import UsageError, catalog_of, dumps_in
+from .options import add_command, add_profile, add_raw
 from .output import output_bytes
 from .progress import with_progress
 from .terminal import remark
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "redact",
+        about,
+        "  kwire redact dump.pcap -o shareable.pcap\n"
+        "  kwire redact dump.pcap -o shareable.pcap --keep topic,client\n"
+        "  kwire redact --list                   what is taken out, and why\n"
+        "\nA capture becomes a capture of the same connections, raw frames stay raw frames,\n"
+        "whatever the name of OUT.\n",
+        redact,
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a dump; - is standard input")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help="where to write: a capture where the input names connections"
+    )
+    add_raw(parser)
+    parser.add_argument("--keep", default="", metavar="KINDS", help="what stays, with commas between; see --list")
+    parser.add_argument("--list", action="store_true", help="list the kinds of things that are taken out")
+    add_profile(parser)
 
 
 def redact(options: argparse.Namespace) -> int:

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from ..reports.captured import CapturedTally
 from ..reports.page import report_html
 from ..reports.tally import Tally
 from .inputs import Reading, dumps_in, sealer, title_of
+from .options import add_command, add_inputs
 from .output import output_text, refuse_input
 from .progress import with_progress
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "report",
+        about,
+        "  kwire report dump.bin -o report.html\n  kwire report - < dump.bin > report.html\n",
+        report,
+    )
+    add_inputs(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write; standard output unless given")
 
 
 def report(options: argparse.Namespace) -> int:

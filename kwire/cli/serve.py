@@ -8,6 +8,7 @@ import signal
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from random import Random
+from typing import Any
 
 from ..broker import Node, ServedCluster, Settings
 from ..cluster.replica_assignors import assignor_for
@@ -18,7 +19,50 @@ from ..net.server import Serving
 from ..render.values import count_text
 from .inputs import UsageError
 from .nodes import LOOPBACK, Failure, failures_in, nodes_for
+from .options import add_command
 from .terminal import remark
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "serve",
+        about,
+        "  kwire serve                                    one on 127.0.0.1:9092, in memory\n"
+        "  kwire serve :19092 --brokers 3                 three, on this port and the next ones\n"
+        "  kwire serve --cluster cluster.json             brokers with racks and directories\n"
+        "  kwire serve --config server.properties         as Kafka's own file says\n"
+        "  kwire serve --cluster c.json --fail-log-dir 1:/data/b@30\n"
+        '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
+        '"logDirs": ["/data/a", "/data/b"]}, ...]}; all but the id may be missing. Without\n'
+        "directories, all is kept in memory; with them topics, records and committed\n"
+        "offsets are there after a restart, and one that is removed or broken is noticed.\n"
+        "A directory is used by one process at a time, which holds its file .lock; what a\n"
+        "damaged log loses is a line on stderr. As in Kafka, nothing is forced to the disk.\n"
+        "For tests and trials: no replication over the network, no transactions, no\n"
+        "security.\n",
+        serve,
+    )
+    parser.add_argument("listen", nargs="?", default=":9092", metavar="LISTEN", help="HOST:PORT; :9092 unless given")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--brokers", type=int, default=1, metavar="N", help="so many brokers, with ids from 1 on")
+    source.add_argument("--cluster", metavar="FILE", help="brokers, with racks and directories, as JSON")
+    source.add_argument("--config", action="append", metavar="FILE", help="a server.properties; once for each broker")
+    parser.add_argument("--partitions", type=int, default=1, metavar="N", help="of a topic made without a number")
+    parser.add_argument("--replication-factor", type=int, default=1, metavar="N", help="of such a topic")
+    parser.add_argument(
+        "--assignor",
+        metavar="NAME",
+        help="places replicas, as that of kwire place; unless given, rack-aware, or with --profile KIP-879 "
+        "multi-level, which needs a rack such as /DC1/R1 for each broker",
+    )
+    parser.add_argument("--retention-bytes", type=int, default=-1, metavar="N", help="kept of each partition; all: -1")
+    parser.add_argument("--fail-log-dir", action="append", default=[], metavar="ID:DIR[@SECONDS]", help="it fails then")
+    parser.add_argument("--seed", type=int, metavar="N", help="for ids and placements; by chance unless given")
+    parser.add_argument("--profile", choices=("KIP-879",), help="serve CreateReplicaAssignment too")
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of clients")
+    parser.add_argument("--public", action="store_true", help="listen also where other machines can connect")
 
 
 def serve(options: argparse.Namespace) -> int:

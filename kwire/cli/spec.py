@@ -6,15 +6,32 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from ..errors import SpecError
 from ..render.style import escape
 from ..render.values import count_text
 from ..schema import grow
 from ..spec import read_spec
+from .options import add_command
 from .terminal import style_for
 
 MOST_VERSIONS = 200  # grown for each spec; a hostile one may claim 32,767
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser("spec", help=about)
+    actions = parser.add_subparsers(metavar="ACTION", required=True, prog="kwire spec")
+    command = add_command(
+        actions,
+        "check",
+        "say whether message specs are valid, and what to write instead",
+        "  kwire spec check MetadataRequest.json\n"
+        "  kwire spec check ~/kafka/clients/src/main/resources/common/message\n",
+        check,
+    )
+    command.add_argument("files", nargs="+", metavar="FILE", help="spec files, or folders of them")
 
 
 def check(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 
@@ -20,9 +21,40 @@ from ..render.values import count_text
 from ..traffic import COLUMNS, NOTHING, Count, Counted, Row, Traffic, Unspoken, unspoken
 from .helpers import Helpers, parts_for
 from .inputs import UsageError, catalog_of, dumps_in, named_release
+from .options import add_colour, add_command, add_files, add_profile
 from .progress import with_progress
 from .strangers import Strangers
 from .terminal import remark, style_for
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "stats",
+        about,
+        "  kwire stats dump.bin                      by api and version\n"
+        "  kwire stats dump.bin --by client,topic    who uses which topic\n"
+        "  kwire stats dump.bin --removed-in 4.0     who breaks after an upgrade?\n"
+        "  kwire stats dump.bin --errors --json\n",
+        stats,
+    )
+    add_files(parser)
+    parser.add_argument(
+        "--by",
+        default="api,version",
+        metavar="COLUMNS",
+        help="some of client,api,version,ip,topic,software; api,version unless given",
+    )
+    parser.add_argument(
+        "--removed-in",
+        metavar="RELEASE",
+        help="who uses versions that this Kafka release does not speak; exit 1 if anybody does",
+    )
+    parser.add_argument("--errors", action="store_true", help="count error codes too, which takes longer")
+    parser.add_argument("--json", action="store_true", help="as one JSON object")
+    add_profile(parser)
+    add_colour(parser)
 
 
 def stats(options: argparse.Namespace) -> int:

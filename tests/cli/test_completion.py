@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
+from kwire.cli.commands import COMMANDS, parser_for
 from kwire.cli.completion import SHELLS, completion, words_of
-from kwire.cli.parser import COMMANDS, parser_for
 
 
 def completed(*words: str) -> list[str]:
@@ -53,7 +53,7 @@ def test_the_shell_takes_the_script(shell: str) -> None:
 
 def test_the_words_are_those_of_the_parser() -> None:
     words = {one.path: one for one in words_of(parser_for())}
-    assert tuple(words[()].commands) == COMMANDS
+    assert tuple(words[()].commands) == tuple(COMMANDS)
     assert words["stats",].options["--removed-in"].startswith("who uses versions")
     assert words["decode",].files
     assert not words["demo",].files

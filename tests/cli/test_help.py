@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.cli import main
+from kwire.cli.commands import parser_for
 from kwire.cli.completion import completion
-from kwire.cli.parser import parser_for
 from tests.cli.test_commands import out
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kwire.cli import json_lines
-from kwire.cli.parser import parser_for
+from kwire.cli.commands import parser_for
 from kwire.render.json_lines import JsonLines
 from tests.cli.test_main import ran
 from tests.cli.test_strangers import ZOOKEEPER, kafka, said, told

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 import subprocess
 
+from kwire.cli.commands import parser_for
 from kwire.cli.completion import words_of
 from kwire.cli.manual import TOPICS, help_lines, manual
-from kwire.cli.parser import parser_for
 
 PAGE = manual(parser_for(), "1.2")
 

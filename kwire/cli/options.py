@@ -1,11 +1,12 @@
-"""The words that the grammars of all commands share: help with its examples first, lazy runs, common options."""
+"""Options that several commands have, and parsers whose help begins with examples."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
+
+Run = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,30 +24,21 @@ class Parser(argparse.ArgumentParser):
         return formatter.format_help()
 
 
-def command(commands: Any, name: str, about: str, examples: str, run: str) -> argparse.ArgumentParser:
-    """Add a command: `run` is `room:function` of this package, loaded when it is called."""
+def add_command(commands: Any, name: str, about: str, examples: str, run: Run) -> argparse.ArgumentParser:
+    """Add a command, whose help begins with its examples; `run` takes the options and returns the exit code."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=about,
         description=f"{about[:1].upper()}{about[1:]}.\n\nExamples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=_lazy(run))
+    parser.set_defaults(run=run)
     return parser
 
 
-def _lazy(target: str) -> Callable[[argparse.Namespace], int]:
-    def run(options: argparse.Namespace) -> int:
-        room, function = target.split(":")
-        code: int = getattr(import_module(f".{room}", __package__), function)(options)
-        return code
-
-    return run
-
-
-def inputs(parser: argparse.ArgumentParser) -> None:
+def add_inputs(parser: argparse.ArgumentParser) -> None:
     """Add the options of commands that read dumps."""
-    files(parser)
+    add_files(parser)
     parser.add_argument(
         "--as",
         dest="named",
@@ -55,16 +47,16 @@ def inputs(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--log-of", metavar="TOPIC", help="the topic a log is of: __consumer_offsets, ...")
     parser.add_argument("--body", action="store_true", help="the input is one body, without size and header")
-    secrets(parser)
-    profile(parser)
+    add_secrets(parser)
+    add_profile(parser)
 
 
-def secrets(parser: argparse.ArgumentParser) -> None:
+def add_secrets(parser: argparse.ArgumentParser) -> None:
     """Add --show-secrets."""
     parser.add_argument("--show-secrets", action="store_true", help="print passwords, proofs, keys and tokens too")
 
 
-def files(parser: argparse.ArgumentParser) -> None:
+def add_files(parser: argparse.ArgumentParser) -> None:
     """Add the dumps that a command reads."""
     parser.add_argument(
         "files",
@@ -76,17 +68,17 @@ def files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-r", "--recursive", action="store_true", help="read all files of folders too")
 
 
-def raw(parser: argparse.ArgumentParser) -> None:
+def add_raw(parser: argparse.ArgumentParser) -> None:
     """Add --raw."""
     parser.add_argument("--raw", action="store_true", help="write raw frames, without their connections and times")
 
 
-def profile(parser: argparse.ArgumentParser) -> None:
+def add_profile(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose specs."""
     parser.add_argument("--profile", metavar="KIP", help="read as this KIP proposed: KIP-36, KIP-112 or KIP-879")
     parser.add_argument("--schemas", metavar="DIR", help="specs of your own, or a Kafka checkout, before ours")
 
 
-def colour(parser: argparse.ArgumentParser) -> None:
+def add_colour(parser: argparse.ArgumentParser) -> None:
     """Add --color."""
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="auto: on a terminal")

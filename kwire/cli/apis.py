@@ -1,0 +1,59 @@
+"""`kwire apis`: apis, their keys and versions, and the releases that added and removed them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..catalog import catalog_for
+from ..errors import UnknownMessage
+from ..names import folded
+from ..releases import Api, first_release, releases, removed_in
+from .inputs import named_release
+from .options import add_command
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "apis",
+        about,
+        "  kwire apis fetch\n  kwire apis --release 2.8\n",
+        apis,
+    )
+    parser.add_argument("names", nargs="*", metavar="API", help="a key, a name, or a part of one; all unless told")
+    parser.add_argument("--release", help="the versions that this Kafka release speaks")
+
+
+def apis(options: argparse.Namespace) -> int:
+    """Print the table of apis: key, name, versions, since when, until when; of a single one every step."""
+    found, spoken = found_apis(options.names), named_release(options.release) if options.release else None
+    print(f"{'key':>3}  {'api':<34}{'versions':<10}{'since':<11}removed in")
+    for api in found:
+        versions = spoken.versions(api.key) if spoken else _all_versions(api)
+        if versions or options.names:
+            until = removed_in(api.key) or ""
+            print(f"{api.key:>3}  {api.name:<34}{versions!s:<10}{first_release(api.key):<11}{until}".rstrip())
+    if len(found) == len(options.names) == 1 and found[0].is_named(options.names[0]) and not spoken:
+        for name, versions in found[0].changes.items():
+            print(f"     from {name:<10} {versions}")
+    return 0
+
+
+def found_apis(names: list[str]) -> list[Api]:
+    """Return the apis that keys, names, or parts of names that none has, name; all where there are no names."""
+    apis = [api for _, api in sorted(releases().apis.items())]
+    found = {} if names else {api.key: api for api in apis}
+    for name in names:
+        exact = {api.key: api for api in apis if api.is_named(name)}
+        near = exact or {api.key: api for api in apis if folded(name) in folded(api.name)}
+        if not near:
+            raise UnknownMessage("api", name, [api.name for api in apis])
+        found |= near
+    return [found[key] for key in sorted(found)]
+
+
+def _all_versions(api: Api) -> str:
+    spec = catalog_for().find(api.key, "request")
+    return str(spec.versions) if spec else "none"

@@ -1,0 +1,237 @@
+"""The commands of `kwire`, and the parser of the command line.
+
+Modules of commands are imported when their options are needed, so that `kwire --help` is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+from .. import __version__
+from ..errors import KwireError
+from .options import Parser
+
+DESCRIPTION = """\
+kwire decodes and encodes Apache Kafka's wire protocol.
+
+Examples:
+  kwire decode dump.pcap                  messages, a line each
+  kwire decode dump.pcap --jsonl          one JSON object a line
+  kwire decode reply.bin --as Metadata:12 a response without its request
+  kwire explain dump.bin                  every byte, and the field it is
+  kwire report dump.pcap -o report.html   what is in it, as one page
+  kwire stats dump.pcap                   who asks for what, how often
+  kwire cluster dump.pcap                 brokers by rack, partitions, replicas
+  kwire cluster :9092                     the same of a live broker
+  kwire place --from dump.pcap            how evenly they are placed
+  kwire encode frames.jsonl -o dump.pcap  JSON back to bytes
+  kwire call :9092 Metadata topics:=null  ask a broker
+  kwire serve                             run a small broker, for tests
+  kwire schema Fetch:17                   its fields, and what they mean
+  kwire demo                              a dump of a real broker, explained
+"""
+AddParser = Callable[[Any, str], None]
+
+
+class Command(NamedTuple):
+    """What a command does, in a few words, and what imports the function that adds its parser."""
+
+    about: str
+    load: Callable[[], AddParser]
+
+
+def _decode() -> AddParser:
+    from .decode import add_parser
+
+    return add_parser
+
+
+def _explain() -> AddParser:
+    from .explain import add_parser
+
+    return add_parser
+
+
+def _report() -> AddParser:
+    from .report import add_parser
+
+    return add_parser
+
+
+def _encode() -> AddParser:
+    from .encode import add_parser
+
+    return add_parser
+
+
+def _check() -> AddParser:
+    from .check import add_parser
+
+    return add_parser
+
+
+def _stats() -> AddParser:
+    from .stats import add_parser
+
+    return add_parser
+
+
+def _cluster() -> AddParser:
+    from .cluster import add_parser
+
+    return add_parser
+
+
+def _place() -> AddParser:
+    from .place import add_parser
+
+    return add_parser
+
+
+def _redact() -> AddParser:
+    from .redact import add_parser
+
+    return add_parser
+
+
+def _pipeline() -> AddParser:
+    from .pipeline import add_parser
+
+    return add_parser
+
+
+def _call() -> AddParser:
+    from .call import add_parser
+
+    return add_parser
+
+
+def _proxy() -> AddParser:
+    from .proxy import add_parser
+
+    return add_parser
+
+
+def _serve() -> AddParser:
+    from .serve import add_parser
+
+    return add_parser
+
+
+def _schema() -> AddParser:
+    from .schema import add_parser
+
+    return add_parser
+
+
+def _diff() -> AddParser:
+    from .diff import add_parser
+
+    return add_parser
+
+
+def _apis() -> AddParser:
+    from .apis import add_parser
+
+    return add_parser
+
+
+def _errors() -> AddParser:
+    from .errors import add_parser
+
+    return add_parser
+
+
+def _spec() -> AddParser:
+    from .spec import add_parser
+
+    return add_parser
+
+
+def _demo() -> AddParser:
+    from .demo import add_parser
+
+    return add_parser
+
+
+def _help() -> AddParser:
+    from .help import add_parser
+
+    return add_parser
+
+
+COMMANDS: dict[str, Command] = {
+    "decode": Command("decode the frames of captures and other dumps", _decode),
+    "explain": Command("show every byte of a dump and the field it belongs to", _explain),
+    "report": Command("write what is in dumps as one HTML page", _report),
+    "encode": Command("turn JSON into bytes", _encode),
+    "check": Command("say whether frames encode to what they were", _check),
+    "stats": Command("count frames by client, api, version and more", _stats),
+    "cluster": Command("show brokers by rack, and partitions, as dumps or a live broker tell", _cluster),
+    "place": Command("place replicas over racks, and say how even it is and what is lost with what", _place),
+    "redact": Command("take payloads, secrets and names out of dumps", _redact),
+    "pipeline": Command("turn captures into Parquet on Spark, with the history of their clusters", _pipeline),
+    "call": Command("send one request to a broker, and show its answer", _call),
+    "proxy": Command("stand between clients and brokers, and listen", _proxy),
+    "serve": Command("run a small broker, or several, for tests", _serve),
+    "schema": Command("show the fields of messages", _schema),
+    "diff": Command("show what differs: versions, releases, dumps", _diff),
+    "apis": Command("list apis and their versions", _apis),
+    "errors": Command("say what error codes mean", _errors),
+    "spec": Command("work on JSON message specs", _spec),
+    "demo": Command("explain a bundled dump of a real broker", _demo),
+    "help": Command("explain a topic", _help),
+}
+
+
+def parser_for(names: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """Build the parser.
+
+    Args:
+        names: the commands that may be run, with all their options; of the others the parser knows what they do.
+    """
+    parser = Parser(
+        prog="kwire",
+        usage="kwire COMMAND [OPTIONS] [FILE...]",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version, and which engine decodes")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, prog="kwire")
+    for name, command in COMMANDS.items():
+        if name in names:
+            command.load()(commands, command.about)
+        else:
+            commands.add_parser(name, help=command.about)
+    parser.add_argument(
+        "--print-completion", action=_Print, choices=("bash", "zsh", "fish"), help="print a completion script"
+    )
+    parser.add_argument("--print-manual", action=_Print, nargs=0, help="print the man page: | man -l -")
+    return parser
+
+
+class _Version(argparse.Action):
+    """The option --version."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
+        """Print and exit."""
+        try:
+            from ..fast_path import ENGINE
+        except KwireError as error:
+            parser.error(str(error))
+        print(f"kwire {__version__} (engine: {ENGINE})")
+        parser.exit()
+
+
+class _Print(argparse.Action):
+    """An option that prints something and is done, as --version is."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
+        """Print and exit."""
+        from .completion import completion
+        from .manual import manual
+
+        print(completion(values, parser_for()) if values else manual(parser_for(), __version__), end="")
+        parser.exit()

@@ -1,0 +1,104 @@
+"""`kwire diff`: what differs between two versions of a message, two releases or two dumps."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..catalog import Catalog, catalog_for
+from ..codecs import Codec, codec_in
+from ..releases import Api, release
+from ..render.differences import NOTHING, difference_lines
+from ..render.style import Style
+from .apis import found_apis
+from .comparison import diff_dumps
+from .inputs import UsageError, catalog_of, named_codecs, named_release
+from .options import add_colour, add_command, add_profile, add_secrets
+from .terminal import style_for
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "diff",
+        about,
+        "  kwire diff Metadata:9 Metadata:12\n  kwire diff one.bin two.bin\n"
+        "  kwire diff --release 3.9 4.4\n  kwire diff --release 3.9 4.4 Fetch\n",
+        diff,
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME[:VERSION]",
+        help="two messages or apis, or two files; with --release one api",
+    )
+    parser.add_argument("--release", nargs=2, metavar=("A", "B"), help="two Kafka releases")
+    add_secrets(parser)
+    add_profile(parser)
+    add_colour(parser)
+
+
+def diff(options: argparse.Namespace) -> int:
+    """Print what differs between two versions of a message, two releases or two dumps. Returns 1 if anything does."""
+    if len(options.names) == 2 and not options.release and any(_is_input(name) for name in options.names):
+        return diff_dumps(options)
+    style = style_for(sys.stdout, options.color)
+    if options.release:
+        if len(options.names) > 1:
+            raise UsageError("diff --release takes two releases, and at most one api")
+        old, new = options.release
+        lines = list(_release_lines(old, new, options.names, style))
+    elif len(options.names) == 2:
+        lines = list(_message_lines(options, style))
+    else:
+        raise UsageError("diff takes two of NAME:VERSION, two files, or --release A B")
+    for line in lines:
+        print(line)
+    return 1 if any(line.startswith("  ") and line != NOTHING for line in lines) else 0
+
+
+def _is_input(name: str) -> bool:
+    return name == "-" or (Path(name).exists() and not Path(name).is_dir())  # also a pipe of the shell's
+
+
+def _message_lines(options: argparse.Namespace, style: Style) -> Iterator[str]:
+    catalog = catalog_of(options)
+    sides = [{codec.spec.type: codec for codec in named_codecs(text, catalog)} for text in options.names]
+    for type_name in [*sides[0], *(name for name in sides[1] if name not in sides[0])]:
+        one, other = sides[0].get(type_name), sides[1].get(type_name)
+        yield _versions(one, other)
+        yield from difference_lines(one, other, style)
+
+
+def _release_lines(old: str, new: str, names: list[str], style: Style) -> Iterator[str]:
+    before, after = named_release(old), named_release(new)
+    for api in found_apis(names):
+        one, other = before.versions(api.key), after.versions(api.key)
+        if not one and not other:
+            continue
+        if one != other:
+            yield f"{api.name} ({api.key}): versions {one} -> {other}"
+        for suffix in ("Request", "Response"):
+            pair = _newest(before.name, api, suffix), _newest(after.name, api, suffix)
+            lines = list(difference_lines(*pair, style)) if all(pair) else []
+            if lines and lines != [NOTHING]:
+                yield _versions(*pair)
+                yield from lines
+
+
+def _versions(one: Codec | None, other: Codec | None) -> str:
+    names = [f"{codec.name} v{codec.version}" if codec else "nothing" for codec in (one, other)]
+    if one and other and one.name == other.name:
+        names[1] = f"v{other.version}"
+    return " -> ".join(names)
+
+
+def _newest(name: str, api: Api, suffix: str) -> Codec | None:
+    catalog: Catalog = catalog_for(None, name)
+    versions = release(name).versions(api.key)
+    spec = catalog.find(api.key, suffix.lower(), versions.last) if versions else None
+    return codec_in(catalog, spec.name, versions.last) if spec else None

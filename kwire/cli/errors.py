@@ -1,0 +1,42 @@
+"""`kwire errors`: Kafka's error codes by number, name or part of a name."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from typing import Any
+
+from ..errors import UnknownMessage
+from ..values import Value, kind
+from .options import add_command
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(commands, "errors", about, "  kwire errors 56\n  kwire errors leader\n", errors)
+    parser.add_argument("names", nargs="*", metavar="CODE", help="a number, a name, or a part of one; all unless told")
+
+
+def errors(options: argparse.Namespace) -> int:
+    """Print error codes by number, name or part of a name."""
+    codes = kind("ErrorCode")
+    found = [code for word in options.names for code in _errors_like(codes, word)] if options.names else list(codes)
+    for code in found:
+        retry = {True: "retriable", False: "not retriable", None: "unknown"}[getattr(code, "retriable", None)]
+        since = f", since {getattr(code, 'since', '')}" if getattr(code, "since", None) else ""
+        print(f"{code.value:>4}  {code}  ({retry}{since})")
+        if getattr(code, "about", ""):
+            print(textwrap.fill(getattr(code, "about", ""), 78, initial_indent="      ", subsequent_indent="      "))
+    return 0
+
+
+def _errors_like(codes: type[Value], word: str) -> list[Value]:
+    """Return the error codes of a number, a name or a part of one. Raises UnknownMessage if there is none."""
+    try:
+        code = codes(word)
+        found = [code] if code.name else []
+    except UnknownMessage:
+        found = [code for code in codes if word.casefold() in str(code).casefold()]
+    if not found:
+        raise UnknownMessage("error code", word, [str(code) for code in codes])
+    return found

@@ -1,0 +1,62 @@
+"""`kwire schema`: the fields of messages, as a table, grammar, JSON or the Python that decodes them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from ..codecs import Codec
+from ..compiler import decoder_source, encoder_source
+from ..render.layout import layout_bnf, layout_json, layout_markdown, layout_table
+from ..render.style import escape, json_text
+from .inputs import catalog_of, named_codecs
+from .options import add_colour, add_command, add_profile
+from .terminal import style_for
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "schema",
+        about,
+        "  kwire schema Fetch:17\n  kwire schema MetadataResponse --bnf\n  kwire schema Metadata:12 --json | jq .\n"
+        "  kwire schema MetadataResponse:12 --source\n",
+        schema,
+    )
+    parser.add_argument("names", nargs="+", metavar="NAME[:VERSION]", help="an api or a message; the newest version")
+    forms = parser.add_mutually_exclusive_group()
+    for form, about in (
+        ("bnf", "as a grammar"),
+        ("json", "as JSON"),
+        ("markdown", "as a Markdown table"),
+        ("source", "as the Python that decodes and encodes it"),
+    ):
+        forms.add_argument(f"--{form}", dest="form", action="store_const", const=form, help=about)
+    add_profile(parser)
+    add_colour(parser)
+
+
+def schema(options: argparse.Namespace) -> int:
+    """Print the layout of messages."""
+    style = style_for(sys.stdout, options.color)
+    codecs = [codec for text in options.names for codec in named_codecs(text, catalog_of(options))]
+    if options.form == "json":
+        layouts = [layout_json(codec) for codec in codecs]
+        print(json_text(layouts if len(layouts) > 1 else layouts[0]))
+        return 0
+    for index, codec in enumerate(codecs):
+        print("\n" if index else "", end="")
+        lines = {"bnf": layout_bnf, "markdown": layout_markdown, "source": _source}.get(options.form)
+        for line in lines(codec) if lines else layout_table(codec, style):
+            print(escape(line) if not style.colour else line)
+    return 0
+
+
+def _source(codec: Codec) -> Iterator[str]:
+    for source in (decoder_source(codec.schema), encoder_source(codec.schema)):
+        yield f"# {codec.name} v{codec.version}: {source.functions[0].name}"
+        yield from source.text().splitlines()
+        yield ""
