@@ -17,7 +17,7 @@ from ..render.values import count_text
 from ..secrets import Hidden
 from ..segments import LogBatch, LogBytes
 from .inputs import catalog_of, items, sealer
-from .logs import log_difference
+from .log_entries import log_difference
 from .options import add_command, add_inputs
 
 

@@ -22,10 +22,9 @@ from ..render.cluster import cluster_json, cluster_lines
 from ..render.style import json_text
 from ..segments import LogBatch, LogBytes, LogRecord
 from .inputs import UsageError, items, title_of
-from .logs import Entry, entries
+from .log_entries import Entry, entries
 from .options import add_colour, add_command, add_inputs
-from .progress import with_progress
-from .terminal import style_for
+from .terminal import style_for, with_progress
 
 
 def add_parser(commands: Any, about: str) -> None:

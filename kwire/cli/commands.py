@@ -230,8 +230,7 @@ class _Print(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Print and exit."""
-        from .completion import completion
-        from .manual import manual
+        from .completion import completion, manual
 
         print(completion(values, parser_for()) if values else manual(parser_for(), __version__), end="")
         parser.exit()

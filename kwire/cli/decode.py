@@ -1,4 +1,4 @@
-"""`kwire decode`: frames and records as lines or trees, as a JSON array, or as JSON lines; or what a frame could be."""
+"""`kwire decode`: frames and records as lines, trees, JSON or Parquet; --guess: what a frame could be."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Any
 
+from ..columnar import need_libraries
 from ..frames import Result, Token, Undecodable
+from ..frames.guessing import Guess, guesses
 from ..frames.pieces import CutShort, NoFrame, NotKafka
 from ..gist import Gist
 from ..render.envelope import envelope, json_line
@@ -17,20 +19,19 @@ from ..render.line import FrameLines
 from ..render.record_json import record_envelope, record_json_line
 from ..render.record_line import RecordLines
 from ..render.record_tree import RecordTree
-from ..render.style import Style, json_text
-from ..render.tree import tree
+from ..render.style import Style, escape, json_text
+from ..render.tree import title, tree
 from ..render.unread import unread_text
 from ..render.values import count_text
 from ..segments import LogBatch, LogBytes, LogRecord
+from ..versions import Versions
 from .explain import ours
 from .filters import filter_for
-from .inputs import Reading, catalog_of, dumps_in, items
+from .inputs import Reading, UsageError, catalog_of, dumps_in, items, results, sealer
 from .json_lines import Lines, are_for, is_quick
-from .logs import Entry, LogFilter, entries, is_bad, is_faulty
+from .log_entries import Entry, LogFilter, entries, is_bad, is_faulty
 from .options import add_colour, add_command, add_inputs
-from .pager import Paged, paged
-from .progress import with_progress
-from .terminal import remark, style_for
+from .terminal import Paged, paged, remark, style_for, with_progress
 
 Print = Callable[[str], None]
 Item = Result | Entry
@@ -87,12 +88,8 @@ def decode(options: argparse.Namespace) -> int:
         protocols (ZooKeeper's, TLS).
     """
     if options.guess:
-        from .guess import guess
-
         return guess(options)
     if options.parquet:
-        from .parquet import parquet
-
         return parquet(options)
     counts = Counter[str]()
     try:
@@ -246,3 +243,78 @@ def _printer(pager: Paged | None) -> Print:
     if pager is not None:
         return pager.write
     return lambda text: print(text, end="", flush=True)
+
+
+def guess(options: argparse.Namespace) -> int:
+    """Print what each frame could be, of captures those that nothing tells. Returns 1 if one could be nothing."""
+    if options.body or options.named:
+        raise UsageError("--guess looks for what --as would say; give one of them")
+    failed = known = shown = 0
+    for result in results(options, sealed=False):
+        frame = result.frame
+        if isinstance(frame.fault, NoFrame) or (frame.source.direction and not isinstance(result, Undecodable)):
+            known += not isinstance(frame.fault, NoFrame)
+            continue
+        shown += 1
+        found = guesses(frame, catalog_of(options))
+        print(escape(f"# {_title(sealer(options)(result))}"))
+        print(f"{count_text(len(found), 'message')} that the frame could be" + (", best first" if found else ""))
+        for line in _guess_lines(found):
+            print(escape(line), flush=True)
+        failed |= not found
+    if known and not shown:
+        remark(f"nothing to guess: connections say what {count_text(known, 'frame')} hold; see kwire decode")
+    return failed
+
+
+def _title(result: Result) -> str:
+    """Say which frame it is; what it looks like at first sight is one guess of many."""
+    source = result.frame.source
+    if not isinstance(result, Undecodable) or isinstance(result.frame.fault, NoFrame):
+        return title(result)
+    return f"frame {source.frame} at {source.offset}, {count_text(len(result.frame.data), 'byte')}"
+
+
+def _guess_lines(found: list[Guess]) -> Iterator[str]:
+    """Write neighbours of one api, equal in everything, on one line."""
+    for key, group in groupby(found, lambda guess: (guess.codec.name, guess.named, guess.doubts, guess.evidence)):
+        members = list(group)
+        versions = ",".join(str(version) for version in sorted(guess.codec.version for guess in members))
+        spec = members[0].codec.spec
+        span = str(Versions.parse(versions))
+        yield f"  {spec.api_name + ':' + span:<34} {spec.type:<9} {_why(key[1], key[2], key[3])}"
+
+
+def _why(named: bool, doubts: int, evidence: int) -> str:
+    words = ["its header says so"] if named else []
+    if evidence:
+        words.append(f"{evidence} characters of text")
+    if doubts:
+        words.append(count_text(doubts, "odd value"))
+    return ", ".join(words) or "nothing for or against"
+
+
+# What chooses among frames or says how to read them, and is not for tables: who reads the table chooses.
+OTHERS = ("client", "conn", "errors", "since", "until", "named", "body", "log_of", "schemas", "hex", "strict")
+
+
+def parquet(options: argparse.Namespace) -> int:
+    """Write the table. Returns 1 if there are frames that could not be decoded."""
+    given = [name for name in OTHERS if getattr(options, name, None)]
+    if given:
+        raise UsageError(f"--parquet writes all frames, or those of an --api: it does not go with {', '.join(given)}")
+    if not options.files or "-" in options.files:
+        raise UsageError("--parquet reads files: name them")
+    apis = options.api or []
+    if any(":" in api for api in apis):
+        raise UsageError("--parquet takes an api of all versions: leave out :VERSION, the table has a column for it")
+    need_libraries()
+    from ..arrow.parquet import write
+
+    body = "struct" if len(apis) == 1 else "json"  # a struct has the fields of one api
+    more = {"profile": options.profile} if options.profile else {}
+    folders = {"recursive_file_lookup": "true"} if getattr(options, "recursive", False) else {}
+    written = write(options.files, options.parquet, apis=",".join(apis), body=body, **more, **folders)
+    bad = f", {written.corrupt:,} not decoded" if written.corrupt else ""
+    remark(f"{count_text(written.frames, 'frame')}{bad} in {written.file}; secrets are in it as they were sent")
+    return 1 if written.corrupt else 0

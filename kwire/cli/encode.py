@@ -17,10 +17,9 @@ from ..errors import DumpError, KwireError
 from ..frames import Frame
 from ..render.template import template
 from ..render.values import count_text
-from .frame_output import FrameOutput
 from .inputs import UsageError, catalog_of, named_codec, named_codecs
 from .options import add_command, add_profile, add_raw
-from .output import output_bytes
+from .output import FrameOutput, output_bytes
 from .terminal import complain, remark
 
 TAKES = "JSON of frames (kwire decode --jsonl writes it), a log of requests, or with --as a payload"

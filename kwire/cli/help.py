@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from ..errors import UnknownMessage
-from .manual import TOPICS, help_lines
+from .completion import TOPICS, help_lines
 from .options import add_command
 
 

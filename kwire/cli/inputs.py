@@ -20,7 +20,7 @@ from ..redaction import seal
 from ..releases import Release, release, releases
 from ..segments import LogBatch, LogBytes
 from ..segments.sealing import seal_bytes
-from .strangers import Strangers
+from .non_kafka_streams import Strangers
 from .terminal import remark
 
 T = TypeVar("T")

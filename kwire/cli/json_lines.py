@@ -14,7 +14,7 @@ from ..frames.said import Batch
 from ..render.envelope import json_line
 from ..render.json_lines import JsonLines
 from .inputs import Reading
-from .progress import with_progress
+from .terminal import with_progress
 
 MOST_TEXT = 1 << 20  # characters that are printed at once
 

@@ -25,7 +25,7 @@ from ..render.values import count_text
 from .cluster import state_of
 from .inputs import UsageError
 from .options import add_colour, add_command, add_profile
-from .plans import Plan, read_brokers, read_plan
+from .reassignment_json import Plan, read_brokers, read_plan
 from .terminal import remark, style_for
 
 NEW_TOPIC = "new"  # stands in lines for a topic without a name

@@ -13,12 +13,10 @@ from ..frames import Frame
 from ..redaction import REASONS, Redactor
 from ..render.table import table
 from ..render.values import count_text
-from .frame_output import FrameOutput
 from .inputs import UsageError, catalog_of, dumps_in
 from .options import add_command, add_profile, add_raw
-from .output import output_bytes
-from .progress import with_progress
-from .terminal import remark
+from .output import FrameOutput, output_bytes
+from .terminal import remark, with_progress
 
 
 def add_parser(commands: Any, about: str) -> None:

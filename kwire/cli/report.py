@@ -11,7 +11,7 @@ from ..reports.tally import Tally
 from .inputs import Reading, dumps_in, sealer, title_of
 from .options import add_command, add_inputs
 from .output import output_text, refuse_input
-from .progress import with_progress
+from .terminal import with_progress
 
 
 def add_parser(commands: Any, about: str) -> None:

@@ -19,12 +19,11 @@ from ..render.table import table
 from ..render.unread import unread_text
 from ..render.values import count_text
 from ..traffic import COLUMNS, NOTHING, Count, Counted, Row, Traffic, Unspoken, unspoken
-from .helpers import Helpers, parts_for
 from .inputs import UsageError, catalog_of, dumps_in, named_release
+from .non_kafka_streams import Strangers
 from .options import add_colour, add_command, add_files, add_profile
-from .progress import with_progress
-from .strangers import Strangers
-from .terminal import remark, style_for
+from .terminal import remark, style_for, with_progress
+from .worker_processes import Helpers, parts_for
 
 
 def add_parser(commands: Any, about: str) -> None:

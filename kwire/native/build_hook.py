@@ -47,7 +47,7 @@ class NativeEngineHook(BuildHookInterface[Any]):
     def add_stubs(self, version: str, build_data: dict[str, Any]) -> None:
         """Generate what type checkers read: beside the source in an editable installation, else in the wheel."""
         sys.path.insert(0, self.root)
-        from kwire.stubs import write
+        from ..stubs import write
 
         if version == "editable":
             write(HERE.parent)

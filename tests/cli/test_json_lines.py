@@ -11,7 +11,7 @@ from kwire.cli import json_lines
 from kwire.cli.commands import parser_for
 from kwire.render.json_lines import JsonLines
 from tests.cli.test_main import ran
-from tests.cli.test_strangers import ZOOKEEPER, kafka, said, told
+from tests.cli.test_non_kafka_streams import ZOOKEEPER, kafka, said, told
 from tests.dumps.building import Talk, capture
 
 

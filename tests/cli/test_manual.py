@@ -6,8 +6,7 @@ import shutil
 import subprocess
 
 from kwire.cli.commands import parser_for
-from kwire.cli.completion import words_of
-from kwire.cli.manual import TOPICS, help_lines, manual
+from kwire.cli.completion import TOPICS, help_lines, manual, words_of
 
 PAGE = manual(parser_for(), "1.2")
 

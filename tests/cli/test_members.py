@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import kwire
+from kwire.cli.call import message_of
 from kwire.cli.inputs import UsageError
-from kwire.cli.members import message_of
 from kwire.errors import EncodeError
 
 CODEC = kwire.codec("FindCoordinatorRequest", 3)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli.pager import Paged, paged
+from kwire.cli.terminal import Paged, paged
 from tests.cli.test_main import DUMP, KWIRE
 from tests.conftest import ROOT
 

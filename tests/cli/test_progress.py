@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from itertools import count
 
-from kwire.cli.progress import with_progress
+from kwire.cli.terminal import with_progress
 from tests.cli.test_terminal import Terminal
 
 

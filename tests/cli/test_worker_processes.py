@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kwire.cli import helpers, main, stats
-from kwire.cli.helpers import Helpers, parts_for
+from kwire.cli import main, stats
+from kwire.cli import worker_processes as helpers
+from kwire.cli.worker_processes import Helpers, parts_for
 from kwire.dumps.shares import Share
 from tests.dumps.test_shares import many
 
