@@ -9,7 +9,7 @@ from typing import Any
 
 from ..catalog import catalog_for
 from ..dumps import Dump
-from ..dumps.sources import frame_of
+from ..frames import Result
 from ..frames.said import Batch
 from ..render.envelope import json_line
 from ..render.json_lines import JsonLines
@@ -67,9 +67,11 @@ class Lines:
         write, size = self._quick.line, 0
         for said in batch:
             if type(said) is not tuple:
-                self._quick.forget(said)  # type: ignore[arg-type]
+                self._decoder.connections.forget(said)
                 continue
-            line = write(said, self._number) or self._carefully(said)
+            line = write(said, self._number)
+            if not isinstance(line, str):
+                line = self._carefully(line)
             self._number += 1
             lines.append(line)
             size += len(line)
@@ -77,8 +79,8 @@ class Lines:
                 size = 0
                 yield
 
-    def _carefully(self, said: Any) -> str:
-        result = self._seal(self._decoder.decode(frame_of(said, self.dump.file, self._number)))
+    def _carefully(self, result: Result) -> str:
+        result = self._seal(result)
         self.count(result)
         self._told += 1
         return json_line(result) + "\n"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from ..errors import DecodeError
-from ..frames import Frame, Source
-from ..frames.said import NOBODY, Batch, Ends, Said
+from ..frames import Frame
+from ..frames.said import NOBODY, Batch, Ends, Said, frame_of
 from .link import end_text
-from .pcap import SECOND
 from .tcp import Connection
 
 
@@ -60,14 +59,3 @@ def timed(batches: Iterable[Batch], file: str) -> Iterator[tuple[Frame, int | No
             if said[0] is not NOBODY:
                 closed.clear()
             count += 1
-
-
-def frame_of(said: Said, file: str, number: int, closed: Sequence[int] = ()) -> Frame:
-    """Write one frame; `number` counts from 0, `closed` are the connections that have ended before it."""
-    ends, asked, offset, nanoseconds, data, fault, _, _ = said
-    if ends is NOBODY:
-        return Frame(data, Source(file, number, offset if data else None), fault=fault)
-    time = None if nanoseconds is None else nanoseconds / SECOND
-    direction = "request" if asked else "response"
-    source = Source(file, number, offset, time, ends.client, ends.broker, ends.connection, direction)
-    return Frame(data, source, None, None, False, None, fault, tuple(closed))

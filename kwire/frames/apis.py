@@ -16,7 +16,7 @@ from .cutting import Frame
 from .pairing import prefixes_of
 from .reading import API_VERSIONS
 
-SASL_HANDSHAKE, SASL_AUTHENTICATE = 17, 36
+SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE = 17, 36, 58
 MOST_KNOWN = 4096  # versions that a spec leaves open may be any
 MOST_CLIENTS = 1024  # client ids whose calls are kept for all connections
 
@@ -136,7 +136,7 @@ class Call:
 
     def __init__(self, api: Api, client: bytes) -> None:
         self.api, self.client = api, client
-        self.client_id = None if client[:1] in (b"", b"\xff") else client[2:].decode("utf-8", "replace")
+        self.client_id = None if client[:1] >= b"\x80" or not client else client[2:].decode("utf-8", "replace")
         self.start = 12 + len(client)
         self.version = -1 if api.version is None else api.version
         self.answered, self.is_plain = api.answered, api.key != API_VERSIONS
@@ -145,11 +145,25 @@ class Call:
         self._downgraded: Call | None = None
 
     @property
+    def is_clean(self) -> bool:
+        """Whether the client id is as clients write it: text in UTF-8, or a null of length -1."""
+        if self.client_id is None:
+            return self.client in (b"", b"\xff\xff")
+        return self.client_id.encode() == self.client[2:]
+
+    def codec(self, is_request: bool | None) -> Codec | None:
+        """Return the codec of its requests or of its responses; None if the api is not known."""
+        codec = self.api.codec(is_request)
+        if codec is None or codec.version == self.version:
+            return codec
+        return codec_in(self.api.catalog, codec.name, self.version)
+
+    @property
     def downgraded(self) -> Call:
         """The same, for responses in version 0 (KIP-511)."""
         if self._downgraded is None:
             self._downgraded = Call(self.api, self.client)
-            self._downgraded.version, self._downgraded.note = 0, self.note
+            self._downgraded.version = 0
         return self._downgraded
 
 

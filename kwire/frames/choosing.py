@@ -1,6 +1,6 @@
 """Decodes the frames of a dump, or those that somebody asks for: of the others the headers are read, the bodies not.
 
-Knows which requests say something of the frames that follow: those are read, whoever asks.
+Knows which bodies say something of the frames that follow: those are read, whoever asks.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ..catalog import Catalog
+from .apis import ENVELOPE
 from .cutting import Frame
 from .decoding import FrameDecoder
-from .peeking import HeaderReader, Peek
+from .peeking import Peek, peek_of
+from .reading import API_VERSIONS
 from .results import Result
-from .talk import API_VERSIONS, ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
 
-PRODUCE = 0  # says whether it will be answered
-TELLING = frozenset((PRODUCE, SASL_HANDSHAKE, API_VERSIONS, SASL_AUTHENTICATE, ENVELOPE))
+TELLING = frozenset((API_VERSIONS, ENVELOPE))  # the client's software, and requests inside
 Wanted = Callable[[Peek], bool]
 
 
@@ -33,7 +33,7 @@ def decode_frames(
         frames: as `kwire.read_dump` gives them; requests and responses may be mixed.
         catalog, salvage, trace: as for `FrameDecoder`.
         wanted: asked of each header whether the frame is to be decoded; all are unless given. Bodies of others are
-            not touched, but for requests that say how the connection goes on: Produce, ApiVersions, SASL, Envelope.
+            not touched, but for those that say something of others: ApiVersions, SASL, Envelope.
 
     Yields:
         A `Request`, `Response`, `Token` (a SASL token without a header, behind SaslHandshake v0) or `Undecodable` for
@@ -49,10 +49,13 @@ def decode_frames(
     if wanted is None:
         yield from map(decoder.decode, frames)
         return
-    headers = HeaderReader(catalog)
+    connections = decoder.connections
     for frame in frames:
-        peek = headers.read(frame)
+        connection, header = connections.receive(frame)
+        peek = peek_of(frame, header, connections.apis)
         if peek.is_request is None or wanted(peek):
-            yield decoder.decode(frame)
-        elif peek.api_key in TELLING or not decoder.pass_over(frame, peek.is_request):
-            decoder.decode(frame)
+            yield decoder.result(frame, connection, header)
+        elif peek.api_key in TELLING:
+            decoder.result(frame, connection, header)
+        elif peek.is_request:
+            connection.meet(peek.api_key, peek.client_id)

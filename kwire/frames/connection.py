@@ -35,10 +35,11 @@ class Connection(ConnectionState):
 
     Attributes:
         in_flight: the headers of the requests without a response, the oldest first.
-        authenticating: whether the newest request was one of SASL.
+        authenticating: whether the newest request was one of SASL; one that does not decode changes nothing.
         expects_tokens: whether SASL tokens without a header may come (SaslHandshake v0).
         tokens: how many have come since the handshake.
         mechanism: the SASL mechanism that the client asked for last; None before.
+        answers: what a response is that answers no request in flight; None if nothing tells it.
         lossy: whether bytes of the connection are missing, so that requests may be among them.
 
     >>> import kwire
@@ -74,7 +75,7 @@ class Connection(ConnectionState):
         first, second = numbers_of(data)
         header = self.pair((None, from_client, 0, time, data, fault, first, second))  # type: ignore[arg-type]
         if header.is_request and not from_client:
-            return Header(False, header.call, header.correlation_id, time, header, header.problem)
+            return header.answer(time)
         return header
 
     def pair(self, captured: Said) -> Header:
@@ -112,8 +113,10 @@ class Connection(ConnectionState):
         """
         codec = api.codec(None)
         if codec is not None and codec.spec.type == "request":
-            header = self.read_request(data, time)
-            return Header(True, Call(api, b""), None, time) if header is None else self._accept(data, header)
+            client = b"" if not api.request_header else client_in(data)
+            if client is None or api.request_header is None or len(data) < CLIENT_ID:
+                return Header(True, Call(api, b""), None, time)
+            return self._accept(data, Header(True, Call(api, client), _INT32(data, 8)[0], time))
         number = _INT32(data, 4)[0] if len(data) >= 8 else None
         found = [] if number is None else [one for one in self._find(number) if one.api_key == api.key]
         return self._settle(found[0], data, time) if found else Header(False, Call(api, b""), number, time)
@@ -166,6 +169,8 @@ class Connection(ConnectionState):
     def _response(self, data: bytes, time: Any) -> Header:
         """Take what a broker sent: the response to a request in flight, in most cases the next one."""
         found = self._find(_INT32(data, 4)[0])
+        if not found and self.answers is not None:
+            return Header(False, self.answers, _INT32(data, 4)[0], time)
         if not found:
             return self._neither(data, False, time, "unpaired")
         return self._settle(found[0] if len(found) == 1 else best_answered(data, found), data, time)
@@ -175,11 +180,13 @@ class Connection(ConnectionState):
         first = _INT32(data, 4)[0]
         if self._ids is None:
             self._index()
-        if not self.authenticating and (header := self._plain(data, first, time)) is not None:
+        if not self.authenticating and self.answers is None and (header := self._plain(data, first, time)) is not None:
             return header
         request = self.read_request(data, time)
         found = self._find(first)
         awaited = found[0] if found else None
+        if self.answers is not None:
+            return self._either(data, time, request, awaited)
         if request is None:
             if awaited is not None and (awaited is self.in_flight[0] or is_response(data, awaited)):
                 return self._settle(awaited, data, time)
@@ -188,18 +195,23 @@ class Connection(ConnectionState):
             return self._accept(data, request)
         return self._either(data, time, request, awaited)
 
-    def _either(self, data: bytes, time: Any, request: Header, awaited: Header | None) -> Header:
+    def _either(self, data: bytes, time: Any, request: Header | None, awaited: Header | None) -> Header:
         """Take what may be a request, by its header, and the response to one, or a token: by its body."""
         next_one = awaited if awaited is not None and awaited is self.in_flight[0] else None
         if next_one is not None and is_response(data, next_one):
             return self._settle(next_one, data, time)
-        if is_request(data, request):
+        told = None if self.answers is None else Header(False, self.answers, _INT32(data, 4)[0], time)
+        if told is not None and is_response(data, told):
+            return told
+        if request is not None and is_request(data, request):
             return self._accept(data, request)
         if awaited is not None and next_one is None and is_response(data, awaited):
             return self._settle(awaited, data, time)
         if self.expects_tokens and is_whole(data):
             return self._token(None, time)
-        return self._accept(data, request) if next_one is None else self._settle(next_one, data, time)
+        if next_one is not None:
+            return self._settle(next_one, data, time)
+        return told or self._accept(data, request)  # type: ignore[arg-type]
 
     def _plain(self, data: bytes, first: int, time: Any) -> Header | None:
         """Take what can only be a request like one before, or the response to the next one; None if it is neither."""
@@ -208,7 +220,7 @@ class Connection(ConnectionState):
             if self.apis.get(first) is not None or not request.call.is_plain:  # type: ignore[union-attr]
                 return None
             waiting.popleft()
-            return Header(False, request.call, first, time, request, request.problem)
+            return request.answer(time)
         call = self._known.get(first)
         if call is None or first in self._ids or not data.startswith(self._client, CLIENT_ID):  # type: ignore[operator]
             return None

@@ -15,7 +15,7 @@ from typing import Any
 from ..catalog import Catalog, catalog_for
 from ..faults import UnexpectedResponse
 from .apis import SASL_HANDSHAKE, Api, Apis, Call
-from .body_checks import as_request, as_response, is_answered
+from .body_checks import as_request, as_response, is_answered, is_request
 from .frame_header import CLIENT_ID, Header, client_in
 from .pieces import unexpected_response
 from .reading import may_be_downgraded
@@ -37,6 +37,7 @@ class ConnectionState:
         "_client",
         "_ids",
         "_known",
+        "answers",
         "apis",
         "authenticating",
         "expects_tokens",
@@ -54,6 +55,7 @@ class ConnectionState:
         self.tokens = 0
         self.mechanism: str | None = None
         self.group: Hashable = None
+        self.answers: Call | None = None
         self._ids: set[int] | None = None  # correlation ids, those in flight among them
         self._client = b""
         self._known = self._calls = _NO_CALLS  # calls of this client; `_calls` is empty where each needs a closer look
@@ -113,7 +115,7 @@ class ConnectionState:
         """Take a request."""
         call = header.call
         assert call is not None
-        self.authenticating = call.api.is_sasl
+        self.authenticating = call.api.is_sasl or (self.authenticating and not is_request(data, header))
         self.expects_tokens = False
         if call.api.key == SASL_HANDSHAKE:
             self._shake_hands(data, call)

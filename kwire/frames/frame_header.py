@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ..catalog import catalog_for
 from ..codecs import Codec, codec_in
 from ..wire import Reader
 from .apis import Call
@@ -26,6 +27,7 @@ class Header(msgspec.Struct, frozen=True, gc=False):
             `unpaired` (a response to no request in flight), `unknown` (neither a request of a known api nor a
             response; its `call` is there if there is a client id) or `fragment` (no whole frame).
         overtaken: of a response, the requests in flight before its own, which will have no answer.
+        decoded: of a request, its header as a message, where a `FrameDecoder` has decoded it.
     """
 
     is_request: bool | None
@@ -35,6 +37,7 @@ class Header(msgspec.Struct, frozen=True, gc=False):
     request: Header | None = None
     problem: str = ""
     overtaken: tuple[Header, ...] = ()
+    decoded: Any = None
 
     @property
     def api_key(self) -> int | None:
@@ -56,10 +59,24 @@ class Header(msgspec.Struct, frozen=True, gc=False):
         """The codec of the body; None if the api is not known."""
         if self.call is None or self.call.api.key is None:
             return None
-        codec = self.call.api.codec(self.is_request)
-        if codec is None or codec.version == self.call.version:
-            return codec
-        return codec_in(self.call.api.catalog, codec.name, self.call.version)
+        return self.call.codec(self.is_request)
+
+    @property
+    def message(self) -> Any:
+        """The header of a request as a message: the one that was decoded, else one that says the same without tags."""
+        if self.decoded is not None or self.call is None:
+            return self.decoded
+        header: Any = codec_in(catalog_for(), "RequestHeader", 2).message_class
+        return header(
+            request_api_key=self.api_key,
+            request_api_version=self.api_version,
+            correlation_id=self.correlation_id,
+            client_id=self.client_id,
+        )
+
+    def answer(self, time: Any) -> Header:
+        """Return the header of the response to this request, of which nothing more is to be said."""
+        return Header(False, self.call, self.correlation_id, time, self, self.problem)
 
     def body_start(self, data: bytes) -> int:
         """Return where the body of the frame begins, in bytes from its size field.
@@ -86,7 +103,10 @@ class Header(msgspec.Struct, frozen=True, gc=False):
 
 
 def client_in(data: bytes) -> bytes | None:
-    """Return the client id of a request as it stands in the header; None if it does not fit in."""
+    """Return the client id of a request as it stands in the header; None if it does not fit in.
+
+    Any negative length is null, as Kafka reads it.
+    """
     length = int.from_bytes(data[CLIENT_ID:SHORTEST], "big", signed=True)
     stop = SHORTEST + max(length, 0)
-    return None if len(data) < stop or length < -1 else data[CLIENT_ID:stop]
+    return None if len(data) < stop else data[CLIENT_ID:stop]

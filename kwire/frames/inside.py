@@ -8,21 +8,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..codecs import codec_in
+from .apis import ENVELOPE, SASL_AUTHENTICATE
+from .connections import DecodedConnection
 from .cutting import Frame, int16, size_fault
 from .reading import FrameReading
 from .results import Request, Response, Token, Undecodable
 from .retracing import token_spans
 from .sasl import SaslMessage, read_token
-from .talk import ENVELOPE, SASL_AUTHENTICATE, Talk
 
 SIZE = 4  # bytes; a frame inside an envelope has no size in front
 Inside = Request | Response | Undecodable | SaslMessage | None
 
 
-def inside_request(request: Request, talk: Talk, reading: FrameReading) -> Inside:
+def inside_request(request: Request, connection: DecodedConnection, reading: FrameReading) -> Inside:
     """Return what a request carries."""
     if request.codec.spec.api_key == SASL_AUTHENTICATE:
-        return read_token(request.message.auth_bytes, talk.mechanism)
+        return read_token(request.message.auth_bytes, connection.mechanism)
     if request.codec.spec.api_key != ENVELOPE:
         return None
     inner = _inner(request.message.request_data, request, reading)
@@ -33,17 +34,17 @@ def inside_request(request: Request, talk: Talk, reading: FrameReading) -> Insid
         return None
     found = inner.request(codec_in(inner.catalog, spec.name, version))
     if isinstance(found, Request) and request.correlation_id is not None:
-        talk.forward(request.correlation_id, found.header)
+        connection.forward(request.correlation_id, found.header)
     return found
 
 
-def inside_response(response: Response, talk: Talk, reading: FrameReading) -> Inside:
+def inside_response(response: Response, connection: DecodedConnection, reading: FrameReading) -> Inside:
     """Return what a response carries; of an envelope only if the request inside it was seen."""
     if response.codec.spec.api_key == SASL_AUTHENTICATE:
-        return read_token(response.message.auth_bytes, talk.mechanism, from_client=False)
+        return read_token(response.message.auth_bytes, connection.mechanism, from_client=False)
     if response.codec.spec.api_key != ENVELOPE or response.correlation_id is None:
         return None
-    asked = talk.forwarded(response.correlation_id)
+    asked = connection.forwarded(response.correlation_id)
     if asked is None or response.message.response_data is None:
         return None
     inner = _inner(response.message.response_data, response, reading)
@@ -53,12 +54,12 @@ def inside_response(response: Response, talk: Talk, reading: FrameReading) -> In
     return inner.response(codec_in(inner.catalog, spec.name, asked.request_api_version), asked)
 
 
-def token_of(reading: FrameReading, talk: Talk, from_client: bool) -> Token:
+def token_of(reading: FrameReading, connection: DecodedConnection, from_client: bool) -> Token:
     """Read a frame as a token without a header."""
     data = reading.frame.data
     spans = token_spans(data) if reading.trace else ()
-    content = read_token(data[SIZE:], talk.mechanism, from_client)
-    return Token(frame=reading.frame, content=content, from_client=from_client, spans=spans, client=talk.client)
+    content = read_token(data[SIZE:], connection.mechanism, from_client)
+    return Token(frame=reading.frame, content=content, from_client=from_client, spans=spans, client=connection.client)
 
 
 def _inner(data: bytes, outer: Request | Response, reading: FrameReading) -> FrameReading:

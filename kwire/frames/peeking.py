@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..catalog import Catalog, catalog_for
-from .apis import Apis
+from .apis import Api, Apis
 from .connection import Connection
 from .connection_state import is_whole
+from .connections import Connections
 from .cutting import Frame, int32
 from .frame_header import Header
 
@@ -79,40 +80,38 @@ class HeaderReader:
     """
 
     def __init__(self, catalog: Catalog | None = None) -> None:
-        self._apis = Apis(catalog or catalog_for())
-        self._connections: dict[object, Connection] = {}
+        self._connections = Connections(Apis(catalog or catalog_for()), lambda apis: Connection(apis=apis))
 
     def read(self, frame: Frame) -> Peek:
         """Return what a frame's header says."""
-        data, source = frame.data, frame.source
-        for number in frame.closed:
-            self._connections.pop(number, None)
-        key = (source.client, source.broker) if source.connection is None else source.connection
-        connection = self._connections.get(key)
-        if connection is None:
-            connection = self._connections[key] = Connection(apis=self._apis)
-        if frame.message is not None and frame.version is not None:
-            return self._named(connection, frame)
-        from_client = None if source.direction is None else source.direction == "request"
-        header = connection.receive(data, from_client, source.time, frame.fault)
-        return NEITHER if frame.fault is not None or not is_whole(data) else _peek_of(header)
+        _, header = self._connections.receive(frame)
+        return peek_of(frame, header, self._connections.apis)
 
-    def _named(self, connection: Connection, frame: Frame) -> Peek:
-        """Read the header of a frame whose container says what it is: a fixture, or a line of a log."""
-        api = self._apis.named(frame)
-        codec = api.codec(None)
-        if codec is None or codec.spec.type not in ("request", "response") or api.key is None:
-            return NEITHER
-        is_request = codec.spec.type == "request"
-        header = None if frame.bare else connection.receive_named(frame.data, api, frame.source.time)
-        is_read = header is not None and (
-            header.correlation_id is not None if is_request else header.request is not None
-        )
-        return _peek_of(header) if header is not None and is_read else Peek(is_request, api.key, codec.version)
+
+def peek_of(frame: Frame, header: Header, apis: Apis) -> Peek:
+    """Return in short what a header says; of a response, what that of its request does.
+
+    Args:
+        frame: the frame; what its container says of it is believed.
+        header: of the frame.
+        apis: the apis that are known.
+    """
+    if frame.message is not None and frame.version is not None:
+        return _named(frame, header, apis.named(frame))
+    return NEITHER if frame.fault is not None or not is_whole(frame.data) else _peek_of(header)
+
+
+def _named(frame: Frame, header: Header, api: Api) -> Peek:
+    """Return what is to be said of a frame whose container says what it is: a fixture, or a line of a log."""
+    codec = api.codec(None)
+    if codec is None or codec.spec.type not in ("request", "response") or api.key is None:
+        return NEITHER
+    is_request = codec.spec.type == "request"
+    is_read = header.correlation_id is not None if is_request else header.request is not None
+    return _peek_of(header) if is_read else Peek(is_request, api.key, codec.version)
 
 
 def _peek_of(header: Header) -> Peek:
-    """Return what a header says in short; of a response, what that of its request does."""
     request = header.request or header
     call = request.call
     if header.problem or call is None or call.api.key is None or request.correlation_id is None:

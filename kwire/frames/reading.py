@@ -48,21 +48,23 @@ class FrameReading:
         """Read a request."""
         return self._read(codec, Request, "RequestHeader", lambda header: int(header.correlation_id))
 
-    def response(self, codec: Codec, request: Any = None) -> Response | Undecodable:
+    def response(self, codec: Codec, request: Any = None, asked_at: float | None = None) -> Response | Undecodable:
         """Read a response, in the version asked for or in the one that was answered in.
 
         Args:
             codec: of the version asked for.
             request: the header of the request that it answers.
+            asked_at: the time of that request.
         """
-        first = self._response_in(self._answered_in(codec), request)
+        first = self._response_in(self._answered_in(codec), request, asked_at)
         if first.codec is codec or (isinstance(first, Response) and not first.faults):
             return first
-        second = self._response_in(codec, request)
+        second = self._response_in(codec, request, asked_at)
         return second if isinstance(second, Response) else first
 
-    def _response_in(self, codec: Codec, request: Any) -> Response | Undecodable:
-        return self._read(codec, Response, "ResponseHeader", lambda _: int32(self.frame.data, 4), request=request)
+    def _response_in(self, codec: Codec, request: Any, asked_at: float | None) -> Response | Undecodable:
+        number = int32(self.frame.data, 4)
+        return self._read(codec, Response, "ResponseHeader", lambda _: number, request=request, asked_at=asked_at)
 
     def _answered_in(self, codec: Codec) -> Codec:
         refused = may_be_downgraded(codec.spec.api_key, self.frame.data)

@@ -1,7 +1,7 @@
-"""Bodies that come again in captured frames: each is read once, and what was read of it is held, bounded by its size.
+"""Bodies of captured frames that come again: each is read once, and what was read of it is held, bounded by its size.
 
-For what reads captures by the million without a result a frame: whole frames with ordinary headers, in the order of
-things. All else is left to a `FrameDecoder`. Knows no connection.
+For what reads captures by the million without a result a frame. A `Connection` says what a frame is; its body is read
+here if the frame is whole, its header ordinary and nothing about it odd, else it is left to the `FrameDecoder`.
 """
 
 from __future__ import annotations
@@ -9,107 +9,136 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from ..catalog import Catalog
-from ..codecs import Codec, codec_in
-from ..headers import header_version_for
-from . import frame_header
-from .reading import may_be_downgraded
-from .talk import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE
+from ..codecs import Codec
+from ..gist import software_of
+from .apis import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Call
+from .connections import DecodedConnection
+from .frame_header import Header
+from .reading import API_VERSIONS
+from .said import Said
 
 MOST_HELD = 8 << 20  # bytes of the newest bodies and of what was read of them; as much of older ones is held
 LONGEST = 1 << 18
 EACH = 256  # what a body counts beyond its bytes
 CAREFULLY = frozenset((SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE))
 TAGGED = {0: False, 1: True}  # header versions; those of requests are one higher
-IN_VERSION_0 = 1 << 40  # beside api key and version: the response may be in version 0
 
 
-def client_in(data: bytes) -> tuple[bytes, str | None] | None:
-    """Return the client id of a request, with its length as bytes, and as text; None where it cannot be read.
+class Bodies:
+    """What was read of the bodies of a message at a version, by their bytes: the newer ones, and the older ones."""
 
-    >>> client_in(bytes(12) + b"\\0\\2me.."), client_in(bytes(12) + b"\\xff\\xff..")
-    ((b'\\x00\\x02me', 'me'), (b'\\xff\\xff', None))
-    """
-    raw = frame_header.client_in(data)
-    try:
-        return None if raw is None else (raw, None if raw[:1] == b"\xff" else raw[2:].decode())
-    except UnicodeDecodeError:
-        return None
+    __slots__ = ("newer", "older")
 
-
-def answered_api(api: int, data: bytes) -> int:
-    """Return what a response is read as, given api key and version of its request in one number."""
-    return api | IN_VERSION_0 if may_be_downgraded(api >> 16, data) else api
-
-
-class Kind:
-    """The frames of an api and version in one direction.
-
-    Attributes:
-        version: of the request; that of the body is the codec's.
-        tagged: whether their headers have tags.
-        newer, older: what was read of bodies, by their bytes.
-    """
-
-    __slots__ = ("codec", "key", "newer", "older", "tagged", "version")
-
-    def __init__(self, codec: Codec, version: int, tagged: bool) -> None:
-        self.codec, self.version, self.tagged = codec, version, tagged
-        self.key = codec.spec.api_key
+    def __init__(self) -> None:
         self.newer: dict[bytes, Any] = {}
         self.older: dict[bytes, Any] = {}
 
 
+class Kind:
+    """The requests or the responses of a call.
+
+    Attributes:
+        call, is_request: which.
+        codec: of their bodies.
+        bodies: what was read of them; shared by all clients.
+        tagged: whether their headers have tags.
+    """
+
+    __slots__ = ("bodies", "call", "codec", "is_request", "tagged")
+
+    def __init__(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> None:
+        self.call, self.is_request, self.codec, self.bodies, self.tagged = call, is_request, codec, bodies, tagged
+
+
 K = TypeVar("K", bound=Kind)
+T = TypeVar("T")
 
 
-class Repeats(Generic[K]):
-    """The kinds of frames in a capture. When the newest bodies are as many as may be held they become the older ones,
-    which are dropped.
+class Repeats(Generic[K, T]):
+    """The bodies of a capture. When the newest ones are as many as may be held they become the older ones, which are
+    dropped.
 
     Args:
-        catalog: the specs.
-        make: makes a kind of a codec, the version of the request, and whether its headers have tags.
+        make: makes a kind, which may have more attributes; None for what must always be decoded carefully.
+        read: reads a body; None where it must be decoded carefully.
         size_of: how much what was read of a body counts, in bytes.
     """
 
     def __init__(
-        self, catalog: Catalog, make: Callable[[Codec, int, bool], K], size_of: Callable[[Any], int] = len
+        self,
+        make: Callable[[Call, bool, Codec, Bodies, bool], K | None],
+        read: Callable[[K, bytes], T | None],
+        size_of: Callable[[T], int],
     ) -> None:
-        self.catalog, self._make, self._size_of = catalog, make, size_of
-        self.kinds: tuple[dict[int, K | None], dict[int, K | None]] = {}, {}  # of responses, of requests
+        self._make, self._read, self._size_of = make, read, size_of
+        self._bodies: dict[Codec, Bodies] = {}
         self._size = 0
-        self._holding: set[K] = set()
 
-    def kind(self, api: int, *, is_request: bool) -> K | None:
-        """Return the kind of an api key and version in one number; None if it is never read here."""
-        kinds = self.kinds[is_request]
-        key, version = api >> 16 & 0xFFFF, api & 0xFFFF
-        spec = self.catalog.find(key, "request" if is_request else "response", version)
-        if spec is None or key in CAREFULLY or api in kinds:
-            return kinds.get(api)
-        header = header_version_for(spec, version)
-        tagged = None if header is None else TAGGED.get(header - is_request)
-        codec = codec_in(self.catalog, spec.name, 0 if api & IN_VERSION_0 else version)
-        kinds[api] = None if tagged is None else self._make(codec, version, tagged)
-        return kinds[api]
+    def take(self, connection: DecodedConnection, said: Said) -> tuple[Header, K | None, T | None]:
+        """Take the next frame of a connection.
 
-    def recall(self, kind: K, body: bytes) -> Any:
-        """Return what was read of an older body, which is a new one again; None if it is not held."""
-        read = kind.older.get(body)
+        Returns:
+            The header, as of `Connection.pair`; what the frame is, and what was read of its body: None where it must
+            be decoded carefully.
+        """
+        _, asked, _, now, data, _, first, _ = said
+        header = connection.pair(said)
+        call = header.call
+        if header.problem or first is None or now is None or call is None or header.overtaken:
+            return header, None, None
+        kind = (call.note or self._note(call))[asked]
+        if kind is None:
+            return header, None, None
+        start = call.start if asked else 8
+        if kind.tagged:
+            if data[start : start + 1] != b"\0":
+                return header, None, None
+            start += 1
+        body = data[start:]
+        read = kind.bodies.newer.get(body)
+        if read is None:
+            read = self._recall(kind, body)
+        if asked and read is not None and call is not connection.call:
+            self._meet(connection, kind, body)
+        return header, kind, read
+
+    def _note(self, call: Call) -> tuple[K | None, K | None]:
+        """Note with a call what its responses and requests are."""
+        kinds = call.note = self._kind(call, False), self._kind(call, True)
+        return kinds
+
+    def _kind(self, call: Call, is_request: bool) -> K | None:
+        api, codec = call.api, call.codec(is_request)
+        version = api.request_header if is_request else api.response_header
+        tagged = None if version is None else TAGGED.get(version - is_request)
+        if codec is None or tagged is None or api.key in CAREFULLY or not call.is_clean:
+            return None
+        return self._make(call, is_request, codec, self._bodies.setdefault(codec, Bodies()), tagged)
+
+    def _recall(self, kind: K, body: bytes) -> T | None:
+        """Return what was read of an older body, which is a new one again; else read it."""
+        read: T | None = kind.bodies.older.get(body)
+        if read is None:
+            read = self._read(kind, body)
         if read is not None:
-            self.hold(kind, body, read)
+            self._hold(kind.bodies, body, read)
         return read
 
-    def hold(self, kind: K, body: bytes, read: Any) -> None:
-        """Hold what was read of a body."""
+    def _hold(self, bodies: Bodies, body: bytes, read: T) -> None:
         size = len(body) + self._size_of(read) + EACH
         if size > LONGEST:
             return
         self._size += size
         if self._size > MOST_HELD:
-            for one in self._holding:
+            for one in self._bodies.values():
                 one.older, one.newer = one.newer, {}
             self._size = size
-        self._holding.add(kind)
-        kind.newer[body] = read
+        bodies.newer[body] = read
+
+    def _meet(self, connection: DecodedConnection, kind: K, body: bytes) -> None:
+        call = kind.call
+        if call.api.key == API_VERSIONS:  # each may tell of other software
+            connection.meet(call.api.key, call.client_id, software_of(kind.codec.decode(body)))
+        else:
+            connection.meet(call.api.key, call.client_id)
+            connection.call = call

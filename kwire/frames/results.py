@@ -80,11 +80,12 @@ class Request(_Decoded):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response(_Decoded):
-    """A decoded response. `request` is the header of the request it answers, where that is known; `unanswered`
-    are headers of requests that it overtook, which says that they will have no answer."""
+    """A decoded response. `request` is the header of the request it answers, where that is known, `asked_at` the time
+    of its frame; `unanswered` are headers of requests that it overtook, which says that they will have no answer."""
 
     request: Any = None
     unanswered: tuple[Any, ...] = ()
+    asked_at: float | None = None
 
     @property
     def api_version(self) -> int:

@@ -1,13 +1,15 @@
 """What one side of a connection said, as captures give it: a frame as a bare tuple, for who counts millions of them.
 
-A `Frame` says the same in words; `kwire.dumps.sources` writes one from the other.
+A `Frame` says the same in words.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from struct import Struct
 
 from ..errors import DecodeError
+from .cutting import Frame, Source
 
 
 class Ends:
@@ -28,6 +30,7 @@ Said = tuple[Ends, bool, int, int | None, bytes, DecodeError | None, int | None,
 # A number stands for the connection that has ended: it will say no more.
 Batch = list[Said | int]
 
+SECOND = 1_000_000_000  # nanoseconds
 NUMBERS = Struct(">iii").unpack_from  # size, and the two behind it
 
 
@@ -44,3 +47,14 @@ def numbers_of(data: bytes) -> tuple[int | None, int]:
     if count >= 8 and int.from_bytes(data[:4], "big") == count - 4:
         return int.from_bytes(data[4:8], "big", signed=True), 0
     return None, 0
+
+
+def frame_of(said: Said, file: str, number: int, closed: Sequence[int] = ()) -> Frame:
+    """Write one frame; `number` counts from 0, `closed` are the connections that have ended before it."""
+    ends, asked, offset, nanoseconds, data, fault, _, _ = said
+    if ends is NOBODY:
+        return Frame(data, Source(file, number, offset if data else None), fault=fault)
+    time = None if nanoseconds is None else nanoseconds / SECOND
+    direction = "request" if asked else "response"
+    source = Source(file, number, offset, time, ends.client, ends.broker, ends.connection, direction)
+    return Frame(data, source, None, None, False, None, fault, tuple(closed))

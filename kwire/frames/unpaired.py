@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..catalog import Catalog
+from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..errors import UnknownMessage
 from ..wire import bytes_of
+from .apis import Call
 from .cutting import Frame, Source
 from .decoding import FrameDecoder
+from .frame_header import Header
 from .results import Request, Response, Result, Undecodable
 
 
@@ -77,12 +79,14 @@ def decode_response(
     codec = answers.codec if isinstance(answers, Request) else answers
     if not isinstance(codec, Codec) or codec.spec.type not in ("request", "response"):
         raise TypeError(f"a Request, or the codec of a request or response is needed, not {answers!r}"[:300])
-    source, decoder = Source(direction="response"), FrameDecoder(catalog, salvage=salvage, trace=trace)
-    if isinstance(answers, Request) and answers.header is not None:  # it decides, by its correlation id too
-        decoder.talk_on((source.client, source.broker)).waiting.add(answers.header)
-    else:
-        decoder.answers = _answer_of(codec, decoder.catalog)
-    response: Response = _decoded(decoder.decode(Frame(bytes_of(data), source)))
+    asked = answers.header if isinstance(answers, Request) else None  # it decides, by its correlation id too
+    told = None if asked is not None else _answer_of(codec, catalog or catalog_for())
+    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=told)
+    if asked is not None:
+        connection = decoder.connections.on((None, None))
+        api = connection.apis.unknown(asked.request_api_key, asked.request_api_version)
+        connection.in_flight.append(Header(True, Call(api, b""), asked.correlation_id, decoded=asked))
+    response: Response = _decoded(decoder.decode(Frame(bytes_of(data), Source(direction="response"))))
     return response
 
 

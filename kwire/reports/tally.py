@@ -5,22 +5,20 @@ Memory depends on how many different things there are, and that is bounded; not 
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, deque
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..frames import Request, Response, Result, Token, Undecodable
-from ..frames.pairing import expects_response
 from ..frames.pieces import loses
 from ..gist import error_codes
 from ..render.values import count_text
 from .measures import BoundedCounter, Durations, Timeline
 
 KEYS = 10_000  # different (api, client, version); as many errors
-WAITING = 65_536  # requests whose time is remembered until their response comes
+CONNECTIONS = 65_536
 SAMPLES = 100  # of frames that did not decode
 LONGEST = 256  # characters of a client id that make a difference
-Key = tuple[str | None, str | None, int | None]  # of a request in flight: client, broker, correlation id
 
 
 class Sample(NamedTuple):
@@ -67,7 +65,7 @@ class Tally:
         self.apis: dict[str, Api] = {}
         self.versions: BoundedCounter[tuple[str, str | None, int]] = BoundedCounter(KEYS)
         self.errors: BoundedCounter[tuple[str, str, int]] = BoundedCounter(KEYS)
-        self.connections: BoundedCounter[tuple[str | None, str | None]] = BoundedCounter(WAITING)
+        self.connections: BoundedCounter[tuple[str | None, str | None]] = BoundedCounter(CONNECTIONS)
         self.first_errors: dict[tuple[str, str, int], str] = {}
         self.timeline = Timeline()
         self.remarks: list[str] = []
@@ -75,7 +73,6 @@ class Tally:
         self.problems: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.unread: Counter[str] = Counter()
-        self._waiting: OrderedDict[Key, deque[float]] = OrderedDict()
 
     def add(self, result: Result) -> None:
         """Count one frame, or another piece. Frames of a connection come in its order."""
@@ -135,36 +132,14 @@ class Tally:
         if key in self.errors.counts:
             self.first_errors.setdefault(key, where)
 
-    def note_request(self, key: Key, time: float) -> None:
-        """Note when a request was sent that will be answered."""
-        self._waiting.setdefault(key, deque(maxlen=WAITING)).append(time)
-        if len(self._waiting) > WAITING:
-            self._waiting.popitem(last=False)
-
-    def asked_at(self, key: Key) -> float | None:
-        """Return when a request was sent, and forget it."""
-        times = self._waiting.get(key)
-        if times is None:
-            return None
-        time = times.popleft()
-        if not times:
-            del self._waiting[key]
-        return time
-
     def _request(self, result: Request) -> None:
         client = getattr(result.header, "client_id", None)
         self.add_requests(result.api_name, client, result.api_version, 1, len(result.frame.data))
-        time = result.frame.source.time
-        if time is not None and expects_response(result.message):
-            self.note_request(_key(result, result.correlation_id), time)
 
     def _response(self, result: Response) -> None:
-        for dropped in result.unanswered:
-            self.unanswered += 1
-            self.asked_at(_key(result, dropped.correlation_id))
-        asked = None if result.request is None else self.asked_at(_key(result, result.correlation_id))
+        self.unanswered += len(result.unanswered)
         time = result.frame.source.time
-        durations = [] if asked is None or time is None else [time - asked]
+        durations = [] if result.asked_at is None or time is None else [time - result.asked_at]
         self.add_responses(result.api_name, 1, len(result.frame.data), durations)
         for path, code in error_codes(result.codec, result.message):
             self.add_error((result.api_name, path, code), place(result))
@@ -190,7 +165,3 @@ def _kind(result: Result) -> str:
     if isinstance(result, Token):
         return "other"
     return result.codec.spec.type if result.codec.spec.type in ("request", "response") else "other"
-
-
-def _key(result: Request | Response, correlation_id: int | None) -> Key:
-    return result.frame.source.client, result.frame.source.broker, correlation_id

@@ -84,7 +84,7 @@ def test_an_interrupt_prints_what_was_read_and_counts_it(
 ) -> None:
     line, calls = JsonLines.line, []
 
-    def interrupted(self: Any, *arguments: Any) -> str | None:
+    def interrupted(self: Any, *arguments: Any) -> Any:
         calls.append(1)
         if len(calls) == 4:
             raise KeyboardInterrupt

@@ -256,7 +256,7 @@ def test_state_of_ended_connections_is_dropped() -> None:
     decoder = kwire.FrameDecoder()
     for frame in frames_of(segments):
         decoder.decode(frame)
-        assert len(decoder._talks) <= 45
+        assert len(decoder.connections._connections) <= 45
     closed = [number for frame in frames_of(segments) for number in frame.closed]
     assert closed == sorted(set(closed))
 

@@ -174,7 +174,7 @@ def test_it_pairs_as_the_decoder_does(steps: list[tuple[int, bool, str | None]],
             assert header.client_id == result.request.client_id
             assert [one.correlation_id for one in header.overtaken] == [one.correlation_id for one in result.unanswered]
     if known:
-        assert len(connection.in_flight) == len(decoder.talk_on((None, None)).waiting)
+        assert len(connection.in_flight) == len(decoder.connections.on((None, None)).in_flight)
 
 
 @given(

@@ -11,8 +11,8 @@ from kwire.embedded import encode_frame, framed_record
 from kwire.redaction import seal
 from kwire.redaction.metadata import holds_secrets
 from kwire.secrets import Hidden
+from tests.frames.test_connections import asked
 from tests.frames.test_decoding import decoded
-from tests.frames.test_talk import asked
 
 M: Any = kwire.messages
 CREDENTIAL = M.UserScramCredentialRecord(name="carol", mechanism=1, salt=b"salt", stored_key=b"stored", server_key=b"x")

@@ -18,9 +18,9 @@ from kwire.redaction import seal
 from kwire.redaction.carriers import may_hold_secrets
 from kwire.redaction.sealing import mask_error, seal_message
 from kwire.secrets import Hidden
+from tests.frames.test_connections import HANDSHAKE, PLAIN, answered, asked, sized
 from tests.frames.test_decoding import decoded, request, response
 from tests.frames.test_inside import enveloped
-from tests.frames.test_talk import HANDSHAKE, PLAIN, answered, asked, sized
 
 M: Any = kwire.messages
 DETAILS = "details hidden (may contain secrets); use --show-secrets"

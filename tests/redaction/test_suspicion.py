@@ -10,9 +10,9 @@ import kwire
 from kwire.redaction.suspicion import looks_secret, reads_as_secret
 from kwire.secrets import is_sensitive
 from tests.conftest import ROOT
+from tests.frames.test_connections import answered, asked
 from tests.frames.test_decoding import response
 from tests.frames.test_sasl import BEARER, CHALLENGE, FINAL, FIRST, VERIFIED
-from tests.frames.test_talk import answered, asked
 
 M: Any = kwire.messages
 

@@ -15,9 +15,9 @@ from kwire.render.line import frame_line
 from kwire.render.style import Style
 from kwire.render.tree import tree
 from tests.conftest import ROOT
+from tests.frames.test_connections import HANDSHAKE, PLAIN, asked, sized
 from tests.frames.test_decoding import decoded, request, response
 from tests.frames.test_inside import answer, enveloped
-from tests.frames.test_talk import HANDSHAKE, PLAIN, asked, sized
 
 M: Any = kwire.messages
 WIDE = Style(width=200)

@@ -6,8 +6,10 @@ from typing import Any
 
 import kwire
 from kwire import Frame, Request, Response, Source, Undecodable
+from kwire.catalog import catalog_for
 from kwire.frames import Client, Token
-from kwire.frames.talk import FORWARDED, Talk
+from kwire.frames.apis import Apis
+from kwire.frames.connections import FORWARDED, DecodedConnection
 from tests.frames.test_decoding import decoded, request, response
 
 M: Any = kwire.messages
@@ -77,18 +79,31 @@ def test_a_refused_version_of_api_versions_is_answered_in_version_0() -> None:
 
 
 def test_few_forwarded_requests_are_remembered() -> None:
-    talk = Talk()
+    connection = DecodedConnection(Apis(catalog_for()))
     for number in range(FORWARDED + 2):
-        talk.forward(number, f"header {number}")
-    assert (talk.forwarded(1), talk.forwarded(2), talk.forwarded(2)) == (None, "header 2", None)
+        connection.forward(number, f"header {number}")
+    assert [connection.forwarded(number) for number in (1, 2, 2)] == [None, "header 2", None]
 
 
-def test_a_request_is_noted_by_what_matters_of_it() -> None:
-    talk, header = Talk(), M.RequestHeader(request_api_key=18, correlation_id=7, client_id="me")
-    talk.hear(header, 18, awaits=True, software="x 1")
-    assert (talk.client, talk.waiting.next) == (Client("me", "x 1"), header)
-    talk.authenticating = talk.bare = True
-    talk.hear(M.RequestHeader(request_api_key=0, client_id="he"), 0, awaits=False)
-    assert (talk.client, len(talk.waiting), talk.authenticating, talk.bare) == (Client("he", "x 1"), 1, False, False)
-    talk.hear(None, 7, awaits=True)
-    assert (talk.client, len(talk.waiting)) == (Client("he", "x 1"), 1)
+def test_who_asks_is_what_requests_say() -> None:
+    connection = DecodedConnection(Apis(catalog_for()))
+    connection.meet(18, "me", "x 1")
+    assert connection.client == Client("me", "x 1")
+    for client_id, known in (("he", "he"), (None, "he")):
+        connection.meet(0, client_id)
+        assert connection.client == Client(known, "x 1")
+    connection.meet(18, None)
+    assert connection.client == Client(None, "x 1")
+
+
+def test_an_undecodable_request_does_not_end_the_authentication() -> None:
+    broken = request(3)[:-1]
+    results = decoded(asked(M.SaslHandshakeRequest(mechanism="PLAIN"), 1), broken, broken, request(4), broken)
+    assert [result.is_private for result in results if isinstance(result, Undecodable)] == [True, True, False]
+
+
+def test_a_response_says_the_header_of_its_request_also_where_that_did_not_decode() -> None:
+    broken = request(4)[:-4] + b"\x7f\xff\xff\xff"
+    first, answer = decoded(broken, response(4))
+    assert isinstance(answer, Response)
+    assert answer.request is first.header
