@@ -105,7 +105,7 @@ def test_an_endless_input_is_read_in_pieces_and_little_memory() -> None:
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(50)]
         process.stdout.close()
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=60) == 0
     assert (
         sum(b"a frame of 0 bytes" in line for line in lines) > 3 or sum(b"!undecodable" in line for line in lines) > 3
     )

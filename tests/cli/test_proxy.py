@@ -30,7 +30,7 @@ def test_lines_a_capture_and_a_summary(tmp_path: Path) -> None:
                 ask(address(listening[1]))
                 date, *lines = [process.stdout.readline() for _ in range(3)]
                 process.send_signal(signal.SIGINT)
-                assert process.wait(10) == 130
+                assert process.wait(60) == 130
                 assert process.stderr.read() == "kwire: 2 messages of 1 connection\n"
             finally:
                 process.kill()  # where an assertion failed, nothing else would end it

@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -62,16 +64,29 @@ def test_small_and_unseekable_inputs_are_counted_alone(path: Path, monkeypatch: 
     assert parts_for([str(path)]) == 1
 
 
+@contextmanager
+def pipe_closed(*ends: int) -> Iterator[None]:
+    """Close the ends of pipes afterwards."""
+    try:
+        yield
+    finally:
+        for end in ends:
+            os.close(end)
+
+
 def test_helpers_send_what_they_have_when_they_are_interrupted() -> None:
+    here, there = os.pipe()
+
     def work(part: int) -> bytes:
         try:
+            os.write(there, b"r")  # ready
             time.sleep(60)
         except KeyboardInterrupt:
             return b"%d" % part
         return b""
 
-    with Helpers(3, work) as started:
-        time.sleep(0.2)
+    with Helpers(3, work) as started, pipe_closed(here, there):
+        assert os.read(here, 1) + os.read(here, 1) == b"rr"
         started.interrupt()
         assert started.results() == [b"1", b"2"]
 
@@ -99,17 +114,24 @@ def test_a_killed_helper_is_not_replaced_when_all_stop() -> None:
 
 
 def test_a_helper_is_interrupted_once() -> None:
+    (here, there), (ended, end) = os.pipe(), os.pipe()
+
     def work(part: int) -> bytes:
         try:
+            os.write(there, b"r")  # ready
             time.sleep(60)
         except KeyboardInterrupt:
-            time.sleep(0.2)
+            os.write(there, b"i")  # interrupted
+            os.read(ended, 1)
         return b"sent"
 
-    with Helpers(2, work) as started:
-        for _ in range(3):
-            time.sleep(0.1)
-            started.interrupt()
+    with Helpers(2, work) as started, pipe_closed(here, there, ended, end):
+        assert os.read(here, 1) == b"r"
+        started.interrupt()
+        assert os.read(here, 1) == b"i"
+        started.interrupt()
+        os.write(end, b"e")
+        started.interrupt()
         assert started.results() == [b"sent"]
 
 

@@ -62,13 +62,13 @@ class Brokers:
     def end(self) -> None:
         """End the process, however it is."""
         self.process.kill()
-        self.process.wait(10)
+        self.process.wait(60)
 
     def ask(self, name: str, version: int, message: Any, node: int | None = None) -> Any:
         """Ask a broker, any that answers unless told."""
         for port in [self.ports[node - 1]] if node else self.ports:
             try:
-                with BrokerConnection(Address("127.0.0.1", port), timeout=20) as broker:
+                with BrokerConnection(Address("127.0.0.1", port), timeout=90) as broker:
                     answer = broker.ask(kwire.codec(name, version), message)
                     assert answer is not None
                     return answer.message

@@ -21,7 +21,7 @@ def test_an_assignment_is_made_and_nothing_created() -> None:
     def use(made: Serving) -> None:
         brokers = made.cluster.controller.brokers()
         made.cluster.rng = Random(7)
-        with Admin(str(place(made)), timeout=5) as admin:
+        with Admin(str(place(made)), timeout=90) as admin:
             assert admin.create_replica_assignment(4, 2) == rack_aware(brokers, 4, 2, Random(7))
             found = admin.create_replica_assignment(2, 2, node_ids=[1, 3], force_simple_assignment=True)
             assert [sorted(replicas) for replicas in found.values()] == [[1, 3], [1, 3]]
@@ -32,7 +32,7 @@ def test_an_assignment_is_made_and_nothing_created() -> None:
 
 def test_an_empty_array_is_an_error_that_names_the_causes() -> None:
     def use(made: Serving) -> None:
-        with Admin(place(made), timeout=5) as admin, pytest.raises(ReplicaAssignmentRefused) as refused:
+        with Admin(place(made), timeout=90) as admin, pytest.raises(ReplicaAssignmentRefused) as refused:
             admin.create_replica_assignment(1, 4)
         assert "the replication factor may be larger than the number of these brokers" in str(refused.value)
 
@@ -41,7 +41,7 @@ def test_an_empty_array_is_an_error_that_names_the_causes() -> None:
 
 def test_a_broker_without_the_draft() -> None:
     def use(made: Serving) -> None:
-        with Admin(place(made), timeout=5) as admin, pytest.raises(CallError):
+        with Admin(place(made), timeout=90) as admin, pytest.raises(CallError):
             admin.create_replica_assignment(1, 1)
 
     assert used(use)[1] == ["127.0.0.1: api key 68 is not served; closed"]

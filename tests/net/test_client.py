@@ -70,16 +70,16 @@ def test_nothing_listens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "problem"),
+    ("data", "timeout", "problem"),
     [
-        (b"", "it closed the connection without an answer"),
-        (bytes.fromhex("15030300020246"), "it answers in TLS"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "it does not answer as Kafka does: a frame of 1213486160 bytes"),
-        (bytes(2), "no answer in time"),
+        (b"", 90, "it closed the connection without an answer"),
+        (bytes.fromhex("15030300020246"), 90, "it answers in TLS"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", 90, "it does not answer as Kafka does: a frame of 1213486160 bytes"),
+        (bytes(2), 0.2, "no answer in time"),
     ],
 )
-def test_no_answer(data: bytes, problem: str) -> None:
-    with serving(lambda frame: data) as where, BrokerConnection(address(where), timeout=0.2) as broker:
+def test_no_answer(data: bytes, timeout: float, problem: str) -> None:
+    with serving(lambda frame: data) as where, BrokerConnection(address(where), timeout=timeout) as broker:
         with pytest.raises(CallError) as info:
             broker.ask(METADATA, ASKED)
         assert str(info.value).startswith(f"{where}: {problem}")

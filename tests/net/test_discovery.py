@@ -50,7 +50,7 @@ def described() -> Any:
 
 def asked_of(spoken: dict[int, int]) -> tuple[Any, list[Any]]:
     seen: list[Any] = []
-    with serving(broker(spoken, seen)) as where, BrokerConnection(address(where), timeout=5) as connection:
+    with serving(broker(spoken, seen)) as where, BrokerConnection(address(where), timeout=90) as connection:
         return ask_cluster(connection), seen
 
 

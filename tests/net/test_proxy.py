@@ -60,7 +60,7 @@ def through(upstream: str, use: Callable[[Address], Any], **more: Any) -> tuple[
 
 
 def ask(where: Address) -> Any:
-    with BrokerConnection(where, timeout=5) as broker:
+    with BrokerConnection(where, timeout=90) as broker:
         answer = broker.ask(METADATA, ALL)
         assert answer is not None
         return answer.message
@@ -138,7 +138,7 @@ def test_a_port_that_is_taken() -> None:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    for _ in range(2000):
+    for _ in range(20_000):
         if condition():
             return
         time.sleep(0.005)

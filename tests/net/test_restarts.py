@@ -31,7 +31,7 @@ def brokers(tmp_path: Path) -> Iterator[Brokers]:
 
 def write_until_it_ends(brokers: Brokers, acknowledged: dict[int, bytes], enough: threading.Event) -> None:
     """Write records one after another until the connection breaks; keep those that were acknowledged, by offset."""
-    with suppress(CallError), BrokerConnection(Address("127.0.0.1", brokers.ports[0]), timeout=20) as broker:
+    with suppress(CallError), BrokerConnection(Address("127.0.0.1", brokers.ports[0]), timeout=90) as broker:
         while True:
             value = b"record %d" % len(acknowledged)
             part = M.ProduceRequest.PartitionProduceData(index=0, records=batch(value))

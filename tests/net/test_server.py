@@ -56,7 +56,7 @@ def ask(broker: BrokerConnection, name: str, version: int, message: Any) -> Any:
 
 def test_records_go_in_and_come_out() -> None:
     def use(made: Serving) -> Any:
-        with BrokerConnection(place(made), timeout=5) as broker:
+        with BrokerConnection(place(made), timeout=90) as broker:
             assert 3 in broker.versions()
             names = (M.MetadataRequest.MetadataRequestTopic(name="t"),)
             found = ask(broker, "MetadataRequest", 12, M.MetadataRequest(topics=names))
@@ -79,13 +79,13 @@ def test_the_examples_of_kwire_call(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_broker_without_a_good_directory_stops() -> None:
     def use(made: Serving) -> None:
-        with BrokerConnection(place(made, 2), timeout=5) as other:
+        with BrokerConnection(place(made, 2), timeout=90) as other:
             loop = made._servers[1].get_loop()
-            asyncio.run_coroutine_threadsafe(_fail(made), loop).result(5)
+            asyncio.run_coroutine_threadsafe(_fail(made), loop).result(90)
             found = ask(other, "MetadataRequest", 12, M.MetadataRequest(topics=None))
             assert [one.node_id for one in found.brokers] == [2]
         with pytest.raises(CallError):
-            BrokerConnection(place(made, 1), timeout=5)
+            BrokerConnection(place(made, 1), timeout=90)
 
     _, notes = used(use, 2)
     assert notes == [
@@ -123,7 +123,7 @@ def test_slow_half_open_and_many_connections() -> None:
         for byte in request[5:]:
             slow.sendall(bytes([byte]))
         assert slow.recv(8)[4:] == b"\0\0\0\1"
-        with BrokerConnection(place(made), timeout=5) as broker:
+        with BrokerConnection(place(made), timeout=90) as broker:
             assert broker.versions()
         for client in clients:
             client.close()
