@@ -93,16 +93,17 @@ def found_in(steps: tuple[Step, ...], *values: Any) -> Iterator[tuple[Step, tupl
             yield from found_in(step.steps, *values, held)
 
 
-@lru_cache(maxsize=1024)
+def leaves(steps: tuple[Step, ...]) -> Iterator[Step]:
+    """Yield the steps of a plan that lead no further: the fields of interest themselves."""
+    for step in steps:
+        yield from leaves(step.steps) if step.steps else (step,)
+
+
+@lru_cache(maxsize=256)
 def places_in(codec: Codec) -> dict[str, Place]:
     """Return the fields that hold no struct, by their paths without indices."""
-    return dict(_places(plan_of.__wrapped__(codec, _any)))
+    return {step.path: step.interest for step in leaves(tuple(_steps(codec.name, codec.schema, "", _any)))}
 
 
 def _any(place: Place) -> Place:
     return place
-
-
-def _places(steps: tuple[Step, ...]) -> Iterator[tuple[str, Place]]:
-    for step in steps:
-        yield from _places(step.steps) if step.steps else [(step.path, step.interest)]

@@ -1,8 +1,7 @@
 """Arrays of a message as Arrow columns, without a Python object per value.
 
-A tree is walked once more, for all bodies of a batch at once: numpy reads a field of all of them. Where the elements
-of arrays begin, patterns and generated source find out. Knows trees and bytes, no frames. Loads pyarrow and numpy (the
-extra `arrow`) when called.
+The native engine fills the columns from the bytes of many bodies (`buffers`); without it, decoded messages do. Knows
+trees and bytes, no frames. Loads pyarrow and numpy (the extra `arrow`) when called.
 """
 
 from __future__ import annotations

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 from ..catalog import catalog_for
 from ..codecs import Codec, codec_in
-from ..field_plan import places_in
+from ..field_plan import Place, leaves, plan_of
 from ..headers import header_version_for
 from ..secrets import ENVELOPED, SECRET_FIELDS
 from .metadata import MESSAGES, is_of_metadata_log
 
 _ALWAYS = ENVELOPED | SECRET_FIELDS.keys()
+_CONFIG = frozenset(("name", "value"))
 
 
 class Carrier(NamedTuple):
@@ -36,7 +37,7 @@ def may_hold_secrets(codec: Codec, message: Any) -> bool:
 def may_carry(codec: Codec) -> bool:
     """Whether a message has a field that may hold a secret."""
     names = _names(codec)
-    return bool(names & _ALWAYS) or {"name", "value"} <= names
+    return bool(names & _ALWAYS) or names >= _CONFIG
 
 
 @cache
@@ -67,4 +68,9 @@ def carriers() -> tuple[Carrier, ...]:
 
 
 def _names(codec: Codec) -> set[str]:
-    return {place.name for place in places_in(codec).values()}
+    """Return the names of a message's fields, of those that tell whether there may be a secret."""
+    return {step.name for step in leaves(plan_of(codec, _tells))}
+
+
+def _tells(place: Place) -> bool | None:
+    return place.name in _ALWAYS or place.name in _CONFIG or None

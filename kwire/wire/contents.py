@@ -53,4 +53,4 @@ def _(node: Array) -> Content:
     content = content_of(node.element)
     if content.is_array:
         raise UnknownNode("an array of arrays is no node that the walks of a tree know")
-    return content._replace(is_array=True)
+    return Content(content.node, content.struct, True)
