@@ -9,11 +9,10 @@ from bisect import bisect_right
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from construct import Construct
-
 from .errors import DecodeError, path_text
 from .faults import Tolerated
 from .wire import Reader
+from .wire.construct import Construct
 
 _start = attrgetter("start")
 
@@ -40,7 +39,7 @@ class TracingReader(Reader):
 
     def __init__(self, data: bytes, start: int = 0, *, salvage: bool = False) -> None:
         super().__init__(data, start, salvage=salvage)
-        self.start = start
+        self.start: int = start
         self.spans: list[Span] = []
         self.pending: list[DecodeError] = []
 

@@ -56,9 +56,10 @@ def _loop(node: Array, out: Reads, count: str) -> None:
     """Emit the reading of elements; with what they have, `a` and `n` and so on, numbered by the depth of the loop."""
     out.loops += 1
     out.line(f"a{out.loops} = []; n{out.loops} = {count}")
-    fields = _fixed_fields(node.element)
+    element: Any = node.element
+    fields = _fixed_fields(element)
     if fields:
-        _fixed_loop(node.element, fields, out)
+        _fixed_loop(element, fields, out)
     else:
         _straight_loop(node.element, out, f"n{out.loops}")
     out.loops -= 1

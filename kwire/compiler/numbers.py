@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from ..wire import Boolean, Float64, Integer, Uuid
+from typing import Any
+
+from ..wire import Boolean, Float64, Integer, Node, Uuid
 from .runs import Reads, Writes
 from .walk import emit_read, emit_write
 
 
-def code_of(node: Integer | Float64) -> str:
+def code_of(node: Any) -> str:
     """Return the format code of a number."""
     return "d" if isinstance(node, Float64) else str(node.struct.format[-1:])
 
 
-def type_of(node: Integer | Float64) -> str:
+def type_of(node: Node) -> str:
     """Return the type of a number; what packs it takes more than this one."""
     return "float" if isinstance(node, Float64) else "int"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..wire import COMPACT_LENGTH, Bytes, Integer, Node, Records, String
 from .numbers import code_of
 from .runs import Reads, Writes
@@ -43,7 +45,7 @@ def _read_compact(out: Reads, nullable: bool, most: int) -> str:
     return variable
 
 
-def write_length(length: Node, out: Writes, size: str, most: int = MOST, behind: str = "") -> None:
+def write_length(length: Any, out: Writes, size: str, most: int = MOST, behind: str = "") -> None:
     """Emit the writing of what waits, a length (a variable), and what is behind it (an expression of bytes)."""
     if length is not COMPACT_LENGTH:
         if most < length.high:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from construct import Construct
-
 from ..embedded import ControlRecord, FramedRecord
 from ..embedded.bodies import Embedded, codec_of
 from ..embedded.control import MARKER
@@ -20,6 +18,7 @@ from ..records.compression import inflate
 from ..records.layouts import LOG_OVERHEAD, MESSAGES, RECORD
 from ..tracing import Span, TracingReader
 from ..wire import INT8, INT16, INT32, INT64, UINT32, UNSIGNED_VARINT, VARINT
+from ..wire.construct import Construct
 from .entries import LogBatch, LogRecord, Message
 
 _HEADER: dict[str, Construct] = {

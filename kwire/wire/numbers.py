@@ -16,7 +16,7 @@ class Integer(Node):
         super().__init__()
         self.type_name = type_name
         self.struct = struct.Struct(">" + code)
-        self.least = self.struct.size
+        self.least: int = self.struct.size
         bits = 8 * self.least
         self.low: int
         self.high: int

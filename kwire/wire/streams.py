@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from construct import Construct
-
 from ..errors import DecodeError, EncodeError, WrongType, excerpt
 from ..faults import Tolerated, TooManyFaults, TrailingBytes, Truncated
+from .construct import Construct
 
 MOST_FAULTS = 10_000
 # Of bytes, a position and a count: so many elements of an array, and the position behind them.
@@ -44,8 +43,10 @@ class Reader:
     __slots__ = ("ahead", "data", "end", "faults", "message", "path", "pos", "salvage", "version")
 
     def __init__(self, data: bytes, start: int = 0, *, salvage: bool = False) -> None:
-        self.data, self.pos, self.end = data, start, len(data)
-        self.salvage = salvage
+        self.data: bytes = data
+        self.end: int = len(data)
+        self.pos = start
+        self.salvage: bool = salvage
         self.faults: list[DecodeError] = []
         self.path: list[str | int] = []
         self.message: str | None = None
@@ -139,7 +140,8 @@ class Writer:
     def __init__(self, message: str | None = None, version: int | None = None) -> None:
         self.out = bytearray()
         self.path: list[str | int] = []
-        self.message, self.version = message, version
+        self.message: str | None = message
+        self.version: int | None = version
 
     def child(self, segment: str | int, node: Construct, value: Any) -> None:
         """Write one part of the message, under its name or index."""
@@ -157,15 +159,15 @@ class Writer:
         return len(data)
 
 
-class Node(Construct):  # type: ignore[misc]
+class Node(Construct):
     """A wire type.
 
     `type_name` is what traces call it, `least` the fewest bytes that a value takes, `nullable` whether it may be None.
     """
 
-    type_name = "?"
-    least = 0
-    nullable = False
+    type_name: str = "?"
+    least: int = 0
+    nullable: bool = False
 
     def parse_stream(self, stream: Any, **contextkw: Any) -> Any:
         """Parse from any stream, as construct's users do: `node.parse(data)`."""

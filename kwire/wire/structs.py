@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from construct import Subconstruct
-
 from ..errors import BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
 from ..faults import BadMarker
+from .construct import Subconstruct
 from .lengths import COMPACT_LENGTH, INT32_LENGTH, int32, read_length, write_length
 from .numbers import INT8, Integer
 from .streams import Node, Reader, Writer
@@ -24,11 +23,13 @@ class Array(Node):
 
     def __init__(self, element: Node, length: Node = INT32_LENGTH, *, nullable: bool = False) -> None:
         super().__init__()
-        self.element, self.length, self.nullable = element, length, nullable
-        self.least = length.least
+        self.element: Node = element
+        self.length: Node = length
+        self.nullable: bool = nullable
+        self.least: int = length.least
         compact = "compact " if length is COMPACT_LENGTH else ""
         self.type_name = f"{compact}{'nullable ' if nullable else ''}array"
-        self.count = _Count(self)
+        self.count: _Count = _Count(self)
 
     def _parse(self, stream: Reader, context: Any, path: str) -> tuple[Any, ...] | None:
         count = stream.prefix(self.count)
@@ -78,14 +79,14 @@ class _Count(Node):
     def __init__(self, array: Array) -> None:
         super().__init__()
         self.array = array
-        self.type_name = array.type_name
+        self.type_name: str = array.type_name
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int | None:
         array = self.array
         return read_length(stream, array.length, nullable=array.nullable, least=array.element.least)
 
 
-class Field(Subconstruct):  # type: ignore[misc]
+class Field(Subconstruct):
     """A named part of a struct.
 
     `name` is the attribute, `json_name` the name in Kafka's JSON, `default` the value that is not written
@@ -94,8 +95,10 @@ class Field(Subconstruct):  # type: ignore[misc]
 
     def __init__(self, name: str, subcon: Node, *, json_name: str, default: Any, about: str = "") -> None:
         super().__init__(subcon)
-        self.name, self.docs = name, about
-        self.json_name, self.default = json_name, default
+        self.name: str = name
+        self.docs = about
+        self.json_name: str = json_name
+        self.default: Any = default
 
 
 class Absent(NamedTuple):
@@ -122,8 +125,10 @@ class Struct(Node):
         absent: Sequence[Absent] = (),
     ) -> None:
         super().__init__()
-        self.message_class, self.fields, self.tagged = message_class, tuple(fields), tagged
-        self.absent = tuple(absent)
+        self.message_class: type[Any] = message_class
+        self.fields: tuple[Field, ...] = tuple(fields)
+        self.tagged: TaggedFields | None = tagged
+        self.absent: tuple[Absent, ...] = tuple(absent)
 
     @property
     def least(self) -> int:  # type: ignore[override]
@@ -182,7 +187,8 @@ class NullableStruct(Node):
     Source: KIP-893. Kafka reads any negative int8 as null, and any other marker as present.
     """
 
-    least, nullable = 1, True
+    least: int = 1
+    nullable: bool = True
 
     def __init__(self, subcon: Struct, *, tagged: bool = False) -> None:
         super().__init__()

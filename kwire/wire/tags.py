@@ -29,8 +29,8 @@ class TaggedFields(Node):
 
     def __init__(self, fields: Mapping[int, Any], foreign: Iterable[int] = ()) -> None:
         super().__init__()
-        self.fields = dict(sorted(fields.items()))
-        self.foreign = frozenset(foreign) - self.fields.keys()
+        self.fields: dict[int, Any] = dict(sorted(fields.items()))
+        self.foreign: frozenset[int] = frozenset(foreign) - self.fields.keys()
 
     def read_into(self, values: dict[str, Any], stream: Reader) -> None:
         """Read the section; put known fields and the slice `unknown_tags` into `values`."""

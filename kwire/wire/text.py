@@ -22,10 +22,11 @@ class _Counted(Node):
 
     def __init__(self, length: Node, *, nullable: bool = False) -> None:
         super().__init__()
-        self.length, self.nullable = length, nullable
-        self.least = length.least
+        self.length: Node = length
+        self.nullable: bool = nullable
+        self.least: int = length.least
         compact = "compact " if length is COMPACT_LENGTH else ""
-        self.type_name = f"{compact}{'nullable ' if nullable else ''}{self.word}"
+        self.type_name: str = f"{compact}{'nullable ' if nullable else ''}{self.word}"
 
 
 class String(_Counted):

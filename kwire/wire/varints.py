@@ -22,7 +22,7 @@ class UnsignedVarint(Node):
         super().__init__()
         self.type_name = type_name
         self.high: int = 2**bits - 1
-        self.longest = -(-bits // 7)
+        self.longest: int = -(-bits // 7)
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int:
         start = stream.pos
@@ -58,8 +58,9 @@ class Varint(Node):
     def __init__(self, type_name: str, bits: int = 32) -> None:
         super().__init__()
         self.type_name = type_name
-        self.unsigned = UnsignedVarint(type_name, bits)
-        self.low, self.high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+        self.unsigned: UnsignedVarint = UnsignedVarint(type_name, bits)
+        self.low: Any = -(2 ** (bits - 1))
+        self.high: Any = 2 ** (bits - 1) - 1
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int:
         value: int = self.unsigned._parse(stream, context, path)
