@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, SupportsIndex, cast, overload
 
-from . import json
+from . import json, native
 from .caches import once, once_attribute
 from .catalog import Catalog
 from .errors import DecodeError
-from .fast_path import ElementReaders, FastPath, fast_path
+from .fast_path import ENGINE, ElementReaders, FastPath, fast_path
 from .messages.classes import find_spec
 from .schema import grow
 from .spec import MessageSpec
@@ -88,8 +88,7 @@ class Codec(Generic[M]):
         >>> kwire.codec("ControlledShutdownRequest", 1).decode(bytes.fromhex("00000003"))
         ControlledShutdownRequest(broker_id=3, broker_epoch=-1, unknown_tags=None)
         """
-        if type(data) is not bytes:  # a call saved: a tenth of decoding a Heartbeat
-            data = bytes_of(data)
+        data = bytes_of(data)
         try:
             message = self._fast.decode(data)
             return Salvaged(message, (), b"") if salvage else message
@@ -219,6 +218,15 @@ class Codec(Generic[M]):
         return cast(json.JsonWriter, json.json_writer(self.schema))  # None for leaves alone
 
 
+_CODEC: type[Codec[Any]] = Codec
+if ENGINE == "native":
+
+    class NativeCodec(native.NativeMethods, Codec[Any]):
+        """A codec whose usual calls are the engine's, without a Python function in between."""
+
+    _CODEC = NativeCodec
+
+
 def codec(
     name: str | int | type[Any],
     version: SupportsIndex,
@@ -260,4 +268,4 @@ def codec_in(catalog: Catalog, name: str, version: int) -> Codec:
 @once
 def codec_of(spec: MessageSpec, version: int) -> Codec:
     """Return the codec of a message, whichever catalog has it, at one of its versions."""
-    return Codec(spec, version, grow(spec, version))
+    return _CODEC(spec, version, grow(spec, version))

@@ -68,6 +68,12 @@ def test_what_comes_with_kwire_is_pickled_by_name_and_found_again(thing: Any) ->
     assert len(pickle.dumps(thing)) < 800
 
 
+def test_a_method_of_a_codec_is_pickled_with_it() -> None:
+    codec = kwire.codec("MetadataRequest", 4)
+    for method in (codec.decode, codec.encode, codec.json_text):
+        assert again(method) == method
+
+
 def test_ones_own_specs_are_pickled_by_their_text(own: kwire.Catalog) -> None:
     codec = kwire.codec("PingRequest", 2, catalog=own)
     message = ping(own)

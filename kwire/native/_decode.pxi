@@ -2,28 +2,22 @@
 
 cdef PyObject* read(Node* n, Cursor* c) except NULL:
     cdef Py_ssize_t size
-    if n.kind == STRUCT:
-        return read_struct(n, c)
-    if n.kind == INT32:
-        return PyLong_FromLong(signed32(be32(take(c, 4))))
+    if n.kind <= UINT32:
+        return new_integer(integer(n.kind, take(c, n.width)))
     if n.kind == STRING:
         size = length(n, c)
-        if size < 0:
-            return Py_NewRef(Py_None)
-        return PyUnicode_DecodeUTF8(<const char*>take(c, size), size, NULL)
-    if n.kind <= UINT32:
-        return PyLong_FromLongLong(integer(n.kind, take(c, n.width)))
+        return new_text(take(c, size), size) if size >= 0 else Py_NewRef(Py_None)
     if n.kind == ARRAY:
         return read_array(n, c)
+    if n.kind == STRUCT:
+        return read_struct(n, c)
     if n.kind == BOOLEAN:
         return Py_NewRef(Py_True if boolean(c) else Py_False)
     if n.kind == UUID:
         return PyBytes_New(<const char*>take(c, 16), 16)
     if n.kind == BYTES:
         size = length(n, c)
-        if size < 0:
-            return Py_NewRef(Py_None)
-        return PyBytes_New(<const char*>take(c, size), size)
+        return PyBytes_New(<const char*>take(c, size), size) if size >= 0 else Py_NewRef(Py_None)
     if n.kind == NULLABLE_STRUCT:
         return read_struct(n.child, c) if present(n, c) else Py_NewRef(Py_None)
     return PyFloat_FromDouble(float64(take(c, 8)))
@@ -33,14 +27,16 @@ cdef PyObject* read_array(Node* n, Cursor* c) except NULL:
     cdef Py_ssize_t size = length(n, c), i
     cdef Node* element = n.child
     cdef const uint8_t* p
-    cdef tuple items
     if size < 0:
         return Py_NewRef(Py_None)
     items = PyTuple_New(size)
     if element.kind <= UINT32:
         p = take(c, size * element.width)
         for i in range(size):
-            PyTuple_Put(<PyObject*>items, i, PyLong_FromLongLong(integer(element.kind, p + i * element.width)))
+            PyTuple_Put(<PyObject*>items, i, new_integer(integer(element.kind, p + i * element.width)))
+    elif element.kind == STRUCT:
+        for i in range(size):
+            PyTuple_Put(<PyObject*>items, i, read_struct(element, c))
     else:
         for i in range(size):
             PyTuple_Put(<PyObject*>items, i, read(element, c))
@@ -57,7 +53,10 @@ cdef PyObject* read_struct(Node* n, Cursor* c) except NULL:
     cdef PyObject* message = PyType_GenericAlloc(<PyTypeObject*>n.message_class, 0)
     made = owned(message)  # goes, with what it has, if the rest is refused
     while f < end:
-        fill(message, f.slot, read(f.node, c))
+        if f.node.kind <= UINT32:  # a call saved
+            fill(message, f.slot, new_integer(integer(f.node.kind, take(c, f.node.width))))
+        else:
+            fill(message, f.slot, read(f.node, c))
         f += 1
     if n.tags < 0:
         fill(message, n.unknown, Py_NewRef(Py_None))

@@ -49,18 +49,31 @@ cdef int write(Node* n, PyObject* value, Output* o) except -1:
     return 0
 
 
-cdef int write_integer(Node* n, PyObject* value, Output* o) except -1:
-    cdef int overflow = 0
+cdef inline int write_integer(Node* n, PyObject* value, Output* o) except -1:
     cdef int64_t number
-    if not PyLong_Check(value) or PyBool_Check(value):
+    if not PyLong_CheckExactOf(value) and (not PyLong_Check(value) or PyBool_Check(value)):
         raise Refused
-    number = PyLong_AsLongLongAndOverflow(value, &overflow)
-    if overflow:
-        raise Refused
-    if n.kind == UINT16 or n.kind == UINT32:
-        if number < 0 or number >> (8 * n.width):
+    number = <object>value  # as Cython does it, which reads the digits where the headers of Python say how
+    if n.kind == INT32:
+        if number != <int32_t>number:
             raise Refused
-    elif n.width < 8 and number >> (8 * n.width - 1) != number >> 63:
+        put_be(room(o, 4), <uint64_t>number, 4)
+    elif n.kind == INT16:
+        if number != <int16_t>number:
+            raise Refused
+        put_be(room(o, 2), <uint64_t>number, 2)
+    elif n.kind == INT64:
+        put_be(room(o, 8), <uint64_t>number, 8)
+    else:
+        write_rare_integer(n, number, o)
+    return 0
+
+
+cdef int write_rare_integer(Node* n, int64_t number, Output* o) except -1:
+    if n.kind == INT8:
+        if number != <int8_t>number:
+            raise Refused
+    elif number < 0 or number >> (8 * n.width):
         raise Refused
     put_be(room(o, n.width), <uint64_t>number, n.width)
     return 0
@@ -93,11 +106,16 @@ cdef int write_array(Node* n, PyObject* value, Output* o) except -1:
     size = PyTuple_GET_SIZE(items)
     put_length(o, n, size)
     for i in range(size):
-        write(element, PyTuple_GetItemOf(<PyObject*>items, i), o)
+        if element.kind <= UINT32:
+            write_integer(element, PyTuple_GetItemOf(<PyObject*>items, i), o)
+        elif element.kind == STRUCT:
+            write_struct(element, PyTuple_GetItemOf(<PyObject*>items, i), o)
+        else:
+            write(element, PyTuple_GetItemOf(<PyObject*>items, i), o)
     return 0
 
 
-cdef PyObject* attribute(Node* n, PyObject* name, Py_ssize_t slot, PyObject* message) except NULL:
+cdef inline PyObject* attribute(Node* n, PyObject* name, Py_ssize_t slot, PyObject* message) except NULL:
     """Return what a message holds, borrowed."""
     cdef PyObject* value
     if n.by_slot:
@@ -116,7 +134,10 @@ cdef int write_struct(Node* n, PyObject* message, Output* o) except -1:
         raise Refused
     cdef PyObject* unknown = attribute(n, <PyObject*>UNKNOWN_TAGS, n.unknown, message)
     while f < end:
-        write(f.node, attribute(n, f.name, f.slot, message), o)
+        if f.node.kind <= UINT32:
+            write_integer(f.node, attribute(n, f.name, f.slot, message), o)
+        else:
+            write(f.node, attribute(n, f.name, f.slot, message), o)
         f += 1
     if n.tags >= 0:
         if unknown == Py_None and has_defaults(n, end, message):

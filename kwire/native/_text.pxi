@@ -7,24 +7,20 @@ cdef object _json_encode = msgspec.json.encode
 
 
 cdef inline int put_decimal(Output* o, int64_t value) except -1:
-    cdef uint8_t[20] digits
-    cdef int at = 20
-    cdef uint64_t left = <uint64_t>value
-    if 0 <= value < 10:
-        room(o, 1)[0] = <uint8_t>(c'0' + value)
-        return 0
+    cdef uint64_t left = <uint64_t>value, limit = 10
+    cdef int size = 1
+    cdef uint8_t* q
     if value < 0:
         left = 0 - left
-    while True:
-        at -= 1
-        digits[at] = <uint8_t>(c'0' + left % 10)
+        room(o, 1)[0] = c'-'
+    while left >= limit:  # at most 19 digits
+        size += 1
+        limit *= 10
+    q = room(o, size)  # digits go where they stay: to copy what was just written a byte each stalls the processor
+    while size:
+        size -= 1
+        q[size] = <uint8_t>(c'0' + left % 10)
         left //= 10
-        if left == 0:
-            break
-    if value < 0:
-        at -= 1
-        digits[at] = c'-'
-    put(o, &digits[at], 20 - at)
     return 0
 
 
@@ -42,18 +38,27 @@ cdef int put_float(Output* o, double value) except -1:
 
 
 cdef int put_string(Output* o, const uint8_t* p, Py_ssize_t size) except -1:
+    cdef int has = text_has(p, size)
+    cdef uint8_t* q
+    if has & 1:
+        Py_DECREF(PyUnicode_DecodeUTF8(<const char*>p, size, NULL))  # raises where it is not UTF-8
+    if has & 2:
+        put_escaped(o, p, size)
+        return 0
+    q = room(o, size + 2)
+    q[0] = q[size + 1] = c'"'
+    memcpy(q + 1, p, size)
+    return 0
+
+
+cdef int put_escaped(Output* o, const uint8_t* p, Py_ssize_t size) except -1:
     cdef Py_ssize_t i, start = 0
-    cdef uint8_t byte, seen = 0
     room(o, 1)[0] = c'"'
     for i in range(size):
-        byte = p[i]
-        seen |= byte
-        if byte < 32 or byte == c'"' or byte == c'\\':
+        if p[i] < 32 or p[i] == c'"' or p[i] == c'\\':
             put(o, p + start, i - start)
             start = i + 1
-            put_escape(o, byte)
-    if seen > 127:
-        Py_DECREF(PyUnicode_DecodeUTF8(<const char*>p, size, NULL))  # raises where it is not UTF-8
+            put_escape(o, p[i])
     put(o, p + start, size - start)
     room(o, 1)[0] = c'"'
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -14,9 +15,10 @@ import msgspec
 import pytest
 
 import kwire
-from kwire import native
+from kwire import codecs, native
 from kwire.columnar.plan import Plan
 from kwire.fast_path import ENGINES, chosen_engine, fast_path
+from kwire.schema import grow
 from tests.conftest import ROOT
 from tests.executions import reference_decoding
 from tests.messages_of import released_pairs
@@ -236,6 +238,46 @@ def test_what_is_refused_leaks_nothing() -> None:
     before = sys.getallocatedblocks()
     run()
     assert sys.getallocatedblocks() - before < 50
+
+
+@pytest.fixture
+def heartbeat(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A codec whose usual calls are the engine's, which nothing compares with other executions."""
+    monkeypatch.setattr(codecs, "fast_path", fast_path)
+    spec = kwire.codec("HeartbeatRequest", 4).spec
+    return type(codecs.codec_of(spec, 4))(spec, 4, grow(spec, 4))
+
+
+@pytest.mark.skipif(kwire.engine != "native", reason="another engine was chosen")
+def test_the_usual_calls_of_a_codec_need_no_python_function(heartbeat: Any) -> None:
+    body = bytes.fromhex("02670000000702630000")
+    message = heartbeat.decode(body)
+    assert (message.group_id, message.generation_id, message.member_id) == ("g", 7, "c")
+    assert heartbeat.encode(message) == body
+    text = '{"groupId":"g","generationId":7,"memberId":"c","groupInstanceId":null}'
+    assert heartbeat.json_text(body) == heartbeat.json_text(b"ab" + body, 2) == text
+    assert {type(method).__name__ for method in (heartbeat.decode, heartbeat.encode, heartbeat.json_text)} == {
+        "builtin_function_or_method"
+    }
+    assert str(inspect.signature(heartbeat.decode)) == "(data, *, salvage=False)"
+
+
+@pytest.mark.skipif(kwire.engine != "native", reason="another engine was chosen")
+def test_what_is_unusual_is_left_to_the_methods_in_python(heartbeat: Any) -> None:
+    body = bytes.fromhex("02670000000702630000")
+    message = heartbeat.decode(body)
+    assert heartbeat.decode(memoryview(body), salvage=False) == message
+    assert heartbeat.decode(body, salvage=True) == (message, (), b"")
+    assert heartbeat.decode(body + b"!", salvage=True).rest == b"!"
+    assert heartbeat.json_text(body[:-1]) is None
+    with pytest.raises(kwire.DecodeError, match=r"member_id: length 2 needs 2 bytes, 1 left \(offset 6\)"):
+        heartbeat.decode(body[:6] + b"\x03c")
+    with pytest.raises(kwire.EncodeError, match="generation_id"):
+        heartbeat.encode(msgspec.structs.replace(message, generation_id=2**31))
+    with pytest.raises(TypeError, match="bytes are needed, not str"):
+        heartbeat.decode("g")
+    with pytest.raises(TypeError, match="lenient"):
+        heartbeat.decode(body, lenient=True)
 
 
 def test_an_engine_that_there_is_not_is_named() -> None:

@@ -12,6 +12,7 @@ from kwire import native
 from tests.conftest import ROOT
 
 DUMPS = ["kafka-3.9-zk.pcap", "kafka-3.9-zk.bin"]
+UNCHOSEN = {name: value for name, value in os.environ.items() if name != "KWIRE_ENGINE"}
 PROGRAM = """
 import sys
 if {hidden}:
@@ -27,7 +28,7 @@ def printed(hidden: bool, *arguments: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.format(hidden=hidden), *arguments],
         cwd=ROOT,
-        env={name: value for name, value in os.environ.items() if name != "KWIRE_ENGINE"},
+        env=UNCHOSEN,
         capture_output=True,
         check=True,
         text=True,
@@ -61,7 +62,12 @@ print([(batch.rows.to_pylist(), batch.errors) for batch in columns.read([body, b
 """
     found = [
         subprocess.run(
-            [sys.executable, "-c", program.format(hidden=hidden)], cwd=ROOT, capture_output=True, check=True, text=True
+            [sys.executable, "-c", program.format(hidden=hidden)],
+            cwd=ROOT,
+            env=UNCHOSEN,
+            capture_output=True,
+            check=True,
+            text=True,
         ).stdout
         for hidden in (True, False)
     ]
