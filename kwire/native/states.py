@@ -17,24 +17,27 @@ else:
     except ImportError:
 
         class _State:
-            """Sets attributes before __init__, as the engine's classes do: those built on them need not call it."""
+            """Sets attributes before __init__, as the engine's classes do: those built on them need not call it.
+
+            No class that is built on these may have a method `_make_state`.
+            """
 
             def __new__(cls, *arguments: Any, **_: Any) -> Any:
                 self = super().__new__(cls)
-                self._begin(*arguments)
+                self._make_state(*arguments)
                 return self
 
         class FrameBuffer(_State):
             """The bytes of a frame that has begun."""
 
-            def _begin(self, *_: Any) -> None:
+            def _make_state(self, *_: Any) -> None:
                 self._buffer = bytearray()
                 self.missing = self.passed = self._start = self._count = 0
 
         class StreamState(_State):
             """Where one direction of a TCP connection stands."""
 
-            def _begin(self, side: int) -> None:
+            def _make_state(self, side: int) -> None:
                 self.side, self.position, self.held, self.sent, self.pieces = side, 0, 0, 0, []
                 self.begun = self.late = self.finished = self.opened = False
                 self.sequence = self.first = self.acked = self.excused = self.end = None
@@ -43,7 +46,7 @@ else:
         class ConnectionState(_State):
             """A TCP connection."""
 
-            def _begin(self, number: int, key: bytes) -> None:
+            def _make_state(self, number: int, key: bytes) -> None:
                 self.number, self.key, self.newest, self.packets = number, key, 0, 0
                 self.calm = self.closed = False
                 self.last = self.opener = self.halves = None
@@ -51,14 +54,14 @@ else:
         class ReassemblerState(_State):
             """All TCP connections of a capture."""
 
-            def _begin(self, *_: Any) -> None:
+            def _make_state(self, *_: Any) -> None:
                 self.count = self.packets = self.read = 0
                 self.known, self.open, self.stuck, self.closing = {}, {}, {}, {}
 
         class ConversationState(_State):
             """The requests of a Kafka connection without a response."""
 
-            def _begin(self, *_: Any) -> None:
+            def _make_state(self, *_: Any) -> None:
                 self.tokens, self.client_id, self.newest, self.answered = False, None, None, None
                 self._expected, self._apis = deque(maxlen=1024), {}
 
