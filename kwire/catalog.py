@@ -8,7 +8,7 @@ The one room below the top that reads files: our specs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -110,6 +110,14 @@ class Catalog:
     def heads(self) -> dict[str, tuple[str, int | None]]:
         """Return for each message its type and api key (or record type), without reading whole specs."""
         return {name: head for layer in reversed(self.layers) for name, head in layer.heads.items()}
+
+    def names_with(self, fields: Collection[str]) -> list[str]:
+        """Return the messages with a field of one of these names, sorted, without reading whole specs.
+
+        >>> catalog_for().names_with(["stored_key", "metrics"])
+        ['PushTelemetryRequest', 'UserScramCredentialRecord']
+        """
+        return sorted({name for layer in self.layers for name in layer.names_with(fields)})
 
     def named(self, word: str, version: int | None = None) -> list[str]:
         """Return the messages that a word names: one message, or the request and the response of an api.

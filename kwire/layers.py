@@ -15,6 +15,7 @@ from typing import Any
 
 from .caches import LOCK, once, once_attribute
 from .errors import SpecError
+from .names import folded
 from .releases import releases
 from .resources import SCHEMAS
 from .spec import MessageSpec, read_spec
@@ -109,6 +110,14 @@ class Layer:
             if key is not None and type_name in WIRE_TYPES:
                 keys.setdefault((key, type_name), []).append(name)
         return keys
+
+    def names_with(self, fields: Iterable[str]) -> list[str]:
+        """Return the messages with a field of one of these names, however written, without reading whole specs."""
+        field = re.compile(rf'"name"\s*:\s*"(?:{"|".join(map(folded, fields))})"', re.IGNORECASE)
+        return [name for name in self.files if field.search(self._text_of(name))]
+
+    def _text_of(self, name: str) -> str:
+        return self._specs[name].text if name in self._specs else _text(self.files[name])
 
     def _head_of(self, name: str) -> tuple[str, int | None]:
         """Read type and key off the head of a file of ours: to read all specs takes ten times as long."""

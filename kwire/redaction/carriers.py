@@ -9,6 +9,7 @@ from ..catalog import catalog_for
 from ..codecs import Codec, codec_in
 from ..field_plan import Place, leaves, plan_of
 from ..headers import header_version_for
+from ..layers import WIRE_TYPES
 from ..secrets import ENVELOPED, SECRET_FIELDS
 from .metadata import MESSAGES, is_of_metadata_log
 
@@ -57,12 +58,11 @@ def may_carry_in_some_version(name: str) -> bool:
 def carriers() -> tuple[Carrier, ...]:
     """Return all requests and responses of Kafka's that always hold a secret, at every version."""
     found = []
-    for name, (kind, _) in catalog_for().heads().items():
-        spec = catalog_for().spec(name)
-        for version in spec.versions if kind in ("request", "response") else ():
-            codec, header = codec_in(catalog_for(), name, version), header_version_for(spec, version)
+    for spec in map(catalog_for().spec, catalog_for().names_with(_ALWAYS)):
+        for version in spec.versions if spec.type in WIRE_TYPES else ():
+            codec, header = codec_in(catalog_for(), spec.name, version), header_version_for(spec, version)
             if header is not None and _names(codec) & _ALWAYS:
-                header_name = f"{kind.capitalize()}Header"
+                header_name = f"{spec.type.capitalize()}Header"
                 found.append(Carrier(codec, codec_in(catalog_for(), header_name, header)))
     return tuple(found)
 

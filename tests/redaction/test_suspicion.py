@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.field_plan import places_in
+from kwire.redaction.carriers import carriers
 from kwire.redaction.suspicion import looks_secret, reads_as_secret
-from kwire.secrets import is_sensitive
+from kwire.secrets import ENVELOPED, SECRET_FIELDS, is_sensitive
 from tests.conftest import ROOT
 from tests.frames.test_connections import answered, asked
 from tests.frames.test_decoding import response
 from tests.frames.test_sasl import BEARER, CHALLENGE, FINAL, FIRST, VERIFIED
+from tests.messages_of import released_pairs
 
 M: Any = kwire.messages
 
@@ -44,6 +47,16 @@ def test_answers_with_secrets_are_found_without_their_requests() -> None:
         assert all(reads_as_secret(whole[:-cut]) for cut in range(1, 5))
     assert reads_as_secret(answered(M.EnvelopeResponse(response_data=b"a long answer"), 0))
     assert not reads_as_secret(response(1))
+
+
+def test_all_messages_with_secrets_are_known_without_reading_all_specs() -> None:
+    codecs = (
+        kwire.codec(name, version) for name, version in released_pairs() if name.endswith(("Request", "Response"))
+    )
+    fields = ENVELOPED | SECRET_FIELDS.keys()
+    found = {codec for codec in codecs if any(place.name in fields for place in places_in(codec).values())}
+    assert {one.codec for one in carriers()} == found
+    assert len(found) == 23
 
 
 def test_names_of_sensitive_configurations_are_those_of_one_list() -> None:
