@@ -39,20 +39,20 @@ def ethernet(body: bytes, kind: bytes = b"\x08\x00") -> bytes:
 
 
 def pcap(
-    packets: Iterable[tuple[int, bytes]],
+    packets: Iterable[tuple[int, bytes] | tuple[int, bytes, int]],
     *,
     order: str = "<",
     nanoseconds: bool = False,
     link: int = 1,
     snap: int = 65535,
 ) -> bytes:
-    """A pcap file of (nanoseconds since 1970, data) pairs."""
+    """A pcap file of packets: nanoseconds since 1970, data, and how many bytes of it were not captured."""
     tick = 1 if nanoseconds else 1000
     magic = 0xA1B23C4D if nanoseconds else 0xA1B2C3D4
     out = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, snap, link)
-    for time, data in packets:
-        cut = data[:snap]
-        out += struct.pack(order + "IIII", time // 10**9, time % 10**9 // tick, len(cut), len(data)) + cut
+    for time, data, *missing in packets:
+        cut, length = data[:snap], len(data) + sum(missing)
+        out += struct.pack(order + "IIII", time // 10**9, time % 10**9 // tick, len(cut), length) + cut
     return out
 
 
@@ -144,7 +144,8 @@ def packet_of(segment: Segment) -> bytes:
 
 
 def capture(segments: Sequence[Segment]) -> bytes:
-    return pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in segments], nanoseconds=True)
+    packets = ((segment.nanoseconds or 0, packet_of(segment), segment.missing) for segment in segments)
+    return pcap(packets, nanoseconds=True)
 
 
 def frames_of(segments: Sequence[Segment], **options: Any) -> list[kwire.Frame]:
