@@ -159,7 +159,7 @@ class Connection(ConnectionState):
         while overdue := [half for half in self.halves if self._is_overdue(half, now, idle)]:
             for half in overdue:
                 self._excuse(half)
-            events += self._released()
+            events += self._released(is_over=idle)
         self.calm = not any(half.pieces or not half.begun or half.late for half in self.halves)
         return events
 
@@ -184,14 +184,14 @@ class Connection(ConnectionState):
         half.excuse((half.sequence or 0) + half.hole() & MASK)
         half.peer.excuse(half.pieces[0].need)
 
-    def force(self) -> list[Event]:
-        """Give out what waits, whatever it waits for."""
+    def force(self, *, is_over: bool = False) -> list[Event]:
+        """Give out what waits, whatever it waits for; `is_over`: no packet will come any more."""
         events: list[Event] = []
         while held := self.held:
             for half in self.halves:
                 if half.pieces:
                     self._excuse(half)
-            events += self._released()
+            events += self._released(is_over=is_over)
             for half in self.halves:
                 if self.held == held and half.pieces:  # numbers that fit nothing
                     self._gap(half, half.hole(), half.pieces[0].nanoseconds, events)
@@ -203,23 +203,30 @@ class Connection(ConnectionState):
         one, other = self.halves
         if self.calm and one.finished and other.finished:
             return []
-        events = self.force()
-        for half in self.halves:
-            missing = half.missing()
-            if missing > 0:
-                self._gap(half, missing, self.last, events)
+        events = self.force(is_over=True)
+        self._end_all(events)
         return events
 
-    def _released(self) -> list[Event]:
+    def _end_all(self, events: list[Event]) -> None:
+        """Tell what is missing behind the last bytes of each side."""
+        for half in self.halves:
+            missing = 0 if half.pieces else half.missing()
+            if missing > 0:
+                self._gap(half, missing, self.last, events)
+
+    def _released(self, *, is_over: bool = False) -> list[Event]:
+        """Give out what is ready; if `is_over`, for nothing else comes, also say what is missing at the ends, before
+        the bytes that acknowledge it: an answer comes behind the gap in which its question was lost."""
         events: list[Event] = []
         while True:
             for half in self.halves:
                 hole = half.given_up()
                 if hole:
                     self._gap(half, hole, half.pieces[0].nanoseconds, events)
-            ready = [half for half in self.halves if half.ready()] or [
-                half for half in self.halves if half.is_excused()
-            ]
+            ready = [half for half in self.halves if half.ready()]
+            if not ready and is_over:
+                self._end_all(events)
+            ready = ready or [half for half in self.halves if half.is_excused()]
             if not ready:
                 return events
             half = min(ready, key=lambda half: half.pieces[0].nanoseconds or 0)

@@ -44,6 +44,15 @@ def is_answered(data: bytes, call: Call) -> bool:
     return not isinstance(read, Request) or expects_response(read.message)
 
 
+def contradicts(data: bytes, request: Header) -> bool:
+    """Whether the body of a frame speaks against its being the response to a request: it has faults when read as one.
+
+    Nothing does where the api is not known.
+    """
+    read = as_response(data, request)
+    return read is not None and (not isinstance(read, Response) or bool(read.faults))
+
+
 def best_answered(data: bytes, requests: Sequence[Header]) -> Header:
     """Return which of several requests with the same correlation id a response answers.
 

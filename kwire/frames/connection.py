@@ -6,7 +6,8 @@ overtake others, SASL tokens without a header, ApiVersions in version 0 (KIP-511
 
 Nearly every frame needs its first bytes only. A body is decoded where the header leaves a question open: without a
 known direction where a frame reads as a request and as a response; where several requests in flight have the same
-correlation id; where a producer may have asked for no answer; in SaslHandshake; in ApiVersions with error 35.
+correlation id, or a lost one may have it; where a producer may have asked for no answer; in SaslHandshake; in
+ApiVersions with error 35.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 from ..errors import DecodeError
 from .apis import Api, Call
-from .body_checks import best_answered, is_request, is_response
+from .body_checks import best_answered, contradicts, is_request, is_response
 from .connection_state import ConnectionState, is_whole
 from .frame_header import CLIENT_ID, Header, client_in
 from .pieces import BareToken, CutShort, loses
@@ -98,7 +99,8 @@ class Connection(ConnectionState):
             elif waiting and (request := waiting[0]).correlation_id == first:
                 call = request.call
                 is_plain = call.is_plain or not may_be_downgraded(call.api.key, data)  # type: ignore[union-attr]
-                if is_plain and (len(waiting) == 1 or waiting[1].correlation_id != first):
+                is_sole = len(waiting) == 1 or waiting[1].correlation_id != first
+                if is_plain and is_sole and not self._doubt.active:
                     waiting.popleft()
                     return request
         return self._receive(data, from_client, time, fault)
@@ -145,7 +147,9 @@ class Connection(ConnectionState):
     def _receive(self, data: bytes, from_client: bool | None, time: Any, fault: DecodeError | None) -> Header:
         """Take any frame."""
         if fault is not None:
-            self.lossy |= loses(fault)
+            if loses(fault):
+                self.lossy = True
+                self._doubt.lose(self.in_flight)
             if isinstance(fault, BareToken):
                 return self._token(from_client, time)
             if not isinstance(fault, CutShort):
@@ -173,7 +177,10 @@ class Connection(ConnectionState):
             return Header(False, self.answers, _INT32(data, 4)[0], time)
         if not found:
             return self._neither(data, False, time, "unpaired")
-        return self._settle(found[0] if len(found) == 1 else best_answered(data, found), data, time)
+        request = found[0] if len(found) == 1 else best_answered(data, found)
+        if self._doubt.covers(request, self.in_flight) and is_whole(data) and contradicts(data, request):
+            return self._neither(data, False, time, "unpaired")
+        return self._settle(request, data, time)
 
     def _undirected(self, data: bytes, time: Any) -> Header:
         """Take a frame of which only the content tells who sent it."""

@@ -17,6 +17,7 @@ from ..faults import UnexpectedResponse
 from .apis import SASL_HANDSHAKE, Api, Apis, Call
 from .body_checks import as_request, as_response, is_answered, is_request
 from .frame_header import CLIENT_ID, Header, client_in
+from .pairing import Doubt
 from .pieces import unexpected_response
 from .reading import may_be_downgraded
 from .results import Request
@@ -35,6 +36,7 @@ class ConnectionState:
     __slots__ = (
         "_calls",
         "_client",
+        "_doubt",
         "_ids",
         "_known",
         "answers",
@@ -52,6 +54,7 @@ class ConnectionState:
         self.apis = apis or Apis(catalog or catalog_for())
         self.in_flight: deque[Header] = deque(maxlen=MOST_IN_FLIGHT)
         self.authenticating = self.expects_tokens = self.lossy = False
+        self._doubt = Doubt()
         self.tokens = 0
         self.mechanism: str | None = None
         self.group: Hashable = None
@@ -142,6 +145,7 @@ class ConnectionState:
         overtaken = []
         while (header := self.in_flight.popleft()) is not request:
             overtaken.append(header)
+        self._doubt.settle(request, overtaken)
         call = request.call
         assert call is not None
         if may_be_downgraded(call.api.key, data) and call.api.response is not None:

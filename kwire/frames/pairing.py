@@ -7,6 +7,7 @@ looked up: the fetchers of Kafka 0.8 and 0.9 give every request of a connection 
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -49,6 +50,49 @@ def prefixes_of(codec: Codec, *, answered: bool) -> tuple[bytes, ...]:
         stop = next(span.stop for span in codec.trace(body) if span.path == attribute)
         prefixes.append(body[:stop])
     return tuple(prefixes)
+
+
+class Doubt:
+    """Which requests in flight a response may only seem to answer, by its correlation id, since bytes were lost.
+
+    Requests may be among the lost bytes, and Kafka's older clients use an id more than once. Responses come in order,
+    and ids do not descend as a rule: the response to a lost request may seem to answer one from before the loss whose
+    own response was lost, or one with the same id as the first behind it.
+
+    Attributes:
+        active: whether there is any.
+    """
+
+    __slots__ = ("_before", "active")
+
+    def __init__(self) -> None:
+        self.active = False
+        self._before: Any = None  # the newest request from before the loss, while it is in flight
+
+    def lose(self, in_flight: Sequence[Any]) -> None:
+        """Note that bytes are missing here, after these requests in flight."""
+        self.active = True
+        self._before = in_flight[-1] if in_flight else None
+
+    def covers(self, request: Any, in_flight: Iterable[Any]) -> bool:
+        """Whether a response that seems to answer a request in flight may answer a lost one."""
+        if not self.active:
+            return False
+        behind = iter(in_flight)
+        if self._before is not None:
+            for one in behind:
+                if one is request:
+                    return True
+                if one is self._before:
+                    break
+        return bool(request.correlation_id == next(behind, request).correlation_id)
+
+    def settle(self, request: Any, overtaken: Sequence[Any]) -> None:
+        """Note that a request was answered, and which ones it has overtaken."""
+        if self._before is None or any(one is self._before for one in overtaken):
+            self.active = False
+        if not self.active or request is self._before:
+            self._before = None
 
 
 class InFlightRequests:

@@ -49,11 +49,11 @@ def pcap(
     """A pcap file of packets: nanoseconds since 1970, data, and how many bytes of it were not captured."""
     tick = 1 if nanoseconds else 1000
     magic = 0xA1B23C4D if nanoseconds else 0xA1B2C3D4
-    out = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, snap, link)
+    out = [struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, snap, link)]
     for time, data, *missing in packets:
         cut, length = data[:snap], len(data) + sum(missing)
-        out += struct.pack(order + "IIII", time // 10**9, time % 10**9 // tick, len(cut), length) + cut
-    return out
+        out += struct.pack(order + "IIII", time // 10**9, time % 10**9 // tick, len(cut), length), cut
+    return b"".join(out)
 
 
 def block(kind: int, body: bytes, order: str = "<") -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kwire.dumps.connections import Limits, Reassembler
+from kwire.dumps.connections import EVERY, Limits, Reassembler
 from kwire.dumps.halves import WINDOW, Half, Piece, ahead
 from kwire.dumps.link import Segment
 from kwire.dumps.tcp import PATIENCE, Ended, Event, Finished, Gap, Portion
@@ -107,6 +107,17 @@ def test_a_lost_segment_is_a_gap_with_its_place_and_size() -> None:
 def test_a_lost_end_is_a_gap_because_the_other_side_has_it() -> None:
     said = Talk().open().say(0, b"one").say(1, b"ok").say(0, b"two").say(1)
     assert told([*said.segments[:5], *said.segments[6:]])[-1] == (0, 3, 3)
+
+
+def test_an_answer_comes_behind_the_gap_in_which_its_question_was_lost() -> None:
+    said = Talk().open().say(0, b"one").say(1, b"eins")
+    lost = [*said.segments[:3], *said.segments[4:]]
+    assert told(lost) == [(0, 0, 3), (1, 0, b"eins")]
+    later = [changed(segment, nanoseconds=said.now + 11 * 10**9) for segment in talk(ports=(1, 2)).segments]
+    reassembler, events = Reassembler(), []
+    for segment in [*lost, *later[:3], *later[3:4] * 2 * EVERY]:  # another connection goes on
+        events += [event for event in reassembler.feed(segment) if event.connection.number == 0]
+    assert [type(event) for event in events] == [Gap, Portion]
 
 
 def test_a_lost_fin_is_no_gap() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -145,6 +146,35 @@ def test_of_equal_correlation_ids_the_response_decides() -> None:
     assert fed(*frames, (answer(0), False))[-1].api_key == 3
 
 
+def problem_with(
+    connection: kwire.Connection, decoder: kwire.FrameDecoder, asks: bool, data: bytes, fault: Any = None
+) -> str:
+    """The problem of a frame, on which the decoder must agree."""
+    result = decoder.decode(kwire.Frame(data, kwire.Source(direction="request" if asks else "response"), fault=fault))
+    problem = connection.receive(data, asks, None, fault).problem
+    lacks = isinstance(result, kwire.Undecodable) and result.error.code == "REQUEST_NOT_CAPTURED"
+    assert lacks == (problem == "unpaired")
+    return problem
+
+
+def test_behind_lost_bytes_a_body_with_faults_refutes_a_correlation_id_used_before() -> None:
+    """Clients of Kafka 0.8 use ids more than once: a request with the id of a lost one may be in flight."""
+    groups, lost = M.ListGroupsResponse(groups=()), (b"", Gap(9))
+    for known in (True, False):  # whether a request from before the loss is in flight
+        connection = kwire.Connection(apis=APIS)
+        problem = partial(problem_with, connection, kwire.FrameDecoder())
+        assert problem(True, request(0)) == ""
+        assert known or problem(False, answer(0)) == ""
+        assert problem(False, *lost) == problem(True, *lost) == "fragment"
+        assert problem(False, answer(0, groups, 0)) == "unpaired"
+        assert problem(False, answer(0)) == ("" if known else "unpaired")
+        assert problem(True, request(1)) == problem(True, request(2)) == ""
+        assert problem(False, answer(1, groups, 0)) == "unpaired"
+        assert problem(False, answer(2)[:-1] + b"\1") == ""  # ids behind the first one are no lost request's
+        assert problem(True, request(3)) == problem(False, answer(3)[:-1] + b"\1") == ""
+        assert not connection._doubt.active
+
+
 def test_memory_is_bounded_and_ids_of_nobody_are_not_searched_for() -> None:
     connection, data = kwire.Connection(apis=APIS), request(1)
     for number in range(MOST_IN_FLIGHT + 9):
@@ -158,16 +188,27 @@ def test_memory_is_bounded_and_ids_of_nobody_are_not_searched_for() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.sampled_from(["a", "b", None])), max_size=30),
+    st.lists(
+        st.tuples(
+            st.integers(0, 3), st.booleans(), st.sampled_from(["a", "b", None]), st.sampled_from([3, 3, 3, 16, None])
+        ),
+        max_size=30,
+    ),
     st.booleans(),
 )
-def test_it_pairs_as_the_decoder_does(steps: list[tuple[int, bool, str | None]], known: bool) -> None:
+def test_it_pairs_as_the_decoder_does(steps: list[tuple[int, bool, str | None, int | None]], known: bool) -> None:
     connection, decoder = kwire.Connection(apis=APIS), kwire.FrameDecoder()
-    for number, asks, client in steps:
-        data = request(number, client=client) if asks else answer(number)
+    for number, asks, client, api in steps:
+        if api is None and not known:
+            continue
+        fault = Gap(5) if api is None else None
+        asked, answered = (M.ListGroupsRequest(), M.ListGroupsResponse()) if api == 16 else (None, None)
+        version = int(api == 3)
+        data = request(number, asked, version, client) if asks else answer(number, answered, version)
+        data = b"" if fault else data
         direction = ("request" if asks else "response") if known else None
-        result = decoder.decode(kwire.Frame(data, kwire.Source(direction=direction)))
-        header = connection.receive(data, asks if known else None)
+        result = decoder.decode(kwire.Frame(data, kwire.Source(direction=direction), fault=fault))
+        header = connection.receive(data, asks if known else None, None, fault)
         assert (result.codec is None) == bool(header.problem)
         if isinstance(result, kwire.Response):
             assert header.request is not None
