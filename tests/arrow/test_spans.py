@@ -18,7 +18,7 @@ from kwire.arrow.units import Unit
 from kwire.dumps.link import Segment
 from tests.arrow.captures import PCAP, rows_of, write
 from tests.conftest import SHARED, each_of, needs_shared
-from tests.dumps.building import Talk, ethernet, ipv4, packet_of, pcap, request, tcp
+from tests.dumps.building import Talk, ethernet, ipv4, ipv6, packet_of, pcap, request, tcp
 
 START = 1_700_000_000_000_000_000
 ARP = ethernet(bytes(28), b"\x08\x06")
@@ -68,6 +68,20 @@ def test_connections_that_follow_each_other_are_read_once(tmp_path: Path) -> Non
     assert len(read) >= 9
     assert sum(read) < len(data) * 1.5
     assert max(read) < len(data) / 5
+    assert_same(path, packs)
+
+
+def test_connections_over_ipv6_are_divided_too(tmp_path: Path) -> None:
+    said = [segment for number in range(40) for segment in talk(20000 + number, 40 * number, 5)]
+    packets = []
+    for segment in sorted(said, key=lambda segment: segment.nanoseconds or 0):
+        ends = bytes(12) + segment.key[:4] + bytes(12) + segment.key[4:8]
+        packet = ethernet(ipv6(packet_of(segment)[34:], ends=ends), b"\x86\xdd")
+        packets.append((segment.nanoseconds or 0, packet))
+    data = pcap(packets, nanoseconds=True)
+    path = write(tmp_path, data)
+    packs = units(path, len(data) // 10)
+    assert len(packs) > 5
     assert_same(path, packs)
 
 

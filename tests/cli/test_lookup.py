@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from kwire.cli import main
+from kwire.codecs import Codec
+from kwire.render.layout import heading
+from kwire.schema import grow
 from tests.cli.test_commands import out
+from tests.small_specs import field, spec_of
 
 BNF = """\
 Metadata request (Version: 12) => [topics] allow_auto_topic_creation include_topic_authorized_operations _tagged_fields
@@ -43,6 +47,13 @@ def test_schema_as_bnf_markdown_and_json(capsys: pytest.CaptureFixture[str]) -> 
         1,
         -1,
     )
+
+
+def test_only_the_last_version_is_unstable_and_only_where_the_spec_says_so() -> None:
+    for unstable, said in ((True, [False, True]), (False, [False, False])):
+        spec = spec_of(field(), type="request", apiKey=900, name="OneRequest", latestVersionUnstable=unstable)
+        headings = [heading(Codec(spec, version, grow(spec, version))) for version in (2, 3)]
+        assert [text.endswith(", unstable") for text in headings] == said
 
 
 def test_every_layout_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,8 +29,9 @@ def ipv4(body: bytes, *, options: bytes = b"", total: int | None = None, fragmen
     return struct.pack(">BBHHHBBH", first, 0, size, 1, fragment, 64, protocol, 0) + CLIENT + BROKER + options + body
 
 
-def ipv6(body: bytes, *, kind: int = 6, length: int | None = None) -> bytes:
-    ends = bytes(15) + b"\x01" + bytes(15) + b"\x02"
+def ipv6(
+    body: bytes, *, kind: int = 6, length: int | None = None, ends: bytes = bytes(15) + b"\x01" + bytes(15) + b"\x02"
+) -> bytes:
     return struct.pack(">IHBB", 6 << 28, len(body) if length is None else length, kind, 64) + ends + body
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,6 +53,13 @@ def test_what_comes_before_the_damage_is_given_out(kind: str, damage: str) -> No
     assert len(seen) >= len(DATA) - STEP
     assert caught.value.file == "x.gz"
     assert caught.value.offset is not None
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="the backport is not installed")
+def test_before_3_14_zstd_is_read_by_the_backport(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kwire.dumps.compression.sys", SimpleNamespace(version_info=(3, 13)))
+    opened = unpacked(iter([PACK["zstd"](DATA)]), "file")
+    assert (opened.prefix, b"".join(opened.portions())) == ("zstd around ", DATA)
 
 
 def test_compression_may_be_in_layers_but_not_in_many() -> None:

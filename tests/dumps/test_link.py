@@ -84,6 +84,15 @@ def test_every_link_leads_to_the_segment_of_ipv6(link: int, data: bytes) -> None
     assert_whole(found(data, link), ("[::1]:50000", "[::2]:9092"))
 
 
+@pytest.mark.parametrize("flags", [0, 0x80, 0x20, 0x10, 0xB0])
+def test_gre_leads_to_what_it_carries(flags: int) -> None:
+    more = bytes(4 * flags.bit_count())  # checksum, key and sequence number
+    for kind, body in ((b"\x08\x00", V4), (b"\x65\x58", ethernet(V4)), (b"\x65\x58", ethernet(V6, b"\x86\xdd"))):
+        segment = found(ethernet(ipv4(bytes([flags, 0]) + kind + more + body, protocol=47)))
+        assert isinstance(segment, Segment)
+        assert (segment.payload, segment.sequence) == (b"payload", 0xFFFFFFFF)
+
+
 def test_dpkt_finds_the_same() -> None:
     packet = dpkt.ethernet.Ethernet(ethernet(ipv4(tcp(b"payload", 77, 0x18, bytes(8)))))
     segment = found(bytes(packet))

@@ -67,7 +67,8 @@ def test_what_a_container_says_is_believed() -> None:
     assert reader.read(body)[:3] == (True, 3, 1)
     alone = kwire.Frame(response(70000), message="MetadataResponse", version=1)
     assert reader.read(alone)[:3] == (False, 3, 1)
-    reader.read(kwire.Frame(request(70000), message="MetadataRequest", version=1))
+    asked = reader.read(kwire.Frame(request(70000), message="MetadataRequest", version=1))
+    assert (asked.is_request, asked.correlation_id, asked.client_id) == (True, 70000, "me")
     assert reader.read(alone).client_id == "me"
     other = kwire.Frame(bytes(4), message="ConsumerProtocolAssignment", version=0, bare=True)
     assert reader.read(other) is NEITHER

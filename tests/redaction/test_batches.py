@@ -64,3 +64,4 @@ def test_null_values_and_noise() -> None:
     assert blank_records(old) == old
     assert blank_records(b"") == b""
     assert blank_records(bytes(16) + b"\x07secret") == b"x" * 23
+    assert [blank_records(bytes(size)) for size in range(17)] == [b"x" * size for size in range(17)]

@@ -40,6 +40,15 @@ def test_strict_refuses_what_is_tolerated() -> None:
     assert [type(fault).__name__ for fault in batch.faults] == ["TrailingBytes"]
 
 
+def test_in_strict_a_tolerated_record_is_bytes_with_its_error() -> None:
+    negative = bytes.fromhex("0e 00 00 00 03 02 76 00")  # the length of the key is -2
+    (batch,) = Log([batch_around(negative)])
+    assert isinstance(batch, LogBatch)
+    (entry,) = batch.entries(salvage=False)
+    assert isinstance(entry, LogBytes)
+    assert (entry.data, type(entry.error).__name__) == (b"v", "NegativeLength")
+
+
 def test_bytes_say_their_file() -> None:
     (tail,) = [item for item in Log([LOG + b"\0\0rest"], "file.log") if isinstance(item, LogBytes)]
     assert (tail.file, tail.position, tail.data) == ("file.log", len(LOG), b"\0\0rest")

@@ -36,11 +36,13 @@ def test_another_way_to_write_the_same_is_refused_or_seen() -> None:
     assert was == again
 
 
-def test_another_compressor_chose_other_bytes_for_the_same() -> None:
-    records = [Record(0, 7, b"k", b"v" * 500)]
-    batch = build_batch(records, compression="gzip")
-    body = zlib.compress(build_batch(records)[61:], 1, wbits=31)
-    other = with_right_crcs(batch[:8] + (49 + len(body)).to_bytes(4, "big") + batch[12:61] + body)
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_another_compressor_chose_other_bytes_for_the_same(magic: int) -> None:
+    batch = build_batch([Record(0, 7 if magic else -1, b"k", b"v" * 500)], magic=magic, compression="gzip")
+    start = 61 if magic == 2 else 26 + 8 * magic
+    body = zlib.compress(zlib.decompress(batch[start:], wbits=31), 1, wbits=31)
+    head = batch[12:61] if magic == 2 else batch[12 : start - 4] + len(body).to_bytes(4, "big")
+    other = with_right_crcs(batch[:8] + (len(head) + len(body)).to_bytes(4, "big") + head + body)
     assert other != batch
     was, again, inside = rebuild(next(parse_records(other)))
     assert (was == again, inside) == (True, True)

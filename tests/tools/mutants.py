@@ -81,12 +81,12 @@ def with_probes(source: str, numbered: Iterable[tuple[int, Change]]) -> str:
     """Return the source with a call, before each change, that tells the change's number; where Python allows a call.
 
     >>> with_probes("x = a < 1", [(7, changes("x = a < 1")[0])])
-    "x = (__import__('kwire._probe', fromlist=['hit']).hit(7) or a < 1)"
+    "x = (__import__('kwire._probe', fromlist=['hit']).hit(7) or (a < 1))"
     """
     insertions: list[tuple[int, int, bool, str]] = []  # place, what makes the outer ones lie outside, text
     for number, change in numbered:
         call, is_statement = f"__import__('kwire._probe', fromlist=['hit']).hit({number})", change.kind in STATEMENTS
-        before, after = (f"{call}; ", "") if is_statement else (f"({call} or ", ")")
+        before, after = (f"{call}; ", "") if is_statement else (f"({call} or (", "))")
         inside = source.encode()[change.start : change.stop].decode()
         if replace(change, text=f"{before}{inside}{after}").is_python(source):
             insertions.append((change.start, -change.stop, not is_statement, before))

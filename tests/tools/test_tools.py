@@ -54,12 +54,15 @@ def test_every_change_is_python_and_another_program(name: str) -> None:
 
 
 def test_probes_change_nothing_and_tell_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = "def f(a):\n    if a < 1 and not g(a, 2):\n        raise ValueError(5)\n    return g(a, 3)\n"
+    source = (
+        "def f(a):\n    if a < 1 and not g(a, 2):\n        raise ValueError(5)\n    return g(a, 3) if a != 7 else 5\n"
+    )
     found, told = changes(source), set[int]()
     monkeypatch.setitem(sys.modules, "kwire._probe", SimpleNamespace(hit=told.add))
     names: dict[str, Any] = {"g": lambda a, b: a * b}
     exec(with_probes(source, enumerate(found)), names)  # noqa: S102
     assert (names["f"](5), {found[number].kind for number in told} & {"left out", "boolean"}) == (15, {"boolean"})
+    assert (names["f"](7), {found[number].line for number in set(range(len(found))) - told}) == (5, {2, 3})
     with pytest.raises(ValueError, match="5"):
         names["f"](0)
     assert told == set(range(len(found)))
