@@ -32,8 +32,9 @@ class Catalog:
     """
 
     def __init__(self, layers: Sequence[Layer], profile: str = "", release: str | None = None) -> None:
-        self.layers = tuple(layers)
-        self.profile, self.release = profile, release
+        self.layers: tuple[Layer, ...] = tuple(layers)
+        self.profile: str = profile
+        self.release: str | None = release
         self._found: dict[tuple[int, str, int | None], MessageSpec] = {}  # of those that exist, so that they are few
 
     @classmethod

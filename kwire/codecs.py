@@ -50,8 +50,10 @@ class Codec(Generic[M]):
     """
 
     def __init__(self, spec: MessageSpec, version: int, schema: Struct) -> None:
-        self.name, self.version = spec.name, version
-        self.spec, self.schema = spec, schema
+        self.name: str = spec.name
+        self.version: int = version
+        self.spec: MessageSpec = spec
+        self.schema: Struct = schema
         self.message_class: type[M] = schema.message_class
         self._ahead = ElementReaders(repr(self)[1:-1])
 

@@ -28,7 +28,8 @@ class BadEngine(KwireError):
 
     def __init__(self, engine: str = "", reason: str = "") -> None:
         super().__init__(engine, reason)
-        self.engine, self.hint = engine, reason
+        self.engine: str = engine
+        self.hint = reason
 
     def __str__(self) -> str:
         return f"there is no engine {self.engine!r}; {self.hint}"
@@ -137,7 +138,8 @@ class Generated:
     """Python source that is written for a tree, and compiled on first use."""
 
     def __init__(self, schema: Struct, title: str) -> None:
-        self.schema, self.title = schema, title
+        self.schema: Struct = schema
+        self.title: str = title
 
     def decode(self, data: bytes) -> Any:
         """Decode a body that ends where the bytes do."""

@@ -44,7 +44,10 @@ class Value:
     __slots__ = ("file", "line", "place", "value")
 
     def __init__(self, value: Any, file: str, line: int, place: Place = None) -> None:
-        self.value, self.file, self.line, self.place = value, file, line, place
+        self.value: Any = value
+        self.file: str = file
+        self.line: int = line
+        self.place: Place = place
 
     @property
     def json_path(self) -> str:

@@ -36,7 +36,9 @@ class Layer:
     """
 
     def __init__(self, files: Mapping[str, Path], profile: str = "", release: str = "") -> None:
-        self.files, self.profile, self.release = dict(files), profile, release
+        self.files: dict[str, Path] = dict(files)
+        self.profile: str = profile
+        self.release: str = release
         self._specs: dict[str, MessageSpec] = {}
 
     @classmethod

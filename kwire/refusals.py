@@ -148,7 +148,8 @@ class Refused(KwireError):
         self.__dict__.update(facts)
         words, hint = WORDS.get(reason, ("{reason}", ""))
         told = {name: _short(value) for name, value in vars(self).items()}
-        self.problem, self.hint = words.format_map(told), hint.format_map(told)
+        self.problem: str = words.format_map(told)
+        self.hint = hint.format_map(told)
 
     def __str__(self) -> str:
         return f"{self.problem}; {self.hint}" if self.hint else self.problem
@@ -174,7 +175,7 @@ class CannotAssign(Refused):
 
     def __init__(self, reason: str = "", **facts: Any) -> None:
         super().__init__(reason, **facts)
-        self.exception = self.thrown.get(reason, "")
+        self.exception: str = self.thrown.get(reason, "")
 
 
 class InvalidPartitions(Refused):

@@ -38,7 +38,7 @@ class Hidden:
     __slots__ = ("_mark", "size")
 
     def __init__(self, value: bytes | str) -> None:
-        self.size = len(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else len(value)
+        self.size: int = len(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else len(value)
         self._mark = hash(value)  # salted anew by every process
 
     def __repr__(self) -> str:

@@ -65,12 +65,14 @@ class Builder:
     """
 
     def __init__(self, columns: Sequence[str], bodies: Bodies | None, options: Options) -> None:
-        self.bodies, self.mode = bodies, options.mode
-        self.max_rows, self.max_bytes = options.max_records_per_batch, options.max_bytes_per_batch
+        self.bodies: Bodies | None = bodies
+        self.mode: str = options.mode
+        self.max_rows: int = options.max_records_per_batch
+        self.max_bytes: int = options.max_bytes_per_batch
         corrupt = options.column_name_of_corrupt_record
         self._columns = [CORRUPT if name == corrupt else name for name in columns]
         types = [bodies.type if name == MESSAGE and bodies else TYPES[name] for name in self._columns]
-        self.schema = pa.schema(list(zip(columns, types, strict=True)))
+        self.schema: Any = pa.schema(list(zip(columns, types, strict=True)))
         self.rows: list[Row] = []
         self._files: list[tuple[int, str]] = []  # the first row of each file
         self._measured = self._bytes = 0  # rows, and their bytes

@@ -82,10 +82,12 @@ class CellReader:
 
     def __init__(self, cells: Cells) -> None:
         spec = cells.spec()
-        self.mode, self.include_errors = cells.mode, cells.include_errors
+        self.mode: str = cells.mode
+        self.include_errors: bool = cells.include_errors
         self._front = Front(spec, cells.catalog, cells.framed)
         self._structs = Structs(spec.name, cells.fields, cells.catalog)
-        self.tells, self.type = self._front.tells, self._structs.type
+        self.tells: bool = self._front.tells
+        self.type: Any = self._structs.type
         if cells.include_errors:
             self.type = pa.struct([*self.type, (CORRUPT, TYPES[CORRUPT]), (ERROR_NAME, TYPES[ERROR_NAME])])
 

@@ -33,7 +33,7 @@ class CellWriter:
     """
 
     def __init__(self, cells: Cells) -> None:
-        self.mode = cells.mode
+        self.mode: str = cells.mode
         self._spec, self._catalog = cells.spec(), cells.catalog
         self._makers: dict[int, tuple[Codec, Make]] = {}
 

@@ -19,7 +19,10 @@ class BadOption(KwireError):
 
     def __init__(self, option: str = "", value: Any = None, problem: str = "", hint: str = "") -> None:
         super().__init__(option, value, problem, hint)  # by which it is pickled: Spark sends it between processes
-        self.option, self.value, self.problem, self.hint = option, value, problem, hint
+        self.option: str = option
+        self.value: Any = value
+        self.problem: str = problem
+        self.hint = hint
 
     def __str__(self) -> str:
         given = "" if self.value is None else f"={excerpt(self.value)}"
@@ -35,7 +38,11 @@ class MalformedFrame(KwireError):
         self, file: str = "", offset: int = 0, api: str | None = None, version: int | None = None, problem: str = ""
     ) -> None:
         super().__init__(file, offset, api, version, problem)
-        self.file, self.offset, self.api, self.version, self.problem = file, offset, api, version, problem
+        self.file: str = file
+        self.offset: int = offset
+        self.api: str | None = api
+        self.version: int | None = version
+        self.problem: str = problem
 
     def __str__(self) -> str:
         what = f", api={self.api}, version={self.version}" if self.api else ""
@@ -49,7 +56,8 @@ class MixedClusters(KwireError):
 
     def __init__(self, cluster: str = "", files: dict[str, str] | None = None) -> None:
         super().__init__(cluster, files)
-        self.cluster, self.files = cluster, files or {}
+        self.cluster: str = cluster
+        self.files: dict[str, str] = files or {}
 
     def __str__(self) -> str:
         found = ", ".join(f"{cluster_id} ({file})" for cluster_id, file in self.files.items())
@@ -67,7 +75,9 @@ class LostData(KwireError):
 
     def __init__(self, file: str = "", offset: int = 0, problem: str = "") -> None:
         super().__init__(file, offset, problem)
-        self.file, self.offset, self.problem = file, offset, problem
+        self.file: str = file
+        self.offset: int = offset
+        self.problem: str = problem
 
     def __str__(self) -> str:
         return f"[KWIRE_LOST_DATA] path={self.file}, offset={self.offset}: {self.problem}; {self.hint}"

@@ -40,8 +40,12 @@ class Flow:
     __slots__ = ("earlier", "first", "key", "last", "packets", "size")
 
     def __init__(self, first: int, packets: int, key: bytes, earlier: Flow | None) -> None:
-        self.first, self.packets, self.key, self.earlier = first, packets, key, earlier
-        self.last = self.size = 0
+        self.first: int = first
+        self.packets: int = packets
+        self.key: bytes = key
+        self.earlier: Flow | None = earlier
+        self.last: int = 0
+        self.size: int = 0
 
 
 def flows_of(path: str, pause: int) -> list[Flow]:

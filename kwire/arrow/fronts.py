@@ -32,8 +32,10 @@ class Front:
     """
 
     def __init__(self, spec: MessageSpec, catalog: Catalog, framed: bool = False) -> None:
-        self.spec, self.catalog, self.framed = spec, catalog, framed
-        self.asked = {"request": True, "response": False}.get(spec.type)
+        self.spec: MessageSpec = spec
+        self.catalog: Catalog = catalog
+        self.framed: bool = framed
+        self.asked: bool | None = {"request": True, "response": False}.get(spec.type)
         self._api = lru_cache(maxsize=256)(self._make)
 
     @property

@@ -31,7 +31,8 @@ class Growing:
     """
 
     def __init__(self, paths: Sequence[str], options: Options, apis: Apis) -> None:
-        self.paths, self.options = paths, options
+        self.paths: Sequence[str] = paths
+        self.options: Options = options
         self._memory = Memory(options, apis)
         # What files that had nothing more were like: size, time, place, and whether they will grow.
         self._seen: dict[str, tuple[int, int, Place, bool]] = {}

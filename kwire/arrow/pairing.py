@@ -69,7 +69,8 @@ class Pairing:
     """
 
     def __init__(self, apis: Apis, sink: Sink) -> None:
-        self.apis, self.sink = apis, sink
+        self.apis: Apis = apis
+        self.sink: Sink = sink
         self._connections: dict[Any, _Ended] = {}
 
     @property

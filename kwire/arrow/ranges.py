@@ -30,7 +30,8 @@ class Memory:
     """
 
     def __init__(self, options: Options, apis: Apis) -> None:
-        self.options, self.apis = options, apis
+        self.options: Options = options
+        self.apis: Apis = apis
         self._known: OrderedDict[tuple[str, int], Known] = OrderedDict()
         self._count = 0
 

@@ -53,11 +53,11 @@ class Reading:
     def __init__(self, options: Options, schema: Any = None) -> None:
         self.options = options
         self.catalog = catalog_for(options.profile or None, options.release or None)
-        self.columns = columns_for(options, schema)
+        self.columns: list[str] = columns_for(options, schema)
         bodies = bodies_for(options, self.catalog, schema) if MESSAGE in self.columns else None
-        self.apis = Apis(self.catalog, chooser(options, self.catalog))
+        self.apis: Apis = Apis(self.catalog, chooser(options, self.catalog))
         self._builder = Builder(self.columns, bodies, options)
-        self.schema = self._builder.schema
+        self.schema: Any = self._builder.schema
         self._replays = Replays()
 
     def divide(self, paths: Sequence[str]) -> list[list[Unit]]:

@@ -87,10 +87,11 @@ class RecordReader:
             if name not in columns.names or columns.field(name).type != type_:
                 hint = "read the frames with body=raw, and keep their columns"
                 raise BadOption("columns", name, f"records need the column {name}, {type_}", hint)
-        self.limit, self.apis = limit, Apis(catalog_for())
-        self.kept = [name for name in columns.names if name not in LEFT_OUT]
+        self.limit: int = limit
+        self.apis: Apis = Apis(catalog_for())
+        self.kept: list[Any] = [name for name in columns.names if name not in LEFT_OUT]
         more = [("record", RECORD), (CORRUPT, TYPES[CORRUPT]), (ERROR_NAME, TYPES[ERROR_NAME])]
-        self.schema = pa.schema([*(columns.field(name) for name in self.kept), *more])
+        self.schema: Any = pa.schema([*(columns.field(name) for name in self.kept), *more])
 
     def read(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield record batches, for `pyarrow.RecordBatch`es of frames; a frame without records gives no row."""

@@ -40,8 +40,10 @@ class Replay:
     """
 
     def __init__(self, unit: Unit, catalog: Catalog, apis: Apis) -> None:
-        self.whose = _whose(unit)
-        self.place, self.is_new, self.waits = 0, False, False
+        self.whose: Whose = _whose(unit)
+        self.place: int = 0
+        self.is_new: bool = False
+        self.waits: bool = False
         self._streams = Streams(unit.path, catalog, share=Share(unit.part, unit.parts))
         self._packets = CAPTURES[unit.kind][1](iter(()), unit.path)
         self._pairing = Pairing(apis, _to_nobody)

@@ -50,7 +50,8 @@ class Structs(Bodies):
     """
 
     def __init__(self, name: str, fields: Sequence[str] | None, catalog: Catalog) -> None:
-        self.name, self.catalog = name, catalog
+        self.name: str = name
+        self.catalog: Catalog = catalog
         schema = arrow_schema(name, columns=fields, catalog=catalog)
         self.type = pa.struct([field for field in schema if field.name != BODY])
         self._fields = [*(fields if fields is not None else self.type.names), BODY]
@@ -150,7 +151,8 @@ class Shaped(Bodies):
     """
 
     def __init__(self, bodies: Bodies, type_: Any) -> None:
-        self.bodies, self.type = bodies, type_
+        self.bodies: Bodies = bodies
+        self.type = type_
 
     def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
         """Return structs of this type."""

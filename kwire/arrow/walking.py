@@ -36,7 +36,9 @@ class Walker:
     def __init__(self, portions: Iterator[bytes], offset: int, limit: int, piece: int, least: int = LEAST) -> None:
         self._cursor, self._base = Cursor(self._whole(portions)), offset
         self._error: DumpError | None = None
-        self.limit, self.piece, self.least = limit, piece, least
+        self.limit: int = limit
+        self.piece: int = piece
+        self.least: int = least
         self.broken: int | None = None
 
     @property

@@ -71,16 +71,17 @@ class Cluster:
     """
 
     def __init__(self, nodes: Sequence[Node], settings: Settings, rng: Random, table: Mapping[str, Api]) -> None:
-        self.settings, self.rng = settings, rng
-        self.fetch_max_bytes = settings.fetch_max_bytes
+        self.settings: Settings = settings
+        self.rng: Random = rng
+        self.fetch_max_bytes: int = settings.fetch_max_bytes
         self.catalog: Catalog = catalog_for("KIP-879" if settings.kip_879 else None)
         self.table = table
-        self.apis = {self._api_key(name, api): api for name, api in table.items()}
-        self.controller = Controller(nodes, settings, rng)
+        self.apis: dict[int, Api] = {self._api_key(name, api): api for name, api in table.items()}
+        self.controller: Controller = Controller(nodes, settings, rng)
         recover(self.controller)
-        self.waiting = Purgatory()
-        self.groups = Groups(self.controller, self.waiting)
-        self.producer_ids = rng.getrandbits(40)  # the last one given; those of an earlier run are in its logs
+        self.waiting: Purgatory = Purgatory()
+        self.groups: Groups = Groups(self.controller, self.waiting)
+        self.producer_ids: int = rng.getrandbits(40)  # the last one given; those of an earlier run are in its logs
         cluster_id = urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=")
         if not self.controller.cluster_id:
             self.controller.cluster_id = cluster_id

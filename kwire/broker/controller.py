@@ -51,11 +51,12 @@ class Controller:
     """
 
     def __init__(self, nodes: Sequence[Node], settings: Settings, rng: Random) -> None:
-        self.nodes = {node.node_id: node for node in nodes}
-        self.settings, self.rng = settings, rng
+        self.nodes: dict[int, Node] = {node.node_id: node for node in nodes}
+        self.settings: Settings = settings
+        self.rng: Random = rng
         self.topics: dict[str, Topic] = {}
         self.by_id: dict[bytes, Topic] = {}
-        self.controller_id = min(self.nodes)
+        self.controller_id: int = min(self.nodes)
         self.cluster_id = ""
         self.journals: Journals[Known] = Journals("metadata", self.guarded)
         self.notes: list[str] = []  # what an operator wants to know, until somebody takes it out

@@ -115,9 +115,13 @@ class Log:
 
     def _read(self) -> None:
         self.entries: list[Entry] = []
-        self.producers = Producers()
-        self.start = self.end = self.size = 0
-        self.damage, self.has_gaps, self.epochs_ascend = "", False, True
+        self.producers: Producers = Producers()
+        self.start: int = 0
+        self.end: int = 0
+        self.size: int = 0
+        self.damage: str = ""
+        self.has_gaps: bool = False
+        self.epochs_ascend: bool = True
         self.holes: list[tuple[int, int]] = []
         for found in believed(self.store.batches()):
             if isinstance(found, Damage):

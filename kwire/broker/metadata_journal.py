@@ -85,7 +85,10 @@ class Journal(Generic[L]):
     """
 
     def __init__(self, store: Store, make: Callable[[], L]) -> None:
-        self.store, self.known, self.end, self.cut = store, make(), 0, ""
+        self.store: Store = store
+        self.known: L = make()
+        self.end: int = 0
+        self.cut: str = ""
         size, last = 0, None
         for one in believed(store.batches()):
             if isinstance(one, Damage):
@@ -124,8 +127,10 @@ class Journals(Generic[L]):
     """
 
     def __init__(self, name: str, guard: Guard) -> None:
-        self.name, self._guard = name, guard
-        self.end = self.size = 0
+        self.name: str = name
+        self._guard = guard
+        self.end: int = 0
+        self.size: int = 0
         self._journals: list[tuple[LogDir, Journal[L]]] = []
         self._to_write: list[list[Row]] = []
 

@@ -26,9 +26,10 @@ class Parked:
     __slots__ = ("_attempt", "_response", "is_timed", "keys")
 
     def __init__(self, attempt: Callable[[bool], Any] = lambda over: None, keys: Iterable[Hashable] = ()) -> None:
-        self._attempt, self.keys = attempt, tuple(keys)
+        self.keys: tuple[Hashable, ...] = tuple(keys)
+        self._attempt = attempt
         self._response: Any = None
-        self.is_timed = False  # whether the room looks at it when its time is over
+        self.is_timed: bool = False  # whether the room looks at it when its time is over
 
     @property
     def is_answered(self) -> bool:
@@ -65,7 +66,7 @@ class Purgatory:
 
     def __init__(self) -> None:
         self.answered: list[Parked] = []
-        self.now = 0.0
+        self.now: float = 0.0
         self._by_key: dict[Hashable, dict[Parked, None]] = {}
         self._deadlines: list[tuple[float, int, Parked]] = []
         self._count = self._forgotten = 0

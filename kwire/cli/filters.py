@@ -90,7 +90,7 @@ class Span:
     """Frames from one point to another, both included: times, or frame numbers where there are no times."""
 
     def __init__(self, since: str | None, until: str | None) -> None:
-        self.texts = {"--from": since, "--to": until}
+        self.texts: dict[str, str | None] = {"--from": since, "--to": until}
         self.first: float | None = None
         for option, text in self.texts.items():
             self._point(option, text, 0.0)  # so that a wrong one is told at once

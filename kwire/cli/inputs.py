@@ -70,10 +70,12 @@ class Reading:
     def __init__(
         self, options: argparse.Namespace, *, trace: bool = False, salvage: bool = True, sealed: bool = True
     ) -> None:
-        self.options, self.trace, self.salvage = options, trace, salvage
-        self.sealed = sealed and not getattr(options, "show_secrets", False)
+        self.trace: bool = trace
+        self.salvage: bool = salvage
+        self.options = options
+        self.sealed: bool = sealed and not getattr(options, "show_secrets", False)
         self.seal: Callable[[Result], Result] = seal if self.sealed else _as_it_is
-        self.catalog = catalog_of(options)
+        self.catalog: Catalog = catalog_of(options)
         self.named = named_codec(options.named, self.catalog, bare=options.body) if options.named else None
         if options.body and self.named is None:
             raise UsageError("--body needs to know the message: add --as NAME:VERSION, such as --as MetadataRequest:12")

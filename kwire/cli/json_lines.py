@@ -44,7 +44,8 @@ class Lines:
     def __init__(
         self, dump: Dump, reading: Reading, count: Callable[[Any], None], passed: Callable[[int], None]
     ) -> None:
-        self.dump, self.count, self.passed = dump, count, passed
+        self.dump: Dump = dump
+        self.count, self.passed = count, passed
         self._decoder, self._seal = reading.decoder(), reading.seal
         self._quick = JsonLines(self._decoder, dump.file, sealed=reading.sealed)
         self._number = self._told = 0

@@ -73,10 +73,10 @@ class LogFilter:
 
     def __init__(self, options: argparse.Namespace) -> None:
         names = {"--api": options.api, "--client": options.client, "--conn": options.conn}
-        self.senseless = [name for name, value in names.items() if value]
-        self.errors = options.errors
+        self.senseless: list[str] = [name for name, value in names.items() if value]
+        self.errors: Any = options.errors
         given = options.since is not None or options.until is not None
-        self.span = Span(options.since, options.until) if given else None
+        self.span: Span | None = Span(options.since, options.until) if given else None
 
     def __call__(self, entry: Entry) -> bool:
         """Whether an entry is shown."""

@@ -24,7 +24,7 @@ class Strangers:
         self.elsewhere: Counter[str] = Counter()  # connections of other shares
         self.bytes: Counter[str] = Counter()
         self.hints: dict[str, str] = {}
-        self.damaged = 0  # bytes
+        self.damaged: int = 0  # bytes
         self.places: list[int] = []  # where they lie, in bytes from the start of the file
 
     def watched(self, dump: Dump) -> Dump:

@@ -112,8 +112,9 @@ class FrameOutput:
     """
 
     def __init__(self, stream: BinaryIO, *, raw: bool = False) -> None:
-        self.stream, self.raw = stream, raw
-        self.count = 0  # frames
+        self.stream: BinaryIO = stream
+        self.raw: bool = raw
+        self.count: int = 0  # frames
         self._capture: CaptureWriter | None = None
         self._left_out: Counter[str] = Counter()
         self._connections: set[tuple[object, ...]] = set()  # two are enough to know

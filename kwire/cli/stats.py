@@ -90,8 +90,8 @@ class Tally:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.traffic = Traffic(_columns(options.by), errors=options.errors, catalog=catalog_of(options))
-        self.strangers = Strangers()
+        self.traffic: Traffic = Traffic(_columns(options.by), errors=options.errors, catalog=catalog_of(options))
+        self.strangers: Strangers = Strangers()
 
     def count(self, share: Share, helpers: Helpers | None = None) -> None:
         """Count a share, and then what helpers have counted."""

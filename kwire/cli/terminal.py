@@ -62,9 +62,11 @@ class Paged:
     """
 
     def __init__(self, out: TextIO, height: int, command: list[str]) -> None:
-        self.out, self.height, self.command = out, height, command
+        self.out: TextIO = out
+        self.height: int = height
+        self.command: list[str] = command
         self.held: list[str] = []
-        self.count = 0
+        self.count: int = 0
         self.process: subprocess.Popen[str] | None = None
 
     def write(self, text: str) -> None:

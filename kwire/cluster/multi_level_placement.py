@@ -41,9 +41,10 @@ class Ring(Generic[T]):
     __slots__ = ("begin", "children", "jumped", "place")
 
     def __init__(self, children: Sequence[T], start: int = 0) -> None:
-        self.children, self.place = children, start
-        self.begin = start  # where its present cycle began
-        self.jumped = False  # whether its last move was a jump
+        self.children: Sequence[T] = children
+        self.place: int = start
+        self.begin: int = start  # where its present cycle began
+        self.jumped: bool = False  # whether its last move was a jump
 
     def take(self, has_room: Callable[[T], bool] = lambda child: True) -> T:
         """Return the child that the ring points to, and point behind it; those without room are passed over.

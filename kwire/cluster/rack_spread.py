@@ -157,7 +157,9 @@ class RackRule:
     """
 
     def __init__(self, brokers: Mapping[int, Broker]) -> None:
-        self.racks = {node_id: broker.rack for node_id, broker in brokers.items() if broker.rack is not None}
+        self.racks: dict[int, str] = {
+            node_id: broker.rack for node_id, broker in brokers.items() if broker.rack is not None
+        }
         self._count = len(set(self.racks.values()))
         is_deep = len(self.racks) == len(brokers) and _is_deep(self.racks.values())
         self._tree = RackTree(list(brokers.values()), strict=False) if is_deep else None

@@ -45,10 +45,13 @@ class Node:
     __slots__ = ("broker", "children", "depth", "index", "name", "parent", "size")
 
     def __init__(self, name: str, parent: Node | None, broker: int | None = None) -> None:
-        self.name, self.parent, self.broker = name, parent, broker
+        self.name: str = name
+        self.parent: Node | None = parent
+        self.broker: int | None = broker
         self.depth: int = parent.depth + 1 if parent else 0
         self.children: list[Node] = []
-        self.size = self.index = 0
+        self.size: int = 0
+        self.index: int = 0
 
     @property
     def path(self) -> str:
@@ -91,12 +94,12 @@ class RackTree:
         check_distinct(broker.node_id for broker in brokers)
         if strict and (without := [broker.node_id for broker in brokers if broker.rack is None]):
             raise InvalidRack("no_rack", without=without)
-        self.root = Node("", None)
+        self.root: Node = Node("", None)
         self.brokers: dict[int, Node] = {}
         known: dict[tuple[Node, str], Node] = {}
         for broker in brokers:
             self._add(broker, _names(broker.rack, strict), known)
-        self.nodes = [self.root]
+        self.nodes: list[Node] = [self.root]
         for node in self.nodes:
             node.children.sort(key=_order)
             for index, child in enumerate(node.children):

@@ -27,7 +27,7 @@ class Column:
 
     def __init__(self, array: Any, choice: Choice) -> None:
         values = conform(array, choice.plain_type)
-        self.array = values.dictionary_encode() if choice.is_dictionary else values
+        self.array: Any = values.dictionary_encode() if choice.is_dictionary else values
 
     def rows(self, start: int, stop: int) -> Any:
         """Return the values of the rows from `start` to `stop`."""

@@ -30,7 +30,7 @@ class ObjectCollector:
     def _begin(self) -> None:
         self._values: list[list[Any]] = [[] for _ in self._plan.choices]
         self._ends: list[list[int]] = [[] for _ in self._plan.levels]
-        self.rows = 0
+        self.rows: int = 0
 
     def add_bodies(self, bodies: list[bytes], numbers: list[int], start: int) -> int:
         """Append the rows of bodies, as `Collector.add_bodies`."""

@@ -77,11 +77,11 @@ class Plan:
         self, trees: Sequence[wire.Struct], path: str, columns: Sequence[str] | None, *, dictionary: bool = False
     ) -> None:
         self.dictionary = dictionary
-        self.levels = levels_at(trees, path)
+        self.levels: list[Level] = levels_at(trees, path)
         selected = self._selected(self._defaults() if columns is None else columns)
-        self.choices = [self._choice(name, deeper) for name, deeper in selected.items()]
-        self.schema = pa.schema([(choice.name, choice.type) for choice in self.choices])
-        self.wanted = self._wanted(selected)
+        self.choices: list[Choice] = [self._choice(name, deeper) for name, deeper in selected.items()]
+        self.schema: Any = pa.schema([(choice.name, choice.type) for choice in self.choices])
+        self.wanted: dict[str, Any] | None = self._wanted(selected)
 
     def available(self) -> Iterator[tuple[str, int, str]]:
         """Yield (name, level, field) of all that may be a column; what is on the way is none."""

@@ -59,12 +59,13 @@ class Columns:
         max_rows: int = 4096,
         max_bytes: int = 8 << 20,
     ) -> None:
-        self.name, self.version = spec.name, version
+        self.name: str = spec.name
+        self.version: int = version
         options = {"union": union, "dictionary": dictionary, "max_rows": max_rows, "max_bytes": max_bytes}
         self._made_by = partial(Columns, **options), (spec, version, path, columns)  # type: ignore[arg-type]
         self._tree = grow(spec, version)
         self._plan = Plan(trees_of(spec) if union else [self._tree], path, columns, dictionary=dictionary)
-        self.schema = self._plan.schema
+        self.schema: Any = self._plan.schema
         self._most_rows, self._most_bytes = max(max_rows, 1), min(max(max_bytes, 1), MOST_BATCH)
         self._title = f"{self.name} v{self.version}: columns"
         self._idle: list[Collector] = []

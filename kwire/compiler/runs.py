@@ -19,7 +19,8 @@ class Reads(Function):
 
     def __init__(self, source: Source, name: str, parameters: str = "b, p") -> None:
         super().__init__(source, name, parameters)
-        self.loops = self.behind = 0
+        self.loops = 0
+        self.behind: int = 0
         self._run: list[tuple[str, str]] = []
         self._notes: list[str] = []
 

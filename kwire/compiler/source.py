@@ -89,8 +89,10 @@ class Function:
     """One function being written."""
 
     def __init__(self, source: Source, name: str, parameters: str) -> None:
-        self.source, self.name, self.parameters = source, name, parameters
-        self.depth = 1
+        self.source: Source = source
+        self.name: str = name
+        self.parameters: str = parameters
+        self.depth: int = 1
         self.lines: list[str] = []
         self._variables = 0
         source.functions.append(self)

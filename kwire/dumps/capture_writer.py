@@ -42,7 +42,7 @@ class CaptureWriter:
     """
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.connections = 0
+        self.connections: int = 0
         self.left_out: Counter[str] = Counter()
         self._pcap = PcapWriter(stream)
         self._open: dict[Key, TcpWriter] = {}

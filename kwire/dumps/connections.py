@@ -53,7 +53,7 @@ class Reassembler(ReassemblerState):
     closing: dict[int, tuple[Connection, int | None, int]]
 
     def __init__(self, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+        self.limits: Limits = limits or Limits()
 
     def feed(self, segment: Segment) -> list[Event]:
         """Take the next segment of the capture.

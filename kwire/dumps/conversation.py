@@ -40,14 +40,16 @@ class Conversation(ConversationState):
     """
 
     def __init__(self, recogniser: Recogniser, connection: Connection, client: int, head: bytes = b"") -> None:
-        self.recogniser, self.connection, self.client = recogniser, connection, client
+        self.recogniser: Recogniser = recogniser
+        self.connection: Connection = connection
+        self.client: int = client
         self.ends = ends_of(connection, client)
         # `newest` and `answered` are of the ids that a client counts up: not of the reserved ones.
         self.newest = int.from_bytes(head[4:], "big") if head and head[4:] < RESERVED else None
         self._awaited = NOTHING
         if head:
             self.add_api(_INT(head)[0])
-        self.readers = FrameReader(), FrameReader()  # of responses, and of requests
+        self.readers: tuple[FrameReader, FrameReader] = FrameReader(), FrameReader()  # of responses, and of requests
         self._directions: list[Direction | None] = [None, None]  # made when the fast path does not do
 
     def begin_late(self, requests: int, responses: int) -> None:

@@ -38,7 +38,7 @@ class Direction:
 
     def __init__(self, search: Callable[[], Search], reader: FrameReader) -> None:
         self.reader = reader
-        self.synced = True
+        self.synced: bool = True
         self._begin_search = search
         self._boundary: int | None = None  # where the next frame begins, if one before it was cut
         self._is_damaged = False  # while not synced: whether that is because of an impossible size

@@ -29,9 +29,9 @@ class Head:
 
     def __init__(self, recogniser: Recogniser, *, whole: bool = True) -> None:
         self.recogniser = recogniser
-        self.data = bytearray()
+        self.data: bytearray = bytearray()
         self.whole = whole
-        self.refuted = False
+        self.refuted: bool = False
         self._packets: list[int] = []  # where the first of them begin
         self._request = 0  # where the first request begins
         self._search = None if whole else Search(lambda: REQUESTS, self._judge)

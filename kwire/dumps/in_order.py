@@ -42,7 +42,8 @@ class InOrderPackets:
     """
 
     def __init__(self, reader: PcapReader | PcapngReader, streams: Streams) -> None:
-        self.reader, self.streams = reader, streams
+        self.reader: PcapReader | PcapngReader = reader
+        self.streams: Streams = streams
         self._walker: Any = None
         self._described: tuple[Interface, ...] | None = None
 

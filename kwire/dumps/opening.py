@@ -33,8 +33,9 @@ class Opening:
     """A connection of which it is not known yet what it speaks."""
 
     def __init__(self, recogniser: Recogniser, connection: Connection) -> None:
-        self.recogniser, self.connection = recogniser, connection
-        self.buffered = 0
+        self.recogniser: Recogniser = recogniser
+        self.connection: Connection = connection
+        self.buffered: int = 0
         self._counts = [0, 0]  # bytes of each side
         self._doubted = DOUBTFUL
         self._hints = [0, 0]

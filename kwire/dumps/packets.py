@@ -77,7 +77,9 @@ class PacketReader:
 
     def __init__(self, file: str = "") -> None:
         self.file = file
-        self.others = self.gaps = self._count = 0
+        self.others: int = 0
+        self.gaps: int = 0
+        self._count = 0
         self._flows: dict[tuple[str, str], _Flow] = {}
         self._ends: dict[tuple[str, str], tuple[str, str]] = {}
 

@@ -99,8 +99,10 @@ class PcapReader:
     def __init__(
         self, portions: Iterator[bytes], file: str = "", passed: int = 0, *, looks_ahead: bool = False
     ) -> None:
-        self.cursor = Cursor(portions, passed)
-        self.file, self.looks_ahead, self.may_grow = file, looks_ahead, False
+        self.cursor: Cursor = Cursor(portions, passed)
+        self.file: str = file
+        self.looks_ahead: bool = looks_ahead
+        self.may_grow: bool = False
         self._skipper = Skipper(self.cursor)
         self._time: int | None = None  # seconds, of the last packet whose time was credible
 

@@ -31,7 +31,8 @@ class PcapWriter:
     """
 
     def __init__(self, stream: BinaryIO, *, live: bool = False) -> None:
-        self.stream, self._live = stream, live
+        self.stream: BinaryIO = stream
+        self._live = live
         stream.write(struct.pack("<IHHiIII", MAGIC, 2, 4, 0, 0, SNAPLEN, RAW_IP))
 
     def packet(self, nanoseconds: int, data: bytes, missing: int = 0) -> None:
@@ -73,7 +74,8 @@ class TcpWriter:
         handshake: bool = True,
         first: int = 0,
     ) -> None:
-        self.pcap, self.handshake = pcap, handshake
+        self.pcap: PcapWriter = pcap
+        self.handshake: bool = handshake
         self._hosts, self._ports = _hosts(client[0], broker[0]), (client[1], broker[1])
         self._next = [first, first]  # sequence numbers, of the client and of the broker
         self._last = nanoseconds

@@ -36,8 +36,11 @@ class PcapngReader:
     """
 
     def __init__(self, portions: Iterator[bytes], file: str = "", *, looks_ahead: bool = False) -> None:
-        self.cursor, self.file, self.looks_ahead, self.may_grow = Cursor(portions), file, looks_ahead, False
-        self.order = "<"
+        self.cursor: Cursor = Cursor(portions)
+        self.file: str = file
+        self.looks_ahead: bool = looks_ahead
+        self.may_grow: bool = False
+        self.order: str = "<"
         self.interfaces: tuple[Interface, ...] = ()
         self._skipper = Skipper(self.cursor)
         self._has_skipped = False  # in this section

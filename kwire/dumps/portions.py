@@ -25,8 +25,8 @@ class Cursor:
     def __init__(self, portions: Iterator[bytes], passed: int = 0) -> None:
         self.portions = portions
         self._passed = passed  # bytes before data[0]
-        self.data = b""
-        self.pos = 0
+        self.data: bytes = b""
+        self.pos: int = 0
 
     @property
     def offset(self) -> int:

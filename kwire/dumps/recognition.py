@@ -94,10 +94,10 @@ class Recogniser:
     """
 
     def __init__(self, catalog: Catalog | None = None) -> None:
-        self.catalog = catalog or catalog_for()
+        self.catalog: Catalog = catalog or catalog_for()
         self._headers: dict[bytes, int | None] = {}  # api key and version -> header version; None if unknown
-        self.proofs = PROOFS_AT_FIRST  # frames that may still be decoded for proof
-        self.looks = LOOKS_AT_FIRST  # places inside packets that may still be looked at
+        self.proofs: int = PROOFS_AT_FIRST  # frames that may still be decoded for proof
+        self.looks: int = LOOKS_AT_FIRST  # places inside packets that may still be looked at
 
     def allow(self, count: int) -> None:
         """Let so many more bytes be searched: some of what looks like a frame in them may be decoded for proof."""

@@ -72,7 +72,7 @@ class Newcomers:
     is_all = False
 
     def __init__(self, span: Span, share: Share = ALL) -> None:
-        self.tells = span.tells and share.tells
+        self.tells: bool = span.tells and share.tells
         self.may_begin = True
         self._share = share
         self._others = {key for one in span.others for key in (one, turned(one))}

@@ -47,7 +47,9 @@ class Stranger:
     buffered = 0
 
     def __init__(self, recogniser: Recogniser, connection: Connection, name: str) -> None:
-        self.recogniser, self.connection, self.name = recogniser, connection, name
+        self.recogniser: Recogniser = recogniser
+        self.connection: Connection = connection
+        self.name: str = name
         self.turned: Conversation | None = None
         self._sides = _Counted(), _Counted()
 

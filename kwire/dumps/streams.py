@@ -56,15 +56,16 @@ class Streams:
         limits: Limits | None = None,
         share: Share | Newcomers = ALL,
     ) -> None:
-        self.file, self.share = file, share
+        self.file: str = file
+        self.share: Share | Newcomers = share
         self.others: set[bytes] = set()  # keys of connections of other shares, the newest
         self.broken: DumpError | None = None
-        self.recogniser = Recogniser(catalog)
-        self.reassembler = Reassembler(limits)
+        self.recogniser: Recogniser = Recogniser(catalog)
+        self.reassembler: Reassembler = Reassembler(limits)
         self._states: dict[int, State] = {}
         self._lost: Counter[str] = Counter()
         self._others = 0  # packets that carry no TCP
-        self.trim_at = BETWEEN_TRIMS
+        self.trim_at: int = BETWEEN_TRIMS
         self._is_over = self._has_damage = False
 
     def frames(self, packets: Iterable[Packet | Damage]) -> Iterator[Frame]:

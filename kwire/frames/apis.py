@@ -45,8 +45,12 @@ class Api:
         message: str | None = None,
         bare: bool = False,
     ) -> None:
-        self.key, self.version, self.name = key, version, name
-        self.catalog, self.message, self.bare = catalog, message, bare
+        self.key: int | None = key
+        self.version: int | None = version
+        self.name: str | None = name
+        self.catalog: Catalog = catalog
+        self.message: str | None = message
+        self.bare: bool = bare
         self.asks = self.answers = True
 
     @once_attribute
@@ -135,12 +139,16 @@ class Call:
     )
 
     def __init__(self, api: Api, client: bytes) -> None:
-        self.api, self.client = api, client
-        self.client_id = None if client[:1] >= b"\x80" or not client else client[2:].decode("utf-8", "replace")
-        self.start = 12 + len(client)
-        self.version = -1 if api.version is None else api.version
-        self.answered, self.is_plain = api.answered, api.key != API_VERSIONS
-        self.is_answered = not self.answered
+        self.api: Api = api
+        self.client: bytes = client
+        self.client_id: str | None = (
+            None if client[:1] >= b"\x80" or not client else client[2:].decode("utf-8", "replace")
+        )
+        self.start: int = 12 + len(client)
+        self.version: int = -1 if api.version is None else api.version
+        self.answered: tuple[bytes, ...] = api.answered
+        self.is_plain: bool = api.key != API_VERSIONS
+        self.is_answered: bool = not self.answered
         self.note: Any = None
         self._downgraded: Call | None = None
 
@@ -180,7 +188,8 @@ class Apis:
     """
 
     def __init__(self, catalog: Catalog, choose: Callable[[Api], None] = lambda api: None) -> None:
-        self.catalog, self._choose = catalog, choose
+        self.catalog: Catalog = catalog
+        self._choose = choose
         self._known: dict[int, Api] = {}
         self._ranges: dict[int, tuple[tuple[int, int], ...]] = {}  # the versions of a key's requests
         self._calls: dict[tuple[bytes, Hashable], dict[int, Call]] = {}

@@ -28,7 +28,8 @@ class Connections(Generic[C]):
     """
 
     def __init__(self, apis: Apis, make: Callable[[Apis], C]) -> None:
-        self.apis, self._make = apis, make
+        self.apis: Apis = apis
+        self._make = make
         self._connections: dict[object, C] = {}
 
     def on(self, key: object, profile: str | None = None) -> C:
@@ -71,7 +72,7 @@ class DecodedConnection(Connection):
 
     def __init__(self, apis: Apis) -> None:
         super().__init__(apis=apis)
-        self.client = NOBODY
+        self.client: Client = NOBODY
         self.call: Call | None = None
         self.note: Any = None
         self._forwarded: dict[int, Any] = {}

@@ -43,9 +43,11 @@ class FrameDecoder:
         trace: bool = False,
         answers: Codec | None = None,
     ) -> None:
-        self.catalog = catalog or catalog_for()
-        self.salvage, self.trace, self.answers = salvage, trace, answers
-        self.connections = Connections(Apis(self.catalog), self._begin)
+        self.catalog: Catalog = catalog or catalog_for()
+        self.salvage: bool = salvage
+        self.trace: bool = trace
+        self.answers: Codec[Any] | None = answers
+        self.connections: Connections[DecodedConnection] = Connections(Apis(self.catalog), self._begin)
 
     def decode(self, frame: Frame) -> Result:
         """Decode one frame. Never raises for what the bytes are; see `Undecodable`. A SASL token may be a `Token`."""

@@ -41,7 +41,10 @@ class FrameReading:
         trace: bool,
         client: Client = NOBODY,
     ) -> None:
-        self.frame, self.catalog, self.salvage, self.trace = frame, catalog, salvage, trace
+        self.frame: Frame = frame
+        self.catalog: Catalog = catalog
+        self.salvage: bool = salvage
+        self.trace: bool = trace
         self.client = client
 
     def request(self, codec: Codec) -> Request | Undecodable:

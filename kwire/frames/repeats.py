@@ -47,7 +47,11 @@ class Kind:
     __slots__ = ("bodies", "call", "codec", "is_request", "tagged")
 
     def __init__(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> None:
-        self.call, self.is_request, self.codec, self.bodies, self.tagged = call, is_request, codec, bodies, tagged
+        self.call: Call = call
+        self.is_request: bool = is_request
+        self.codec: Codec[Any] = codec
+        self.bodies: Bodies = bodies
+        self.tagged: bool = tagged
 
 
 K = TypeVar("K", bound=Kind)

@@ -18,7 +18,9 @@ class Ends:
     __slots__ = ("broker", "client", "connection")
 
     def __init__(self, client: str, broker: str, connection: int) -> None:
-        self.client, self.broker, self.connection = client, broker, connection
+        self.client: str = client
+        self.broker: str = broker
+        self.connection: int = connection
 
 
 NOBODY = Ends("", "", -1)  # whose words are about the dump as a whole

@@ -31,7 +31,9 @@ class Place:
     """Where in the JSON we are; makes the errors. `defaults`: fields that are missing have their defaults."""
 
     def __init__(self, message: str | None = None, version: int | None = None, *, defaults: bool = False) -> None:
-        self.message, self.version, self.defaults = message, version, defaults
+        self.message: str | None = message
+        self.version: int | None = version
+        self.defaults: bool = defaults
         self.path: list[str | int] = []
 
     def refuse(self, kind: type[EncodeError], **facts: Any) -> NoReturn:

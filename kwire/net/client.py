@@ -104,7 +104,9 @@ class BrokerConnection:
     def __init__(
         self, address: Address, *, timeout: float = 10.0, client_id: str = "kwire", catalog: Catalog | None = None
     ) -> None:
-        self.address, self.client_id, self.catalog = address, client_id, catalog or catalog_for()
+        self.address: Address = address
+        self.client_id: str = client_id
+        self.catalog: Catalog = catalog or catalog_for()
         self._decoder = FrameDecoder(self.catalog, salvage=True)
         self._reader = FrameReader()
         self._asked = 0

@@ -28,7 +28,8 @@ class FrameMemory:
     """
 
     def __init__(self, most: int = MOST_WAITING) -> None:
-        self.most, self.held = most, 0
+        self.most: int = most
+        self.held: int = 0
 
     def share(self) -> Share:
         """Return the share of one connection, which holds nothing yet."""
@@ -39,7 +40,8 @@ class Share:
     """What one connection holds of the memory of all; `held` is in bytes."""
 
     def __init__(self, memory: FrameMemory) -> None:
-        self.memory, self.held = memory, 0
+        self.memory: FrameMemory = memory
+        self.held: int = 0
 
     def hold(self, size: int) -> bool:
         """Hold so many bytes from now on.

@@ -43,7 +43,9 @@ class FileStore:
     """
 
     def __init__(self, folder: Path, segment_bytes: int = SEGMENT, prefix: str = "") -> None:
-        self.folder, self.segment_bytes, self.prefix = folder, segment_bytes, prefix
+        self.folder: Path = folder
+        self.segment_bytes: int = segment_bytes
+        self.prefix: str = prefix
         folder.mkdir(parents=True, exist_ok=True)
         self._active, self._size = -1, 0
 

@@ -119,11 +119,15 @@ class Proxy:
         note: Callable[[str], None] = lambda text: None,
         memory: FrameMemory | None = None,
     ) -> None:
-        self.note, self.memory = note, memory or FrameMemory()
-        self.listen, self.upstream, self.show, self.recorder = listen, upstream, show, recorder
-        self.catalog = catalog or catalog_for()
+        self.memory: FrameMemory = memory or FrameMemory()
+        self.note = note
+        self.listen: Address = listen
+        self.upstream: Address = upstream
+        self.show: Show = show
+        self.recorder: PcapWriter | None = recorder
+        self.catalog: Catalog = catalog or catalog_for()
         self.listeners: dict[Address, asyncio.Server] = {}  # by the broker behind each
-        self.connections = 0
+        self.connections: int = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> Address:

@@ -43,10 +43,13 @@ class Serving:
     """
 
     def __init__(self, cluster: ServedCluster, note: Note, *, idle: float = IDLE) -> None:
-        self.cluster, self.note, self.idle = cluster, note, idle
-        self.connections = self.requests = 0
-        self.memory = FrameMemory()  # of requests that are not whole yet
-        self.unsent = 0  # bytes of answers
+        self.cluster: ServedCluster = cluster
+        self.note: Note = note
+        self.idle: float = idle
+        self.connections: int = 0
+        self.requests = 0
+        self.memory: FrameMemory = FrameMemory()  # of requests that are not whole yet
+        self.unsent: int = 0  # bytes of answers
         self._sending: dict[_Client, tuple[float, int]] = {}  # since when, and bytes; the newest comes last
         self._servers: dict[int, asyncio.Server] = {}
         self._futures: dict[Parked, asyncio.Future[Any]] = {}

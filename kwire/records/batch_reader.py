@@ -45,7 +45,8 @@ class PlacedReader(Reader):
         salvage: bool = False,
     ) -> None:
         super().__init__(data, start, salvage=salvage)
-        self.base, self.inflated = base, inflated
+        self.base: int = base
+        self.inflated: bool = inflated
         self.path.extend(path)
 
     def refuse_field(self, field: str, kind: type[DecodeError], offset: int, **facts: Any) -> NoReturn:
@@ -78,7 +79,9 @@ class Walk:
     """
 
     def __init__(self, batch: RecordBatch, *, salvage: bool, limit: int) -> None:
-        self.batch, self.salvage, self.limit = batch, salvage, limit
+        self.batch: RecordBatch = batch
+        self.salvage: bool = salvage
+        self.limit: int = limit
         self.faults: list[DecodeError] = []
         self._failures = 0
         self.stand(batch.data, 0)

@@ -31,7 +31,7 @@ class Batches(Generic[Item]):
     """
 
     def __init__(self, data: bytes, *, salvage: bool, may_be_cut: bool, check_crcs: bool) -> None:
-        self.rest = b""
+        self.rest: bytes = b""
         self.faults: list[DecodeError] = []
         self._data, self._at, self._index = data, 0, 0
         self._salvage, self._may_be_cut, self._check_crcs = salvage, may_be_cut, check_crcs

@@ -41,7 +41,7 @@ class Redactor:
     """
 
     def __init__(self, keep: Iterable[str] = (), catalog: Catalog | None = None) -> None:
-        self.keep = frozenset(keep)
+        self.keep: frozenset[str] = frozenset(keep)
         self.counts: Counter[str] = Counter()
         self._decoder = FrameDecoder(catalog, trace=True)
         self._names: dict[bytes, bytes] = {}

@@ -30,7 +30,9 @@ class JsonLines:
     """
 
     def __init__(self, decoder: FrameDecoder, file: str, *, sealed: bool = True) -> None:
-        self.decoder, self.file, self.sealed = decoder, file, sealed
+        self.decoder: FrameDecoder = decoder
+        self.file: str = file
+        self.sealed: bool = sealed
         start = f'"source":{{"file":{_text(file)},"frame":'
         self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
         self._repeats = Repeats(self._kind, self._read, len)

@@ -30,7 +30,8 @@ class FrameLines:
     """
 
     def __init__(self, gist: Gist, style: Style = PLAIN) -> None:
-        self.gist, self.style = gist, style
+        self.gist: Gist = gist
+        self.style: Style = style
         self._date = ""
 
     def lines(self, result: Result) -> Iterator[str]:

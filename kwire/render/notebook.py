@@ -23,7 +23,9 @@ class Shown:
     """Something to look at: a page in a notebook, one line anywhere else. `html` is the page by itself."""
 
     def __init__(self, words: str, page: str, height: int = HIGHEST) -> None:
-        self.words, self.html, self.height = words, page, height
+        self.words: str = words
+        self.html: str = page
+        self.height: int = height
 
     def __repr__(self) -> str:
         return f"<kwire shows {self.words}>"

@@ -29,7 +29,9 @@ class CapturedTally:
     """
 
     def __init__(self, tally: Tally, decoder: FrameDecoder, file: str) -> None:
-        self.tally, self.decoder, self.file = tally, decoder, file
+        self.tally: Tally = tally
+        self.decoder: FrameDecoder = decoder
+        self.file: str = file
         self._repeats = Repeats(_Kind, self._codes_of, lambda codes: len(codes) * SIZE)
         self._frames: dict[int, list[Any]] = {}  # by connection: its ends, and the frames that are not in the tally yet
         self._changed: set[_Kind] = set()  # what has counts that are not in the tally yet

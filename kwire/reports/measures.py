@@ -24,7 +24,8 @@ class BoundedCounter(Generic[Key]):
     """
 
     def __init__(self, limit: int) -> None:
-        self.limit, self.others = limit, 0
+        self.limit: int = limit
+        self.others: int = 0
         self.counts: dict[Key, int] = {}
 
     def add(self, key: Key, count: int = 1) -> None:
@@ -39,7 +40,9 @@ class Durations:
     """Durations in seconds: how many, the shortest, the longest, and how many in each bin of 1.1 %."""
 
     def __init__(self) -> None:
-        self.count, self.least, self.most = 0, math.inf, 0.0
+        self.count: int = 0
+        self.least: float = math.inf
+        self.most: float = 0.0
         self.bins: Counter[int] = Counter()
 
     def add(self, *seconds: float) -> None:
@@ -92,7 +95,8 @@ class Timeline:
     """Counts per span of time. Bins start at a millisecond, and double whenever there would be more than `limit`."""
 
     def __init__(self, limit: int = 120) -> None:
-        self.limit, self.width = limit, 0.001
+        self.limit: int = limit
+        self.width: float = 0.001
         self.bins: dict[int, Counter[str]] = {}
         self._ends: list[int] = []  # the first and the last bin
 

@@ -35,7 +35,7 @@ class Api:
 
     def __init__(self) -> None:
         self.requests = self.responses = self.request_bytes = self.response_bytes = self.errors = 0
-        self.durations = Durations()
+        self.durations: Durations = Durations()
 
 
 class Tally:
@@ -60,14 +60,18 @@ class Tally:
 
     def __init__(self, seal: Callable[[Result], Result] = lambda result: result) -> None:
         self._seal = seal
-        self.frames = self.size = self.timed = self.unanswered = self.backwards = 0
+        self.frames: int = 0
+        self.size: int = 0
+        self.timed: int = 0
+        self.unanswered: int = 0
+        self.backwards: int = 0
         self.kinds: Counter[str] = Counter()
         self.apis: dict[str, Api] = {}
         self.versions: BoundedCounter[tuple[str, str | None, int]] = BoundedCounter(KEYS)
         self.errors: BoundedCounter[tuple[str, str, int]] = BoundedCounter(KEYS)
         self.connections: BoundedCounter[tuple[str | None, str | None]] = BoundedCounter(CONNECTIONS)
         self.first_errors: dict[tuple[str, str, int], str] = {}
-        self.timeline = Timeline()
+        self.timeline: Timeline = Timeline()
         self.remarks: list[str] = []
         self.samples: list[Sample] = []
         self.problems: Counter[str] = Counter()

@@ -30,7 +30,7 @@ class Log:
 
     def __init__(self, portions: Iterable[bytes], file: str = "", topic: str | None = None) -> None:
         self.file = file
-        self.topic = Topic(topic)
+        self.topic: Topic = Topic(topic)
         self._items = self._read(portions)
 
     def __iter__(self) -> Iterator[LogBatch | LogBytes]:

@@ -71,7 +71,7 @@ class Topic:
 
     def __init__(self, name: str | None = None) -> None:
         self.name = name if name in INTERNAL else None
-        self.found = False
+        self.found: bool = False
         self._settled = name is not None
 
     def learn(self, batch: RecordBatch) -> None:

@@ -53,7 +53,8 @@ class UnnamedFiles(KwireError):
 
     def __init__(self, pattern: str = "", files: tuple[str, ...] = ()) -> None:
         super().__init__(pattern, files)
-        self.pattern, self.files = pattern, files
+        self.pattern: str = pattern
+        self.files: tuple[str, ...] = files
 
     def __str__(self) -> str:
         more = len(self.files) - self.most

@@ -141,7 +141,9 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
     """
 
     def __init__(self, options: Options, schema: Any, paths: Sequence[str]) -> None:
-        self.options, self.columns, self.paths = options, schema, paths
+        self.options: Options = options
+        self.columns: Any = schema
+        self.paths: Sequence[str] = paths
         reading_of(options, schema)  # says now what does not go together
 
     def partitions(self) -> list[InputPartition]:
@@ -161,7 +163,7 @@ class PushingReader(KwireReader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
         """Take note of filters; all are still to be applied."""
         for one in filters:
-            self.options = narrowed(self.options, one)
+            self.options: Options = narrowed(self.options, one)
         return filters
 
 
@@ -216,7 +218,8 @@ class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  #
     """
 
     def __init__(self, options: Options, schema: Any, paths: Sequence[str]) -> None:
-        self.options, self.columns = options, schema
+        self.options: Options = options
+        self.columns: Any = schema
         self._growing = Growing(paths, options, reading_of(options, schema).apis)
         self._sizes: dict[str, int] | None = None
 

@@ -43,14 +43,15 @@ class Traffic:
     """
 
     def __init__(self, by: Sequence[str], *, errors: bool = False, catalog: Catalog | None = None) -> None:
-        self.by = tuple(by)
-        self.catalog = catalog or catalog_for()
-        self.frames = self.bytes = 0
+        self.by: tuple[str, ...] = tuple(by)
+        self.catalog: Catalog = catalog or catalog_for()
+        self.frames: int = 0
+        self.bytes: int = 0
         self.unread: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()  # of all frames, each counted once
         self._topics = "topic" in self.by
-        self.deep = errors or self._topics
-        self.headers = HeaderReader(self.catalog)
+        self.deep: bool = errors or self._topics
+        self.headers: HeaderReader = HeaderReader(self.catalog)
         self._decoder = FrameDecoder(self.catalog)
         self._gist = Gist()
         self._counts: dict[tuple[User, tuple[str, ...]], Count] = {}

@@ -17,7 +17,9 @@ from .varints import UNSIGNED_VARINT, unsigned_varint
 class CompactLength(Node):
     """N + 1 as an unsigned varint; 0 is null (KIP-482). Wraps at 32 bits as Java's int does."""
 
-    type_name, least, high = "compact length", 1, 2**31 - 2
+    type_name: str = "compact length"
+    least: int = 1
+    high: int = 2**31 - 2
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int:
         return int32(UNSIGNED_VARINT._parse(stream, context, path) - 1)

@@ -15,7 +15,7 @@ class Integer(Node):
     def __init__(self, type_name: str, code: str) -> None:
         super().__init__()
         self.type_name = type_name
-        self.struct = struct.Struct(">" + code)
+        self.struct: struct.Struct = struct.Struct(">" + code)
         self.least: int = self.struct.size
         bits = 8 * self.least
         self.low: int
@@ -35,7 +35,8 @@ class Integer(Node):
 class Float64(Node):
     """An IEEE 754 double."""
 
-    type_name, least = "float64", 8
+    type_name: str = "float64"
+    least: int = 8
 
     def _parse(self, stream: Reader, context: Any, path: str) -> float:
         value: float = struct.unpack(">d", stream.take(8))[0]
@@ -50,7 +51,8 @@ class Float64(Node):
 class Boolean(Node):
     """One byte: 0 is false, 1 is true. Kafka reads any other byte as true."""
 
-    type_name, least = "bool", 1
+    type_name: str = "bool"
+    least: int = 1
 
     def _parse(self, stream: Reader, context: Any, path: str) -> bool:
         raw = stream.take(1)
@@ -67,7 +69,8 @@ class Boolean(Node):
 class Uuid(Node):
     """Sixteen raw bytes, most significant first. There is no null: all zeroes stand for none."""
 
-    type_name, least = "uuid", 16
+    type_name: str = "uuid"
+    least: int = 16
 
     def _parse(self, stream: Reader, context: Any, path: str) -> bytes:
         return stream.take(16)

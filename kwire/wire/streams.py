@@ -45,7 +45,7 @@ class Reader:
     def __init__(self, data: bytes, start: int = 0, *, salvage: bool = False) -> None:
         self.data: bytes = data
         self.end: int = len(data)
-        self.pos = start
+        self.pos: int = start
         self.salvage: bool = salvage
         self.faults: list[DecodeError] = []
         self.path: list[str | int] = []
@@ -138,7 +138,7 @@ class Writer:
     __slots__ = ("message", "out", "path", "version")
 
     def __init__(self, message: str | None = None, version: int | None = None) -> None:
-        self.out = bytearray()
+        self.out: bytearray = bytearray()
         self.path: list[str | int] = []
         self.message: str | None = message
         self.version: int | None = version

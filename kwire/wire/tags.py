@@ -25,7 +25,8 @@ class TaggedFields(Node):
         foreign: tags that belong to other versions of the struct; Kafka refuses them.
     """
 
-    type_name, least = "tagged fields", 1
+    type_name: str = "tagged fields"
+    least: int = 1
 
     def __init__(self, fields: Mapping[int, Any], foreign: Iterable[int] = ()) -> None:
         super().__init__()
@@ -178,7 +179,8 @@ class _Section:
 class _TagCount(Node):
     """How many tagged fields follow; each takes two bytes at least."""
 
-    type_name, least = "tag count", 1
+    type_name: str = "tag count"
+    least: int = 1
 
     def _parse(self, stream: Reader, context: Any, path: str) -> int:
         start = stream.pos

@@ -30,7 +30,8 @@ class Place:
     """Where in a node's JSON we are; makes the errors."""
 
     def __init__(self, znode: str, json_path: str = "$") -> None:
-        self.znode, self.json_path = znode, json_path
+        self.znode: str = znode
+        self.json_path: str = json_path
 
     def child(self, segment: str) -> Place:
         """Return the place of a part: `.name` or `[0]`."""

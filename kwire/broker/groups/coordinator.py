@@ -133,8 +133,10 @@ class Groups:
 
     def __init__(self, controller: Controller, room: Purgatory) -> None:
         self.settings = controller.settings
-        self.held = Held(self.settings.most_group_bytes)
-        self.rebalancing = Rebalancing(room, self.settings.initial_rebalance_delay, self._remember_generation)
+        self.held: Held = Held(self.settings.most_group_bytes)
+        self.rebalancing: Rebalancing = Rebalancing(
+            room, self.settings.initial_rebalance_delay, self._remember_generation
+        )
         self._groups: dict[str, Group] = {}
         self._journals: Journals[KnownGroups] = Journals("groups", controller.guarded)
         self._rewritten = 0  # bytes

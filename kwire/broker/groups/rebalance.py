@@ -97,7 +97,9 @@ class Rebalancing:
     """
 
     def __init__(self, room: Purgatory, initial_delay: float, remember: Callable[[Group], None]) -> None:
-        self.room, self.initial_delay, self._remember = room, initial_delay, remember
+        self.room: Purgatory = room
+        self.initial_delay: float = initial_delay
+        self._remember = remember
 
     def add(self, group: Group, member: Member, now: float) -> Parked:
         """Take a new member in, which waits for the next generation."""

@@ -116,13 +116,13 @@ class Group:
 
     def __init__(self, topics: Topics, members: Iterable[Member]) -> None:
         by_id = {member.member_id: member for member in members}
-        self.order = hash_order_of(by_id, STRINGS)
-        self.members = {member_id: by_id[member_id] for member_id in self.order}
-        self.has_racks = any(member.rack for member in self.members.values())
+        self.order: HashOrder[str] = hash_order_of(by_id, STRINGS)
+        self.members: dict[str, Member] = {member_id: by_id[member_id] for member_id in self.order}
+        self.has_racks: bool = any(member.rack for member in self.members.values())
         subscribed = dict.fromkeys(topic for member in self.members.values() for topic in member.topics)
         found = {topic: _numbers(topics[topic]) for topic in hash_order_of(subscribed, STRINGS) if topic in topics}
         with_partitions = hash_order_of((topic for topic, numbers in found.items() if numbers), STRINGS)
-        self.topics = {topic: found[topic] for topic in with_partitions}
+        self.topics: dict[str, Sequence[int]] = {topic: found[topic] for topic in with_partitions}
         self._given = topics
         self._seen: dict[tuple[str | None, ...], frozenset[str]] = {}
 

@@ -193,14 +193,14 @@ class Wishes:
     """
 
     def __init__(self, group: Group) -> None:
-        self.counts = {topic: len(numbers) for topic, numbers in group.topics.items()}
+        self.counts: dict[str, int] = {topic: len(numbers) for topic, numbers in group.topics.items()}
         self.wanted_by: dict[str, list[str]] = {topic: [] for topic in group.topics}
         self.wants: dict[str, list[str]] = {}
         for member_id, member in group.members.items():
             self.wants[member_id] = wants = [topic for topic in member.topics if topic in self.counts]
             for topic in wants:
                 self.wanted_by[topic].append(member_id)
-        self.rarest_first = sorted(self.counts, key=lambda topic: (len(self.wanted_by[topic]), utf16(topic)))
+        self.rarest_first: list[str] = sorted(self.counts, key=lambda topic: (len(self.wanted_by[topic]), utf16(topic)))
         total = sum(self.counts.values())
         self._most = {
             member_id: total if len(wants) == len(self.counts) else sum(self.counts[topic] for topic in wants)
@@ -233,7 +233,7 @@ class Evenness:
         self._witness: tuple[str, str, str] | None = None
         self._holders: dict[str, Counter[str]] = {topic: Counter() for topic in wishes.counts}
         self._count()
-        self.odd = {topic for topic in wishes.counts if self._is_odd(topic)}
+        self.odd: set[str] = {topic for topic in wishes.counts if self._is_odd(topic)}
 
     def reached(self) -> bool:
         """Whether nothing can become more even."""
@@ -356,7 +356,7 @@ class Balance:
     ) -> None:
         self.result: dict[str, Pile] = {}
         self.fixed: dict[str, Pile] = {}
-        self.went_back = False
+        self.went_back: bool = False
         self._assignor, self._wishes, self._holdings, self._racks = assignor, wishes, holdings, racks
         self._rules, self._before, self._movements = rules, before, Movements()
 

@@ -156,7 +156,7 @@ class History:
     """
 
     def __init__(self) -> None:
-        self.brokers = Brokers()
+        self.brokers: Brokers = Brokers()
         self.stories: dict[tuple[str, int], Story] = {}
         self.term = -1
         self._count = 0
@@ -164,7 +164,7 @@ class History:
         self._answers: dict[tuple[str, int], list[Answer]] = {}
         self._latest: dict[tuple[tuple[str, int], int | None], tuple[bool, int]] = {}
         self._directories = Directories()
-        self.sources = Sources()
+        self.sources: Sources = Sources()
 
     def hear(self, heard: Heard, is_refused: bool = False) -> None:
         """Take down a message.

@@ -48,7 +48,7 @@ class Story:
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
-        self.is_controlled = False
+        self.is_controlled: bool = False
         self._topic_ids: set[bytes] = set()
         self._places: dict[str, int] = {}  # how far the tellers are, while anything is new
 

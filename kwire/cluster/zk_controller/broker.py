@@ -44,12 +44,14 @@ class KafkaBroker:
         behaviour: Behaviour = KIP,
         protocol: InterBrokerProtocol | None = None,
     ) -> None:
-        self.broker_id, self.zk, self.registration = broker_id, zk, registration
-        self.protocol = protocol or protocol_for("3.9")
-        self.logs = LogManager(disks)
-        self.replicas = ReplicaManager(broker_id, self.logs, behaviour)
-        self.metadata = ClusterState()
-        self.running = self._can_run()
+        self.broker_id: int = broker_id
+        self.zk: KafkaZkClient = zk
+        self.registration: BrokerRegistration = registration
+        self.protocol: InterBrokerProtocol = protocol or protocol_for("3.9")
+        self.logs: LogManager = LogManager(disks)
+        self.replicas: ReplicaManager = ReplicaManager(broker_id, self.logs, behaviour)
+        self.metadata: ClusterState = ClusterState()
+        self.running: bool = self._can_run()
         if self.running:
             zk.register_broker(registration, broker_id)
 

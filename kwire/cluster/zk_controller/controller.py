@@ -38,9 +38,12 @@ class ReplicaLiveness:
     """What a controller knows of the liveness of brokers and of their log directories."""
 
     def __init__(self, machines: Machines, deletion: TopicDeletionManager, reassignment: PartitionReassignment) -> None:
-        self.context, self.zk, self.batch = machines.context, machines.zk, machines.batch
-        self.replicas, self.partitions, self.behaviour = machines.replicas, machines.partitions, machines.behaviour
-        self.deletion, self.reassignment = deletion, reassignment
+        self.zk: KafkaZkClient = machines.zk
+        self.context, self.batch = machines.context, machines.batch
+        self.behaviour: Behaviour = machines.behaviour
+        self.replicas, self.partitions = machines.replicas, machines.partitions
+        self.deletion: TopicDeletionManager = deletion
+        self.reassignment: PartitionReassignment = reassignment
 
     def brokers_changed(self) -> None:
         """Learn which brokers came up, went away, or did both."""
@@ -149,14 +152,16 @@ class KafkaController:
         protocol: InterBrokerProtocol | None = None,
         unclean: bool = False,
     ) -> None:
-        self.broker_id, self.zk, self.behaviour = broker_id, zk, behaviour
+        self.broker_id: int = broker_id
+        self.zk: KafkaZkClient = zk
+        self.behaviour: Behaviour = behaviour
         machines = Machines(broker_id, epoch, zk, behaviour, protocol or protocol_for("3.9"), unclean)
         self.context, self.batch = machines.context, machines.batch
         self.replicas, self.partitions = machines.replicas, machines.partitions
-        self.topics = Topics(machines)
-        self.deletion = TopicDeletionManager(machines)
-        self.reassignment = PartitionReassignment(machines, self.deletion)
-        self.liveness = ReplicaLiveness(machines, self.deletion, self.reassignment)
+        self.topics: Topics = Topics(machines)
+        self.deletion: TopicDeletionManager = TopicDeletionManager(machines)
+        self.reassignment: PartitionReassignment = PartitionReassignment(machines, self.deletion)
+        self.liveness: ReplicaLiveness = ReplicaLiveness(machines, self.deletion, self.reassignment)
 
     def take_requests(self) -> list[Send]:
         """Return the requests to send since this was last asked, in their order."""

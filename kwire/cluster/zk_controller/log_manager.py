@@ -78,7 +78,7 @@ class LogManager:
     def __init__(self, disks: dict[str, Disk]) -> None:
         self.disks = disks
         self.broken: list[str] = []  # good directories that could not be written to, until somebody says so
-        self.live = [directory for directory, disk in disks.items() if disk.works]
+        self.live: list[str] = [directory for directory, disk in disks.items() if disk.works]
 
     @property
     def offline_log_directory_count(self) -> int:

@@ -133,10 +133,12 @@ class ReplicaManager:
     """The replicas of one start of a broker. `offline` are those known to lie on a bad directory."""
 
     def __init__(self, broker_id: int, logs: LogManager, behaviour: Behaviour) -> None:
-        self.broker_id, self.logs, self.behaviour = broker_id, logs, behaviour
+        self.broker_id: int = broker_id
+        self.logs: LogManager = logs
+        self.behaviour: Behaviour = behaviour
         self.partitions: dict[TopicPartition, Partition] = {}
         self.offline: set[TopicPartition] = set()
-        self.controller_epoch = 0
+        self.controller_epoch: Any = 0
 
     @property
     def offline_replica_count(self) -> int:

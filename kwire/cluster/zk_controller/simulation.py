@@ -32,7 +32,8 @@ class Link:
     """What a controller sends to one start of a broker, in order."""
 
     def __init__(self, broker_id: int, controller_epoch: int) -> None:
-        self.broker_id, self.controller_epoch = broker_id, controller_epoch
+        self.broker_id: int = broker_id
+        self.controller_epoch: int = controller_epoch
         self.waiting: deque[tuple[Exchange, bytes]] = deque()
         self.answer: bytes | None = None
         self._sent = 0
@@ -105,7 +106,7 @@ class Steps:
 
     def __init__(self, hosts: dict[int, Host]) -> None:
         self.hosts = hosts
-        self.zk = Ensemble()
+        self.zk: Ensemble = Ensemble()
         self.links: dict[LinkKey, Link] = {}
         self.journal: list[Exchange] = []
 
@@ -215,7 +216,8 @@ class JbodCluster(Steps):
     ) -> None:
         spoken = protocol_for(protocol)
         super().__init__({one: Host({path: Disk() for path in paths}, spoken) for one, paths in brokers.items()})
-        self.behaviour, self.unclean = behaviour_for(behaviour, release), unclean
+        self.unclean: bool = unclean
+        self.behaviour = behaviour_for(behaviour, release)
         self._sessions = 0
 
     def client(self, broker_id: int) -> KafkaZkClient:

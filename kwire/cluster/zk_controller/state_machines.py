@@ -39,7 +39,10 @@ class ControllerBrokerRequestBatch:
     def __init__(
         self, broker_id: int, context: ControllerContext, protocol: InterBrokerProtocol, behaviour: Behaviour
     ) -> None:
-        self.broker_id, self.context, self.protocol, self.behaviour = broker_id, context, protocol, behaviour
+        self.broker_id: int = broker_id
+        self.context: ControllerContext = context
+        self.protocol: InterBrokerProtocol = protocol
+        self.behaviour: Behaviour = behaviour
         self.outbox: list[Send] = []
         self._new_batch()
 
@@ -131,7 +134,10 @@ class PartitionStateMachine:
     def __init__(
         self, context: ControllerContext, zk: KafkaZkClient, batch: ControllerBrokerRequestBatch, unclean: bool = False
     ) -> None:
-        self.context, self.zk, self.batch, self.unclean = context, zk, batch, unclean
+        self.context: ControllerContext = context
+        self.zk: KafkaZkClient = zk
+        self.batch: ControllerBrokerRequestBatch = batch
+        self.unclean: bool = unclean
 
     def startup(self) -> None:
         """Take all partitions up when a broker becomes the controller, and elect where nobody leads (scenario 6)."""
@@ -211,7 +217,9 @@ class ReplicaStateMachine:
     """The states of all replicas; writes the ISR and gathers requests as they change."""
 
     def __init__(self, context: ControllerContext, zk: KafkaZkClient, batch: ControllerBrokerRequestBatch) -> None:
-        self.context, self.zk, self.batch = context, zk, batch
+        self.context: ControllerContext = context
+        self.zk: KafkaZkClient = zk
+        self.batch: ControllerBrokerRequestBatch = batch
 
     def startup(self) -> None:
         """Take all replicas up when a broker becomes the controller: online ones, then the others (scenario 6)."""
@@ -306,8 +314,11 @@ class Machines:
         protocol: InterBrokerProtocol,
         unclean: bool,
     ) -> None:
-        self.zk, self.behaviour = zk, behaviour
-        self.context = ControllerContext(epoch)
-        self.batch = ControllerBrokerRequestBatch(broker_id, self.context, protocol, behaviour)
-        self.replicas = ReplicaStateMachine(self.context, zk, self.batch)
-        self.partitions = PartitionStateMachine(self.context, zk, self.batch, unclean)
+        self.zk: KafkaZkClient = zk
+        self.behaviour: Behaviour = behaviour
+        self.context: ControllerContext = ControllerContext(epoch)
+        self.batch: ControllerBrokerRequestBatch = ControllerBrokerRequestBatch(
+            broker_id, self.context, protocol, behaviour
+        )
+        self.replicas: ReplicaStateMachine = ReplicaStateMachine(self.context, zk, self.batch)
+        self.partitions: PartitionStateMachine = PartitionStateMachine(self.context, zk, self.batch, unclean)

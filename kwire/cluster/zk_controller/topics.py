@@ -171,7 +171,8 @@ class PartitionReassignment:
     def __init__(self, machines: Machines, deletion: TopicDeletionManager) -> None:
         self.context, self.zk, self.batch = machines.context, machines.zk, machines.batch
         self.replicas, self.partitions = machines.replicas, machines.partitions
-        self.deletion, self.behaviour = deletion, machines.behaviour
+        self.deletion: TopicDeletionManager = deletion
+        self.behaviour = machines.behaviour
 
     def start(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         """Begin to move a partition to other replicas; a target that is what there is ends the one under way."""

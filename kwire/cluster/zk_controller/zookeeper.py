@@ -49,7 +49,7 @@ class Ensemble:
     def __init__(self) -> None:
         self.nodes: dict[str, Znode] = {}
         self.changes: list[str] = []
-        self.zxid = 0
+        self.zxid: int = 0
         self._numbers: dict[str, int] = {}
 
     def create(self, path: str, data: bytes = b"", *, owner: int | None = None, sequential: bool = False) -> str | None:
@@ -117,7 +117,8 @@ class KafkaZkClient:
     """Kafka's view of an `Ensemble`, for one session."""
 
     def __init__(self, zk: Ensemble, session: int) -> None:
-        self.zk, self.session = zk, session
+        self.zk: Ensemble = zk
+        self.session: int = session
 
     def read(self, path: str) -> Any:
         """Return what a path holds as a value of `kwire.zookeeper`; None where there is nothing."""
