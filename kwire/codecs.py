@@ -90,7 +90,8 @@ class Codec(Generic[M]):
         >>> kwire.codec("ControlledShutdownRequest", 1).decode(bytes.fromhex("00000003"))
         ControlledShutdownRequest(broker_id=3, broker_epoch=-1, unknown_tags=None)
         """
-        data = bytes_of(data)
+        if type(data) is not bytes:  # a call saved
+            data = bytes_of(data)
         try:
             message = self._fast.decode(data)
             return Salvaged(message, (), b"") if salvage else message

@@ -143,7 +143,7 @@ class Generated:
 
     def decode(self, data: bytes) -> Any:
         """Decode a body that ends where the bytes do."""
-        message, stop = self.decode_from(data, 0)
+        message, stop = self._decoder(data, 0)
         if stop != len(data):
             raise Refused
         return message
@@ -154,10 +154,6 @@ class Generated:
         if stop > len(data):
             raise Refused
         return message, stop
-
-    def encode(self, message: Any) -> bytes:
-        """Encode a message."""
-        return self._encoder(message)
 
     def json(self, data: bytes, start: int = 0) -> bytes:
         """Return the JSON text of a body that begins at a position and ends where the bytes do."""
@@ -174,7 +170,8 @@ class Generated:
             return refuse
 
     @once_attribute
-    def _encoder(self) -> Callable[[Any], bytes]:
+    def encode(self) -> Callable[[Any], bytes]:
+        """Encode a message."""
         try:
             return compile_encoder(self.schema, self.title)
         except NoEmitter:
