@@ -32,6 +32,7 @@ COMMANDS = {  # that take arguments of their own
     "test": PYTEST,
     "fuzz": [PYTHON, "-m", "tests.tools.fuzz"],
     "mutate": [PYTHON, "-m", "tests.tools.mutate"],
+    "wheel": [PYTHON, "-m", "tests.tools.wheel"],
 }
 CHECKS = [
     [PYTHON, "-m", "kwire.stubs"],  # the installation wrote them, but specs may have changed since
@@ -51,6 +52,7 @@ EXTRAS = {
     "test": "test",
     "fuzz": "test",
     "mutate": "test",
+    "wheel": "test",
     "lint": "test,lint",
     "ci": "test,lint,connect,plots",
 }
@@ -60,6 +62,7 @@ USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are 
        python3 dev.py fuzz --minutes 10  draw anew what is tested until then; print seeds and failures
        python3 dev.py fuzz --sanitize  fuzz the native engine, built with address and undefined behaviour sanitizers
        python3 dev.py mutate --seed 1 --count 50  change kwire in small ways; print what no test notices
+       python3 dev.py wheel            build a wheel into dist/, and try it in an empty environment
        python3 dev.py lint             run ruff, mypy and import-linter, all of them, and report each
        python3 dev.py ci               lint, then all tests, with Spark (on Java 17); report the time of each"""
 # Of pip's and uv's variables only those that say where and how to fetch are kept: others could misdirect the set-up.

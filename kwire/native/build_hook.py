@@ -47,7 +47,7 @@ class NativeEngineHook(BuildHookInterface[Any]):
     def add_stubs(self, version: str, build_data: dict[str, Any]) -> None:
         """Generate what type checkers read: beside the source in an editable installation, else in the wheel."""
         sys.path.insert(0, self.root)
-        from ..stubs import write
+        from kwire.stubs import write  # not `..stubs`: hatchling runs this file alone, as no part of a package
 
         if version == "editable":
             write(HERE.parent)

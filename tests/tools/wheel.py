@@ -1,0 +1,114 @@
+"""Build a wheel, and try it in an empty environment: `dev.py wheel`.
+
+What was built is put into `dist/`. It is installed with what it depends on, and run from a folder of its own: the
+engine is native just where the wheel has one, a dump is decoded as by every engine, and the demo ends well.
+`--installed` tries what the running python has installed, as cibuildwheel asks for. Needs the standard library alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DUMP = ROOT / "fixtures" / "dumps" / "kafka-3.9-zk.pcap"
+SOURCES = (".pyx", ".pxi", "build_hook.py")  # of no use without a compiler
+
+
+class Unfit(Exception):
+    """What is wrong with a wheel."""
+
+
+def run(*command: str, cwd: Path = ROOT, **variables: str) -> str:
+    """Run a command without the caller's path of modules; return what it prints. Raises Unfit."""
+    env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "KWIRE_ENGINE")}
+    done = subprocess.run(command, cwd=cwd, env=env | variables, capture_output=True, text=True, encoding="utf-8")
+    if done.returncode:
+        raise Unfit(f"{' '.join(command)} ends with {done.returncode}:\n{(done.stdout + done.stderr)[-2000:]}")
+    return done.stdout
+
+
+def build(folder: Path) -> Path:
+    """Build a wheel by the hatchling of this environment; return it."""
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder))
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def check_contents(wheel: Path) -> str:
+    """Check that name and contents of a wheel agree; return the engine that it has. Raises Unfit."""
+    names = zipfile.ZipFile(wheel).namelist()
+    engines = [name for name in names if name.startswith("kwire/native/_engine.") and name.endswith((".so", ".pyd"))]
+    is_pure = wheel.name.endswith("-py3-none-any.whl")
+    if len(engines) != (not is_pure):
+        raise Unfit(f"{wheel.name} has {engines or 'no engine'}")
+    if left := [name for name in names if name.endswith(SOURCES)]:
+        raise Unfit(f"{wheel.name} has {left}")
+    for needed in ("kwire/messages/__init__.pyi", "kwire/schemas/kafka/MetadataResponse.json", "kwire/py.typed"):
+        if needed not in names:
+            raise Unfit(f"{wheel.name} lacks {needed}")
+    return "python" if is_pure else "native"
+
+
+def install(wheel: Path, folder: Path) -> Path:
+    """Install a wheel into an environment that is made for it, with what it depends on; return its python."""
+    python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    uv = shutil.which("uv")
+    if uv:
+        run(uv, "venv", "--python", sys.executable, str(folder))
+        run(uv, "pip", "install", "--python", str(python), str(wheel))
+    else:
+        run(sys.executable, "-m", "venv", str(folder))
+        run(str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", str(wheel))
+    return python
+
+
+def try_installed(python: Path, engine: str, folder: Path) -> None:
+    """Run what an environment has installed, from a folder without kwire's source. Raises Unfit."""
+    kwire = [str(python), "-P", "-m", "kwire"]
+    version = run(*kwire, "--version", cwd=folder).strip()
+    if not version.endswith(f"(engine: {engine})"):
+        raise Unfit(f"kwire --version says {version!r}, not {engine}")
+    lines = run(*kwire, "decode", "--jsonl", str(DUMP), cwd=folder)
+    if lines.count("\n") < 5 or lines != run(
+        *kwire, "decode", "--jsonl", str(DUMP), cwd=folder, KWIRE_ENGINE="reference"
+    ):
+        raise Unfit(f"{DUMP.name} is not decoded as by the reference")
+    if "Kafka" not in run(*kwire, "demo", cwd=folder):
+        raise Unfit("kwire demo does not tell of Kafka")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Build and try; return 1 if something is wrong."""
+    parser = argparse.ArgumentParser(prog="dev.py wheel", description="Build a wheel, and try it.")
+    parser.add_argument("--installed", action="store_true", help="try what is installed here, which must be native")
+    options = parser.parse_args(arguments)
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        try:
+            if options.installed:
+                try_installed(Path(sys.executable), "native", folder)
+                return 0
+            wheel = build(folder / "wheel")
+            engine = check_contents(wheel)
+            try_installed(install(wheel, folder / "env"), engine, folder)
+        except Unfit as error:
+            print(error, file=sys.stderr)
+            return 1
+        (ROOT / "dist").mkdir(exist_ok=True)
+        kept = Path(shutil.copy2(wheel, ROOT / "dist"))
+    print(f"{kept.relative_to(ROOT)}: engine {engine}, tried in {time.monotonic() - begin:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
