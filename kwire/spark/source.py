@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -15,24 +14,14 @@ from pyspark.sql import types as spark
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
-    DataSourceStreamReader,
     EqualTo,
     Filter,
     In,
     InputPartition,
 )
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxBytes,
-    ReadMaxFiles,
-    SupportsTriggerAvailableNow,
-)
 
 from ..arrow.errors import BadOption
-from ..arrow.growing import Growing
 from ..arrow.options import Options
-from ..arrow.places import Offset, offset_of, places_of
 from ..arrow.reading import Reading
 from ..arrow.units import Unit
 from ..catalog import catalog_for
@@ -117,7 +106,7 @@ class KwireSource(DataSource):  # type: ignore[misc]
     def streamReader(self, schema: Any) -> Any:  # noqa: N802
         """Return what reads these columns as files grow."""
         try:
-            pass  # EMPTY IMPORT
+            from .streaming import KwireStreamReader
         except ImportError:
             raise MissingExtra("readStream", "pyspark 4.2", "spark") from None
         return KwireStreamReader(options_of(self.options), schema_to_arrow(schema), paths_of(self.options))
@@ -206,54 +195,3 @@ def paths_of(options: Mapping[str, Any]) -> list[str]:
         hint = "spark.read.format('kwire').load(PATH); CREATE TABLE ... USING kwire loses it: make a view"
         raise BadOption("path", None, "there is none", hint)
     return [options["path"]]
-
-
-class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Reads captures that grow.
-
-    Args:
-        options: of the reading.
-        schema: the columns, as a `pyarrow.Schema`.
-        paths: files, folders and globs.
-    """
-
-    def __init__(self, options: Options, schema: Any, paths: Sequence[str]) -> None:
-        self.options: Options = options
-        self.columns: Any = schema
-        self._growing = Growing(paths, options, reading_of(options, schema).apis)
-        self._sizes: dict[str, int] | None = None
-
-    def __reduce__(self) -> Any:
-        """Take along what another process needs: not what was found out of files."""
-        return type(self), (self.options, self.columns, self._growing.paths)
-
-    def initialOffset(self) -> Offset:  # noqa: N802
-        """Return where a new query begins: nothing was read."""
-        self._growing.files()  # says now that there is no such path
-        return offset_of({})
-
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return what the options say of a batch; of two limits, Spark wants to be told one."""
-        files, count = self.options.max_files_per_trigger, self.options.max_bytes_per_trigger
-        if not files and not count:
-            return ReadAllAvailable()
-        return ReadMaxBytes(count) if count else ReadMaxFiles(files)
-
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Note what there is: of what comes later, nothing is read."""
-        self._sizes = {path: file.size for path, file in self._growing.files().items()}
-
-    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
-        """Return how far a batch goes that begins at an offset."""
-        is_limited = not isinstance(limit, ReadAllAvailable)
-        places = self._growing.latest(places_of(start), time.time(), self._sizes, is_limited=is_limited)
-        return offset_of(places)
-
-    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """Divide among tasks what is between two offsets: the same rows each time it is asked for."""
-        return [Part(units) for units in self._growing.units(places_of(start), places_of(end))]
-
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield record batches."""
-        if isinstance(partition, Part):
-            yield from reading_of(self.options, self.columns).read(partition.units)

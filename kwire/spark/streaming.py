@@ -1,0 +1,76 @@
+"""`spark.readStream.format("kwire")`: captures that grow, a thin skin over `kwire.arrow.growing`.
+
+One process finds out how far files can be read, as long as the query runs; others read. Offsets hold all that is to be
+known after a crash. Needs PySpark 4.2, which says where a batch begins.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
+
+from ..arrow.growing import Growing
+from ..arrow.options import Options
+from ..arrow.places import Offset, offset_of, places_of
+from .source import Part, reading_of
+
+
+class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    """Reads captures that grow.
+
+    Args:
+        options: of the reading.
+        schema: the columns, as a `pyarrow.Schema`.
+        paths: files, folders and globs.
+    """
+
+    def __init__(self, options: Options, schema: Any, paths: Sequence[str]) -> None:
+        self.options: Options = options
+        self.columns: Any = schema
+        self._growing = Growing(paths, options, reading_of(options, schema).apis)
+        self._sizes: dict[str, int] | None = None
+
+    def __reduce__(self) -> Any:
+        """Take along what another process needs: not what was found out of files."""
+        return type(self), (self.options, self.columns, self._growing.paths)
+
+    def initialOffset(self) -> Offset:  # noqa: N802
+        """Return where a new query begins: nothing was read."""
+        self._growing.files()  # says now that there is no such path
+        return offset_of({})
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Return what the options say of a batch; of two limits, Spark wants to be told one."""
+        files, count = self.options.max_files_per_trigger, self.options.max_bytes_per_trigger
+        if not files and not count:
+            return ReadAllAvailable()
+        return ReadMaxBytes(count) if count else ReadMaxFiles(files)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Note what there is: of what comes later, nothing is read."""
+        self._sizes = {path: file.size for path, file in self._growing.files().items()}
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
+        """Return how far a batch goes that begins at an offset."""
+        is_limited = not isinstance(limit, ReadAllAvailable)
+        places = self._growing.latest(places_of(start), time.time(), self._sizes, is_limited=is_limited)
+        return offset_of(places)
+
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        """Divide among tasks what is between two offsets: the same rows each time it is asked for."""
+        return [Part(units) for units in self._growing.units(places_of(start), places_of(end))]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """Yield record batches."""
+        if isinstance(partition, Part):
+            yield from reading_of(self.options, self.columns).read(partition.units)
