@@ -26,7 +26,7 @@ from kwire.cluster.assignors import (
 )
 from kwire.cluster.assignors.members import Assignment
 from kwire.cluster.java_compat import utf16
-from kwire.embedded import (
+from kwire.internal import (
     StickyUserData,
     assignment_of,
     decode_sticky_user_data,

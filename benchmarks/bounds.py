@@ -25,12 +25,12 @@ from turns import once, ratios, spread
 
 import kwire
 from kwire import wire
-from kwire.catalog import catalog_for
+from kwire.spec.catalog import catalog_for
 
 PROGRAM = """
 import gc, json, time
 import kwire
-from kwire.catalog import catalog_for
+from kwire.spec.catalog import catalog_for
 from kwire.compiler import compile_decoder, compile_encoder, decoder_source, encoder_source
 kwire.codec("MetadataRequest", 0).decode(bytes(4))  # all layers warm
 kwire.codec("MetadataRequest", 0).encode(kwire.messages.MetadataRequest(topics=()))

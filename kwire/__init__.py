@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from . import messages as messages
     from . import values as values
     from ._codec import codec as codec
-    from .catalog import Catalog as Catalog
     from .codecs import Codec as Codec
     from .codecs import Salvaged as Salvaged
     from .columnar import arrow_schema as arrow_schema
@@ -53,24 +52,25 @@ if TYPE_CHECKING:
     from .frames import encode_response as encode_response
     from .frames import peek as peek
     from .headers import header_version_for as header_version_for
+    from .logs import LogBatch as LogBatch
+    from .logs import LogBytes as LogBytes
+    from .logs import LogRecord as LogRecord
     from .records import Record as Record
     from .records import RecordBatch as RecordBatch
     from .records import RecordHeader as RecordHeader
     from .records import UndecodableRecords as UndecodableRecords
     from .records import build_batch as build_batch
     from .records import parse_records as parse_records
-    from .releases import release as release
     from .render.annotate import annotate as annotate
     from .render.envelope import envelope as envelope
     from .render.notebook import show as show
     from .render.page import explain_html as explain_html
-    from .segments import LogBatch as LogBatch
-    from .segments import LogBytes as LogBytes
-    from .segments import LogRecord as LogRecord
+    from .spec.catalog import Catalog as Catalog
+    from .spec.releases import release as release
     from .tracing import Span as Span
 
 _ROOMS = {
-    "Catalog": "catalog",
+    "Catalog": "spec.catalog",
     "Codec": "codecs",
     "Connection": "frames",
     "DecodeError": "errors",
@@ -82,9 +82,9 @@ _ROOMS = {
     "HeaderReader": "frames",
     "InFlightRequests": "frames",
     "KwireError": "errors",
-    "LogBatch": "segments",
-    "LogBytes": "segments",
-    "LogRecord": "segments",
+    "LogBatch": "logs",
+    "LogBytes": "logs",
+    "LogRecord": "logs",
     "MissingExtra": "errors",
     "Peek": "frames",
     "Record": "records",
@@ -121,7 +121,7 @@ _ROOMS = {
     "peek": "frames",
     "read_dump": "dumps",
     "read_log": "dumps",
-    "release": "releases",
+    "release": "spec.releases",
     "show": "render.notebook",
     "values": "values",
 }

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, SupportsInd
 
 from . import json, native
 from .caches import once, once_attribute
-from .catalog import Catalog
 from .errors import DecodeError
 from .fast_path import ENGINE, ElementReaders, FastPath, fast_path
 from .messages.classes import find_spec
 from .schema import grow
 from .spec import MessageSpec
+from .spec.catalog import Catalog
 from .tracing import Span, TracingReader
 from .wire import Reader, Struct, Writer, bytes_of
 

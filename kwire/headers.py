@@ -33,7 +33,7 @@ def header_version_for(spec: MessageSpec, version: int) -> int | None:
     Raises:
         ValueError: the message is neither a request nor a response.
 
-    >>> from kwire.catalog import catalog_for
+    >>> from kwire.spec.catalog import catalog_for
     >>> [header_version_for(catalog_for().spec("ApiVersionsResponse"), version) for version in (0, 3)]
     [0, 0]
     >>> [header_version_for(catalog_for().spec("MetadataRequest"), version) for version in (8, 9)]

@@ -132,9 +132,9 @@ def _looks_framed(data: bytes | bytearray) -> bool:
 
 
 def _difference(left: bytes, right: bytes, answers: str | None) -> list[str]:
-    from .catalog import catalog_for
     from .codecs import codec
     from .render.compare import difference_lines
+    from .spec.catalog import catalog_for
 
     if answers is None:
         return difference_lines(left, right)

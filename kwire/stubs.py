@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from textwrap import indent
 
-from .catalog import catalog_for, overlays_for
-from .releases import releases
 from .spec import FieldSpec, MessageSpec, StructSpec
+from .spec.catalog import catalog_for, overlays_for
 from .spec.docs import field_doc, struct_doc
+from .spec.releases import releases
 from .values import kind, kinds
 from .values.enums import Value
 

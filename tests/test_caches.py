@@ -18,7 +18,7 @@ from tests.conftest import ROOT
 RACE = """
 import sys, threading
 import kwire
-from kwire.catalog import catalog_for
+from kwire.spec.catalog import catalog_for
 from kwire.values import kind, kinds
 
 THREADS = 8

@@ -22,12 +22,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.catalog import Catalog, catalog_for
 from kwire.errors import UnknownMessage
-from kwire.releases import releases
 from kwire.resources import SCHEMAS
 from kwire.schema import grow
 from kwire.spec import FieldSpec, MessageSpec, read_spec
+from kwire.spec.catalog import Catalog, catalog_for
+from kwire.spec.releases import releases
 from tests.conftest import ROOT
 from tests.layouts import Row, differences, tree_layout
 from tests.strategies import values

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from kwire import messages
-from kwire.embedded import (
+from kwire.errors import DecodeError, EncodeError, UnsupportedVersion
+from kwire.faults import Truncated, UnknownVersion
+from kwire.internal import (
     Embedded,
     assignment_of,
     decode_assignment,
@@ -19,8 +21,6 @@ from kwire.embedded import (
     encode_subscription,
     subscription_of,
 )
-from kwire.errors import DecodeError, EncodeError, UnsupportedVersion
-from kwire.faults import Truncated, UnknownVersion
 from tests.conftest import SHARED, needs_shared
 
 DATA = Path(__file__).parent / "data"

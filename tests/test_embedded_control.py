@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kwire.embedded import Embedded, decode_control_record, encode_control_record
 from kwire.faults import TrailingBytes, Truncated, UnknownVersion
+from kwire.internal import Embedded, decode_control_record, encode_control_record
 from kwire.values import kind
 from tests.conftest import SHARED, needs_shared
 

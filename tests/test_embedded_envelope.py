@@ -10,14 +10,14 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.embedded import (
+from kwire.faults import TrailingBytes, Truncated, UnknownApi, UnknownVersion
+from kwire.internal import (
     Embedded,
     decode_enveloped_request,
     decode_enveloped_response,
     encode_enveloped_request,
     encode_enveloped_response,
 )
-from kwire.faults import TrailingBytes, Truncated, UnknownApi, UnknownVersion
 
 ROWS = [json.loads(line) for line in (Path(__file__).parent / "data" / "envelopes.jsonl").read_text().splitlines()]
 INNER = bytes.fromhex("0003 0001 00000007 ffff ffffffff")

@@ -11,8 +11,9 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.catalog import catalog_for
-from kwire.embedded import (
+from kwire.errors import EncodeError
+from kwire.faults import OverlongVarint, TrailingBytes, Truncated
+from kwire.internal import (
     Embedded,
     FramedRecord,
     decode_metadata_frame,
@@ -21,8 +22,7 @@ from kwire.embedded import (
     framed_record,
     record_types,
 )
-from kwire.errors import EncodeError
-from kwire.faults import OverlongVarint, TrailingBytes, Truncated
+from kwire.spec.catalog import catalog_for
 from tests.conftest import SHARED, needs_shared
 
 DATA = Path(__file__).parent / "data"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from kwire.catalog import Catalog, catalog_for
-from kwire.embedded import RecordType, record_types
 from kwire.errors import SpecError
-from kwire.layers import Layer
+from kwire.internal import RecordType, record_types
+from kwire.spec.catalog import Catalog, catalog_for
+from kwire.spec.folder import Layer
 from tests.conftest import SHARED, needs_shared
 
 # Kafka's enumeration -> its log

@@ -12,8 +12,9 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.catalog import catalog_for
-from kwire.embedded import (
+from kwire.errors import EncodeError
+from kwire.faults import TrailingBytes, Truncated
+from kwire.internal import (
     CoordinatorRecord,
     Embedded,
     coordinator_record,
@@ -23,8 +24,7 @@ from kwire.embedded import (
     encode_record,
     record_types,
 )
-from kwire.errors import EncodeError
-from kwire.faults import TrailingBytes, Truncated
+from kwire.spec.catalog import catalog_for
 from tests.conftest import SHARED, needs_shared
 
 DATA = Path(__file__).parent / "data"

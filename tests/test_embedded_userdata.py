@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from kwire import messages
-from kwire.embedded import (
+from kwire.errors import DecodeError, EncodeError
+from kwire.faults import BadLength, Truncated
+from kwire.internal import (
     CooperativeUserData,
     StickyUserData,
     decode_cooperative_user_data,
@@ -17,8 +19,6 @@ from kwire.embedded import (
     encode_cooperative_user_data,
     encode_sticky_user_data,
 )
-from kwire.errors import DecodeError, EncodeError
-from kwire.faults import BadLength, Truncated
 from tests.conftest import SHARED, needs_shared
 
 DATA = Path(__file__).parent / "data"

@@ -15,9 +15,9 @@ import pytest
 
 import kwire
 from kwire import wire
-from kwire.catalog import Catalog, catalog_for
 from kwire.names import FORMER_MESSAGES, FORMER_NAMES
 from kwire.spec import MessageSpec, StructSpec
+from kwire.spec.catalog import Catalog, catalog_for
 from tests.conftest import ROOT
 from tests.test_golden import CORPUS, cases, without_ours
 

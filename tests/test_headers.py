@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kwire.catalog import catalog_for
 from kwire.headers import EXCEPTIONS, header_version_for
+from kwire.spec.catalog import catalog_for
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ import msgspec
 import pytest
 
 import kwire
-from kwire.catalog import catalog_for
 from kwire.compiler import compile_decoder
 from kwire.messages.classes import MessageMeta, default_for, message_class
 from kwire.schema import grow
 from kwire.spec import MessageSpec
+from kwire.spec.catalog import catalog_for
 from kwire.spec.docs import struct_doc
 from tests.conftest import ROOT
 from tests.small_specs import field, spec_of, struct

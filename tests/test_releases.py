@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.catalog import catalog_for
-from kwire.releases import first_release, release, releases, removed_in
+from kwire.spec.catalog import catalog_for
+from kwire.spec.releases import first_release, release, releases, removed_in
 from kwire.versions import Versions
 from tests.conftest import SHARED, needs_shared
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kwire import wire
-from kwire.catalog import catalog_for
 from kwire.errors import NotInVersion, NullNotWritable
 from kwire.faults import NullNotAllowed, TagOfOtherVersion
 from kwire.schema import grow
 from kwire.spec import MessageSpec
+from kwire.spec.catalog import catalog_for
 from tests.messages_of import draft_triples, released_pairs
 from tests.small_specs import field, spec_of, struct
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.catalog import catalog_for
 from kwire.secrets import SECRET_FIELDS, Hidden, is_sensitive
+from kwire.spec.catalog import catalog_for
 
 
 def test_every_name_is_a_field_of_some_message() -> None:

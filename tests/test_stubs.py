@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 import kwire
-from kwire.catalog import catalog_for
+from kwire.spec.catalog import catalog_for
 from kwire.stubs import codec_stub, messages_stub, stubs, values_stub, write
 from kwire.values import kind, kinds
 from tests.conftest import ROOT

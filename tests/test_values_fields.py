@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from kwire.catalog import catalog_for, profiles
 from kwire.resources import SCHEMAS
 from kwire.spec import FieldSpec
+from kwire.spec.catalog import catalog_for, profiles
 from kwire.values import kind, kind_of, kinds
 
 FIELDS: dict[str, str] = json.loads((SCHEMAS / "values.json").read_bytes())["fields"]

@@ -29,11 +29,11 @@ LEFT_OUT = {
     "brokerState": "a gauge, in no message",
     "recordVersion": "the magic byte of batches",
     "metaPropertiesVersion": "of a file of the broker",
-    "metadataRecordType": "record types: kwire.embedded",
-    "groupCoordinatorRecordType": "record types: kwire.embedded",
-    "transactionCoordinatorRecordType": "record types: kwire.embedded",
-    "shareCoordinatorRecordType": "record types: kwire.embedded",
-    "remoteLogMetadataRecordType": "record types: kwire.embedded",
+    "metadataRecordType": "record types: kwire.internal",
+    "groupCoordinatorRecordType": "record types: kwire.internal",
+    "transactionCoordinatorRecordType": "record types: kwire.internal",
+    "shareCoordinatorRecordType": "record types: kwire.internal",
+    "remoteLogMetadataRecordType": "record types: kwire.internal",
 }
 # our kind -> classes of Kafka's, and how their constants begin
 CONSTANTS = {

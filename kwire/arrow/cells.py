@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..catalog import Catalog, catalog_for
 from ..errors import DecodeError
 from ..spec import MessageSpec
+from ..spec.catalog import Catalog, catalog_for
 from .building import CORRUPT, ERROR_NAME, TYPES, corrupt_column, error_column
 from .errors import BadOption, MalformedFrame
 from .faults import Fault, fault_of

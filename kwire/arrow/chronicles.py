@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..catalog import Catalog, catalog_for
 from ..cluster.draft_fields import RELEASED
 from ..cluster.history import MESSAGES, ROWS, Heard, Tables, history_of
 from ..cluster.history.recorder import files_of_ids
@@ -22,6 +21,7 @@ from ..codecs import codec_in
 from ..errors import KwireError
 from ..frames import Frame, Request, Response
 from ..frames.reading import FrameReading
+from ..spec.catalog import Catalog, catalog_for
 from .errors import MixedClusters
 
 # What is read of captures, as options of `kwire.arrow.read` and of Spark's data source.

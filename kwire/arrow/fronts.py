@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..catalog import Catalog
-from ..embedded.framed import FRAME_VERSION
-from ..embedded.logs import RecordType, log_of, record_types
-from ..embedded.records import OFFSET_COMMIT, key_version
 from ..faults import BadFrame, Truncated, UnknownVersion
 from ..frames import LEAST
 from ..frames.apis import Api
+from ..internal.coordinator_records import OFFSET_COMMIT, RecordType, key_version, log_of, record_types
+from ..internal.kraft_records import FRAME_VERSION
 from ..spec import MessageSpec
+from ..spec.catalog import Catalog
 from ..wire import INT16, UNSIGNED_VARINT, Reader
 
 Found = tuple[Api, bytes]  # what a cell holds, and its bytes from where that begins

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..catalog import catalog_for
 from ..dumps import Dump, open_dump
 from ..dumps.compression import unpacked
 from ..dumps.portions import portions_of
@@ -17,7 +16,8 @@ from ..dumps.shares import Share, Span
 from ..errors import DumpError
 from ..frames.apis import Apis
 from ..frames.pieces import BrokenDump
-from ..segments import LogBytes
+from ..logs import LogBytes
+from ..spec.catalog import catalog_for
 from .building import MESSAGE, Builder
 from .faults import PADDING, Fault, fault_of
 from .finding import find_files

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from .. import wire
-from ..catalog import catalog_for
 from ..codecs import Codec
 from ..field_plan import Place as FieldPlace
 from ..field_plan import Step, found_in, plan_of
 from ..frames.apis import Api, Apis
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
+from ..spec.catalog import catalog_for
 from .bodies import read_carefully
 from .building import CORRUPT, ERROR_NAME, MESSAGE, TYPES, error_column
 from .errors import BadOption

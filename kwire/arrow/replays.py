@@ -11,12 +11,12 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from ..catalog import Catalog
 from ..dumps.portions import portions_of
 from ..dumps.reading import CAPTURES
 from ..dumps.shares import Share
 from ..dumps.streams import Streams
 from ..frames.apis import Apis
+from ..spec.catalog import Catalog
 from .pairing import Pairing, Row, Sink
 from .places import SAMPLE
 from .units import Unit

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from ..catalog import Catalog
 from ..dumps.pcap import FILE_HEADER, PcapReader
 from ..dumps.portions import portions_of
 from ..dumps.shares import Newcomers, Share, Span
 from ..dumps.streams import Streams
 from ..frames.said import Batch
+from ..spec.catalog import Catalog
 from .flows import Flow, flows_of
 
 PAUSE = 4  # sizes of a span: what uses a pair of ports again after that can be in another one

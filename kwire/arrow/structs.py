@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..catalog import Catalog
 from ..columnar import arrow_schema
 from ..columnar.collected import conform
 from ..columnar.reading import Columns
 from ..errors import DecodeError, EncodeError
+from ..spec.catalog import Catalog
 from .bodies import Bodies, body_start, read_carefully
 from .faults import Fault, fault_of
 from .pairing import Row

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..catalog import Catalog
 from ..errors import UnknownMessage
 from ..frames.apis import Api
+from ..spec.catalog import Catalog
 from .bodies import Bodies, Json, Raw
 from .building import CORRUPT, ERROR_NAME, MESSAGE, TYPES
 from .errors import BadOption

@@ -16,7 +16,7 @@ from ..dumps.pcapng import PcapngReader
 from ..dumps.portions import PORTION, portions_of
 from ..dumps.reading import CAPTURES
 from ..errors import DumpError
-from ..segments.recognition import SHORT, credible_stop
+from ..logs.recognition import SHORT, credible_stop
 from .options import AUTO, FRAMES, PCAP, Options
 from .pairing import State
 from .units import RAW, kind_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
-from ..catalog import Catalog, catalog_for
+from ..spec.catalog import Catalog, catalog_for
 from .configs import LogDir, Node, Settings
 from .controller import Controller
 from .groups.coordinator import Groups

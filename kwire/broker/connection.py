@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..catalog import Catalog
 from ..codecs import codec_in
 from ..frames import Frame, Request, Undecodable, encode_response
 from ..frames.cutting import int16, int32
 from ..frames.reading import FrameReading
+from ..spec.catalog import Catalog
 from .apis.api_versions import versions_response
 from .cluster import Api
 from .codes import UNSUPPORTED_VERSION

@@ -13,8 +13,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from .. import messages
 from ..cluster import ClusterState, learn
-from ..embedded import decode_metadata_frame, encode_frame, framed_record
 from ..errors import KwireError
+from ..internal import decode_metadata_frame, encode_frame, framed_record
 from ..records import Record, RecordBatch, build_batch
 from ..values import ConfigResourceType
 from .configs import LogDir, Node

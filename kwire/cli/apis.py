@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..catalog import catalog_for
 from ..errors import UnknownMessage
 from ..names import folded
-from ..releases import Api, first_release, releases, removed_in
+from ..spec.catalog import catalog_for
+from ..spec.releases import Api, first_release, releases, removed_in
 from .inputs import named_release
 from .options import add_command
 

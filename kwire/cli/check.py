@@ -10,12 +10,12 @@ from typing import Any
 from ..errors import EncodeError
 from ..frames import Request, Response, Result, Token, Undecodable
 from ..frames.encoding import encode_result
+from ..logs import LogBatch, LogBytes
 from ..render.style import escape, json_text
 from ..render.tree import title
 from ..render.unread import unread_text
 from ..render.values import count_text
 from ..secrets import Hidden
-from ..segments import LogBatch, LogBytes
 from .inputs import catalog_of, items, sealer
 from .log_entries import log_difference
 from .options import add_command, add_inputs

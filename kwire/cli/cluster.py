@@ -13,14 +13,14 @@ from typing import Any
 
 from ..cluster import ClusterState, learn
 from ..codecs import Codec
-from ..embedded import ControlRecord, FramedRecord
 from ..errors import DumpError, UnknownMessage
 from ..frames import Request, Response, Result
+from ..internal import ControlRecord, FramedRecord
+from ..logs import LogBatch, LogBytes, LogRecord
 from ..net.admin import ask_cluster
 from ..net.client import BrokerConnection, address
 from ..render.cluster import cluster_json, cluster_lines
 from ..render.style import json_text
-from ..segments import LogBatch, LogBytes, LogRecord
 from .inputs import UsageError, items, title_of
 from .log_entries import Entry, entries
 from .options import add_colour, add_command, add_inputs

@@ -14,6 +14,7 @@ from ..frames import Result, Token, Undecodable
 from ..frames.guessing import Guess, guesses
 from ..frames.pieces import CutShort, NoFrame, NotKafka
 from ..gist import Gist
+from ..logs import LogBatch, LogBytes, LogRecord
 from ..render.envelope import envelope, json_line
 from ..render.line import FrameLines
 from ..render.record_json import record_envelope, record_json_line
@@ -23,7 +24,6 @@ from ..render.style import Style, escape, json_text
 from ..render.tree import title, tree
 from ..render.unread import unread_text
 from ..render.values import count_text
-from ..segments import LogBatch, LogBytes, LogRecord
 from ..versions import Versions
 from .explain import ours
 from .filters import filter_for

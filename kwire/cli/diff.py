@@ -9,15 +9,15 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..frames import Undecodable
-from ..releases import Api, release
 from ..render.differences import NOTHING, difference_lines
 from ..render.framediff import frame_differences
 from ..render.style import Style, escape
 from ..render.tree import title
 from ..render.values import count_text
+from ..spec.catalog import Catalog, catalog_for
+from ..spec.releases import Api, release
 from .apis import found_apis
 from .inputs import UsageError, catalog_of, named_codecs, named_release, results
 from .options import add_colour, add_command, add_profile, add_secrets

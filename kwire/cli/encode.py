@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
-from ..catalog import Catalog
 from ..dumps.requestlog import Notes, frames_of, looks_like_log, readable_frames
 from ..dumps.text import read_text
 from ..errors import DumpError, KwireError
 from ..frames import Frame
 from ..render.template import template
 from ..render.values import count_text
+from ..spec.catalog import Catalog
 from .inputs import UsageError, catalog_of, named_codec, named_codecs
 from .options import add_command, add_profile, add_raw
 from .output import FrameOutput, output_bytes

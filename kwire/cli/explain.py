@@ -13,6 +13,9 @@ from ..errors import DumpError
 from ..fixtures import check_writer, parse_fixture
 from ..frames import Result, Token, Undecodable
 from ..frames.pieces import NotKafka
+from ..logs import LogBatch, LogBytes
+from ..logs.masking import seal_explained
+from ..logs.spans import Explained, explain_batch
 from ..render.annotate import error_lines, frame_lines
 from ..render.fixture import fixture_text, rewrite_fixture
 from ..render.page import explain_page
@@ -21,9 +24,6 @@ from ..render.style import Style, escape
 from ..render.tree import is_note, note, title
 from ..render.values import count_text
 from ..secrets import Hidden
-from ..segments import LogBatch, LogBytes
-from ..segments.sealing import seal_explained
-from ..segments.spans import Explained, explain_batch
 from ..tracing import Span
 from .inputs import UsageError, items, results, sealer, title_of
 from .options import add_colour, add_command, add_inputs

@@ -9,10 +9,10 @@ from datetime import UTC, datetime, time
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
 
-from ..catalog import Catalog
 from ..frames import Frame, Request, Response, Result, Undecodable
 from ..gist import Gist
 from ..render.line import client_of
+from ..spec.catalog import Catalog
 from .inputs import UsageError, name_and_version, named_codecs
 
 Test = Callable[[Result], bool]

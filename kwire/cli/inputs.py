@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..dumps import Dump, open_dump, open_hex
 from ..dumps.shares import ALL, Share
 from ..errors import DumpError, KwireError
 from ..frames import Frame, FrameDecoder, Result
+from ..logs import LogBatch, LogBytes
+from ..logs.masking import seal_bytes
 from ..redaction import seal
-from ..releases import Release, release, releases
-from ..segments import LogBatch, LogBytes
-from ..segments.sealing import seal_bytes
+from ..spec.catalog import Catalog, catalog_for
+from ..spec.releases import Release, release, releases
 from .non_kafka_streams import Strangers
 from .terminal import remark
 

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..catalog import catalog_for
 from ..dumps import Dump
 from ..frames import Result
 from ..frames.said import Batch
 from ..render.envelope import json_line
 from ..render.json_lines import JsonLines
+from ..spec.catalog import catalog_for
 from .inputs import Reading
 from .terminal import with_progress
 

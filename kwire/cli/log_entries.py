@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from ..errors import DecodeError, EncodeError
+from ..logs import LogBatch, LogBytes, LogRecord
+from ..logs.masking import has_secrets, seal_bytes, seal_record
+from ..logs.roundtrip_check import rebuild
+from ..logs.spans import explain_batch
 from ..render.record_line import batch_text
 from ..secrets import Hidden
-from ..segments import LogBatch, LogBytes, LogRecord
-from ..segments.rebuilding import rebuild
-from ..segments.sealing import has_secrets, seal_bytes, seal_record
-from ..segments.spans import explain_batch
 from .filters import Span
 from .inputs import UsageError
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..catalog import catalog_for
 from ..codecs import Codec
 from ..messages.classes import message_class
 from ..spec import MessageSpec, StructSpec
+from ..spec.catalog import catalog_for
 
 # A draft's message -> the released message that carries the same.
 RELEASED = {"TopicMetadataResponse": "MetadataResponse"}

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..catalog import Catalog
 from ..errors import MissingExtra
 from ..messages.classes import find_spec
 from ..schema import grow
+from ..spec.catalog import Catalog
 
 if TYPE_CHECKING:
     from .reading import Columns

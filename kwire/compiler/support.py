@@ -12,9 +12,9 @@ from struct import Struct, pack, unpack_from
 from typing import Any
 
 from ..wire import Writer
-from ..wire.tags import HIGHEST_TAG, is_default, pass_unknown
-from ..wire.varints import short_varint as varint
-from ..wire.varints import unsigned_varint
+from ..wire.primitives import short_varint as varint
+from ..wire.primitives import unsigned_varint
+from ..wire.tagged_fields import HIGHEST_TAG, is_default, pass_unknown
 
 SHORT = 32  # arrays of fewer numbers have a struct each
 

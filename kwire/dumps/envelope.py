@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..catalog import Catalog
 from ..codecs import codec_in
 from ..errors import HiddenValue, MissingField, WrongType
 from ..frames import Frame, Source, encode_request, encode_response
@@ -16,6 +15,7 @@ from ..frames.pieces import BegunBefore, Fragment, Gap, NoFrame, PassedOver
 from ..json import UNKNOWN_TAGS
 from ..json import unknown_tags as tags_from_json
 from ..secrets import HIDDEN
+from ..spec.catalog import Catalog
 
 FAULTS: dict[Any, type[NoFrame]] = {kind.__name__: kind for kind in (BegunBefore, Fragment, Gap, PassedOver)}
 

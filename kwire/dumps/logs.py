@@ -1,6 +1,6 @@
 """Log segments, metadata logs and snapshots as dumps: enough of the first bytes to know one, and what it is of.
 
-Knows folders and inputs; batches and topics are the business of `kwire.segments`.
+Knows folders and inputs; batches and topics are the business of `kwire.logs`.
 """
 
 from __future__ import annotations
@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..embedded.logs import METADATA
 from ..frames import LEAST
+from ..internal.coordinator_records import METADATA
+from ..logs import Log, LogBatch, LogBytes, topic_of_folder
+from ..logs.log import SegmentReader
+from ..logs.recognition import Topic, credible_stop
 from ..records import Record, RecordBatch
 from ..records.layouts import BATCH
-from ..segments import Log, LogBatch, LogBytes, topic_of_folder
-from ..segments.cutting import SegmentReader
-from ..segments.recognition import credible_stop
-from ..segments.topics import Topic
 from .compression import Opened
 
 Item = LogBatch | LogBytes

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from ..catalog import Catalog, catalog_for
 from ..errors import DumpError
 from ..fixtures import parse_fixture
 from ..frames import LIMIT, Frame, Source
 from ..frames.said import Batch
 from ..hextext import HexText, read_hex_text
-from ..segments import looks_like_log
+from ..logs import looks_like_log
+from ..spec.catalog import Catalog, catalog_for
 from .compression import Opened, unpacked
 from .foreign import refuse_foreign, refuse_unknown
 from .logs import Item, log_kind, logged, looked

@@ -6,11 +6,11 @@ import re
 from collections.abc import Collection, Set
 from typing import NamedTuple
 
-from ..catalog import Catalog, catalog_for
 from ..codecs import codec_in
 from ..faults import TrailingBytes
 from ..frames import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
 from ..headers import header_version_for
+from ..spec.catalog import Catalog, catalog_for
 
 # How much a header looks like a request's. SHORT: there are too few bytes to say. WEAK: it has no client id. FAIR: it
 # has one, but is a Produce request, as which many an answer can be read: its correlation id as api key 0 and a version,

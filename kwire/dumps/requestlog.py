@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..catalog import Catalog
 from ..codecs import codec_in
 from ..errors import DumpError, EncodeError, KwireError, WrongType
 from ..frames import Frame, Source, encode_request, encode_response
+from ..spec.catalog import Catalog
 from .envelope import envelope_frame, need, source_of
 
 # Kafka logs the size of records instead of the records: JSON name in the log -> name of the field.

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ..catalog import Catalog
 from ..errors import DumpError
 from ..frames import Frame
 from ..frames.pieces import BrokenDump, CutRecord, Damaged, LostPackets
 from ..frames.said import Batch
+from ..spec.catalog import Catalog
 from .connections import EVERY, Limits, Reassembler
 from .conversation import Conversation
 from .damage import Damage

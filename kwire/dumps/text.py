@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..errors import DumpError
-from ..segments import looks_like_log
+from ..logs import looks_like_log
 from .reading import CAPTURES, open_unpacked
 
 LONGEST = 1 << 31  # bytes

@@ -9,9 +9,9 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from ..caches import once_attribute
-from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..headers import header_version_for
+from ..spec.catalog import Catalog, catalog_for
 from .cutting import Frame
 from .pairing import prefixes_of
 from .reading import API_VERSIONS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from ..catalog import Catalog
+from ..spec.catalog import Catalog
 from .apis import ENVELOPE
 from .cutting import Frame
 from .decoding import FrameDecoder

@@ -12,8 +12,8 @@ from itertools import islice
 from struct import Struct
 from typing import Any
 
-from ..catalog import Catalog, catalog_for
 from ..faults import UnexpectedResponse
+from ..spec.catalog import Catalog, catalog_for
 from .apis import SASL_HANDSHAKE, Api, Apis, Call
 from .body_checks import as_request, as_response, is_answered, is_request
 from .frame_header import CLIENT_ID, Header, client_in

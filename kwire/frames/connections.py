@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from ..catalog import catalog_for
+from ..spec.catalog import catalog_for
 from .apis import Apis, Call
 from .connection import Connection
 from .cutting import Frame

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import force_setattr
 
-from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError
 from ..faults import Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
 from ..gist import software_of
+from ..spec.catalog import Catalog, catalog_for
 from .apis import Api, Apis, Call
 from .connections import Connections, DecodedConnection
 from .cutting import Frame, cut_short, int16, int32, size_fault

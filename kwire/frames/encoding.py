@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..headers import header_version_for
 from ..messages.classes import message_class
+from ..spec.catalog import Catalog, catalog_for
 from .results import Request, Response
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from ..catalog import catalog_for
 from ..codecs import Codec, codec_in
+from ..spec.catalog import catalog_for
 from ..wire import Reader
 from .apis import Call
 

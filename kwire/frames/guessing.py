@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError
 from ..headers import header_version_for
+from ..spec.catalog import Catalog, catalog_for
 from ..values import Value, kind_of
 from ..wire import Reader, Struct, content_of
 from .cutting import Frame, int16

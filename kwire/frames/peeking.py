@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..catalog import Catalog, catalog_for
+from ..spec.catalog import Catalog, catalog_for
 from .apis import Api, Apis
 from .connection import Connection
 from .connection_state import is_whole

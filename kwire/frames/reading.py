@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..catalog import Catalog
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError
 from ..headers import header_version_for
+from ..spec.catalog import Catalog
 from ..tracing import Span, TracingReader
 from ..wire import INT32, Reader
 from .cutting import Frame, int16, int32

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..catalog import catalog_for
 from ..codecs import codec_in
 from ..errors import DecodeError
 from ..headers import header_version_for
-from ..layers import WIRE_TYPES
+from ..spec.catalog import catalog_for
+from ..spec.folder import WIRE_TYPES
 from ..tracing import Span, TracingReader
 from ..wire import INT32
 from .cutting import int32

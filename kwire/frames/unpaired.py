@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..errors import UnknownMessage
+from ..spec.catalog import Catalog, catalog_for
 from ..wire import bytes_of
 from .apis import Call
 from .cutting import Frame, Source

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import wire
 from ..secrets import HIDDEN, Hidden
-from ..wire.tags import is_default
+from ..wire.tagged_fields import is_default
 
 UNKNOWN_TAGS = "_unknownTags"
 SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..catalog import catalog_for, profiles
 from ..errors import UnknownMessage
+from ..spec.catalog import catalog_for, profiles
 from .classes import Messages, message_class
 
 

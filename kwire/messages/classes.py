@@ -16,11 +16,11 @@ from uuid import UUID
 import msgspec
 
 from ..caches import once
-from ..catalog import Catalog, catalog_for
 from ..errors import UnknownMessage, UnsupportedVersion
-from ..layers import is_shipped
 from ..spec import FieldSpec, MessageSpec, StructSpec
+from ..spec.catalog import Catalog, catalog_for
 from ..spec.docs import class_doc
+from ..spec.folder import is_shipped
 
 _TYPES: dict[str, Any] = {
     "bool": bool,

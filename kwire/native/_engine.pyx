@@ -22,7 +22,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 import msgspec
 
 from kwire.native.table import FieldRow, NodeRow
-from kwire.wire.tags import HIGHEST_TAG as _HIGHEST_TAG, is_default as _is_default
+from kwire.wire.tagged_fields import HIGHEST_TAG as _HIGHEST_TAG, is_default as _is_default
 
 # Objects are passed as pointers where that saves counting references, a fifth of the time: a `PyObject*` that a
 # function returns is the caller's, one that it is given is borrowed.

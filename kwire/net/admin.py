@@ -7,13 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..catalog import catalog_for
 from ..cluster import ClusterState, learn
 from ..cluster.rack_aware_placement import Assignment
 from ..cluster.replica_assignors import DEFAULT_TIMEOUT_MS
 from ..cluster.replica_assignors import create_replica_assignment as asking
 from ..codecs import codec_in
 from ..errors import CallError
+from ..spec.catalog import catalog_for
 from .client import Address, BrokerConnection
 from .client import address as read_address
 

@@ -9,12 +9,12 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from .. import __version__
-from ..catalog import Catalog, catalog_for
 from ..codecs import Codec, codec_in
 from ..errors import CallError
 from ..faults import BadFrame
 from ..frames import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
 from ..frames.pairing import expects_response
+from ..spec.catalog import Catalog, catalog_for
 from ..versions import Versions
 
 # Apis that change nothing, in the sense of Kafka's ACL operations Describe and Read.

@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 import msgspec
 
 from ..errors import DecodeError
-from ..wire.lengths import int32
+from ..wire.primitives import int32
 from . import layouts
 from .batch_reader import Walk
 from .compression import name_of
@@ -117,7 +117,7 @@ class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_control(self) -> bool:
-        """Whether its records are Kafka's own; `kwire.embedded.decode_control_record` reads their keys and values."""
+        """Whether its records are Kafka's own; `kwire.internal.decode_control_record` reads their keys and values."""
         return self.magic >= 2 and bool(self.attributes & layouts.CONTROL)
 
     @property

@@ -10,7 +10,7 @@ import msgspec
 
 from ..errors import EncodeError, NotInVersion, WrongType, excerpt
 from ..wire import INT8, INT16, INT32, INT64, UINT32, Integer, Writer
-from ..wire.varints import unsigned_varint
+from ..wire.primitives import unsigned_varint
 from .checksums import crc32c
 from .compression import NAMES, deflate
 from .layouts import (

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..faults import BadRecordCount, BadRecordSize, TrailingBytes
 from ..wire import VARINT
-from ..wire.lengths import read_length
+from ..wire.primitives import read_length
 from .batch_reader import PlacedReader, Walk
 from .layouts import BATCH, LOG_APPEND_TIME, RECORD, int64
 from .record import Record, RecordHeader, UndecodableRecords

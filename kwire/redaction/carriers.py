@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..catalog import catalog_for
 from ..codecs import Codec, codec_in
 from ..field_plan import Place, leaves, plan_of
 from ..headers import header_version_for
-from ..layers import WIRE_TYPES
 from ..secrets import ENVELOPED, SECRET_FIELDS
+from ..spec.catalog import catalog_for
+from ..spec.folder import WIRE_TYPES
 from .metadata import MESSAGES, is_of_metadata_log
 
 _ALWAYS = ENVELOPED | SECRET_FIELDS.keys()

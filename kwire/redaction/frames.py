@@ -6,12 +6,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from ..catalog import Catalog
 from ..codecs import Codec
 from ..faults import UnknownVersion
 from ..field_plan import places_in
 from ..frames import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..frames.pieces import NoFrame
+from ..spec.catalog import Catalog
 from ..tracing import Span
 from .batches import FILL, blank_records
 from .rules import NAMES, SEPARATORS, kind_for

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..catalog import catalog_for
 from ..codecs import codec_in
 from ..errors import KwireError
 from ..records import RecordBatch, parse_records
 from ..secrets import is_sensitive
+from ..spec.catalog import catalog_for
 from ..wire import UNSIGNED_VARINT, Reader
 
 TOPIC, TOPIC_ID = "__cluster_metadata", bytes(15) + b"\x01"

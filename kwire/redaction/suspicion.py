@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
-from ..catalog import catalog_for
 from ..errors import DecodeError
 from ..faults import Truncated, UnknownVersion
 from ..frames import Request, Response, Undecodable, spans_for
 from ..frames.sasl import seems_token
 from ..secrets import ENVELOPED, SECRET_FIELDS, names_sensitive
+from ..spec.catalog import catalog_for
 from ..wire import Reader
 from .carriers import Carrier, carriers, may_carry, may_carry_in_some_version
 from .metadata import TOPIC, TOPIC_ID

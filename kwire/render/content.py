@@ -8,8 +8,8 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from ..embedded.envelope import principal_of
 from ..frames import SaslMessage
+from ..internal.envelope import principal_of
 from ..secrets import HIDDEN, Hidden
 from .values import count_text, value_text
 

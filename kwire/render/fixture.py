@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..catalog import catalog_for
 from ..errors import DumpError
 from ..fixtures import Fixture, check_writer, parse_fixture
 from ..frames import Frame, FrameDecoder, Request, Response, Token, Undecodable
+from ..spec.catalog import catalog_for
 from .annotate import annotate
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from ..embedded import decode_assignment, decode_subscription
-from ..embedded.bodies import Embedded
 from ..errors import KwireError
-from ..segments import Log, LogBatch
+from ..internal import decode_assignment, decode_subscription
+from ..internal.versioned_body import Embedded
+from ..logs import Log, LogBatch
 from .record_line import RecordLines
 from .style import Style
 
@@ -48,7 +48,7 @@ def member_data(message: str, field: str, value: Any, protocol: str | None) -> E
         value: what it holds.
         protocol: the protocol type of the group; None where the message does not say it.
 
-    >>> from kwire.embedded import encode_subscription, subscription_of
+    >>> from kwire.internal import encode_subscription, subscription_of
     >>> data = encode_subscription(subscription_of(["orders"]))
     >>> member_data("JoinGroupRequest", "metadata", data, "consumer").message.topics
     ('orders',)

@@ -10,7 +10,7 @@ from typing import Any
 from ..codecs import Codec
 from ..headers import header_version_for
 from ..json import to_json
-from ..layers import WIRE_TYPES
+from ..spec.folder import WIRE_TYPES
 from ..wire import Field, Struct, content_of
 from .style import PLAIN, Style
 from .values import value_text

@@ -6,11 +6,11 @@ import html
 from collections.abc import Iterable
 from typing import Any
 
-from ..catalog import Catalog
 from ..codecs import codec
 from ..frames import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames
 from ..messages.classes import find_spec
 from ..redaction import seal
+from ..spec.catalog import Catalog
 from .page import explain_html, explain_page, result_html
 from .tree import title
 from .values import count_text

@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from ..embedded import ControlRecord, FramedRecord
 from ..errors import DecodeError
+from ..internal import ControlRecord, FramedRecord
+from ..logs import LogBatch, LogBytes, LogRecord
 from ..records import RecordBatch
 from ..secrets import HIDDEN, Hidden
-from ..segments import LogBatch, LogBytes, LogRecord
 from .envelope import error_json
 from .record_line import Entry
 from .record_values import bytes_json, control_name, embedded_json, parts_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..errors import DecodeError
+from ..logs import LogBatch, LogBytes, LogRecord
 from ..records import RecordBatch
-from ..segments import LogBatch, LogBytes, LogRecord
 from .record_values import bytes_text, message_text, safe, time_text
 from .style import PLAIN, Style
 from .values import count_text, shorten
@@ -18,7 +18,7 @@ class RecordLines:
     """Writes the lines of one log after another; knows which batch it is in.
 
     >>> from kwire import Record, build_batch
-    >>> from kwire.segments import Log
+    >>> from kwire.logs import Log
     >>> lines = RecordLines()
     >>> for batch in Log([build_batch([Record(7, 1700000000000, b"k", b"v")])]):
     ...     for entry in batch.entries():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..embedded import ControlRecord, FramedRecord
-from ..embedded.bodies import Embedded, codec_of
-from ..segments import LogBatch, LogBytes, LogRecord
+from ..internal import ControlRecord, FramedRecord
+from ..internal.versioned_body import Embedded, codec_of
+from ..logs import LogBatch, LogBytes, LogRecord
 from .annotate import error_lines
 from .record_json import HEADER
 from .record_line import Entry

@@ -9,9 +9,9 @@ import base64
 from datetime import UTC, datetime
 from typing import Any
 
-from ..embedded import ControlRecord, CoordinatorRecord, FramedRecord
-from ..embedded.bodies import Embedded, codec_of
-from ..segments.entries import Message
+from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
+from ..internal.versioned_body import Embedded, codec_of
+from ..logs.log import Message
 from ..values import kind
 from ..wire import Struct, content_of
 from .style import escape

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..codecs import Codec
 from ..json import to_json
-from ..layers import WIRE_TYPES
+from ..spec.folder import WIRE_TYPES
 from ..wire import Node, content_of
 
 

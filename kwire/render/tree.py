@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import hexdump
 
 from ..codecs import Codec
-from ..embedded.bodies import codec_of
 from ..errors import DecodeError
 from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable
 from ..frames.pieces import NoFrame, NotKafka
+from ..internal.versioned_body import codec_of
 from ..values import Value, kind_of
 from ..wire import Content, Field, Integer, Struct, content_of, split_tags
 from .annotate import error_lines

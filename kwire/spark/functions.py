@@ -15,10 +15,10 @@ from ..arrow.encoding import CellWriter
 from ..arrow.errors import BadOption
 from ..arrow.headers import TYPE, header_column
 from ..arrow.records import RecordReader
-from ..catalog import catalog_for
 from ..errors import suggestion
 from ..frames.apis import Apis
 from ..records import LIMIT
+from ..spec.catalog import catalog_for
 from .source import schema_to_arrow, to_spark
 
 MODES = "PERMISSIVE", "FAILFAST"

@@ -24,8 +24,8 @@ from ..arrow.errors import BadOption
 from ..arrow.options import Options
 from ..arrow.reading import Reading
 from ..arrow.units import Unit
-from ..catalog import catalog_for
 from ..errors import MissingExtra
+from ..spec.catalog import catalog_for
 
 _PAIRS: tuple[tuple[Any, Any], ...] = (
     (pa.bool_(), spark.BooleanType),

@@ -5,6 +5,6 @@ Source: the message format of Apache Kafka's generator (`generator/` and `common
 """
 
 from .model import FieldSpec, MessageSpec, StructSpec
-from .reading import read_spec
+from .parser import read_spec
 
 __all__ = ["FieldSpec", "MessageSpec", "StructSpec", "read_spec"]

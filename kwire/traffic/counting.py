@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ..catalog import Catalog, catalog_for
 from ..faults import UnexpectedResponse
 from ..frames import Frame, FrameDecoder, Request, Response, Undecodable, cut_short
 from ..frames.peeking import HeaderReader, Peek
 from ..frames.pieces import BareToken, loses, unexpected_response
 from ..frames.said import Batch
 from ..gist import Gist, software_of
-from ..releases import releases
+from ..spec.catalog import Catalog, catalog_for
+from ..spec.releases import releases
 from .counts import NOTHING, SECOND, Count, Row, User, ip_of
 from .talks import Talks
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..releases import release, releases
+from ..spec.releases import release, releases
 from .counting import Traffic
 
 

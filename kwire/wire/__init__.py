@@ -5,13 +5,33 @@ decided when the tree was grown (`kwire.schema`). Source: "Protocol Primitive Ty
 """
 
 from .contents import Content, UnknownNode, content_of
-from .lengths import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH
-from .numbers import BOOLEAN, FLOAT64, INT8, INT16, INT32, INT64, UINT16, UINT32, UUID, Boolean, Float64, Integer, Uuid
+from .primitives import (
+    BOOLEAN,
+    COMPACT_LENGTH,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT16_LENGTH,
+    INT32,
+    INT32_LENGTH,
+    INT64,
+    UINT16,
+    UINT32,
+    UNSIGNED_VARINT,
+    UUID,
+    VARINT,
+    VARLONG,
+    Boolean,
+    Float64,
+    Integer,
+    UnsignedVarint,
+    Uuid,
+    Varint,
+)
 from .streams import Node, Reader, Writer, bytes_of
+from .strings import Bytes, Records, String
 from .structs import Absent, Array, Field, NullableStruct, Struct
-from .tags import TaggedFields, join_tags, split_tags
-from .text import Bytes, Records, String
-from .varints import UNSIGNED_VARINT, VARINT, VARLONG, UnsignedVarint, Varint
+from .tagged_fields import TaggedFields, join_tags, split_tags
 
 __all__ = [
     "BOOLEAN",

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any, NamedTuple
 
-from .numbers import Boolean, Float64, Integer, Uuid
+from .primitives import Boolean, Float64, Integer, Uuid
 from .streams import Node
+from .strings import Bytes, String
 from .structs import Array, NullableStruct, Struct
-from .text import Bytes, String
 
 
 class UnknownNode(TypeError):

@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 from ..errors import BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
 from ..faults import BadMarker
 from .construct import Subconstruct
-from .lengths import COMPACT_LENGTH, INT32_LENGTH, int32, read_length, write_length
-from .numbers import INT8, Integer
+from .primitives import COMPACT_LENGTH, INT8, INT32_LENGTH, UNSIGNED_VARINT, Integer, int32, read_length, write_length
 from .streams import Node, Reader, Writer
-from .tags import TaggedFields, has_tags, is_default
-from .varints import UNSIGNED_VARINT
+from .tagged_fields import TaggedFields, has_tags, is_default
 
 # Elements that the fast path reads at a time where bytes are refused; the reference reads the block of the refused one.
 BLOCK = 64

@@ -10,8 +10,8 @@ import pytest
 import kwire
 from kwire.arrow.bodies import Json, Raw, body_start, read_carefully
 from kwire.arrow.faults import Fault
-from kwire.catalog import catalog_for
 from kwire.frames.apis import Api, Apis
+from kwire.spec.catalog import catalog_for
 from tests.arrow.golden import golden_columns
 
 APIS = Apis(catalog_for())

@@ -13,8 +13,8 @@ from kwire.arrow.errors import MalformedFrame
 from kwire.arrow.faults import Fault
 from kwire.arrow.options import Options
 from kwire.arrow.pairing import Ends, Row
-from kwire.catalog import catalog_for
 from kwire.frames.apis import Api
+from kwire.spec.catalog import catalog_for
 
 METADATA = Api(3, 12, "Metadata", catalog_for())
 BAD = Fault("BAD_FIELD", "because", "topics[0]", 7)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import kwire
 from kwire.arrow.cells import AT_ONCE, CellReader, Cells, portions
 from kwire.arrow.errors import BadOption, MalformedFrame
-from kwire.embedded import coordinator_record, encode_record, encode_subscription, subscription_of
 from kwire.errors import UnknownMessage
+from kwire.internal import coordinator_record, encode_record, encode_subscription, subscription_of
 from tests.arrow.captures import FRAMES
 from tests.arrow.golden import golden_columns
 
@@ -120,7 +120,7 @@ def test_subscriptions_of_newer_versions_are_read_as_ours() -> None:
 
 
 def test_records_of_the_metadata_log_say_their_type() -> None:
-    from kwire.embedded import encode_frame, framed_record
+    from kwire.internal import encode_frame, framed_record
 
     topic = encode_frame(framed_record(kwire.messages.TopicRecord(name="t")))
     other = encode_frame(framed_record(kwire.messages.NoOpRecord()))

@@ -15,8 +15,8 @@ import kwire
 from kwire import arrow
 from kwire.arrow.chronicles import COLUMNS, OPTIONS, UNION, chronicles, table_schema
 from kwire.arrow.errors import MixedClusters
-from kwire.catalog import catalog_for
 from kwire.cluster.history import ROWS, heard, history_of
+from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP
 from tests.conftest import SHARED, needs_shared
 

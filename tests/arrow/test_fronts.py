@@ -8,8 +8,8 @@ import pytest
 
 import kwire
 from kwire.arrow.fronts import Front, check_size
-from kwire.catalog import catalog_for
 from kwire.faults import BadFrame, Truncated, UnknownVersion
+from kwire.spec.catalog import catalog_for
 
 CATALOG = catalog_for()
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 
 import kwire
 from kwire.arrow.headers import TYPE, header_column
-from kwire.catalog import catalog_for
 from kwire.frames.apis import Apis
+from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.arrow.pairing import Pairing, Row, State
-from kwire.catalog import catalog_for
 from kwire.frames import Request, Response, Token, Undecodable
 from kwire.frames.apis import Apis
 from kwire.frames.said import Ends
+from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP, conversation
 from tests.arrow.test_reading import HANDSHAKE, HANDSHAKEN, TOKENS, UNKNOWN
 

@@ -12,8 +12,8 @@ import kwire
 from kwire.arrow.faults import Fault
 from kwire.arrow.pairing import Row
 from kwire.arrow.structs import Structs, in_order
-from kwire.catalog import catalog_for
 from kwire.frames.apis import Api
+from kwire.spec.catalog import catalog_for
 from tests.arrow.golden import golden_columns
 from tests.columnar.rows import members
 

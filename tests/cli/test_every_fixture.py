@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kwire import arrow
-from kwire.catalog import profiles
 from kwire.cli import main
 from kwire.cluster.draft_fields import RELEASED
+from kwire.spec.catalog import profiles
 from tests.conftest import ROOT
 
 FIXTURES = ROOT / "fixtures"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.catalog import catalog_for
 from kwire.cli.filters import filter_for
 from kwire.cli.inputs import UsageError
 from kwire.gist import Gist
+from kwire.spec.catalog import catalog_for
 from tests.frames.test_decoding import request, response
 
 NOTHING: dict[str, Any] = {"api": None, "client": None, "conn": None, "errors": False, "since": None, "until": None}

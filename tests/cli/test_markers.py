@@ -17,14 +17,14 @@ import pytest
 
 import kwire
 from kwire import Record, Request, Response, build_batch
-from kwire.catalog import catalog_for
 from kwire.cli import main
 from kwire.codecs import Codec, codec_in
-from kwire.embedded import encode_frame, framed_record
 from kwire.frames.encoding import encode_request, encode_response
 from kwire.headers import header_version_for
+from kwire.internal import encode_frame, framed_record
 from kwire.redaction.carriers import may_carry
 from kwire.secrets import ENVELOPED, SECRET_FIELDS
+from kwire.spec.catalog import catalog_for
 from kwire.wire import Array, Boolean, Bytes, NullableStruct, String, Struct
 from tests.cli.test_secrets import leaks
 from tests.messages_of import draft_triples, released_pairs

@@ -6,10 +6,10 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.catalog import catalog_for, profiles
 from kwire.cluster.draft_fields import RELEASED, RENAMED, body_of
 from kwire.codecs import codec_in
 from kwire.spec import MessageSpec
+from kwire.spec.catalog import catalog_for, profiles
 
 DRAFTS = [(profile, name) for profile in profiles() for name in catalog_for(profile).layers[0].files]
 

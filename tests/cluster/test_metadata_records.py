@@ -6,7 +6,7 @@ import pytest
 
 from kwire import LogBatch, LogRecord, messages, read_log
 from kwire.cluster import Broker, ClusterState, Partition, learn
-from kwire.embedded import FramedRecord
+from kwire.internal import FramedRecord
 from tests.conftest import SHARED, each_of, needs_shared
 
 TOPIC = bytes(15) + b"\x77"

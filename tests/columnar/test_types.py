@@ -9,10 +9,10 @@ import pytest
 
 import kwire
 from kwire import wire
-from kwire.catalog import catalog_for
 from kwire.columnar.plan import trees_of
 from kwire.columnar.types import fields_of, scalar_type
 from kwire.spec import read_spec
+from kwire.spec.catalog import catalog_for
 
 PLAIN = {"bool", "int8", "int16", "int32", "int64", "double", "string", "binary"}
 NUMBERS = """{"type": "data", "name": "Numbers", "validVersions": "0", "flexibleVersions": "none", "fields": [

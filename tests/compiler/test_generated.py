@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.catalog import catalog_for
 from kwire.compiler import decoder_source, encoder_source
 from kwire.errors import SpecError
 from kwire.schema import grow
 from kwire.spec import MessageSpec, read_spec
+from kwire.spec.catalog import catalog_for
 from tests.messages_of import draft_triples, released_pairs
 from tests.small_specs import document, field, spec_of, struct
 from tests.spec.test_hostile import CODE

@@ -11,7 +11,7 @@ import pytest
 
 import kwire
 from kwire.fast_path import fast_path
-from kwire.wire.varints import unsigned_varint
+from kwire.wire.primitives import unsigned_varint
 from tests.compiler.codecs_of import codec_of
 from tests.conftest import spread
 from tests.executions import FAST

@@ -11,7 +11,7 @@ from kwire.compiler import Refused
 from kwire.compiler.support import CONSTANTS, SHORT, numbers, packers, refuse, unpackers, wide
 from kwire.errors import DecodeError
 from kwire.wire import UNSIGNED_VARINT, Reader
-from kwire.wire.varints import short_varint, unsigned_varint
+from kwire.wire.primitives import short_varint, unsigned_varint
 
 
 def strictly(data: bytes) -> tuple[int, int] | None:

@@ -9,10 +9,10 @@ import pytest
 
 import kwire
 from kwire import Frame, Source
-from kwire.catalog import catalog_for
 from kwire.dumps.envelope import envelope_frame, need, source_of
 from kwire.frames.pieces import BegunBefore, Gap, PassedOver
 from kwire.render.envelope import json_line
+from kwire.spec.catalog import catalog_for
 from tests.frames.test_decoding import request, response
 
 SOURCE = Source("x.bin", 3, 77, 1.5, "10.0.0.1:5000", "10.0.0.2:9092")

@@ -12,12 +12,12 @@ import kwire
 from kwire import LogBatch, LogRecord
 from kwire.dumps.logs import logged
 from kwire.errors import DumpError
-from kwire.segments import topic_of_folder
-from kwire.segments.rebuilding import rebuild
-from kwire.segments.spans import explain_batch
+from kwire.logs import topic_of_folder
+from kwire.logs.roundtrip_check import rebuild
+from kwire.logs.spans import explain_batch
 from tests.conftest import ROOT, SHARED, each_of, needs_shared
-from tests.segments.building import BATCHES, LOG
-from tests.segments.test_topics import COMMIT, record
+from tests.logs.building import BATCHES, LOG
+from tests.logs.test_topics import COMMIT, record
 
 RUNS = sorted((SHARED / "captures").glob("*.segments"))
 OFFSETS = ROOT / "fixtures/logs/__consumer_offsets-1/00000000000000000000.log"

@@ -12,10 +12,10 @@ import pytest
 
 import kwire
 from kwire import DecodeError, Frame, Request, Response, Source
-from kwire.catalog import catalog_for
 from kwire.dumps import open_dump
 from kwire.dumps.requestlog import SIZES, Notes, frames_of, log_frames, looks_like_log
 from kwire.errors import DumpError, EncodeError
+from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT
 
 LINE = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.catalog import catalog_for
 from kwire.frames.apis import MOST_KNOWN, Api, Apis
+from kwire.spec.catalog import catalog_for
 
 CATALOG = catalog_for()
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.catalog import catalog_for
 from kwire.frames.apis import Apis
 from kwire.frames.connection_state import MANY, MOST_IN_FLIGHT
 from kwire.frames.pieces import BareToken, CutShort, Gap
+from kwire.spec.catalog import catalog_for
 
 M = kwire.messages
 APIS = Apis(catalog_for())

@@ -6,10 +6,10 @@ from typing import Any
 
 import kwire
 from kwire import Frame, Request, Response, Source, Undecodable
-from kwire.catalog import catalog_for
 from kwire.frames import Client, Token
 from kwire.frames.apis import Apis
 from kwire.frames.connections import FORWARDED, DecodedConnection
+from kwire.spec.catalog import catalog_for
 from tests.frames.test_decoding import decoded, request, response
 
 M: Any = kwire.messages

@@ -8,9 +8,9 @@ import pytest
 
 import kwire
 from kwire import Frame, Request, Response, Source, Undecodable
-from kwire.catalog import catalog_for
 from kwire.faults import BadFrame, TrailingBytes, Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
 from kwire.frames.pieces import CutShort
+from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT
 
 M: Any = kwire.messages

@@ -22,8 +22,8 @@ from kwire.resources import SCHEMAS
 from tests.interop.kafka import JVM, message_generator, need
 from tests.random_specs import Specs
 from tests.small_specs import document, field
-from tests.spec import test_reading, test_rules
-from tests.spec.test_rules import REQUEST
+from tests.spec import test_parser, test_validation
+from tests.spec.test_validation import REQUEST
 
 OLDER, NEWER = "3.9.1", "4.1.1"
 ONLY_OLDER = ("zkBroker", "You must specify the version of the")
@@ -118,7 +118,7 @@ STRICTER = (
 
 
 def test_our_errors_are_the_generators(tmp_path: Path) -> None:
-    problems = {document: problem for _, problem, document in [*test_reading.REFUSED, *test_rules.REFUSED]}
+    problems = {document: problem for _, problem, document in [*test_parser.REFUSED, *test_validation.REFUSED]}
     specs = written(list(problems), tmp_path)
     bad = refused(specs, tmp_path / "made")
     ours = [problem for spec, problem in zip(specs, problems.values(), strict=True) if spec not in bad]

@@ -17,10 +17,10 @@ import pytest
 
 import kwire
 from kwire.broker import codes
-from kwire.catalog import catalog_for
 from kwire.cli import main
 from kwire.errors import CallError
 from kwire.net.client import BrokerConnection, address
+from kwire.spec.catalog import catalog_for
 from kwire.values import ErrorCode
 from tests.broker.apis.test_create_topics import row
 from tests.broker.served import cluster_of

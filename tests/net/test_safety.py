@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import kwire
-from kwire.catalog import catalog_for
 from kwire.net.client import READING, changes_state
+from kwire.spec.catalog import catalog_for
 
 M = kwire.messages
 

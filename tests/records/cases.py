@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kwire.embedded import decode_control_record
+from kwire.internal import decode_control_record
 from kwire.records import Record, RecordBatch, build_batch
 from kwire.records.checksums import crc32c
 from kwire.values import kind

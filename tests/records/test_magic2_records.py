@@ -13,7 +13,7 @@ from kwire.records import Record, RecordHeader, UndecodableRecords, build_batch,
 from kwire.records import magic2_records as magic2
 from kwire.records.layouts import RECORD
 from kwire.wire import VARINT, Reader
-from kwire.wire.lengths import read_length
+from kwire.wire.primitives import read_length
 
 from .cases import batch_around, with_right_crcs
 

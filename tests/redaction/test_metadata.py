@@ -7,7 +7,7 @@ from typing import Any
 
 import kwire
 from kwire import Record, build_batch
-from kwire.embedded import encode_frame, framed_record
+from kwire.internal import encode_frame, framed_record
 from kwire.redaction import seal
 from kwire.redaction.metadata import holds_secrets
 from kwire.secrets import Hidden

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kwire.catalog import catalog_for
 from kwire.redaction.rules import _BYTES, _TEXTS, NAMES, REASONS, kind_for
+from kwire.spec.catalog import catalog_for
 
 
 def test_no_field_of_bytes_stays_by_oversight() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 import kwire
 from kwire import Frame, Source
-from kwire.catalog import catalog_for
 from kwire.dumps.envelope import open_envelope
 from kwire.render.envelope import envelope, json_line
+from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT
 from tests.frames.test_decoding import request, response
 

@@ -8,7 +8,7 @@ import pytest
 
 import kwire
 from kwire import Record, build_batch
-from kwire.embedded import assignment_of, encode_assignment, encode_subscription, subscription_of
+from kwire.internal import assignment_of, encode_assignment, encode_subscription, subscription_of
 from kwire.render.held import MOST, member_data, record_lines
 from kwire.render.style import PLAIN
 from kwire.render.tree import tree

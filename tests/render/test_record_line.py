@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kwire import LogBatch, Record, RecordHeader, build_batch
-from kwire.embedded.logs import TRANSACTIONS
+from kwire.internal.coordinator_records import TRANSACTIONS
+from kwire.logs import Log
 from kwire.render.record_line import RecordLines, batch_text
-from kwire.segments import Log
-from tests.segments.test_topics import STATUS, record
+from tests.logs.test_topics import STATUS, record
 
 
 def lines_of(data: bytes, topic: str | None = None) -> list[str]:

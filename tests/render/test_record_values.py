@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire import messages
-from kwire.embedded import coordinator_record, decode_metadata_frame, framed_record
-from kwire.embedded.bodies import Embedded
+from kwire.internal import coordinator_record, decode_metadata_frame, framed_record
+from kwire.internal.versioned_body import Embedded
 from kwire.render.record_values import bytes_json, embedded_json, message_text, time_text
 
 

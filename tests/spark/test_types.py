@@ -9,8 +9,8 @@ import kwire
 from kwire.arrow.errors import BadOption
 from kwire.arrow.options import Options
 from kwire.arrow.reading import Reading
-from kwire.catalog import catalog_for
 from kwire.spark.source import schema_to_arrow, to_spark
+from kwire.spec.catalog import catalog_for
 
 
 def test_every_message_has_types_of_spark() -> None:

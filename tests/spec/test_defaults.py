@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kwire.errors import SpecError
-from kwire.jsonc import Value, parse
-from kwire.spec.defaults import default_for
+from kwire.spec.jsonc import Value, parse
+from kwire.spec.model import default_for
 from kwire.versions import Versions
 
 ALL = Versions.parse("0+")

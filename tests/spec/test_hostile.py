@@ -6,7 +6,7 @@ import pytest
 
 from kwire.errors import SpecError
 from kwire.spec import read_spec
-from kwire.spec.reading import MOST_ERRORS
+from kwire.spec.parser import MOST_ERRORS
 from tests.effort import at_most
 from tests.small_specs import document, field, spec_of, struct
 

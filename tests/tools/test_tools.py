@@ -43,7 +43,7 @@ def test_all_kinds_of_changes_are_found() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["kwire/wire/numbers.py", "kwire/versions.py"])
+@pytest.mark.parametrize("name", ["kwire/wire/primitives.py", "kwire/versions.py"])
 def test_every_change_is_python_and_another_program(name: str) -> None:
     source = (ROOT / name).read_text("utf-8")
     before = ast.dump(ast.parse(source))
@@ -83,7 +83,7 @@ def test_who_reached_a_change_is_asked() -> None:
 
 
 def test_a_seed_samples_the_same() -> None:
-    one, same, other = (sample(seed, 20, "kwire/wire/numbers.py") for seed in (1, 1, 2))
+    one, same, other = (sample(seed, 20, "kwire/wire/primitives.py") for seed in (1, 1, 2))
     assert one == same != other
     assert one[0][0].diff().startswith(f"--- {one[0][0].module}\n")
 
@@ -94,7 +94,7 @@ def test_every_module_has_tests() -> None:
         name for name in modules for test in (*own_tests(name), *all_tests(name)) if not Path(ROOT, test).exists()
     ]
     assert missing == []
-    assert "tests/wire/test_varints.py" in all_tests("kwire/wire/tags.py")
+    assert "tests/wire/test_varints.py" in all_tests("kwire/wire/tagged_fields.py")
     assert "tests/test_codecs.py" in own_tests("kwire/codecs.py")
     assert "tests/test_json.py" in all_tests("kwire/json/writing.py")
 

@@ -10,8 +10,8 @@ import kwire
 from kwire.errors import DecodeError
 from kwire.json import UNKNOWN_TAGS
 from kwire.wire import INT32, Array, Reader
+from kwire.wire.primitives import unsigned_varint
 from kwire.wire.structs import BLOCK
-from kwire.wire.varints import unsigned_varint
 
 MANY = 40 * BLOCK
 METADATA = kwire.codec("MetadataRequest", 9)

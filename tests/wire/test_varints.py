@@ -9,7 +9,7 @@ import pytest
 from kwire.errors import WrongType
 from kwire.faults import BadVarint, OverlongVarint, Truncated
 from kwire.wire import UNSIGNED_VARINT, VARINT, VARLONG, Node, UnsignedVarint
-from kwire.wire.varints import unsigned_varint
+from kwire.wire.primitives import unsigned_varint
 from tests.wire.walks import read, refused, salvage, unwritable, written
 
 UNSIGNED_VARLONG = UnsignedVarint("unsigned varlong", 64)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ... import messages
 from ...cluster.java_compat import string_hash
-from ...embedded import coordinator_record, decode_group_record, encode_record
+from ...internal import coordinator_record, decode_group_record, encode_record
 from ...records import Record
 from ..controller import Controller
 from ..metadata_journal import Journals, Row

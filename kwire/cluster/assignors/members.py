@@ -59,10 +59,10 @@ def member_of(
     Args:
         member_id: of JoinGroupResponse.
         subscription: a `ConsumerProtocolSubscription`.
-        user_data: None, `UNREADABLE`, or a `StickyUserData` or `CooperativeUserData` of `kwire.embedded`.
+        user_data: None, `UNREADABLE`, or a `StickyUserData` or `CooperativeUserData` of `kwire.internal`.
         group_instance_id: of a static member (KIP-345).
 
-    >>> from kwire.embedded import CooperativeUserData, subscription_of
+    >>> from kwire.internal import CooperativeUserData, subscription_of
     >>> member_of("c1", subscription_of(["a"], owned=[("a", 2)]), user_data=CooperativeUserData(7))
     Member(member_id='c1', topics=('a',), rack=None, group_instance_id=None, generation=-1, owned=(('a', 2),),
         user_data=Held(partitions=(), generation=7))

@@ -12,7 +12,7 @@ import kwire
 from kwire.broker import codes
 from kwire.broker.groups import coordinator
 from kwire.broker.groups.group import GroupState
-from kwire.embedded import decode_group_record
+from kwire.internal import decode_group_record
 from tests.broker.groups.driving import Mate, World
 from tests.broker.served import M
 from tests.broker.stored import StoredDisk

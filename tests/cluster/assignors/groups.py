@@ -20,14 +20,14 @@ from kwire.cluster.assignors import (
     sticky_past,
 )
 from kwire.cluster.assignors.members import Assignment, TopicPartition
-from kwire.embedded import (
+from kwire.errors import DecodeError
+from kwire.internal import (
     assignment_of,
     decode_cooperative_user_data,
     decode_sticky_user_data,
     encode_assignment,
     subscription_of,
 )
-from kwire.errors import DecodeError
 from tests.cluster.vectors import Case, answer_of
 
 Topics = dict[str, dict[int, list[str | None]]]

@@ -7,7 +7,7 @@ import pytest
 from kwire.cluster import Broker, ClusterState, Partition
 from kwire.cluster.assignors import UNREADABLE, Held, Member, by_topic, member_of, topics_of
 from kwire.cluster.assignors.members import Group, racks_matter
-from kwire.embedded import (
+from kwire.internal import (
     CooperativeUserData,
     StickyUserData,
     decode_subscription,

@@ -13,13 +13,13 @@ import pytest
 
 import kwire
 from kwire import messages, values
-from kwire.catalog import catalog_for
 from kwire.cluster.state import Broker
 from kwire.cluster.zk_controller import Disk, JbodCluster, Link, LogManager, ReplicaAssignment
 from kwire.cluster.zk_controller.controller_context import ControllerContext
 from kwire.cluster.zk_controller.zookeeper import LOG_DIR_EVENTS, Ensemble, KafkaZkClient
 from kwire.errors import ZnodeError
 from kwire.names import snake_case
+from kwire.spec.catalog import catalog_for
 from kwire.zookeeper import LogDirEvent, node_type, read_znode, write_znode
 from tests.cluster.zk_controller.playing import directory_of, fail, isr, replica, replicate, said, started
 from tests.conftest import SHARED, each_of, needs_shared

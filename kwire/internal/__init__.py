@@ -1,0 +1,85 @@
+"""Messages that carry their own version in front: in JoinGroup, in internal topics, in logs, in an Envelope.
+
+Knows which message stands where, and what is in front of it; knows no batches and no files. What is not known
+(a type, a newer version) keeps its bytes, and whatever was decoded encodes to the same bytes.
+"""
+
+from .consumer_protocol import (
+    CooperativeUserData,
+    StickyUserData,
+    assignment_of,
+    decode_assignment,
+    decode_cooperative_user_data,
+    decode_sticky_user_data,
+    decode_subscription,
+    encode_assignment,
+    encode_cooperative_user_data,
+    encode_sticky_user_data,
+    encode_subscription,
+    subscription_of,
+)
+from .coordinator_records import (
+    CoordinatorRecord,
+    RecordType,
+    coordinator_record,
+    decode_group_record,
+    decode_share_record,
+    decode_transaction_record,
+    encode_record,
+    record_types,
+)
+from .envelope import (
+    Enveloped,
+    decode_enveloped_request,
+    decode_enveloped_response,
+    encode_enveloped_request,
+    encode_enveloped_response,
+)
+from .kraft_records import (
+    ControlRecord,
+    FramedRecord,
+    decode_control_record,
+    decode_metadata_frame,
+    decode_remote_log_frame,
+    encode_control_record,
+    encode_frame,
+    framed_record,
+)
+from .versioned_body import Embedded
+
+__all__ = [
+    "ControlRecord",
+    "CooperativeUserData",
+    "CoordinatorRecord",
+    "Embedded",
+    "Enveloped",
+    "FramedRecord",
+    "RecordType",
+    "StickyUserData",
+    "assignment_of",
+    "coordinator_record",
+    "decode_assignment",
+    "decode_control_record",
+    "decode_cooperative_user_data",
+    "decode_enveloped_request",
+    "decode_enveloped_response",
+    "decode_group_record",
+    "decode_metadata_frame",
+    "decode_remote_log_frame",
+    "decode_share_record",
+    "decode_sticky_user_data",
+    "decode_subscription",
+    "decode_transaction_record",
+    "encode_assignment",
+    "encode_control_record",
+    "encode_cooperative_user_data",
+    "encode_enveloped_request",
+    "encode_enveloped_response",
+    "encode_frame",
+    "encode_record",
+    "encode_sticky_user_data",
+    "encode_subscription",
+    "framed_record",
+    "record_types",
+    "subscription_of",
+]

@@ -1,0 +1,227 @@
+"""Which byte of a batch is which field: its header, its records, and inside keys and values the messages they hold.
+
+Compressed records are one span; what they hold is explained apart, for its bytes are others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ..errors import DecodeError
+from ..faults import BadBatchLength, BadRecordCount, BadRecordSize
+from ..internal import ControlRecord, FramedRecord
+from ..internal.kraft_records import MARKER
+from ..internal.versioned_body import Embedded, codec_of
+from ..records import LIMIT, RecordBatch
+from ..records.compression import inflate
+from ..records.layouts import LOG_OVERHEAD, MESSAGES, RECORD
+from ..tracing import Span, TracingReader
+from ..wire import INT8, INT16, INT32, INT64, UINT32, UNSIGNED_VARINT, VARINT
+from ..wire.construct import Construct
+from .log import LogBatch, LogRecord, Message
+
+_HEADER: dict[str, Construct] = {
+    "base_offset": INT64,
+    "length": INT32,
+    "partition_leader_epoch": INT32,
+    "magic": INT8,
+    "crc": UINT32,
+    "attributes": INT16,
+    "last_offset_delta": INT32,
+    "base_timestamp": INT64,
+    "max_timestamp": INT64,
+    "producer_id": INT64,
+    "producer_epoch": INT16,
+    "base_sequence": INT32,
+    "record_count": INT32,
+}
+_MESSAGE: dict[str, Construct] = {"offset": INT64, "length": INT32, "crc": UINT32, "magic": INT8, "attributes": INT8}
+_Front = list[tuple[str, Construct]]
+
+
+class Explained(NamedTuple):
+    """Bytes, and the spans that cover them without gap or overlap."""
+
+    data: bytes
+    spans: tuple[Span, ...]
+
+
+def explain_batch(batch: LogBatch, *, limit: int = LIMIT) -> tuple[Explained, Explained | None]:
+    """Say which byte of a batch is which field.
+
+    Args:
+        batch: of a log.
+        limit: the most bytes that its records may take once decompressed.
+
+    Returns:
+        The batch; and its records decompressed, where they are compressed and can be.
+
+    Raises:
+        MissingExtra: the compression needs a library that is not installed.
+
+    >>> from kwire import Record, build_batch
+    >>> from kwire.logs import Log
+    >>> whole, _ = explain_batch(next(iter(Log([build_batch([Record(7, key=b"k")], magic=0)]))))
+    >>> [(span.start, span.stop, span.path) for span in whole.spans][-2:]
+    [(18, 23, 'key'), (23, 27, 'value')]
+    """
+    header = batch.header
+    reader = TracingReader(header.data, salvage=True)
+    compressed = header.compression_id and (header.magic < 2 or header.record_count)
+    read = _message if header.magic < 2 else _batch
+    _traced(reader, lambda: read(reader, header, bool(compressed)))
+    spans = _with_faults(reader.spans, header)
+    if not compressed:
+        return Explained(header.data, tuple(_deepened(spans, header.data, batch))), None
+    return Explained(header.data, tuple(spans)), _inside(batch, spans[-1], limit)
+
+
+def _traced(reader: TracingReader, read: Callable[[], None]) -> None:
+    """Read; what is not understood or left over becomes a last span."""
+    try:
+        read()
+        if reader.finish():
+            reader.leave_rest("left over", reader.pending.pop())
+    except DecodeError as error:
+        reader.leave_rest("not understood", error)
+
+
+def _with_faults(spans: list[Span], header: RecordBatch) -> list[Span]:
+    faults = {fault.path.rpartition(".")[2]: fault for fault in header.faults}
+    return [span._replace(faults=(*span.faults, faults[span.path])) if span.path in faults else span for span in spans]
+
+
+def _batch(reader: TracingReader, header: RecordBatch, compressed: bool) -> None:
+    for name, node in _HEADER.items():
+        reader.child(name, node)
+    if compressed:
+        start = reader.pos
+        reader.path.append("records")
+        reader.read()
+        reader.mark(start, f"{header.compression} records", reader.data[start:])
+        reader.path.clear()
+    else:
+        _records(reader, header.record_count or 0)
+
+
+def _records(reader: TracingReader, count: int) -> None:
+    """Read records; of one that cannot be read the rest is a span, and the next one is where its size says."""
+    index, end = 0, reader.end
+    while index < count and reader.pos < end:
+        reader.path[:] = ["records", index]
+        size = reader.child("size", VARINT)
+        start = reader.pos
+        if not 0 < size <= end - start:
+            reader.refuse(BadRecordSize, start, found=size, have=end - start)
+        reader.end = start + size
+        try:
+            RECORD._parse(reader, None, "")
+            if reader.pos != reader.end:
+                reader.refuse(BadRecordSize, reader.pos, found=size, have=reader.pos - start)
+        except DecodeError as error:
+            reader.leave_rest("not understood", error)
+        reader.pos, reader.end = start + size, end
+        index += 1
+    reader.path.clear()
+    if index != count:
+        reader.refuse(BadRecordCount, reader.pos, found=count, have=index)
+
+
+def _message(reader: TracingReader, header: RecordBatch, compressed: bool) -> None:
+    for name, node in _MESSAGE.items():
+        reader.child(name, node)
+    MESSAGES[header.magic]._parse(reader, None, "")
+
+
+def _message_set(reader: TracingReader, magic: int) -> None:
+    index = 0
+    while reader.pos < reader.end:
+        start, end = reader.pos, reader.end
+        reader.path[:] = ["records", index]
+        reader.child("offset", INT64)
+        size = reader.child("length", INT32)
+        if not 0 < size <= end - reader.pos:
+            reader.refuse(BadBatchLength, reader.pos, found=size, need=end - reader.pos)
+        reader.end = start + LOG_OVERHEAD + size
+        for name in ("crc", "magic", "attributes"):
+            reader.child(name, _MESSAGE[name])
+        MESSAGES[magic]._parse(reader, None, "")
+        reader.end = end
+        index += 1
+    reader.path.clear()
+
+
+def _inside(batch: LogBatch, last: Span, limit: int) -> Explained | None:
+    header = batch.header
+    if header.compression is None or not isinstance(last.value, bytes):
+        return None
+    try:
+        data = inflate(header.compression, last.value, magic=header.magic, limit=limit).data
+    except DecodeError:
+        return None
+    reader = TracingReader(data, salvage=True)
+    if header.magic == 2:
+        _traced(reader, lambda: _records(reader, header.record_count or 0))
+    else:
+        _traced(reader, lambda: _message_set(reader, header.magic))
+    return Explained(data, tuple(_deepened(reader.spans, data, batch)))
+
+
+def _deepened(spans: list[Span], data: bytes, batch: LogBatch) -> Iterator[Span]:
+    """Put the spans of messages in place of keys and values that hold some."""
+    entries = batch.entries()
+    messages: dict[str, Message | None] = {}
+    for span in spans:
+        prefix, _, name = span.path.rpartition(".")
+        if name not in ("key", "value") or not isinstance(span.value, bytes):
+            yield span
+            continue
+        if prefix not in messages:
+            messages = {prefix: _next_message(entries, prefix)}
+        message = messages[prefix]
+        part = None if message is None else _part(message, name)
+        yield from [span] if part is None else _inner(span, *part)
+
+
+def _next_message(entries: Iterator[object], prefix: str) -> Message | None:
+    """Return what the record says whose spans are next; records are asked for in their order."""
+    wanted = int(prefix.rpartition("[")[2].rstrip("]") or 0)
+    for index, entry in enumerate(entries):
+        if isinstance(entry, LogRecord) and entry.index == wanted:
+            return entry.message
+        if index >= wanted:
+            break
+    return None
+
+
+def _part(message: Message, name: str) -> tuple[Embedded, _Front] | None:
+    """Return the message in a key or value, and what stands in front of it."""
+    if isinstance(message, FramedRecord):
+        front: _Front = [(part, UNSIGNED_VARINT) for part in ("frame_version", "type", "version")]
+        return (message.value, front) if name == "value" else None
+    embedded = message.key if name == "key" else message.value
+    if embedded is None:
+        return None
+    if isinstance(message, ControlRecord):
+        return embedded, [("version", INT16)] if name == "key" or embedded.name == MARKER else []
+    return embedded, [("type" if name == "key" else "version", INT16)]
+
+
+def _inner(span: Span, embedded: Embedded, front: _Front) -> Iterator[Span]:
+    codec = codec_of(embedded)
+    if codec is None:
+        yield span
+        return
+    start = span.stop - len(span.value)
+    yield Span(span.start, start, f"{span.path}.size", "length", len(span.value), span.faults)
+    reader = TracingReader(span.value, salvage=True)
+
+    def read() -> None:
+        reader.path[:] = [span.path]
+        for name, node in front:
+            reader.child(name, node)
+        codec.read(reader)
+
+    _traced(reader, read)
+    yield from (one._replace(start=one.start + start, stop=one.stop + start) for one in reader.spans)

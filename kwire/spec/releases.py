@@ -1,0 +1,263 @@
+"""Which Kafka release speaks which versions of which api, by the table `schemas/releases.json`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from ..caches import once
+from ..errors import UnknownMessage, UnsupportedVersion
+from ..names import folded
+from ..resources import SCHEMAS
+from ..versions import Versions
+
+NONE = Versions()
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One api over all releases.
+
+    Attributes:
+        key: the api key.
+        name: what the newest release calls it.
+        names: release -> its name from then on.
+        changes: release -> the versions spoken from then on; none where it was removed.
+        stable: release -> the versions without an unstable one on top; only releases that have such a one.
+    """
+
+    key: int
+    name: str
+    names: dict[str, str]
+    changes: dict[str, Versions]
+    stable: dict[str, Versions]
+
+    @classmethod
+    def parse(cls, key: str, entry: dict[str, Any], first: str) -> Api:
+        """Read one entry of the table; `first` is the oldest release."""
+        names = entry.get("names", {first: entry["name"]})
+        return cls(int(key), entry["name"], names, _ranges(entry["versions"]), _ranges(entry.get("stable", {})))
+
+    def is_named(self, api: int | str) -> bool:
+        """Whether a key or a name, also a former one, is that of this api."""
+        words = {folded(name) for name in (self.name, *self.names.values())}
+        return str(api) == str(self.key) or (isinstance(api, str) and folded(api) in words)
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The releases, oldest first, the apis by their keys, and the versions of record keys.
+
+    Attributes:
+        names: the releases.
+        apis: api key -> api.
+        key_versions: key of a coordinator's log -> its versions over all releases. Since Kafka 4.1 the spec of such a
+            key (type `coordinator-key`) has version 0 alone; before, its version was its record type.
+    """
+
+    names: tuple[str, ...]
+    apis: dict[int, Api]
+    key_versions: dict[str, Versions]
+
+    @classmethod
+    def parse(cls, data: bytes) -> Releases:
+        """Read the table.
+
+        {"releases": ["0.8.2.2", ...], "apis": {"68": {"name": "ConsumerGroupHeartbeat",
+         "versions": {"3.5.2": "0", "4.0.2": "0-1"}, "stable": {"3.5.2": "none", "3.6.2": "none"}}, ...},
+         "keyVersions": {"GroupMetadataKey": "0,2", ...}}
+        """
+        table = json.loads(data)
+        first = table["releases"][0]
+        apis = {int(key): Api.parse(key, entry, first) for key, entry in table["apis"].items()}
+        return cls(tuple(table["releases"]), apis, _ranges(table["keyVersions"]))
+
+    def find(self, name: str) -> str:
+        """Return the full name of a release: `3.9` and `3.9.1` are `3.9.2`, the one of that line that was looked at.
+
+        Raises UnknownMessage if there is none.
+        """
+        for known in reversed(self.names):
+            if known == name or known.startswith(f"{name}.") or _line(known) == _line(name):
+                return known
+        raise UnknownMessage("release", name, self.names)
+
+    def api(self, api: int | str) -> Api:
+        """Return an api by key, by name or by a former name, in whatever case.
+
+        Raises UnknownMessage if there is none.
+        """
+        for known in self.apis.values():
+            if known.is_named(api):
+                return known
+        raise UnknownMessage("api", str(api), [known.name for known in self.apis.values()])
+
+    def names_of(self, api_key: int) -> set[str]:
+        """Return all names that an api has had; none if no release has it."""
+        api = self.apis.get(api_key)
+        return {api.name, *api.names.values()} if api else set()
+
+    def name_of(self, release: str | None, api_key: int) -> str:
+        """Return what a release calls an api, the newest unless told; empty if no release has it."""
+        api = self.apis.get(api_key)
+        if api is None or release is None:
+            return api.name if api else ""
+        name: str = self.at(release, api.names, next(iter(api.names.values())))
+        return name
+
+    def versions(self, release: str, api_key: int) -> Versions:
+        """Return the versions of an api that a release speaks; none if it does not know the api."""
+        api = self.apis.get(api_key)
+        return self.at(release, api.changes, NONE) if api else NONE
+
+    def at(self, release: str, steps: dict[str, Any], before: Any) -> Any:
+        """Return what is true of a release: the last step up to it, or `before` if there is none."""
+        reached = self.names[: self.names.index(self.find(release)) + 1]
+        return next((steps[name] for name in reversed(reached) if name in steps), before)
+
+    def speakers(self, api: Api, version: int | None) -> tuple[str, ...]:
+        """Return the releases that speak a version of an api, or any version, oldest first.
+
+        Raises UnsupportedVersion if there is none.
+        """
+        spoken = {name: self.versions(name, api.key) for name in self.names}
+        found = tuple(name for name in self.names if (spoken[name] if version is None else version in spoken[name]))
+        if not found:
+            raise UnsupportedVersion(api.name, version or 0, _union(api.changes), "any release of Kafka")
+        return found
+
+
+@once
+def releases() -> Releases:
+    """Return the table of releases and the api versions that each speaks."""
+    return Releases.parse((SCHEMAS / "releases.json").read_bytes())
+
+
+def _line(name: str) -> str:
+    """Return the line of a full name, within which no message changes: 3.9 of 3.9.1, 0.10.2 of 0.10.2.2."""
+    parts = name.split(".")
+    return ".".join(parts[:-1]) if len(parts) == (4 if parts[0] == "0" else 3) else ""
+
+
+def _ranges(texts: dict[str, str]) -> dict[str, Versions]:
+    return {name: Versions.parse(text) for name, text in texts.items()}
+
+
+def _union(changes: dict[str, Versions]) -> str:
+    ranges = [span for versions in changes.values() for span in versions.ranges]
+    return f"{min(low for low, _ in ranges)}-{max(high for _, high in ranges)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One release of Kafka; made by `kwire.release`. `name` is the full name."""
+
+    name: str
+    table: Releases = field(repr=False, compare=False)
+
+    def versions(self, api: int | str) -> Versions:
+        """Return the versions of an api that this release speaks.
+
+        Args:
+            api: its key, its name, or a name it had in an older release.
+
+        Returns:
+            The versions, an unstable one on top among them; none where the release lacks the api.
+
+        Raises:
+            UnknownMessage: no release has such an api.
+
+        >>> import kwire
+        >>> str(kwire.release("3.9").versions("Fetch")), str(kwire.release("4.0").versions("LeaderAndIsr"))
+        ('0-17', 'none')
+        """
+        return self.table.versions(self.name, self.table.api(api).key)
+
+    def stable_versions(self, api: int | str) -> Versions:
+        """Return the versions without those that the release speaks only if told to (KIP-848's first, say).
+
+        Raises UnknownMessage as `versions` does.
+
+        >>> import kwire
+        >>> old = kwire.release("3.6")
+        >>> str(old.versions("OffsetCommit")), str(old.stable_versions("OffsetCommit"))
+        ('0-9', '0-8')
+        """
+        return self.table.api(api).stable.get(self.name, self.versions(api))
+
+    def name_of(self, api: int | str) -> str:
+        """Return what this release calls an api, whether or not it speaks it yet.
+
+        Raises UnknownMessage as `versions` does.
+
+        >>> import kwire
+        >>> kwire.release("0.10.0").name_of("FindCoordinator")
+        'GroupCoordinator'
+        """
+        return self.table.name_of(self.name, self.table.api(api).key)
+
+    def apis(self) -> tuple[str, ...]:
+        """Return the apis that this release speaks, by the names they have now, in the order of their keys.
+
+        >>> import kwire
+        >>> kwire.release("0.10.0").apis()[-2:], len(kwire.release("4.4").apis())
+        (('SaslHandshake', 'ApiVersions'), 91)
+        """
+        return tuple(api.name for key, api in sorted(self.table.apis.items()) if self.versions(key))
+
+
+def release(name: str) -> Release:
+    """Return a release of Kafka.
+
+    Args:
+        name: such as `3.9.2`; `3.9` is the newest of its line that kwire knows.
+
+    Raises:
+        UnknownMessage: kwire knows no such release.
+
+    >>> release("3.9")
+    Release(name='3.9.2')
+    """
+    return Release(releases().find(name), releases())
+
+
+def first_release(api: int | str, version: int | None = None) -> str:
+    """Return the first release that speaks a version of an api, or the api at all.
+
+    Args:
+        api: its key, its name, or a name it had in an older release.
+        version: None for any version.
+
+    Raises:
+        UnknownMessage: no release has such an api.
+        UnsupportedVersion: no release speaks that version.
+
+    >>> first_release("Fetch", 12), first_release("CreateTopics")
+    ('2.7.2', '0.10.1.1')
+    """
+    return releases().speakers(releases().api(api), version)[0]
+
+
+def removed_in(api: int | str, version: int | None = None) -> str | None:
+    """Return the release that took away a version of an api, or the whole of it, for good.
+
+    Args:
+        api: its key, its name, or a name it had in an older release.
+        version: None for all versions.
+
+    Returns:
+        The first release after the last that speaks it; None when the newest still does.
+
+    Raises:
+        UnknownMessage, UnsupportedVersion: as `first_release` does.
+
+    >>> removed_in("Fetch", 3), removed_in("Fetch", 4), removed_in("UpdateMetadata")
+    ('4.0.2', None, '4.0.2')
+    """
+    last = releases().speakers(releases().api(api), version)[-1]
+    return dict(pairwise(releases().names)).get(last)
+
+
+__all__ = ["Api", "Release", "Releases", "first_release", "release", "releases", "removed_in"]
