@@ -85,11 +85,19 @@ def corpus() -> list[Body]:
 
 
 def made(
-    message: str, version: int, outer: int, inner: int, mixed: bool, *, alike: bool | None = None, count: int = IN_TURN
+    message: str,
+    version: int,
+    outer: int,
+    inner: int,
+    mixed: bool,
+    *,
+    alike: bool | None = None,
+    count: int = IN_TURN,
+    first: int = 0,
 ) -> Body:
-    """Make a body of a message; with `alike` a count of them, of the same lengths or not."""
+    """Make a body of a message; with `alike` a count of them, of the same lengths or not: others for other `first`."""
     codec = kwire.codec(message, version)
-    seeds = [""] if alike is None else [f" {number}" for number in range(count)]
+    seeds = [""] if alike is None else [f" {number}" for number in range(first, first + count)]
     values = [_Values(outer, inner, mixed, seed, alike is False).struct(codec.schema, 0) for seed in seeds]
     turn = "" if alike is None else f" {count} {'alike' if alike else 'unlike'} in turn"
     label = f"{message} v{version} {outer}x{inner}{' mixed' if mixed else ''}{turn}"

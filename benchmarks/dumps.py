@@ -2,10 +2,9 @@
 
     .venv/bin/python benchmarks/dumps.py CAPTURE ... --megabytes 100 --rounds 5 --bodies 10
 
-Each capture is grown in a temporary folder (`grow_pcap.py`). `kwire stats` runs against `tshark -q -z io,phs` and
-`-z io,stat`, `kwire decode --jsonl` against `-T json`; then, on the first megabytes (`--bodies`), `kwire decode`
-against `-T fields`. What both decode of these, and what one of them misses, is counted from their JSON by api and
-version (`missed.py`). Without tshark, kwire alone is measured. Like all benchmarks it needs kwire installed, as
+Each capture is grown in a temporary folder (`grow_pcap.py`). `kwire decode --jsonl` runs against `tshark -T json`, and
+on the first megabytes (`--bodies`) `kwire decode` against `-T fields`; `captures.py` compares what needs no bodies. What both
+decode of these, and what one of them misses, is counted from their JSON by api and version (`missed.py`). Without tshark, kwire alone is measured. Like all benchmarks it needs kwire installed, as
 `python3 dev.py` does in .venv. `--only TEXT` measures the tasks whose names hold the text.
 """
 
@@ -49,8 +48,6 @@ class Task(NamedTuple):
 
 
 TASKS = [
-    Task("stats | -q -z io,phs", ["stats"], ["-q", "-z", "io,phs"], False),
-    Task("stats | -q -z io,stat", ["stats"], ["-q", "-z", "io,stat,0,kafka"], False),
     Task("decode | -T fields", ["decode", "--no-pager"], FIELDS, True),
     Task("decode --jsonl | -T json", ["decode", "--no-pager", "--jsonl"], JSON, False),
 ]

@@ -90,7 +90,7 @@ class Reassembler(ReassemblerState):
     def _carefully(self, half: Half | None, segment: Segment) -> list[Event]:
         events: list[Event] = []
         if half is not None and _another(half, segment):
-            self._end(half.connection, events)
+            events += self.end(half.connection)
             half = None
         half = half or self._begin(segment, events)
         connection = half.connection
@@ -109,15 +109,13 @@ class Reassembler(ReassemblerState):
     def finish(self) -> Iterator[Event]:
         """End all connections, the oldest first."""
         for connection in list(self.open.values()):
-            events: list[Event] = []
-            self._end(connection, events)
-            yield from events
+            yield from self.end(connection)
 
     def _begin(self, segment: Segment, events: list[Event]) -> Half:
         if self.is_full:
             idle = sorted(self.open.values(), key=lambda connection: connection.last or 0)
             for connection in idle[: 1 + self.limits.connections // 16]:
-                self._end(connection, events)
+                events += self.end(connection)
         return self.add(segment.key).halves[0]
 
     @property
@@ -134,12 +132,14 @@ class Reassembler(ReassemblerState):
         self.known[key] = connection.halves[0]
         return connection
 
-    def _end(self, connection: Connection, events: list[Event]) -> None:
-        events += [*connection.finish(), Ended(connection)]
+    def end(self, connection: Connection) -> list[Event]:
+        """Forget a connection."""
+        events = [*connection.finish(), Ended(connection)]
         for key in (connection.key, turned(connection.key)):
             self.known.pop(key, None)
         for place in (self.open, self.stuck, self.closing):
             place.pop(connection.number, None)
+        return events
 
     def look_around(self, now: int | None) -> list[Event]:
         """Give up what waits for too long, end what was closed, and free memory if too much waits; every now and then.
@@ -158,7 +158,7 @@ class Reassembler(ReassemblerState):
             late = now is not None and since is not None and now - since > LINGER
             if self.packets - packets < LINGER_PACKETS * (WITH_TIME if late else 1):
                 break  # those that follow were closed later
-            self._end(connection, events)
+            events += self.end(connection)
         return events
 
 

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from ..fast_path import ENGINE
 from ..frames.said import Batch
+from .connections import LINGER, LINGER_PACKETS
 from .conversation import Conversation
 from .layouts import link_layout
 from .link import Segment
 from .pcap import NEAR, SECOND, Interface, PcapReader
 from .pcapng import PcapngReader
+from .tcp import WITH_TIME
 
+if TYPE_CHECKING or ENGINE == "native":
+    from ..native import InOrderStream, PacketWalker
 if TYPE_CHECKING:
     from .streams import Streams
 
@@ -26,8 +30,6 @@ def cut_in_order(talk: Conversation) -> None:
     """Let the frames of both sides of a conversation be cut here."""
     if ENGINE != "native":
         return
-    from ..native import InOrderStream
-
     client, broker = talk.connection.halves[talk.client], talk.connection.halves[1 - talk.client]
     client.frames = InOrderStream(client, talk.readers[True], talk, talk.ends, True)
     broker.frames = InOrderStream(broker, talk.readers[False], talk, talk.ends, False)
@@ -66,12 +68,11 @@ class InOrderPackets:
             reader.note_time(self._walker.seconds)
 
     def _begin(self) -> None:
-        from ..native import PacketWalker
-
         streams = self.streams
         is_other = None if streams.share.is_all else self._is_other
         most, is_block = streams.reassembler.limits.connections, isinstance(self.reader, PcapngReader)
-        self._walker = PacketWalker(streams.reassembler, streams, Segment, is_other, most, NEAR, is_block)
+        linger = LINGER_PACKETS, int(LINGER_PACKETS * WITH_TIME), LINGER
+        self._walker = PacketWalker(streams.reassembler, streams, Segment, is_other, most, linger, NEAR, is_block)
 
     def _is_other(self, key: bytes) -> bool:
         return key in self.streams.others or self.streams.is_other(key)

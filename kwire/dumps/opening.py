@@ -21,12 +21,9 @@ CLIENT_ID = 14  # bytes of a request before it
 ENOUGH_HINTS = 3  # requests of which less was captured
 
 
-def begun_at_once(recogniser: Recogniser, connection: Connection, side: int, data: bytes) -> Conversation | None:
-    """Return the conversation that a connection's very first bytes show, as most do; an `Opening` would, too."""
-    if recogniser.header(data) != STRONG:
-        return None
-    recogniser.allow(len(data))
-    return Conversation(recogniser, connection, side, data[4:12])
+def begins_at_once(recogniser: Recogniser, data: bytes) -> bool:
+    """Whether a connection's very first bytes show a conversation, as most do; an `Opening` would say so, too."""
+    return recogniser.header(data) == STRONG
 
 
 class Opening:

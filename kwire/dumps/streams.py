@@ -19,7 +19,7 @@ from .conversation import Conversation
 from .damage import Damage
 from .in_order import InOrderPackets, cut_in_order
 from .link import LOST, NOT_TCP, Segment, segment_of
-from .opening import Opening, begun_at_once
+from .opening import Opening, begins_at_once
 from .pcap import Packet, PcapReader
 from .pcapng import PcapngReader
 from .recognition import Recogniser
@@ -62,7 +62,7 @@ class Streams:
         self.broken: DumpError | None = None
         self.recogniser: Recogniser = Recogniser(catalog)
         self.reassembler: Reassembler = Reassembler(limits)
-        self._states: dict[int, State] = {}
+        self.states: dict[int, State] = {}
         self._lost: Counter[str] = Counter()
         self._others = 0  # packets that carry no TCP
         self.trim_at: int = BETWEEN_TRIMS
@@ -130,7 +130,7 @@ class Streams:
     @property
     def weight(self) -> int:
         """About how many bytes of memory all that is remembered takes."""
-        states, reassembler = self._states.values(), self.reassembler
+        states, reassembler = self.states.values(), self.reassembler
         waiting = sum(state.buffered for state in states) + sum(one.held for one in reassembler.stuck.values())
         awaited = sum(state.awaited for state in states if isinstance(state, Conversation))
         return waiting + awaited * AWAITED_COST + len(reassembler.known) * SIDE_COST + len(self.others) * OTHER_COST
@@ -154,6 +154,11 @@ class Streams:
             self._take(event, out)
         self._trim(out)
 
+    def end(self, connection: Connection, out: Batch) -> None:
+        """End a connection that was closed, for no more of it will come."""
+        for event in self.reassembler.end(connection):
+            self._take(event, out)
+
     def is_other(self, key: bytes) -> bool:
         """Whether a connection is in another share, by the key of a segment."""
         if self.share.is_all or self.share.has(key):
@@ -165,12 +170,22 @@ class Streams:
 
     def recognise(self, connection: Connection, side: int, data: bytes) -> None:
         """Look whether the very first bytes of a connection show a conversation at once; they are not taken yet."""
-        if connection.number in self._states:
+        if connection.number in self.states:
             return
-        state = begun_at_once(self.recogniser, connection, side, data)
-        if state is not None:
-            self._states[connection.number] = state
-            cut_in_order(state)
+        if begins_at_once(self.recogniser, data):
+            self.converse(connection, side, data[4:12], len(data))
+
+    def converse(self, connection: Connection, side: int, head: bytes, count: int) -> None:
+        """Take a connection for a conversation: its first bytes, so many, begin as a request.
+
+        Args:
+            connection, side: which is the client's.
+            head: api key, version and correlation id.
+            count: of the bytes, which are not taken yet.
+        """
+        self.recogniser.allow(count)
+        state = self.states[connection.number] = Conversation(self.recogniser, connection, side, head)
+        cut_in_order(state)
 
     def _take(self, event: Event, out: Batch) -> None:
         connection = event.connection
@@ -179,9 +194,9 @@ class Streams:
             return
         if isinstance(event, Portion):
             self.recognise(connection, event.side, event.data)
-        state = self._states.get(connection.number)
+        state = self.states.get(connection.number)
         if state is None:
-            state = self._states[connection.number] = Opening(self.recogniser, connection)
+            state = self.states[connection.number] = Opening(self.recogniser, connection)
         if isinstance(state, Opening):
             decided = state.feed(event)
             if decided is not None:
@@ -189,30 +204,30 @@ class Streams:
             return
         out += state.feed(event)
         if isinstance(state, Stranger) and state.turned is not None:
-            self._states[connection.number] = state.turned
+            self.states[connection.number] = state.turned
             cut_in_order(state.turned)
 
     def _decided(self, opening: Opening, state: Conversation | Stranger, out: Batch) -> None:
-        self._states[opening.connection.number] = state
+        self.states[opening.connection.number] = state
         if isinstance(state, Conversation):
             cut_in_order(state)
         out += opening.replay(state)
 
     def _end(self, connection: Connection, out: Batch, *, gone: bool) -> None:
         """Forget a connection; while packets of it may still come, only if its end cut a frame short."""
-        state = self._states.get(connection.number)
+        state = self.states.get(connection.number)
         if state is not None and (gone or (isinstance(state, Conversation) and state.buffered)):
             if not isinstance(state, Conversation) or state.buffered:
                 ended = "the capture ended" if self._is_over else "no more of the connection was captured"
                 self._stop(connection, out, "the connection closed" if connection.is_closing else ended)
-            del self._states[connection.number]
+            del self.states[connection.number]
             out.append(connection.number)
         if gone:
             connection.release()
 
     def _stop(self, connection: Connection, out: Batch, cause: str) -> None:
         """Wait no longer for the rest of what a connection has begun to say; `cause` says why."""
-        state = self._states.get(connection.number)
+        state = self.states.get(connection.number)
         if isinstance(state, Opening):
             decided = state.decide()
             self._decided(state, decided, out)
@@ -225,13 +240,13 @@ class Streams:
         if self.reassembler.read <= self.trim_at:
             return
         self.trim_at = self.reassembler.read + BETWEEN_TRIMS
-        sizes = sorted((state.buffered, number) for number, state in self._states.items() if state.buffered)
+        sizes = sorted((state.buffered, number) for number, state in self.states.items() if state.buffered)
         total = sum(size for size, _ in sizes[:-1])
         for size, number in reversed(sizes[:-1]):
             if total <= BUFFERED:
                 return
             total -= size
-            self._stop(self._states[number].connection, out, "others needed the memory")
+            self._stop(self.states[number].connection, out, "others needed the memory")
 
     def _lose(self, reason: str) -> None:
         if reason == NOT_TCP:

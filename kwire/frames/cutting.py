@@ -59,8 +59,8 @@ class FrameReader(FrameBuffer):
     """Cuts frames out of bytes that come in any portions.
 
     Args:
-        limit: the largest size that is believed, in bytes.
-        least: the smallest one.
+        limit: the largest size that is believed, in bytes; LIMIT unless told.
+        least: the smallest one; LEAST unless told.
 
     Attributes:
         missing: how many bytes the frame that has begun still needs; 0 if none has, -1 if that is not known.
@@ -73,9 +73,7 @@ class FrameReader(FrameBuffer):
     ('0000', [8])
     """
 
-    def __init__(self, limit: int = LIMIT, least: int = LEAST) -> None:
-        # `_start` is where the next frame begins in the `_buffer`, `_count` how many were given out.
-        self.limit, self.least = limit, least
+    # `_start` is where the next frame begins in the `_buffer`, `_count` how many were given out.
 
     def feed(self, data: bytes | bytearray) -> FrameReader:
         """Take more bytes. Iterate over the reader to get the frames that are whole by now."""

@@ -11,7 +11,8 @@ cdef enum:
     LEAST_TCP = 20
     LONGEST_PACKET = 1 << 24
     MOST_LINKS = 32            # interfaces of a pcapng file
-    LEAST_FRAME = 4            # bytes of a frame's size
+    LEAST_FRAME = 4            # bytes of a frame's size; and of what it may be, unless told
+    LONGEST_FRAME = 100 << 20
     LEAST_REQUEST = 12         # bytes of a frame's size, api key, version and correlation id
     CLIENT_ID = 14             # bytes in front of a client id
     IN_FLIGHT = 1024           # requests that are remembered
@@ -22,6 +23,7 @@ cdef enum:
     ACK = 16
     EVERY = 256                # packets between two looks at all that waits
     CACHED = 1024              # streams that are found without a dictionary, a power of two
+    MOST_HEADS = 4096          # begins of requests that are remembered
 
 cdef int64_t SECOND = 1000000000
 cdef int64_t NONE = -0x7FFFFFFFFFFFFFFF  # where Python has None
@@ -66,8 +68,8 @@ cdef class FrameBuffer:
     cdef public Py_ssize_t limit, least, missing, passed, _count, _start
     cdef public bytearray _buffer
 
-    def __cinit__(self, *arguments, **named):
-        self._buffer = bytearray()
+    def __cinit__(self, Py_ssize_t limit=LONGEST_FRAME, Py_ssize_t least=LEAST_FRAME):
+        self.limit, self.least, self._buffer = limit, least, bytearray()
 
     cdef bint fits(self, const uint8_t* p, Py_ssize_t count):
         """Whether sizes lead through the next bytes, and if these end inside a frame its size is among them."""
@@ -383,6 +385,7 @@ cdef class PacketWalker:
         segment: makes a segment for it.
         is_other: tells whether a connection is left to others, by a key that is not known; None: none is.
         most: how many connections may be open.
+        linger: for how many packets a closed one is kept, and for how many if it was closed so many nanoseconds ago.
         near: how many seconds may pass between packets of a pcap file; more shows that a record is damaged.
         blocks: whether the file is pcapng.
 
@@ -392,7 +395,9 @@ cdef class PacketWalker:
 
     cdef ReassemblerState state
     cdef object streams, segment, is_other
-    cdef Py_ssize_t most
+    cdef Py_ssize_t most, linger, linger_late
+    cdef int64_t linger_time
+    cdef set heads             # api key, version and client id of what surely was a client's first request
     cdef int near
     cdef bint big, blocks
     cdef Link[MOST_LINKS] links
@@ -400,9 +405,11 @@ cdef class PacketWalker:
     cdef list cached_keys, cached_streams
     cdef int64_t last_seconds
 
-    def __init__(self, ReassemblerState state not None, streams, segment, is_other, Py_ssize_t most, int near,
-                 bint blocks):
+    def __init__(self, ReassemblerState state not None, streams, segment, is_other, Py_ssize_t most,
+                 tuple linger not None, int near, bint blocks):
         self.state, self.streams, self.segment, self.is_other = state, streams, segment, is_other
+        self.linger, self.linger_late, self.linger_time = linger
+        self.heads = set()
         self.most, self.near, self.blocks, self.last_seconds = most, near, blocks, NONE
         self.cached_keys, self.cached_streams = [b""] * CACHED, [None] * CACHED
 
@@ -480,6 +487,7 @@ cdef class PacketWalker:
             segment = self.segment(key, packet.sequence, packet.acknowledged, packet.flags, payload, 0, packet.now)
             self.streams.feed(segment, out)
         elif state.packets % EVERY == 0:
+            self.end_closed(packet.now, out)
             self.streams.look_around(packet.now, out)
         return 0
 
@@ -512,15 +520,60 @@ cdef class PacketWalker:
     cdef bint take_payload(self, StreamState stream, Packet* packet, list out) except -1:
         """Take the next bytes of a connection; False: they were not taken."""
         if stream.frames is None:
-            if not stream.position and not stream.peer.position:  # the very first ones
-                payload = PyBytes_FromStringAndSize(<const char*>packet.payload, packet.count)
-                self.streams.recognise(stream.connection, stream.side, payload)
+            if not stream.position and not stream.peer.position:
+                self.begin(stream, packet)
             if stream.frames is None:
                 return False
         if not stream.frames.take(packet.payload, packet.count, packet.now, out):
             return False
         self.state.read += packet.count
         return True
+
+    cdef int begin(self, StreamState stream, Packet* packet) except -1:
+        """Look whether the very first bytes of a connection are a request."""
+        cdef const char* p = <const char*>packet.payload
+        cdef Py_ssize_t size, client
+        cdef bytes head = None
+        if packet.count >= CLIENT_ID:
+            size, client = be32(packet.payload), be16(packet.payload + CLIENT_ID - 2)
+            if client <= min(packet.count - CLIENT_ID, size - 10) and size <= LONGEST_FRAME:
+                head = p[4:8] + p[CLIENT_ID - 2:CLIENT_ID + client]
+        if head is not None and head in self.heads:
+            self.streams.converse(stream.connection, stream.side, p[4:12], packet.count)
+            return 0
+        self.streams.recognise(stream.connection, stream.side, p[:packet.count])
+        if head is not None and stream.frames is not None and len(self.heads) < MOST_HEADS:
+            self.heads.add(head)
+        return 0
+
+    cdef int end_closed(self, int64_t now, list out) except -1:
+        """Forget closed connections as `dumps.connections` does, as long as nothing waits anywhere."""
+        cdef ReassemblerState state = self.state
+        cdef ConnectionState connection
+        cdef StreamState one, other
+        cdef dict states = self.streams.states
+        cdef int64_t packets
+        cdef list ended = []
+        if state.stuck:
+            return 0
+        for number, (connection, since, packets) in state.closing.items():
+            is_late = since is not None and now - since > self.linger_time
+            if state.packets - packets < (self.linger_late if is_late else self.linger):
+                break
+            ended.append(connection)
+        for connection in ended:
+            one, other = connection.halves
+            is_done = connection.calm and one.finished and other.finished and one.frames is not None
+            if not is_done or not (is_between_frames(one) and is_between_frames(other)):
+                self.streams.end(connection, out)
+                continue
+            number = connection.number
+            del state.closing[number], state.open[number]
+            del state.known[connection.key], state.known[turned(connection.key)]
+            one.peer = other.peer = one.connection = other.connection = one.frames = other.frames = None
+            if states.pop(number, None) is not None:
+                out.append(number)
+        return 0
 
     # The handshake and the end of most connections, as `dumps.tcp` and `dumps.connections` take them; each leaves the
     # very state that those leave, or refuses.
@@ -662,6 +715,12 @@ cdef class PacketWalker:
         packet.payload, packet.count = base + start, stop - start
         packet.sequence, packet.acknowledged, packet.flags = be32(p + 4), be32(p + 8), p[13]
         return True
+
+
+cdef bytes turned(bytes key):
+    """Return the key of the other direction: two addresses, and two ports."""
+    cdef Py_ssize_t size = (PyBytes_GET_SIZE(key) - 4) // 2
+    return key[size:2 * size] + key[:size] + key[2 * size + 2:] + key[2 * size:2 * size + 2]
 
 
 cdef bint is_between_frames(StreamState stream):

@@ -54,6 +54,7 @@ class FrameBuffer:
     _count: int
     _start: int
     _buffer: bytearray
+    def __init__(self, limit: int = ..., least: int = ...) -> None: ...
 
 class ConnectionState:
     number: int
@@ -118,7 +119,15 @@ class InOrderStream:
 class PacketWalker:
     seconds: int | None
     def __init__(
-        self, state: ReassemblerState, streams: Any, segment: Any, is_other: Any, most: int, near: int, blocks: bool
+        self,
+        state: ReassemblerState,
+        streams: Any,
+        segment: Any,
+        is_other: Any,
+        most: int,
+        linger: tuple[int, int, int],
+        near: int,
+        blocks: bool,
     ) -> None: ...
     def describe(self, big: bool, links: list[tuple[int, int, int, int] | None]) -> None: ...
     def run(self, data: bytes, start: int, out: list[Any]) -> int: ...

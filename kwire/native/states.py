@@ -22,16 +22,16 @@ else:
             No class that is built on these may have a method `_make_state`.
             """
 
-            def __new__(cls, *arguments: Any, **_: Any) -> Any:
+            def __new__(cls, *arguments: Any, **named: Any) -> Any:
                 self = super().__new__(cls)
-                self._make_state(*arguments)
+                self._make_state(*arguments, **named)
                 return self
 
         class FrameBuffer(_State):
             """The bytes of a frame that has begun."""
 
-            def _make_state(self, *_: Any) -> None:
-                self._buffer = bytearray()
+            def _make_state(self, limit: int = 100 << 20, least: int = 4) -> None:
+                self.limit, self.least, self._buffer = limit, least, bytearray()
                 self.missing = self.passed = self._start = self._count = 0
 
         class StreamState(_State):
