@@ -3,10 +3,10 @@
     .venv/bin/python benchmarks/dumps.py CAPTURE ... --megabytes 100 --rounds 5 --bodies 10
 
 Each capture is grown in a temporary folder (`grow_pcap.py`). `kwire decode --jsonl` runs against `tshark -T json`, and
-on the first megabytes (`--bodies`) `kwire decode` against `-T fields`; `captures.py` compares what needs no bodies. What
-both decode of these, and what one of them misses, is counted from their JSON by api and version (`missed.py`). Without
-tshark, kwire alone is measured. Like all benchmarks it needs kwire installed, as `python3 dev.py` does in .venv.
-`--only TEXT` measures the tasks whose names hold the text.
+on the first megabytes (`--bodies`) `kwire decode` against `-T fields`; `captures.py` compares what needs no bodies.
+What both decode of these, and what one of them misses, is counted from their JSON by api and version (`missed.py`).
+Without tshark, kwire alone is measured. Like all benchmarks it needs kwire installed, as `python3 dev.py` does in
+.venv. `--only TEXT` measures the tasks whose names hold the text.
 """
 
 from __future__ import annotations
