@@ -85,6 +85,18 @@ def test_connections_over_ipv6_are_divided_too(tmp_path: Path) -> None:
     assert_same(path, packs)
 
 
+@pytest.mark.parametrize("link", [0, 108, 12, 14, 101, 228])
+def test_bare_ip_is_divided_too(tmp_path: Path, link: int) -> None:
+    said = [segment for number in range(40) for segment in talk(20000 + number, 40 * number, 5)]
+    family = (b"\x02\0\0\0" if link == 0 else b"\0\0\0\x02") if link in (0, 108) else b""
+    ordered = sorted(said, key=lambda segment: segment.nanoseconds or 0)
+    data = pcap([(one.nanoseconds or 0, family + packet_of(one)[14:]) for one in ordered], nanoseconds=True, link=link)
+    path = write(tmp_path, data)
+    packs = units(path, len(data) // 10)
+    assert len(packs) > 5
+    assert_same(path, packs)
+
+
 @st.composite
 def conversations(draw: Any) -> list[Segment]:
     number = st.integers(0, 400)
