@@ -29,16 +29,17 @@ def framed(name: str, version: int, body: bytes, client: str | None = "me") -> t
     return encode(codec.decode(body), version, correlation_id=7, **more), api, asked
 
 
+@pytest.mark.parametrize("client", ["me", "", None])
 @pytest.mark.parametrize("name", sorted(APIS_OF))
-def test_bodies_begin_behind_their_header(name: str) -> None:
+def test_bodies_begin_behind_their_header(name: str, client: str | None) -> None:
     for body, version in golden_columns()[name]:
         codec = kwire.codec(name, version)
         if codec.encode(codec.decode(body)) != body:
             continue
-        data, api, asked = framed(name, version, body)
+        data, api, asked = framed(name, version, body, client)
         start = body_start(data, api, asked)
         assert start == len(data) - len(body) or (start == -1 and body.startswith(b"\0\x23"))
-        rows = [(0, data, None, None, asked, api, 7, "me", None)]
+        rows = [(0, data, None, None, asked, api, 7, client, None)]
         faults: dict[int, Fault] = {}
         (text,) = Json().column(rows, faults).to_pylist()
         assert kwire.codec(name, version).from_json(json.loads(text)) == codec.decode(body)

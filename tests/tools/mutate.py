@@ -141,7 +141,7 @@ class Copy:
         """Run tests; return "survived", "noticed" or "too long"."""
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
         with Popen(command, cwd=self.folder, env=self.env, stdout=DEVNULL, stderr=DEVNULL, process_group=0) as process:
-            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY, MEMORY))
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY, resource.getrlimit(resource.RLIMIT_DATA)[1]))
             try:
                 code = process.wait(limit)
             except subprocess.TimeoutExpired:
