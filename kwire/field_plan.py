@@ -73,6 +73,15 @@ def _steps(message: str, struct: Struct, above: str, interest: Interest) -> Iter
                 yield Step(name, above + name, content.is_array, said)
 
 
+def leaves_of(steps: tuple[Step, ...]) -> Iterator[Step]:
+    """Yield the steps of a plan to the fields themselves."""
+    for step in steps:
+        if step.steps:
+            yield from leaves_of(step.steps)
+        else:
+            yield step
+
+
 def found_in(steps: tuple[Step, ...], *values: Any) -> Iterator[tuple[Step, tuple[Any, ...], Any]]:
     """Yield the fields of interest that are not empty: step, structs from the message to the one that holds it, value.
 

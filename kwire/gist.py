@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .codecs import Codec
-from .field_plan import Place, found_in, plan_of
+from .field_plan import Place, found_in, leaves_of, plan_of
 from .names import snake_case
 from .values import Value, kind, kind_of
 from .wire import Integer, String
@@ -54,6 +54,10 @@ class Gist:
                 name = step.interest.name
                 topics[self._named(held, name and getattr(structs[-1], name))] = None
         return Facts(tuple(topics), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
+
+    def is_told_by_others(self, codec: Codec) -> bool:
+        """Whether messages may have topics that other messages name, so that the same bytes may say something else."""
+        return any(isinstance(step.interest, _Id) for step in leaves_of(plan_of(codec, _topic)))
 
     def _named(self, topic_id: bytes, name: str | None) -> str:
         if name and len(self._names) < MOST_TOPICS:

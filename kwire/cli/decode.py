@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import chain, groupby, islice
+from itertools import groupby
 from typing import Any
 
 from ..columnar import need_libraries
@@ -14,28 +14,24 @@ from ..frames import Result, Token, Undecodable
 from ..frames.guessing import Guess, guesses
 from ..frames.pieces import CutShort, NoFrame, NotKafka
 from ..gist import Gist
-from ..logs import LogBatch, LogBytes, LogRecord
-from ..render.envelope import envelope, json_line
-from ..render.line import FrameLines
-from ..render.record_json import record_envelope, record_json_line
-from ..render.record_line import RecordLines
+from ..logs import LogRecord
+from ..render.envelope import envelope
+from ..render.record_json import record_envelope
 from ..render.record_tree import RecordTree
 from ..render.style import Style, escape, json_text
 from ..render.tree import title, tree
 from ..render.unread import unread_text
 from ..render.values import count_text
 from ..versions import Versions
-from .explain import ours
+from .explain import Ours, ours
 from .filters import filter_for
 from .inputs import Reading, UsageError, catalog_of, dumps_in, items, results, sealer
-from .json_lines import Lines, are_for, is_quick
-from .log_entries import Entry, LogFilter, entries, is_bad, is_faulty
+from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, are_for, is_quick
+from .log_entries import LogFilter, entries, is_bad, is_faulty
 from .options import add_colour, add_command, add_inputs
 from .terminal import Paged, paged, remark, style_for, with_progress
 
 Print = Callable[[str], None]
-Item = Result | Entry
-ENTRY = (LogRecord, LogBytes, LogBatch)
 
 
 def _filters(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +102,8 @@ def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
     if are_for(options):
         with paged(not options.no_pager and "-" not in options.files) as pager:
             write = _printer(pager)
-            for text in _lines(options, counts):
+            form = AsJson() if options.jsonl else AsText(gist, style_for(sys.stdout, options.color), wanted=Ours())
+            for text in filter(None, _lines(options, form, counts)):
                 write(text)
         return
     wanted, of_log = filter_for(options, catalog_of(options), gist), LogFilter(options)
@@ -124,14 +121,15 @@ def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
         if options.json:
             _array(shown, write)
         elif options.jsonl:
+            as_json = AsJson()
             for item in shown:
-                write(_json_line(item))
+                write(as_json.text(item))
         else:
             _text(shown, options, gist, write)
 
 
-def _lines(options: argparse.Namespace, counts: Counter[str]) -> Iterator[str]:
-    """Yield all items as JSON lines, one or more at once."""
+def _lines(options: argparse.Namespace, form: Form, counts: Counter[str]) -> Iterator[str]:
+    """Yield all items as lines, one or more at once."""
     reading = Reading(options, salvage=not options.strict)
 
     def passed(frames: int) -> None:
@@ -139,14 +137,11 @@ def _lines(options: argparse.Namespace, counts: Counter[str]) -> Iterator[str]:
 
     for dump in dumps_in(options, logs=True):
         if is_quick(dump, reading):
-            yield from Lines(dump, reading, lambda item: _count(item, counts), passed)
+            yield from Lines(dump, reading, form, lambda item: _count(item, counts), passed)
             continue
         decoded: Iterator[Item] = entries(reading.items(dump), salvage=reading.salvage, sealed=not options.show_secrets)
-        yield from map(_json_line, with_progress(_counted(decoded, counts), wanted=not sys.stdout.isatty()))
-
-
-def _json_line(item: Item) -> str:
-    return (record_json_line(item) if isinstance(item, ENTRY) else json_line(item)) + "\n"
+        yield from map(form.text, with_progress(_counted(decoded, counts), wanted=not sys.stdout.isatty()))
+    yield form.end()
 
 
 def _counted(decoded: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
@@ -208,26 +203,15 @@ def _array(decoded: Iterator[Item], write: Print) -> None:
 
 
 def _text(decoded: Iterator[Item], options: argparse.Namespace, gist: Gist, write: Print) -> None:
-    """Write trees if they are asked for, or if there is but one frame; else lines.
-
-    Standard input is written line by line as it comes; if it was one frame, its fields follow.
-    """
+    """Write trees if they are asked for; else lines, standard input line by line as it comes."""
     style = style_for(sys.stdout, options.color)
     if options.verbose:
         _trees(decoded, style, write)
         return
-    live = "-" in options.files
-    first = list(islice(decoded, 1 if live else 2))
-    if len(first) == 1 and not live and not isinstance(first[0], ENTRY):
-        _trees(iter(first), style, write)
-        return
-    count, records, frames = 0, RecordLines(style), FrameLines(gist, style)
-    for item in chain(first, decoded):
-        lines = records.lines(item) if isinstance(item, ENTRY) else frames.lines(item)
-        write("".join(f"{line}\n" for line in lines))
-        count += 1
-    if count == 1 and not isinstance(first[0], ENTRY):
-        write("\n".join([*tree(first[0], style)][1:]) + "\n")
+    form = AsText(gist, style, live="-" in options.files)
+    for item in decoded:
+        write(form.text(item))
+    write(form.end())
 
 
 def _trees(decoded: Iterator[Item], style: Style, write: Print) -> None:

@@ -106,18 +106,30 @@ def _not_understood(item: LogBytes) -> Explained:
     return Explained(data, (Span(0, item.count, "", "not understood", item.data, faults),))
 
 
+class Ours:
+    """Tells what is shown: not what was noted of a connection before, nor, unless `foreign` ones are wanted, the
+    streams of other protocols, which a remark names."""
+
+    def __init__(self, *, foreign: bool = False) -> None:
+        self._foreign = foreign
+        self._noted: set[tuple[str, object]] = set()
+
+    def __call__(self, item: object) -> bool:
+        """Whether an item is shown; asked once of each."""
+        if not isinstance(item, Undecodable) or not is_note(item):
+            return True
+        source = item.frame.source
+        key = item.error.code, source.connection if source.connection is not None else source.frame
+        if isinstance(item.error, NotKafka):
+            return self._foreign
+        is_new = key not in self._noted
+        self._noted.add(key)
+        return is_new
+
+
 def ours(decoded: Iterable[T], *, foreign: bool = False) -> Iterator[T]:
-    """Leave out what was noted of a connection before, and, unless `foreign` ones are wanted, the streams of other
-    protocols, which a remark names."""
-    noted: set[tuple[str, object]] = set()
-    for item in decoded:
-        if isinstance(item, Undecodable) and is_note(item):
-            source = item.frame.source
-            key = item.error.code, source.connection if source.connection is not None else source.frame
-            if key in noted if not isinstance(item.error, NotKafka) else not foreign:
-                continue
-            noted.add(key)
-        yield item
+    """Leave out what is not shown, as `Ours` tells."""
+    return filter(Ours(foreign=foreign), decoded)
 
 
 def print_result(result: Result, style: Style, *, types: bool = True) -> None:

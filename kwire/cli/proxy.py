@@ -94,7 +94,6 @@ def _shower(options: argparse.Namespace, counts: dict[str, int]) -> Show:
         if options.quiet:
             return
         shown = safe(result)
-        for line in [json_line(shown)] if options.jsonl else lines.lines(shown):
-            print(line, flush=True)
+        print(json_line(shown) + "\n" if options.jsonl else lines.text(shown), end="", flush=True)
 
     return show

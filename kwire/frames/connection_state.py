@@ -137,7 +137,7 @@ class ConnectionState:
         self.in_flight.append(header)
         if self._ids is not None and header.correlation_id is not None:
             self._ids.add(header.correlation_id)
-            if len(self._ids) > 2 * MOST_IN_FLIGHT:
+            if len(self._ids) > 2 * len(self.in_flight) + MANY:  # most of them have been answered
                 self._index()
 
     def _settle(self, request: Header, data: bytes, time: Any) -> Header:

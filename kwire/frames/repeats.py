@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from ..codecs import Codec
+from ..errors import DecodeError
 from ..gist import software_of
 from .apis import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Call
 from .connections import DecodedConnection
@@ -22,6 +23,15 @@ LONGEST = 1 << 18
 EACH = 256  # what a body counts beyond its bytes
 CAREFULLY = frozenset((SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE))
 TAGGED = {0: False, 1: True}  # header versions; those of requests are one higher
+
+
+def decode_clean(codec: Codec, body: bytes) -> Any:
+    """Decode a body; None if anything is wrong with it, also what salvage tolerates."""
+    try:
+        message, faults, rest = codec.decode(body, salvage=True)
+    except DecodeError:
+        return None
+    return None if faults or rest else message
 
 
 class Bodies:
@@ -42,9 +52,10 @@ class Kind:
         codec: of their bodies.
         bodies: what was read of them; shared by all clients.
         tagged: whether their headers have tags.
+        is_held: whether what is read of a body holds for the next one of the same bytes.
     """
 
-    __slots__ = ("bodies", "call", "codec", "is_request", "tagged")
+    __slots__ = ("bodies", "call", "codec", "is_held", "is_request", "tagged")
 
     def __init__(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> None:
         self.call: Call = call
@@ -52,6 +63,7 @@ class Kind:
         self.codec: Codec[Any] = codec
         self.bodies: Bodies = bodies
         self.tagged: bool = tagged
+        self.is_held = True
 
 
 K = TypeVar("K", bound=Kind)
@@ -124,7 +136,7 @@ class Repeats(Generic[K, T]):
         read: T | None = kind.bodies.older.get(body)
         if read is None:
             read = self._read(kind, body)
-        if read is not None:
+        if read is not None and kind.is_held:
             self._hold(kind.bodies, body, read)
         return read
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 import msgspec
 
 from ..codecs import Codec
-from ..errors import DecodeError
 from ..frames import FrameDecoder, Result
 from ..frames.apis import Call
 from ..frames.connections import DecodedConnection
-from ..frames.repeats import Bodies, Kind, Repeats
+from ..frames.repeats import Bodies, Kind, Repeats, decode_clean
 from ..frames.said import SECOND, Ends, Said, frame_of
 from ..redaction.carriers import may_carry, may_hold_secrets
 from ..redaction.metadata import MESSAGES
@@ -57,13 +56,10 @@ class JsonLines:
 
     def _read(self, kind: _Kind, body: bytes) -> str | None:
         """Return the text of a body, without the secrets in it."""
-        codec, text = kind.codec, None
-        try:
-            message = codec.decode(body) if kind.may_hold_secrets else None
-        except DecodeError:
-            return None
+        codec = kind.codec
+        message = decode_clean(codec, body) if kind.may_hold_secrets else None
         if message is not None and may_hold_secrets(codec, message):
-            text = msgspec.json.encode(codec.jsonable(seal_message(codec, message))).decode()
+            text: str | None = msgspec.json.encode(codec.jsonable(seal_message(codec, message))).decode()
         else:
             text = codec.json_text(body)
         return None if text is None else escape(text) + "}\n"

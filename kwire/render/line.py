@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 
+from ..codecs import Codec
 from ..faults import UnexpectedResponse
 from ..frames import Frame, Request, Response, Result, SaslMessage, Token, Undecodable
 from ..frames.pieces import CutShort
@@ -32,16 +32,21 @@ class FrameLines:
     def __init__(self, gist: Gist, style: Style = PLAIN) -> None:
         self.gist: Gist = gist
         self.style: Style = style
-        self._date = ""
+        self._day = 0
 
-    def lines(self, result: Result) -> Iterator[str]:
-        """Yield the line of a frame; in front of it the date, where it is another than before."""
+    def text(self, result: Result) -> str:
+        """Return the line of a frame with its newline; in front of it the date, where it is another than before."""
         moment = _moment(result.frame)
-        date = f"# {moment:%Y-%m-%d}" if moment else ""
-        if date not in ("", self._date):
-            self._date = date
-            yield self.style.paint("dim", date)
-        yield frame_line(result, self.gist, self.style)
+        date = "" if moment is None else self.date(moment)
+        return f"{date}{frame_line(result, self.gist, self.style)}\n"
+
+    def date(self, moment: datetime) -> str:
+        """Return the line of a date with its newline, where it is another than before."""
+        day = moment.toordinal()
+        if day == self._day:
+            return ""
+        self._day = day
+        return self.style.paint("dim", f"# {moment:%Y-%m-%d}") + "\n"
 
 
 def frame_line(result: Result, gist: Gist, style: Style = PLAIN) -> str:
@@ -62,16 +67,38 @@ def frame_line(result: Result, gist: Gist, style: Style = PLAIN) -> str:
     rest = "  ".join(part for part in tail if part)
     text = f"{when(result.frame):>6} {head} {len(result.frame.data):>5} B  {rest}".rstrip()
     width = max(style.width, REASON) if isinstance(result, Undecodable) else style.width
-    text = shorten(escape(text).replace("\n", " ").replace("\t", " "), width)
-    return style.paint(_colour(result), text)
+    return style.paint(_colour(result), fitted(text, width))
+
+
+def fitted(text: str, width: int) -> str:
+    """Return text as one line that is safe to show, cut where it is too wide."""
+    if not text.isprintable():
+        text = escape(text).replace("\n", " ").replace("\t", " ")
+    return shorten(text, width)
+
+
+def name_text(codec: Codec) -> str:
+    """Return how a line names what a frame holds.
+
+    >>> import kwire
+    >>> name_text(kwire.codec("MetadataResponse", 4))
+    'Metadata:4        '
+    """
+    spec = codec.spec
+    return f"{(spec.api_name if spec.type in ARROWS else spec.name) + ':' + str(codec.version):<18}"
 
 
 def when(frame: Frame) -> str:
     """Return the time of a frame (UTC) if its container tells one that calendars have, else its number."""
     source, moment = frame.source, _moment(frame)
     if moment is not None:
-        return moment.strftime("%H:%M:%S.%f")[:-3]
+        return time_text(moment)
     return "-" if source.frame is None else str(source.frame)
+
+
+def time_text(moment: datetime) -> str:
+    """Return the time of a day, in milliseconds that are over."""
+    return f"{moment.hour:02}:{moment.minute:02}:{moment.second:02}.{moment.microsecond // 1000:03}"
 
 
 def _moment(frame: Frame) -> datetime | None:
@@ -113,10 +140,8 @@ def _parts(result: Result, gist: Gist) -> tuple[str, list[str]]:
 
 
 def _decoded(result: Request | Response, gist: Gist) -> tuple[str, list[str]]:
-    spec = result.codec.spec
-    name = spec.api_name if spec.type in ARROWS else spec.name
     number = "" if result.correlation_id is None else f"#{result.correlation_id}"
-    head = f"{ARROWS.get(spec.type, '  ')} {name + ':' + str(result.codec.version):<18} {number:<5}"
+    head = f"{ARROWS.get(result.codec.spec.type, '  ')} {name_text(result.codec)} {number:<5}"
     facts = gist.facts(result.codec, result.message)
     faults = f"!{count_text(len(result.faults), 'fault')}" if result.faults else ""
     client, topics = client_of(result) or "", ", ".join(facts.topics)

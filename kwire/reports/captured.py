@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..codecs import Codec
-from ..errors import DecodeError
 from ..frames import FrameDecoder
 from ..frames.apis import Call
-from ..frames.repeats import Bodies, Kind, Repeats
+from ..frames.repeats import Bodies, Kind, Repeats, decode_clean
 from ..frames.said import SECOND, Batch, Said, frame_of
 from ..gist import error_codes
 from .tally import Tally
@@ -79,9 +78,8 @@ class CapturedTally:
 
     def _codes_of(self, kind: _Kind, body: bytes) -> tuple[tuple[str, int], ...] | None:
         """Return the error codes of a response; None if the body must be decoded with its faults."""
-        try:
-            message = kind.codec.decode(body)
-        except DecodeError:
+        message = decode_clean(kind.codec, body)
+        if message is None:
             return None
         return () if kind.is_request else error_codes(kind.codec, message)
 

@@ -13,9 +13,12 @@ import kwire
 from kwire import FrameDecoder
 from kwire.frames import Result, repeats
 from kwire.frames.said import Ends, Said, frame_of, numbers_of
+from kwire.gist import Gist
 from kwire.redaction import seal
+from kwire.render.captured_lines import CapturedLines
 from kwire.render.envelope import json_line
 from kwire.render.json_lines import JsonLines
+from kwire.render.line import FrameLines
 from tests.conftest import each_of, needs_shared
 from tests.dumps.captured import CAPTURES
 
@@ -43,13 +46,18 @@ def lines_of(frames: Sequence[Spoken], *, sealed: bool = True, salvage: bool = T
     ends = Ends("10.0.0.1:5000", "10.0.0.2:9092", 7)
     quick, careful = FrameDecoder(salvage=salvage), FrameDecoder(salvage=salvage)
     lines, quickly = JsonLines(quick, FILE, sealed=sealed), []
-    safe = seal if sealed else (lambda result: result)
+    texts = CapturedLines(FrameDecoder(salvage=salvage), FILE, FrameLines(Gist()), sealed=sealed)
+    safe, wanted_texts = seal if sealed else (lambda result: result), FrameLines(Gist())
     for number, spoken in enumerate(frames):
         said = said_by(ends, spoken, number)
         line, frame = lines.line(said, number), frame_of(said, FILE, number)
-        wanted = json_line(safe(careful.decode(frame)))
+        result_of_frame = safe(careful.decode(frame))
+        wanted = json_line(result_of_frame)
         quickly.append(isinstance(line, str))
         assert text_of(line, safe) == wanted + "\n"
+        result = texts.line(said, number)
+        text = result if isinstance(result, str) else texts.lines.text(safe(result))
+        assert text == wanted_texts.text(result_of_frame)
         assert quick.connections.on(7).client == careful.connections.on(7).client
     return quickly
 

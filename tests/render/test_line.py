@@ -36,10 +36,8 @@ def test_the_date_has_a_line_where_it_is_another_than_before() -> None:
     of_a_dump = FrameLines(Gist())
     times = (1700000000.0, 1700000001.0, 1700006400.0, None, 3e11, 1700006401.0, 1700006399.0)
     frames = [kwire.Frame(request(7), kwire.Source(time=time)) for time in times]
-    found = [
-        line[:12].split("->")[0].strip() for result in kwire.decode_frames(frames) for line in of_a_dump.lines(result)
-    ]
-    assert [line[:12].split("->")[0].strip() for line in found] == [
+    found = "".join(map(of_a_dump.text, kwire.decode_frames(frames)))
+    assert [line[:12].split("->")[0].strip() for line in found.splitlines()] == [
         *("# 2023-11-14", "22:13:20.000", "22:13:21.000"),
         *("# 2023-11-15", "00:00:00.000", "-", "-", "00:00:01.000"),
         *("# 2023-11-14", "23:59:59.000"),

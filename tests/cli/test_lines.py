@@ -1,4 +1,4 @@
-"""All frames of a capture as JSON lines, written quickly: as when something chooses among them and chooses all."""
+"""All frames of a capture as lines, written quickly: as when something chooses among them and chooses all."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from typing import Any
 
 import pytest
 
-from kwire.cli import json_lines
+import kwire
+from kwire.cli import lines as lines_module
 from kwire.cli.commands import parser_for
 from kwire.render.json_lines import JsonLines
 from tests.cli.test_main import ran
 from tests.cli.test_non_kafka_streams import ZOOKEEPER, kafka, said, told
+from tests.conftest import each_of, needs_shared
 from tests.dumps.building import Talk, capture
+from tests.dumps.captured import CAPTURES
+from tests.frames.test_decoding import request
+
+M: Any = kwire.messages
 
 
 def capture_of(folder: Path, *talks: Talk, name: str = "all.pcap") -> Path:
@@ -22,8 +28,9 @@ def capture_of(folder: Path, *talks: Talk, name: str = "all.pcap") -> Path:
 
 
 def both_ways(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    assert told(capsys, "decode", *arguments) == told(capsys, "decode", "--client", "*", *arguments)
     quick = told(capsys, "decode", "--jsonl", *arguments)
-    assert told(capsys, "decode", "--jsonl", "--from", "0", *arguments) == quick
+    assert told(capsys, "decode", "--jsonl", "--client", "*", *arguments) == quick
     return quick
 
 
@@ -71,7 +78,7 @@ def test_many_lines_come_in_pieces(
 ) -> None:
     path = capture_of(tmp_path, kafka(), kafka(50001))
     _, whole, _ = both_ways(capsys, str(path))
-    monkeypatch.setattr(json_lines, "MOST_TEXT", 600)
+    monkeypatch.setattr(lines_module, "MOST_TEXT", 600)
     written: list[str] = []
     monkeypatch.setattr("kwire.cli.decode._printer", lambda pager: written.append)
     told(capsys, "decode", "--jsonl", str(path))
@@ -98,8 +105,8 @@ def test_an_interrupt_prints_what_was_read_and_counts_it(
 
 def test_what_chooses_or_names_needs_decoded_frames() -> None:
     parse = parser_for().parse_args
-    assert json_lines.are_for(parse(["decode", "--jsonl", "x"]))
-    assert json_lines.are_for(parse(["decode", "--jsonl", "x", "--show-secrets", "--strict"]))
+    assert lines_module.are_for(parse(["decode", "--jsonl", "x"]))
+    assert lines_module.are_for(parse(["decode", "--jsonl", "x", "--show-secrets", "--strict"]))
     for options in (
         ["--api", "Fetch"],
         ["--client", ""],
@@ -108,10 +115,49 @@ def test_what_chooses_or_names_needs_decoded_frames() -> None:
         ["--from", "0"],
         ["--to", "1"],
     ):
-        assert not json_lines.are_for(parse(["decode", "--jsonl", "x", *options]))
-    assert not json_lines.are_for(parse(["decode", "--jsonl", "x", "--as", "Metadata:1"]))
-    assert not json_lines.are_for(parse(["decode", "--json", "x"]))
+        assert not lines_module.are_for(parse(["decode", "--jsonl", "x", *options]))
+        assert not lines_module.are_for(parse(["decode", "x", *options]))
+    assert lines_module.are_for(parse(["decode", "x", "y"]))
+    assert not lines_module.are_for(parse(["decode", "x", "-"]))
+    assert not lines_module.are_for(parse(["decode", "x", "-v"]))
+    assert not lines_module.are_for(parse(["decode", "--jsonl", "x", "--as", "Metadata:1"]))
+    assert not lines_module.are_for(parse(["decode", "--json", "x"]))
 
 
 def test_drafts_are_decoded_frame_by_frame(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     both_ways(capsys, str(capture_of(tmp_path, kafka())), "--profile", "KIP-112")
+
+
+def test_a_capture_of_one_frame_is_a_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = capture_of(tmp_path, Talk().open().say(0, request(7)).close(), said(40001, ZOOKEEPER))
+    _, lines, _ = both_ways(capsys, str(path))
+    assert lines.count('"type":"request"') == 1
+    assert "  topics" in told(capsys, "decode", str(path))[1]
+
+
+def test_topics_that_other_messages_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    topic = M.MetadataResponse.MetadataResponseTopic(name="orders", topic_id=b"\1" * 16)
+    fetch = M.FetchRequest(topics=(M.FetchRequest.FetchTopic(topic_id=b"\1" * 16),))
+    talk = Talk().open()
+    for number, (message, answer, version) in enumerate(
+        [
+            (fetch, M.FetchResponse(), 13),
+            (M.MetadataRequest(topics=None), M.MetadataResponse(topics=(topic,)), 12),
+            (fetch, M.FetchResponse(), 13),
+            (M.ListGroupsRequest(), M.ListGroupsResponse(error_code=15), 0),
+        ]
+        * 2
+    ):
+        talk.say(0, kwire.encode_request(message, version, correlation_id=number, client_id="me"))
+        talk.say(1, kwire.encode_response(answer, version, correlation_id=number))
+    path = capture_of(tmp_path, talk.close())
+    both_ways(capsys, str(path))
+    lines = told(capsys, "decode", str(path))[1].splitlines()
+    assert [line.split("me  ")[1] for line in lines if "-> Fetch" in line] == ["?01010101", *["orders"] * 3]
+
+
+@needs_shared
+@pytest.mark.ci
+@each_of("path", sorted(CAPTURES.glob("*.pcap")), most=6, ids=lambda path: path.stem)
+def test_captures_of_brokers(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    both_ways(capsys, str(path))

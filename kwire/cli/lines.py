@@ -1,0 +1,206 @@
+"""All that dumps hold as lines, JSON or text: what `decode` prints when nothing chooses among it, captures quickly."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from ..dumps import Dump
+from ..frames import FrameDecoder, Result
+from ..frames.said import Batch, Said
+from ..gist import Gist
+from ..logs import LogBatch, LogBytes, LogRecord
+from ..render.captured_lines import CapturedLines
+from ..render.envelope import json_line
+from ..render.json_lines import JsonLines
+from ..render.line import FrameLines
+from ..render.record_json import record_json_line
+from ..render.record_line import RecordLines
+from ..render.style import Style
+from ..render.tree import tree
+from ..spec.catalog import catalog_for
+from .inputs import Reading
+from .log_entries import Entry
+from .terminal import with_progress
+
+Item = Result | Entry
+ENTRY = (LogRecord, LogBytes, LogBatch)
+MOST_TEXT = 1 << 20  # characters that are printed at once
+
+
+def are_for(options: argparse.Namespace) -> bool:
+    """Whether the options ask for lines of all frames, each read as what it says it is."""
+    chosen = options.api or options.conn or options.errors or options.named or options.body
+    bounded = (options.client, options.since, options.until) != (None, None, None)
+    as_text = not (options.json or options.verbose or "-" in options.files)  # stdin is shown as it comes
+    return bool((options.jsonl or as_text) and not chosen and not bounded)
+
+
+def is_quick(dump: Dump, reading: Reading) -> bool:
+    """Whether a dump is a capture, of what Kafka released."""
+    return dump.said is not None and reading.catalog is catalog_for()
+
+
+class Writer(Protocol):
+    """Writes the lines of one capture from bytes."""
+
+    def line(self, said: Said, number: int) -> str | Result:
+        """Return the line of a frame; or what it was decoded to, if it had to be."""
+
+
+class Form(Protocol):
+    """How items are written."""
+
+    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool) -> Writer:
+        """Return what writes the lines of a capture."""
+
+    def text(self, item: Item) -> str:
+        """Return what is written of an item, with its newline."""
+
+    def end(self) -> str:
+        """Return what is written behind all items."""
+
+
+class AsJson:
+    """Items as JSON lines."""
+
+    writer = JsonLines
+
+    def text(self, item: Item) -> str:
+        """Return the line of an item."""
+        return (record_json_line(item) if isinstance(item, ENTRY) else json_line(item)) + "\n"
+
+    def end(self) -> str:
+        """Return nothing."""
+        return ""
+
+
+class AsText:
+    """Items as lines; a frame that is the only item as a tree.
+
+    Args:
+        gist: what names topics.
+        style: colours and width.
+        live: write each line at once; if it was the only one, its fields follow.
+        wanted: tells of all items in their order which are shown.
+    """
+
+    def __init__(
+        self, gist: Gist, style: Style, *, live: bool = False, wanted: Callable[[Item], bool] = lambda item: True
+    ) -> None:
+        self._style, self._live, self._wanted = style, live, wanted
+        self._records, self._frames = RecordLines(style), FrameLines(gist, style)
+        self._first: Item | None = None  # until there is another
+        self._count = 0
+
+    def writer(self, decoder: FrameDecoder, file: str, *, sealed: bool) -> Writer:
+        """Return what writes the lines of a capture."""
+        return _BehindTheFirst(CapturedLines(decoder, file, self._frames, sealed=sealed), self)
+
+    @property
+    def has_several(self) -> bool:
+        """Whether several items were written, so that none is the only one."""
+        return self._count > 1
+
+    def text(self, item: Item) -> str:
+        """Return the line of an item; of the first one nothing yet, unless it is shown live or no frame."""
+        if not self._wanted(item):
+            return ""
+        self._count += 1
+        if self._count == 1:
+            self._first = item
+            return self._line(item) if self._live or isinstance(item, ENTRY) else ""
+        first, self._first = self._first, None
+        is_held = first is not None and not (self._live or isinstance(first, ENTRY))
+        return (self._line(first) if is_held else "") + self._line(item)  # type: ignore[arg-type]
+
+    def end(self) -> str:
+        """Return the fields of the only item, if that is a frame."""
+        if self._count != 1 or self._first is None or isinstance(self._first, ENTRY):
+            return ""
+        return "".join(f"{line}\n" for line in [*tree(self._first, self._style)][self._live :])
+
+    def _line(self, item: Item) -> str:
+        if isinstance(item, ENTRY):
+            return "".join(f"{line}\n" for line in self._records.lines(item))
+        return self._frames.text(item)
+
+
+class _BehindTheFirst:
+    """Writes lines once there are several; before that, results, of which one may be shown as a tree."""
+
+    def __init__(self, writer: CapturedLines, form: AsText) -> None:
+        self._writer, self._form = writer, form
+        self.line: Callable[[Said, int], str | Result] = self._result
+
+    def _result(self, said: Said, number: int) -> str | Result:
+        if self._form.has_several:
+            self.line = self._writer.line
+            return self.line(said, number)
+        return self._writer.result(said, number)
+
+
+class Lines:
+    """The lines of one capture.
+
+    Args:
+        dump: the capture.
+        reading: how what is odd in it is decoded.
+        form: how it is written.
+        count: notes what was decoded so.
+        passed: gets the number of all other frames.
+    """
+
+    def __init__(
+        self, dump: Dump, reading: Reading, form: Form, count: Callable[[Any], None], passed: Callable[[int], None]
+    ) -> None:
+        self.dump: Dump = dump
+        self.form, self.count, self.passed = form, count, passed
+        self._decoder, self._seal = reading.decoder(), reading.seal
+        self._quick = form.writer(self._decoder, dump.file, sealed=reading.sealed)
+        self._number = self._told = 0
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield lines, with their newlines, as many together as the capture gives at once."""
+        assert self.dump.said is not None
+        for batch in with_progress(self.dump.said, weight=len, wanted=not sys.stdout.isatty()):
+            lines: list[str] = []
+            try:
+                for _ in self._add(batch, lines):
+                    yield self._taken(lines)
+            except KeyboardInterrupt:
+                yield self._taken(lines)
+                raise
+            yield self._taken(lines)
+
+    def _add(self, batch: Batch, lines: list[str]) -> Iterator[None]:
+        """Add lines; stop where they are many."""
+        quick, size = self._quick, 0
+        for said in batch:
+            if type(said) is not tuple:
+                self._decoder.connections.forget(said)
+                continue
+            line = quick.line(said, self._number)
+            if not isinstance(line, str):
+                line = self._carefully(line)
+            self._number += 1
+            lines.append(line)
+            size += len(line)
+            if size > MOST_TEXT:
+                size = 0
+                yield
+
+    def _carefully(self, result: Result) -> str:
+        result = self._seal(result)
+        self.count(result)
+        self._told += 1
+        return self.form.text(result)
+
+    def _taken(self, lines: list[str]) -> str:
+        text = "".join(lines)
+        self.passed(len(lines) - self._told)
+        self._told = 0
+        lines.clear()
+        return text

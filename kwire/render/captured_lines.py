@@ -1,0 +1,81 @@
+"""Lines of the frames of captures, from bytes to text without frames and results in between.
+
+Only of what nearly all frames are; the rest is decoded. The lines are those of `line.FrameLines`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from ..codecs import Codec
+from ..frames import FrameDecoder, Result
+from ..frames.apis import Call
+from ..frames.repeats import Bodies, Kind, Repeats, decode_clean
+from ..frames.said import SECOND, Said, frame_of
+from ..redaction.carriers import may_carry, may_hold_secrets
+from .line import ARROWS, FrameLines, errors_text, fitted, name_text, time_text
+
+LATEST = 253402300799 * SECOND  # what calendars have
+
+
+class CapturedLines:
+    """Writes the lines of one capture.
+
+    Args:
+        decoder: decodes what is left to it; the connections are its own.
+        file: the name of the capture.
+        lines: writes the lines of all dumps, with the dates.
+        sealed: leave secrets out.
+    """
+
+    def __init__(self, decoder: FrameDecoder, file: str, lines: FrameLines, *, sealed: bool = True) -> None:
+        self.decoder, self.file, self.lines, self.sealed = decoder, file, lines, sealed
+        self._repeats = Repeats(self._kind, self._read, len)
+
+    def result(self, said: Said, number: int) -> Result:
+        """Decode a frame, given its number in the capture."""
+        connection = self.decoder.connections.on(said[0].connection)
+        return self.decoder.result(frame_of(said, self.file, number), connection, connection.pair(said), SECOND)
+
+    def line(self, said: Said, number: int) -> str | Result:
+        """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
+        ends, asked, _, now, data, _, first, second = said
+        connection = self.decoder.connections.on(ends.connection)
+        header, kind, text = self._repeats.take(connection, said)
+        if kind is None or text is None or now is None or not 0 <= now < LATEST:
+            return self.decoder.result(frame_of(said, self.file, number), connection, header, SECOND)
+        moment = datetime.fromtimestamp(now / SECOND, UTC)
+        first_word, second_word = (kind.client, text) if asked else (text, kind.client)
+        rest = f"{first_word}  {second_word}" if first_word else second_word
+        correlation_id = f"#{second if asked else first}"
+        line = f"{time_text(moment)} {kind.head} {correlation_id:<5} {len(data):>5} B  {rest}".rstrip()
+        style = self.lines.style
+        return f"{self.lines.date(moment)}{style.paint('value', fitted(line, style.width))}\n"
+
+    def _kind(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> _Kind | None:
+        if self.sealed and may_carry(codec):
+            return None
+        kind = _Kind(call, is_request, codec, bodies, tagged)
+        kind.is_held = not self.lines.gist.is_told_by_others(codec)
+        return kind
+
+    def _read(self, kind: _Kind, body: bytes) -> str | None:
+        """Return what a line says of a body: errors and topics."""
+        codec = kind.codec
+        message = decode_clean(codec, body)
+        if message is None or (self.sealed and may_hold_secrets(codec, message)):
+            return None
+        facts = self.lines.gist.facts(codec, message)
+        errors, topics = "" if kind.is_request else errors_text(facts), ", ".join(facts.topics)
+        return f"{errors}  {topics}" if errors and topics else errors or topics
+
+
+class _Kind(Kind):
+    """What the lines of requests or responses have in common: the text in front of the correlation id, the client."""
+
+    __slots__ = ("client", "head")
+
+    def __init__(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> None:
+        super().__init__(call, is_request, codec, bodies, tagged)
+        self.head = f"{ARROWS[codec.spec.type]} {name_text(codec)}"
+        self.client = call.client_id or ""
