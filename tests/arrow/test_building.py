@@ -63,6 +63,14 @@ def test_files_are_told_apart_in_batches_of_any_size() -> None:
         ]
 
 
+@pytest.mark.parametrize(("count", "ready"), [(2, []), (3, [3]), (4, [3, 1])])
+def test_a_batch_goes_out_when_it_is_full(count: int, ready: list[int]) -> None:
+    builder = Builder(["offset"], Raw(), Options.parse({"maxRecordsPerBatch": 3}))
+    builder.begin("one")
+    builder.rows += [row(index) for index in range(count)]
+    assert [batch.num_rows for batch in builder.ready()] == ready
+
+
 def test_batches_are_bounded_by_bytes_too() -> None:
     batches = built(
         [row(index, bytes(1000)) for index in range(10)], ["message"], mode="FAILFAST", maxBytesPerBatch=2500

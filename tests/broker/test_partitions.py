@@ -23,6 +23,7 @@ def test_a_leader_that_cannot_write_is_followed_by_another() -> None:
     assert produce(cluster, batch(b"b")).error_code == codes.KAFKA_STORAGE_ERROR
     (partition,) = cluster.controller.topics["t"].partitions
     assert (partition.leader, partition.isr, partition.offline) == (2, [2, 3], (1,))
+    assert partition.leader_epoch == 1
     assert produce(cluster, batch(b"b"), node=2).base_offset == 1
     assert values(fetch(cluster, node=2)) == [b"a", b"b"]
 

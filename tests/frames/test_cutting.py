@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.faults import BadFrame
 from kwire.frames import cut_frames
+from kwire.frames.cutting import cut_short
 
 FRAMES = [
     bytes.fromhex("00000004 00000007"),
@@ -45,6 +46,13 @@ def test_a_size_that_is_not_there_yet_makes_nothing() -> None:
     assert list(reader.feed(b"\x05\x00\x00")) == []
     assert list(reader.feed(b"\x00" + b"x" * 10)) == []  # 80 MiB claimed, 10 bytes there
     assert len(reader.rest) == 14
+
+
+@pytest.mark.parametrize("have", range(1, 48))
+def test_how_much_is_missing_is_known_once_the_size_is_there(have: int) -> None:
+    cut = cut_short((bytes.fromhex("0000002c") + bytes(44))[:have], "the connection closed")
+    assert cut is not None
+    assert (cut.have, cut.need) == (have, 48 if have >= 4 else None)
 
 
 def test_all_bytes_are_in_some_frame() -> None:

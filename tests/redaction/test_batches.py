@@ -28,6 +28,11 @@ def test_keys_values_and_headers_of_records_go() -> None:
     assert int.from_bytes(out[17:21], "big") == crc32c(out[21:])
 
 
+def test_nulls_stay_and_what_follows_them_goes() -> None:
+    records = bytes.fromhex("14 00 02 04 01 01 02 02 68 02 76")  # neither key nor value, and a header
+    assert blank_records(batch(records=records))[61:].hex(" ") == "14 00 02 04 01 01 02 02 78 02 78"
+
+
 def test_two_batches_and_a_cut_one() -> None:
     cut = batch()[:-3]
     out = blank_records(batch() + cut)
