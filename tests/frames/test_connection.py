@@ -133,6 +133,13 @@ def test_frames_that_are_cut_short_have_headers() -> None:
         assert header.problem == ("fragment" if size < 8 else "unknown" if size < 16 else "")
 
 
+def test_a_request_cut_short_behind_a_handshake_is_no_token() -> None:
+    connection, asked = kwire.Connection(), request(2)
+    connection.receive(request(1, M.SaslHandshakeRequest(mechanism="PLAIN"), 0), True)
+    assert connection.receive(asked[:-1], True, fault=CutShort(need=len(asked), have=len(asked) - 1)).problem == ""
+    assert connection.receive(answer(2), False).problem == ""
+
+
 def test_missing_bytes_excuse_responses() -> None:
     connection = kwire.Connection()
     assert connection.receive(b"", True, fault=Gap(3)).problem == "fragment"
