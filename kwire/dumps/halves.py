@@ -173,11 +173,17 @@ class Half(StreamState):
         return self.pieces[0].start - self.position if self.begun and self.pieces else 0
 
     def given_up(self) -> int:
-        """The size of the hole in front of what waits, if it is waited for no longer; else 0."""
+        """How much of the hole in front of what waits is waited for no longer."""
         hole = self.hole()
         if not hole or self.sequence is None or self.excused is None:
             return 0
-        return hole if ahead(self.excused, self.sequence) >= hole else 0
+        return max(0, min(hole, ahead(self.excused, self.sequence)))
+
+    def given_up_end(self) -> int:
+        """How many bytes behind all that was captured are waited for no longer."""
+        if self.pieces or not self.begun or self.sequence is None or self.excused is None:
+            return 0
+        return max(0, min(self.missing(), ahead(self.excused, self.sequence)))
 
     def missing(self) -> int:
         """How many bytes were sent behind the last one given out, as far as anything told."""

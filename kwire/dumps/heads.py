@@ -57,7 +57,8 @@ class Head:
     def may_ask(self) -> bool:
         """Whether there is a request without a client id, which decodes."""
         if not self.whole:
-            return self._found(Search(lambda: REQUESTS, self._judge_all), final=False)
+            found = self._found(Search(lambda: REQUESTS, self._judge_all), final=False)
+            return found and not self._has_chain(self._request)  # frames in front of it that are no requests
         return not self.refuted and self.recogniser.header(self.data) == WEAK and self._proven()
 
     def hints(self) -> bool:
@@ -101,7 +102,12 @@ class Head:
 
         ZooKeeper's answers do so too, but each of them is known by its error.
         """
-        return self._chain(0) > 0 or any(self._chain(start) >= ENOUGH for start in self._packets)
+        return self._has_chain(len(self.data))
+
+    def _has_chain(self, stop: int) -> bool:
+        """Whether such frames begin in front of a position."""
+        starts = [start for start in self._packets if start < stop]
+        return stop > 0 and (self._chain(0) > 0 or any(self._chain(start) >= ENOUGH for start in starts))
 
     def _chain(self, position: int) -> int:
         """Count the frames from a position to the end."""

@@ -38,6 +38,7 @@ class Opening:
         self._hints = [0, 0]
         self._answers = [False, False]  # whether a side that does not ask seems to answer
         self._cut = [b"", b""]  # heads of what may be requests of which a gap took the end
+        self._asking: dict[int, Head] = {}  # in front of a gap, with a request without a client id, which decodes
         self._heads = [Head(recogniser), Head(recogniser)]
         self._log: list[Portion | Gap] = []
 
@@ -54,6 +55,8 @@ class Opening:
                 return self._conversation(event.side)
             self._answers[event.side] |= head.is_chain()
             self._cut[event.side] = head.cut_request or self._cut[event.side]
+            if self._may_open(event.side) and event.side not in self._asking and head.may_ask():
+                self._asking[event.side] = head
             answered = self._answered(event.side)
             self._heads[event.side] = Head(self.recogniser, whole=False)
             return answered
@@ -94,13 +97,20 @@ class Opening:
         for side in sides:
             if self._heads[side].asks(opener=side == opener, final=True):
                 return self._conversation(side)
-        doubtful = [side for side in sides if opener in (None, side) and self._heads[side].may_ask()]
+        for side in sides:
+            if side not in self._asking and self._may_open(side) and self._heads[side].may_ask():
+                self._asking[side] = self._heads[side]
+        doubtful = [side for side in sides if side in self._asking]
         if doubtful:
-            return self._conversation(min(doubtful, key=lambda side: not self._heads[side].at_once))
+            side = min(doubtful, key=lambda side: not self._asking[side].at_once)
+            return Conversation(self.recogniser, self.connection, side, self._asking[side].request_head)
         answers = [side for side in sides if side != opener and self._seems_to_answer(side)]
         if len(answers) == 1 and not self._counts[1 - answers[0]]:
             return self._conversation(1 - answers[0])  # only the broker's side was captured
         return Stranger(self.recogniser, self.connection, UNKNOWN)
+
+    def _may_open(self, side: int) -> bool:
+        return self.connection.opener in (None, side)
 
     def _seems_to_answer(self, side: int) -> bool:
         return self._answers[side] or self._heads[side].is_chain()

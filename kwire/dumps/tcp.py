@@ -204,19 +204,15 @@ class Connection(ConnectionState):
         if self.calm and one.finished and other.finished:
             return []
         events = self.force(is_over=True)
-        self._end_all(events)
-        return events
-
-    def _end_all(self, events: list[Event]) -> None:
-        """Tell what is missing behind the last bytes of each side."""
         for half in self.halves:
-            missing = 0 if half.pieces else half.missing()
+            missing = half.missing()
             if missing > 0:
                 self._gap(half, missing, self.last, events)
+        return events
 
     def _released(self, *, is_over: bool = False) -> list[Event]:
-        """Give out what is ready; if `is_over`, for nothing else comes, also say what is missing at the ends, before
-        the bytes that acknowledge it: an answer comes behind the gap in which its question was lost."""
+        """Give out what is ready; if `is_over`, for what is missing will not come, a gap behind all that was captured
+        of one side is told before the bytes of the other that acknowledge it, as an answer its lost question."""
         events: list[Event] = []
         while True:
             for half in self.halves:
@@ -225,7 +221,7 @@ class Connection(ConnectionState):
                     self._gap(half, hole, half.pieces[0].nanoseconds, events)
             ready = [half for half in self.halves if half.ready()]
             if not ready and is_over:
-                self._end_all(events)
+                self._tell_ends(events)
             ready = ready or [half for half in self.halves if half.is_excused()]
             if not ready:
                 return events
@@ -237,6 +233,11 @@ class Connection(ConnectionState):
                 events.append(Gap(self, half.side, piece.start, piece.nanoseconds, piece.stop - piece.start))
             else:
                 events.append(Portion(self, half.side, piece.start, piece.nanoseconds, piece.data))
+
+    def _tell_ends(self, events: list[Event]) -> None:
+        for half in self.halves:
+            if count := half.given_up_end():
+                self._gap(half, count, self.last, events)
 
     def _gap(self, half: Half, count: int, now: int | None, events: list[Event]) -> None:
         """Step over bytes that will not come; those before the first one seen come first, if there may be any."""

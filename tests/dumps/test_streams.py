@@ -143,6 +143,26 @@ def test_a_request_without_a_name_that_was_cut_is_believed_for_its_response(
         assert unaccounted(frames) == []
 
 
+def test_requests_without_a_name_in_front_of_a_gap_are_believed_where_no_syn_was_captured() -> None:
+    """ControlledShutdown v0 of Kafka 0.8: 16 bytes without a client id."""
+    said = Talk()
+    for number in range(2):
+        asked = kwire.encode_request(M.ControlledShutdownRequest(broker_id=2), 0, correlation_id=number)
+        answer = kwire.encode_response(M.ControlledShutdownResponse(), 0, correlation_id=number)
+        said.say(0, asked).say(1, answer).say(0)
+    said.say(0, b"lost").say(1)
+    found = messages(frames_of([*said.segments[1:-2], said.segments[-1]]))
+    assert [direction for direction, _ in found] == ["response", "request", "response"]
+
+
+def test_responses_that_read_as_a_request_behind_others_are_none() -> None:
+    answers = [response(number) for number in range(3)] + [bytes.fromhex("00000016 00000003") + bytes(18)]
+    said = Talk()
+    for answer in answers:
+        said.say(1, answer)
+    assert not {direction for direction, _ in messages(frames_of(said.segments))} & {"request"}
+
+
 def test_a_response_that_reads_as_a_produce_request_is_none() -> None:
     """Correlation id 0, one topic: api key 0, version 0, correlation id 1, client id "orders"."""
     answer = bytes.fromhex("00000000 00000001 0006") + b"orders" + bytes.fromhex("00000001") + bytes(18)
