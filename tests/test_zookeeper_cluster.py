@@ -19,6 +19,7 @@ from kwire.zookeeper import (
     IsrChange,
     LogDirEvent,
     PartitionState,
+    PreferredReplicaElection,
     ProducerIdBlock,
     TopicPartition,
     TopicState,
@@ -180,3 +181,10 @@ def test_the_superseded_state_is_read_at_both_spellings_of_its_path() -> None:
     for root in ("/broker", "/brokers"):
         path = f"{root}/topics/orders/partitions/0/controller_managed_state"
         assert read_znode(path, '{"version" : 1, "created" : [3, 1]}') == ControllerManagedState(created=(3, 1))
+
+
+def test_an_election_of_preferred_replicas_is_written_as_kafka_writes_it() -> None:
+    asked = PreferredReplicaElection(partitions=(TopicPartition(topic="orders", partition=3),))
+    data = b'{"version":1,"partitions":[{"topic":"orders","partition":3}]}'
+    assert write_znode(asked) == data
+    assert read_znode("/admin/preferred_replica_election", data) == asked

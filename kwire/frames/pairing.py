@@ -124,11 +124,6 @@ class InFlightRequests:
         self._ids[header.correlation_id] += 1
 
     @property
-    def next(self) -> Any:
-        """The header of the request next in line, or None."""
-        return self._headers[0] if self._headers else None
-
-    @property
     def next_id(self) -> int | None:
         """The correlation id of the request next in line, or None."""
         return self._headers[0].correlation_id if self._headers else None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
@@ -36,6 +39,23 @@ def test_without_pyspark_it_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "kwire: error: kwire pipeline needs the library pyspark; pip install 'kwire[spark]'\n"
+
+
+@pytest.mark.parametrize(("corrupt", "code"), [(0, 0), (3, 1)])
+def test_frames_that_did_not_decode_are_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], corrupt: int, code: int
+) -> None:
+    class Counts(NamedTuple):
+        corrupt: int
+        notices: tuple[str, ...] = ("something to know",)
+
+    job = SimpleNamespace(run=lambda *_, **__: Counts(corrupt))
+    session = SimpleNamespace(session=lambda *_: nullcontext())
+    monkeypatch.setitem(sys.modules, "kwire.spark", SimpleNamespace(pipeline=job, session=session))
+    monkeypatch.setitem(sys.modules, "kwire.spark.plots", SimpleNamespace(need_matplotlib=None))
+    monkeypatch.setattr("kwire.cli.pipeline._print", lambda *_: None)
+    assert main(["pipeline", "a.pcap", "--out", "x"]) == code
+    assert "something to know" in capsys.readouterr().err
 
 
 def test_the_zip_comes_with_the_command_to_run_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
