@@ -44,8 +44,8 @@ CHECKS = [
 # The extras of the commands, each with what the one before it has, and the scripts that they bring.
 SCRIPTS = {
     "test": ["kwire", "pytest"],
-    "test,lint": ["kwire", "pytest", "ruff", "mypy", "lint-imports"],
-    "test,lint,connect,plots": ["kwire", "pytest", "ruff", "mypy", "lint-imports", "spark-submit"],
+    "test,lint": ["kwire", "pytest", "ruff", "mypy", "pyright", "lint-imports"],
+    "test,lint,connect,plots": ["kwire", "pytest", "ruff", "mypy", "pyright", "lint-imports", "spark-submit"],
 }
 EXTRAS = {
     "demo": "test",

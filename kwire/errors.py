@@ -93,7 +93,11 @@ class SpecError(KwireError):
         self, problem: str = "", *, file: str = "", line: int = 0, json_path: str = "$", hint: str = ""
     ) -> None:
         super().__init__()
-        self.problem, self.file, self.line, self.json_path, self.hint = problem, file, line, json_path, hint
+        self.problem: str = problem
+        self.file: str = file
+        self.line: int = line
+        self.json_path: str = json_path
+        self.hint = hint
         self.others: tuple[SpecError, ...] = ()
 
     def __str__(self) -> str:
@@ -106,7 +110,9 @@ class UnknownMessage(KwireError):
 
     def __init__(self, kind: str = "message", name: str = "", known: Sequence[str] = ()) -> None:
         super().__init__()
-        self.kind, self.name, self.known = kind, name, tuple(known)
+        self.kind: str = kind
+        self.name: str = name
+        self.known: tuple[str, ...] = tuple(known)
         self.hint = suggestion(name, known) or (f"known: {', '.join(known)}" if 0 < len(known) < 12 else "")
 
     def __str__(self) -> str:
@@ -118,7 +124,10 @@ class UnsupportedVersion(KwireError):
 
     def __init__(self, message: str = "", version: int = 0, supported: str = "", where: str = "") -> None:
         super().__init__()
-        self.message, self.version, self.supported, self.where = message, version, supported, where
+        self.message: str = message
+        self.version: int = version
+        self.supported: str = supported
+        self.where: str = where
         self.hint = f"versions: {supported or 'none'}"
 
     def __str__(self) -> str:
@@ -134,7 +143,11 @@ class DumpError(KwireError):
         self, problem: str = "", *, file: str = "", line: int | None = None, offset: int | None = None, hint: str = ""
     ) -> None:
         super().__init__()
-        self.problem, self.file, self.line, self.offset, self.hint = problem, file, line, offset, hint
+        self.problem: str = problem
+        self.file: str = file
+        self.line: int | None = line
+        self.offset: int | None = offset
+        self.hint = hint
 
     def __str__(self) -> str:
         place = (self.file or "dump") + (f":{self.line}" if self.line else "")
@@ -147,7 +160,9 @@ class CallError(KwireError):
 
     def __init__(self, address: str = "", problem: str = "", hint: str = "") -> None:
         super().__init__()
-        self.address, self.problem, self.hint = address, problem, hint
+        self.address: str = address
+        self.problem: str = problem
+        self.hint = hint
 
     def __str__(self) -> str:
         return f"{self.address}: {self.problem}"
@@ -158,7 +173,9 @@ class ZnodeError(KwireError):
 
     def __init__(self, problem: str = "", *, znode: str = "", json_path: str = "$") -> None:
         super().__init__()
-        self.problem, self.znode, self.json_path = problem, znode, json_path
+        self.problem: str = problem
+        self.znode: str = znode
+        self.json_path: str = json_path
 
     def __str__(self) -> str:
         return f"{self.znode}: {self.json_path}: {self.problem}".removeprefix(": ")
@@ -169,7 +186,9 @@ class MissingExtra(KwireError):
 
     def __init__(self, need: str = "this", library: str = "", extra: str = "") -> None:
         super().__init__()
-        self.need, self.library, self.extra = need, library, extra
+        self.need: str = need
+        self.library: str = library
+        self.extra: str = extra
         self.hint = f"pip install 'kwire[{extra}]'"
 
     def __str__(self) -> str:

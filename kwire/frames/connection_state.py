@@ -51,11 +51,13 @@ class ConnectionState:
     )
 
     def __init__(self, catalog: Catalog | None = None, *, apis: Apis | None = None) -> None:
-        self.apis = apis or Apis(catalog or catalog_for())
+        self.apis: Apis = apis or Apis(catalog or catalog_for())
         self.in_flight: deque[Header] = deque(maxlen=MOST_IN_FLIGHT)
-        self.authenticating = self.expects_tokens = self.lossy = False
+        self.authenticating: bool = False
+        self.expects_tokens: bool = False
+        self.lossy: bool = False
         self._doubt = Doubt()
-        self.tokens = 0
+        self.tokens: int = 0
         self.mechanism: str | None = None
         self.group: Hashable = None
         self.answers: Call | None = None

@@ -66,7 +66,7 @@ class Doubt:
     __slots__ = ("_before", "active")
 
     def __init__(self) -> None:
-        self.active = False
+        self.active: bool = False
         self._before: Any = None  # the newest request from before the loss, while it is in flight
 
     def lose(self, in_flight: Sequence[Any]) -> None:

@@ -13,6 +13,7 @@ from ... import messages
 from ...cluster.java_compat import string_hash
 from ...internal import coordinator_record, decode_group_record, encode_record
 from ...records import Record
+from ..configs import Settings
 from ..controller import Controller
 from ..metadata_journal import Journals, Row
 from ..purgatory import Purgatory
@@ -132,7 +133,7 @@ class Groups:
     """
 
     def __init__(self, controller: Controller, room: Purgatory) -> None:
-        self.settings = controller.settings
+        self.settings: Settings = controller.settings
         self.held: Held = Held(self.settings.most_group_bytes)
         self.rebalancing: Rebalancing = Rebalancing(
             room, self.settings.initial_rebalance_delay, self._remember_generation

@@ -1,0 +1,1 @@
+"""Programs that type checkers judge, and the test that lets them."""
