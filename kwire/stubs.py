@@ -58,9 +58,8 @@ from typing import Any, Literal, SupportsIndex, TypeVar, overload
 
 from msgspec import Struct
 
-from . import messages as m
-from .catalog import Catalog
-from .codecs import Codec
+from kwire import Catalog, Codec
+from kwire import messages as m
 
 _T = TypeVar("_T", bound=Struct)
 
