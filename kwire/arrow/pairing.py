@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..errors import DecodeError
-from ..faults import UnexpectedResponse
-from ..frames import Connection, Frame, FrameDecoder, Header, Source, cut_short
+from ..faults import Truncated, UnexpectedResponse
+from ..frames import Connection, Frame, Header, Source, cut_short
 from ..frames.apis import Api, Apis
+from ..frames.decoding import unread
 from ..frames.pieces import CutShort
+from ..frames.reading import FrameReading
 from ..frames.said import NOBODY, Batch
 from ..frames.said import Ends as Named
 from .faults import Fault, fault_of
@@ -178,7 +180,7 @@ class Pairing:
         elif header.problem == "token":
             self.sink((*place, header.is_request, None, None, None, None))
         elif header.problem:
-            self._neither(connection, place, asked, error or cut_short(place[1]))
+            self._neither(connection, place, asked, header, error or cut_short(place[1]))
         else:
             cut = error or cut_short(place[1])
             call = header.call
@@ -188,15 +190,16 @@ class Pairing:
                 fault = None if cut is None else fault_of(cut)
                 self.sink((*place, is_request, call.api, header.correlation_id, call.client_id, fault))
 
-    def _neither(self, connection: Connection, place: Any, asked: bool | None, cut: DecodeError | None) -> None:
+    def _neither(
+        self, connection: Connection, place: Any, asked: bool | None, header: Header, cut: DecodeError | None
+    ) -> None:
         """Say why a frame, which may be `cut` short, is neither request nor answer."""
-        data = place[1]
-        result: Any = FrameDecoder(self.apis.catalog).decode(Frame(data, Source(direction=DIRECTIONS[asked])))
-        error, header = getattr(result, "error", None), result.header
-        is_request = hasattr(header, "request_api_key")
-        is_late = asked is None and connection.in_flight and not is_request and len(data) >= 8
-        if error is None or is_late or isinstance(error, UnexpectedResponse | CutShort):
-            error = cut or connection.unexpected(int.from_bytes(data[4:8], "big", signed=True))
-        api = self.apis.unknown(header.request_api_key, header.request_api_version) if is_request else None
-        number, client = (header.correlation_id, header.client_id) if is_request else (None, None)
-        self.sink((*place, is_request or asked, api, number, client, fault_of(error)))
+        frame = Frame(place[1], Source(direction=DIRECTIONS[asked]))
+        read: Any = unread(FrameReading(frame, self.apis.catalog, salvage=True, trace=False), connection, header)
+        error = getattr(read, "error", None) or connection.unexpected(int.from_bytes(place[1][4:8], "big", signed=True))
+        fault = fault_of(cut if cut is not None and isinstance(error, Truncated | UnexpectedResponse) else error)
+        asks, api, number, client = asked, None, None, None
+        if (said := read.header) is not None:
+            asks, api = True, self.apis.unknown(said.request_api_key, said.request_api_version)
+            number, client = said.correlation_id, said.client_id
+        self.sink((*place, asks, api, number, client, fault))

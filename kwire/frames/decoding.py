@@ -13,6 +13,7 @@ from ..faults import Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
 from ..gist import software_of
 from ..spec.catalog import Catalog, catalog_for
 from .apis import Api, Apis, Call
+from .connection import Connection
 from .connections import Connections, DecodedConnection
 from .cutting import Frame, cut_short, int16, int32, size_fault
 from .frame_header import Header
@@ -94,10 +95,8 @@ class FrameDecoder:
         codec = codec_in(reading.catalog, frame.message, frame.version) if is_named else header.codec  # type: ignore[arg-type]
         if frame.bare and codec is not None:
             return reading.body(codec)
-        if (bad := size_fault(frame.data)) is not None:
-            return reading.undecodable(bad)
-        if codec is None:
-            return _unread(reading, connection, header)
+        if codec is None or size_fault(frame.data) is not None:
+            return unread(reading, connection, header)
         if header.is_request:
             return _request(reading, connection, header, codec)
         then = None if header.request is None else header.request.time
@@ -129,23 +128,28 @@ def _response(
     return replace(result, inside=inside, unanswered=tuple(one.message for one in header.overtaken))
 
 
-def _unread(reading: FrameReading, connection: DecodedConnection, header: Header) -> Result:
+def unread(reading: FrameReading, connection: Connection, header: Header) -> Result:
     """Say why a frame is neither a request of a known api nor the response to one."""
     data, direction = reading.frame.data, reading.frame.source.direction
+    if (bad := size_fault(data)) is not None:
+        return reading.undecodable(bad)
     if header.request is not None:
         return reading.undecodable(UnknownApi(offset=4, found=header.request.api_key))
     if direction == "response":
         return reading.undecodable(connection.unexpected(int32(data, 4)))
     found = _codec_of_request(reading)
+    may_be_answer = connection.in_flight and direction is None
     if isinstance(found, Codec):
-        return reading.request(found)  # its header does not decode
+        result = reading.request(found)
+        if result.header is not None or not may_be_answer:
+            return result  # in most cases its header does not decode
+        found = connection.unexpected(int32(data, 4))  # no request begins like this, so it is an answer, to nobody
     reader, message = reading.reader(), None
     try:
         message = reading.header(reader, "RequestHeader", 1)
         force_setattr(header, "decoded", message)
     except DecodeError:
-        if connection.in_flight and direction is None:
-            found = connection.unexpected(int32(data, 4))  # no request begins like this, so it is an answer, to nobody
+        found = connection.unexpected(int32(data, 4)) if may_be_answer else found
         reader = reading.reader()
     found.rest = data[found.offset :]
     return reading.undecodable(found, reader, message)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Any
 
 from ..codecs import Codec
@@ -98,6 +97,9 @@ class Doubt:
 class InFlightRequests:
     """The headers of the requests of one connection that wait for their answers, oldest first.
 
+    For programs that decode headers themselves; kwire pairs by `Connection`, which also knows which way frames go,
+    acks=0, SASL and KIP-511.
+
     Args:
         limit: how many are kept; the oldest are forgotten first.
 
@@ -138,12 +140,6 @@ class InFlightRequests:
         """Whether the request next in line has this correlation id."""
         return self.next_id == correlation_id
 
-    def find_all(self, correlation_id: int, limit: int = 8) -> list[Any]:
-        """Return the headers in flight with this correlation id, oldest first; nothing changes."""
-        if correlation_id not in self._ids:
-            return []
-        return list(islice((header for header in self._headers if header.correlation_id == correlation_id), limit))
-
     def complete(self, correlation_id: int) -> Any:
         """Return the header of the request that a response answers: the next in line.
 
@@ -166,24 +162,6 @@ class InFlightRequests:
         while not self.next_is(correlation_id):
             dropped.append(self._pop())
         return dropped
-
-    def settle(self, answered: Any) -> list[Any]:
-        """Take out a header in flight, and those in front of it: being overtaken, they stay unanswered.
-
-        Returns:
-            Those in front.
-        """
-        dropped = []
-        while (header := self._pop()) is not answered:
-            dropped.append(header)
-        return dropped
-
-    def take(self) -> list[Any]:
-        """Take out all headers, oldest first."""
-        headers = list(self._headers)
-        self._headers.clear()
-        self._ids.clear()
-        return headers
 
     def _pop(self) -> Any:
         header = self._headers.popleft()
