@@ -6,7 +6,7 @@ decodes that one frame.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..spec.catalog import Catalog, catalog_for
 from .apis import Api, Apis
@@ -15,6 +15,9 @@ from .connection_state import is_whole
 from .connections import Connections
 from .cutting import Frame, int32
 from .frame_header import Header
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 class Peek(NamedTuple):
@@ -35,7 +38,7 @@ class Peek(NamedTuple):
 NEITHER = Peek(None)
 
 
-def peek(frame: Frame | bytes, catalog: Catalog | None = None) -> Peek:
+def peek(frame: Frame | Buffer, catalog: Catalog | None = None) -> Peek:
     """Return what the header of one frame says. The body is not touched; it need not even be there.
 
     Args:

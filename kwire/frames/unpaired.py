@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..codecs import Codec, codec_in
 from ..errors import UnknownMessage
@@ -14,9 +14,12 @@ from .decoding import FrameDecoder
 from .frame_header import Header
 from .results import Request, Response, Result, Undecodable
 
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
 
 def decode_request(
-    data: bytes | bytearray | memoryview, *, catalog: Catalog | None = None, salvage: bool = False, trace: bool = False
+    data: Buffer, *, catalog: Catalog | None = None, salvage: bool = False, trace: bool = False
 ) -> Request:
     """Decode the frame of one request.
 
@@ -45,7 +48,7 @@ def decode_request(
 
 
 def decode_response(
-    data: bytes | bytearray | memoryview,
+    data: Buffer,
     answers: Request | Codec,
     *,
     catalog: Catalog | None = None,

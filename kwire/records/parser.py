@@ -6,7 +6,7 @@ Knows headers; records are left as they lie until a batch is asked for them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, Literal, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
 
 import msgspec
 
@@ -17,6 +17,9 @@ from .batch_reader import PlacedReader
 from .checksums import crc32, crc32c, hex32
 from .layouts import CHECKED_FROM, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, magic_at
 from .record import UndecodableRecords
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 Item = TypeVar("Item", covariant=True)
 HIGHEST = 2**31 - 1  # bytes of a batch
@@ -139,18 +142,18 @@ def read_whole(
 
 @overload
 def parse_records(
-    data: bytes, *, salvage: Literal[False] = False, may_be_cut: bool = False, check_crcs: bool = True
+    data: Buffer, *, salvage: Literal[False] = False, may_be_cut: bool = False, check_crcs: bool = True
 ) -> Batches[RecordBatch]: ...
 
 
 @overload
 def parse_records(
-    data: bytes, *, salvage: bool, may_be_cut: bool = False, check_crcs: bool = True
+    data: Buffer, *, salvage: bool, may_be_cut: bool = False, check_crcs: bool = True
 ) -> Batches[RecordBatch | UndecodableRecords]: ...
 
 
 def parse_records(
-    data: bytes, *, salvage: bool = False, may_be_cut: bool = False, check_crcs: bool = True
+    data: Buffer, *, salvage: bool = False, may_be_cut: bool = False, check_crcs: bool = True
 ) -> Batches[RecordBatch | UndecodableRecords]:
     """Read the record batches in some bytes: the `records` of Produce and Fetch, a log segment, a snapshot.
 
