@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..faults import UnexpectedResponse
-from ..frames import Frame, FrameDecoder, Request, Response, Undecodable, cut_short
-from ..frames.peeking import HeaderReader, Peek
-from ..frames.pieces import BareToken, loses, unexpected_response
+from ..frames import Frame, FrameDecoder, Request, Response, Result, Undecodable, cut_short
+from ..frames.peeking import Peek, peek_of
+from ..frames.pieces import BareToken, unexpected_response
 from ..frames.said import Batch
 from ..gist import Gist, software_of
 from ..spec.catalog import Catalog, catalog_for
@@ -51,13 +51,11 @@ class Traffic:
         self.errors: Counter[str] = Counter()  # of all frames, each counted once
         self._topics = "topic" in self.by
         self.deep: bool = errors or self._topics
-        self.headers: HeaderReader = HeaderReader(self.catalog)
         self._decoder = FrameDecoder(self.catalog)
         self._gist = Gist()
         self._counts: dict[tuple[User, tuple[str, ...]], Count] = {}
         self._software: dict[object, dict[str | None, str]] = {}  # by connection and client id
         self._told: dict[bytes, str | None] = {}  # what requests of ApiVersions tell, by their bytes
-        self._lossy: set[object] = set()  # connections
         self._talks = Talks(self)
 
     def add(self, frame: Frame) -> None:
@@ -66,14 +64,12 @@ class Traffic:
         self.bytes += len(frame.data)
         for number in frame.closed:
             self._software.pop(number, None)
-            self._lossy.discard(number)
-        peek = self.headers.read(frame)
-        topics, errors = self._look(frame, peek) if self.deep else ((), ())
+        connection, header = self._decoder.connections.receive(frame)
+        peek = peek_of(frame, header, connection.apis)
+        result = self._decoder.result(frame, connection, header) if self.deep else None
+        topics, errors = self._look(result, peek) if result is not None else ((), ())
         if peek.is_request is None:
-            connection = _connection(frame)
-            self.leave_out(frame, lossy=connection in self._lossy)
-            if loses(frame.fault):
-                self._lossy.add(connection)
+            self.leave_out(frame, lossy=connection.lossy)
             return
         ip, software = ip_of(frame.source.client), self._software_of(frame, peek)
         count = self.count_of(peek.api_key, peek.version, peek.client_id, ip, software, topics)
@@ -150,9 +146,8 @@ class Traffic:
             count = self._counts[user, topics] = Count()
         return count
 
-    def _look(self, frame: Frame, peek: Peek) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Decode a body for its topics and errors."""
-        result = self._decoder.decode(frame)
+    def _look(self, result: Result, peek: Peek) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the topics and errors of a body."""
         if not isinstance(result, Request | Response):
             return (), () if peek.is_request is None else ("undecodable",)
         facts = self._gist.facts(result.codec, result.message)
