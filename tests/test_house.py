@@ -31,7 +31,7 @@ def test_every_room_is_on_the_map_and_the_map_has_no_other() -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_and_functions_keep_their_size(path: Path) -> None:
     text = path.read_text("utf-8")
-    assert text.count("\n") <= 300
+    assert text.count("\n") <= 400
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             body = node.body[1:] if ast.get_docstring(node) else node.body

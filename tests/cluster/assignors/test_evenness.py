@@ -6,7 +6,8 @@ import pytest
 
 from kwire.cluster.assignors import Member
 from kwire.cluster.assignors.members import Group, TopicPartition, rules_of
-from kwire.cluster.assignors.sticky_general import Evenness, Holdings, Pile, Wishes
+from kwire.cluster.assignors.sticky_balance import Evenness
+from kwire.cluster.assignors.sticky_state import Holdings, Pile, Wishes
 from kwire.refusals import CannotAssign
 
 

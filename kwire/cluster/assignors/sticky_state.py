@@ -1,0 +1,210 @@
+"""State of the general sticky algorithm: who owns which partitions, what moved, and who subscribes to which topics."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..java_compat import TOPIC_PARTITIONS, HashOrder, utf16
+from .members import Group, TopicPartition
+
+
+class Pile:
+    """A member's partitions in order; any may be in it more than once.
+
+    >>> pile = Pile([("a", 1), ("a", 0), ("a", 1)])
+    >>> pile.remove(("a", 1))
+    >>> list(pile), ("a", 1) in pile
+    ([('a', 0), ('a', 1)], True)
+    """
+
+    __slots__ = ("_items", "_next", "_serials")
+
+    def __init__(self, partitions: Iterable[TopicPartition] = ()) -> None:
+        self._items: dict[int, TopicPartition] = {}
+        self._serials: dict[TopicPartition, list[int]] = {}
+        self._next = 0
+        for partition in partitions:
+            self.append(partition)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[TopicPartition]:
+        return iter(self._items.values())
+
+    def __contains__(self, partition: TopicPartition) -> bool:
+        return partition in self._serials
+
+    def count(self, partition: TopicPartition) -> int:
+        """Return how many times a partition is in it."""
+        return len(self._serials.get(partition, ()))
+
+    def append(self, partition: TopicPartition) -> None:
+        """Add a partition at the end."""
+        self._items[self._next] = partition
+        self._serials.setdefault(partition, []).append(self._next)
+        self._next += 1
+
+    def remove(self, partition: TopicPartition) -> None:
+        """Remove the first of its kind; one that is not there is no error."""
+        serials = self._serials.get(partition)
+        if serials is not None:
+            del self._items[serials.pop(0)]
+            if not serials:
+                del self._serials[partition]
+
+
+class Holdings:
+    """What members hold, and who has least.
+
+    Args:
+        piles: member id -> its partitions; taken over.
+        holder: partition -> the last member that owned it, as far as somebody did; taken over.
+        wanted_by: topic -> the members that want it.
+        racks: member id -> rack.
+
+    Attributes:
+        holder: partition -> the member that got it last.
+    """
+
+    def __init__(
+        self,
+        piles: dict[str, Pile],
+        holder: dict[TopicPartition, str],
+        wanted_by: Mapping[str, Iterable[str]],
+        racks: Mapping[str, str],
+    ) -> None:
+        self.piles = piles
+        self.holder = holder
+        self._names = sorted(piles, key=utf16)
+        self._racks = [racks.get(member_id) for member_id in self._names]
+        self._ranks = {member_id: rank for rank, member_id in enumerate(self._names)}
+        self._order = sorted((len(pile), self._ranks[member_id]) for member_id, pile in piles.items())
+        self._wanting = {topic: {self._ranks[one] for one in members} for topic, members in wanted_by.items()}
+        self._suiting: dict[tuple[str, frozenset[str]], set[int]] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        """Members by how much they hold, then by id."""
+        return (self._names[rank] for _, rank in self._order)
+
+    @property
+    def least(self) -> int:
+        """How many partitions the member with fewest holds."""
+        return self._order[0][0]
+
+    @property
+    def most(self) -> int:
+        """How many partitions the member with most holds."""
+        return self._order[-1][0]
+
+    def poorest(self, topic: str, racks: frozenset[str] | None = None) -> str | None:
+        """Return who has least of those that want a topic; with `racks`, of those in one of them or without rack."""
+        ranks = self._wanting[topic] if racks is None else self._suits(topic, racks)
+        if ranks:
+            for _, rank in self._order:
+                if rank in ranks:
+                    return self._names[rank]
+        return None
+
+    def _suits(self, topic: str, racks: frozenset[str]) -> set[int]:
+        found = self._suiting.get((topic, racks))
+        if found is None:
+            own = self._racks
+            found = {rank for rank in self._wanting[topic] if own[rank] is None or own[rank] in racks}
+            self._suiting[topic, racks] = found
+        return found
+
+    def give(self, partition: TopicPartition, member_id: str) -> None:
+        """Give a partition that nobody holds."""
+        pile = self.piles[member_id]
+        self._leave(member_id)
+        pile.append(partition)
+        self.holder[partition] = member_id
+        self._enter(member_id)
+
+    def move(self, partition: TopicPartition, source: str, target: str) -> None:
+        """Take a partition from one member and give it to another."""
+        self._leave(source)
+        self.piles[source].remove(partition)
+        self._enter(source)
+        self.give(partition, target)
+
+    def set_aside(self, member_id: str) -> Pile:
+        """Take a member out, with what it holds."""
+        self._leave(member_id)
+        return self.piles.pop(member_id)
+
+    def _leave(self, member_id: str) -> None:
+        del self._order[bisect_left(self._order, (len(self.piles[member_id]), self._ranks[member_id]))]
+
+    def _enter(self, member_id: str) -> None:
+        insort(self._order, (len(self.piles[member_id]), self._ranks[member_id]))
+
+
+Pair = tuple[str, str]  # from a member, to a member
+
+
+class Movements:
+    """The moves of one rebalance, each partition's from its first holder to its last."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[TopicPartition, Pair] = {}
+        self._moved: dict[tuple[str, Pair], HashOrder[TopicPartition]] = {}
+
+    def note(self, partition: TopicPartition, source: str, target: str) -> None:
+        """Note a move; one that came back did not move."""
+        former = self._pairs.pop(partition, None)
+        if former is not None:
+            self._forget(partition, former)
+            source = former[0]
+            if source == target:
+                return
+        self._pairs[partition] = (source, target)
+        self._moved.setdefault((partition[0], (source, target)), HashOrder(TOPIC_PARTITIONS)).put(partition)
+
+    def instead_of(self, partition: TopicPartition, source: str, target: str) -> TopicPartition:
+        """Return what to move rather than this partition: one of its topic that went the other way, if there is one."""
+        if partition in self._pairs:
+            source = self._pairs[partition][0]
+        back = self._moved.get((partition[0], (target, source)))
+        return partition if back is None else next(iter(back))
+
+    def _forget(self, partition: TopicPartition, pair: Pair) -> None:
+        key = (partition[0], pair)
+        self._moved[key].remove(partition)
+        if not self._moved[key]:
+            del self._moved[key]
+
+
+class Wishes:
+    """The subscriptions of a group, as Kafka's general algorithm counts them: a topic named twice counts twice.
+
+    Attributes:
+        wants: member id -> topics that exist, as the member names them.
+        wanted_by: topic -> members, in the order of the group.
+        rarest_first: topics by how many want them, then by name.
+    """
+
+    def __init__(self, group: Group) -> None:
+        self.counts: dict[str, int] = {topic: len(numbers) for topic, numbers in group.topics.items()}
+        self.wanted_by: dict[str, list[str]] = {topic: [] for topic in group.topics}
+        self.wants: dict[str, list[str]] = {}
+        for member_id, member in group.members.items():
+            self.wants[member_id] = wants = [topic for topic in member.topics if topic in self.counts]
+            for topic in wants:
+                self.wanted_by[topic].append(member_id)
+        self.rarest_first: list[str] = sorted(self.counts, key=lambda topic: (len(self.wanted_by[topic]), utf16(topic)))
+        total = sum(self.counts.values())
+        self._most = {
+            member_id: total if len(wants) == len(self.counts) else sum(self.counts[topic] for topic in wants)
+            for member_id, wants in self.wants.items()
+        }
+
+    def most(self, member_id: str) -> int:
+        """Return how many partitions a member could get."""
+        return self._most[member_id]
+
+    def may_move(self, topic: str) -> bool:
+        """Whether more than one wants a topic."""
+        return len(self.wanted_by[topic]) >= 2
