@@ -6,7 +6,8 @@ greatest; above 1 kwire is faster. Before anything is timed, each must give back
 `kwire` is the engine that runs (KWIRE_ENGINE); `python` is the fallback, `reference` the path that explains. JSON text
 is made of bytes, by `msgspec.json` of messages that are ready. First use makes a table of nodes or compiles source.
 Peers: pip install kio==0.6.5 kafka-python==3.0.12 aiokafka==0.14.0
---others: Java, Go and Rust, each in a process of its own, in the same rounds; processor time of all its threads.
+--others: Java, Go and Rust, each in a process of its own, in the same rounds; processor time of all its threads;
+--others java is one of them.
 """
 
 from __future__ import annotations
@@ -60,7 +61,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--peers", default="kio,kafka-python,msgpack,msgspec.json,python", help=f"some of {', '.join(PEERS)}; or all"
     )
-    parser.add_argument("--others", action="store_true", help="Java, Go and Rust too, which are built if need be")
+    parser.add_argument(
+        "--others",
+        nargs="?",
+        const=",".join(PROGRAMS),
+        default="",
+        metavar="NAMES",
+        help=f"{', '.join(PROGRAMS)} too, or some of them, which are built if need be",
+    )
     parser.add_argument("--table", action="store_true", help="the README's table too")
     parser.add_argument("--picture", type=Path, metavar="FILE", help="draw it too, with matplotlib: speed.png")
     return parser.parse_args()
@@ -79,7 +87,7 @@ def report_missing(names: list[str]) -> None:
 def measured(chosen: list[Body], names: list[str], options: argparse.Namespace) -> list[Row]:
     """Compare what all implementations make of the bodies, and time them."""
     with tempfile.TemporaryDirectory() as scratch:
-        others = started(Path(scratch)) if options.others else []
+        others = started(Path(scratch), options.others.split(",")) if options.others else []
         runs = [timers for body in chosen for timers in timers_of(body, names, others)]
         times = iter(round_robin(runs, options.rounds, options.slot, min(WARM, 16 * options.slot)))
         rows = [Row(body, {operation: next(times) for operation in OPERATIONS}) for body in chosen]

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -160,10 +160,11 @@ class Other:
         self.process.communicate()
 
 
-def started(scratch: Path, say: Callable[[str], None] = print) -> list[Other]:
-    """Start the programs that can be built here, and say which cannot."""
+def started(scratch: Path, names: Sequence[str], say: Callable[[str], None] = print) -> list[Other]:
+    """Start the programs of some names that can be built here, and say which cannot."""
     found = []
-    for name, program in PROGRAMS.items():
+    for name in names:
+        program = PROGRAMS[name]
         try:
             folder = built(name, program)
         except LookupError as error:

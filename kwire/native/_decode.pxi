@@ -45,16 +45,43 @@ cdef PyObject* read_array(Node* n, Cursor* c) except NULL:
     return Py_NewRef(<PyObject*>items)
 
 
+cdef struct Same:  # the last array of integers that was read of a struct
+    Field* field
+    const uint8_t* start
+    Py_ssize_t size
+
+
+cdef inline PyObject* read_integers(Field* f, Cursor* c, PyObject* message, Same* last) except NULL:
+    """Read an array of integers; one with the bytes of the last is the same tuple again.
+
+    Nearly every ISR has the members of the replicas before it: a fifth of the time of Kafka's MetadataResponses.
+    """
+    cdef PyObject* items
+    if (last.field != NULL and last.size <= c.end - c.at and memcmp(c.at, last.start, last.size) == 0
+            and f.node.child.kind == last.field.node.child.kind and f.node.width == last.field.node.width
+            and f.node.nullable == last.field.node.nullable):
+        take(c, last.size)
+        return Py_NewRef((<PyObject**>(<char*>message + last.field.slot))[0])
+    last.field, last.start = f, c.at
+    items = read_array(f.node, c)
+    last.size = c.at - last.start
+    return items
+
+
 cdef PyObject* read_struct(Node* n, Cursor* c) except NULL:
     cdef Field* f = n.fields
     cdef Field* end = f + n.count
     if not n.by_slot:
         return read_struct_by_call(n, c)
     cdef PyObject* message = PyType_GenericAlloc(<PyTypeObject*>n.message_class, 0)
+    cdef Same last
+    last.field, last.start, last.size = NULL, NULL, 0
     made = owned(message)  # goes, with what it has, if the rest is refused
     while f < end:
         if f.node.kind <= UINT32:  # a call saved
             fill(message, f.slot, new_integer(integer(f.node.kind, take(c, f.node.width))))
+        elif f.node.kind == ARRAY and f.node.child.kind <= UINT32:
+            fill(message, f.slot, read_integers(f, c, message, &last))
         else:
             fill(message, f.slot, read(f.node, c))
         f += 1

@@ -200,6 +200,25 @@ def test_a_default_that_a_tag_may_not_hold_is_left_to_the_reference() -> None:
     assert codec.decode(null).cluster_id is None
 
 
+def test_arrays_of_the_same_bytes_in_a_struct_are_one_tuple() -> None:
+    codec = kwire.codec("MetadataResponse", 12)
+    response = kwire.messages.MetadataResponse
+    partitions = [
+        response.MetadataResponsePartition(replica_nodes=replicas, isr_nodes=isr, offline_replicas=offline)
+        for replicas, isr, offline in (
+            ((1, 2), (1, 2), ()),
+            ((1, 2), (1, 3), (1, 3)),
+            ((), (), (1,)),
+            ((7,), (8,), (7,)),
+        )
+    ]
+    body = codec.encode(response(topics=[response.MetadataResponseTopic(partitions=partitions)]))
+    (topic,) = fast_path(codec.schema, "", "native").decode(body).topics
+    assert topic.partitions == tuple(partitions)
+    assert topic.partitions[0].isr_nodes is topic.partitions[0].replica_nodes
+    assert topic.partitions[1].offline_replicas is topic.partitions[1].isr_nodes
+
+
 @pytest.mark.parametrize("number", [0.5, float("nan"), float("inf"), -float("inf"), 1e300, -0.0])
 def test_floats_stand_in_json_as_in_messages(number: float) -> None:
     codec = kwire.codec("AlterClientQuotasRequest", 0)
