@@ -57,7 +57,7 @@ import hashlib, sys, time, kwire
 if sys.argv[2] == "equal":
     digest = hashlib.sha256()
     for frame in kwire.read_dump(sys.argv[1]):
-        digest.update(repr((frame.data, frame.source, str(frame.fault), frame.closed)).encode())
+        digest.update(repr((frame.data, frame.source, frame.fault is None)).encode())
     print(digest.hexdigest())
 else:
     for _ in range(2):
