@@ -21,7 +21,7 @@ from .link import ACK, FIN, RST, SYN, Segment, end_text
 PATIENCE = 1024  # for a hole
 PATIENCE_TO_BEGIN = 32  # for the first bytes, and for a side that may not have been captured
 PATIENCE_TIME = 10_000_000_000
-WITH_TIME = 1 / 16  # of the packets are enough when that time has passed
+WITH_TIME = 1 / 16  # of the packets for a hole are enough when that time has passed
 
 
 class Portion(msgspec.Struct, frozen=True, gc=False):
@@ -174,7 +174,7 @@ class Connection(ConnectionState):
             # What was not acknowledged may still come; but where nothing is acknowledged, that says nothing.
             return half.acked is None and passed > patience
         late = now is not None and first.nanoseconds is not None and now - first.nanoseconds > PATIENCE_TIME
-        return passed > patience or (late and (idle or passed > patience * WITH_TIME))
+        return passed > patience or (late and (idle or passed > PATIENCE * WITH_TIME))
 
     def _excuse(self, half: Half) -> None:
         """Wait no longer for what the first waiting bytes of one side wait for."""

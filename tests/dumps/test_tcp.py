@@ -165,6 +165,15 @@ def test_without_its_begin_too_the_first_segments_may_be_swapped() -> None:
     assert [item[2] for item in told(segments)] == [None, b"one", b"two", None, b"eins", b"drei", b"four"]
 
 
+def test_without_its_begin_segments_may_be_swapped_with_those_behind_a_long_pause() -> None:
+    said = talk()
+    for _ in range(8):
+        said.say(0, b"more")
+    paused = [changed(one, nanoseconds=(one.nanoseconds or 0) + 17 * 10**9) for one in said.segments[6:]]
+    segments = [said.segments[5], *paused[:6], said.segments[4], *paused[6:]]
+    assert b"".join(item[2] for item in told(segments) if item[2] and item[0] == 0) == b"twofour" + 8 * b"more"
+
+
 @pytest.mark.parametrize("lost", [{0}, {1}, {0, 2}, {1, 2}])
 def test_one_syn_tells_where_both_streams_begin(lost: set[int]) -> None:
     segments = [segment for index, segment in enumerate(talk().segments) if index not in lost]
