@@ -33,6 +33,7 @@ COMMANDS = {  # that take arguments of their own
     "fuzz": [PYTHON, "-m", "tests.tools.fuzz"],
     "mutate": [PYTHON, "-m", "tests.tools.mutate"],
     "wheel": [PYTHON, "-m", "tests.tools.wheel"],
+    "docs": [PYTHON, "-m", "mkdocs", "build", "--quiet", "--config-file", str(ROOT / "docs" / "site" / "mkdocs.yml")],
 }
 CHECKS = [
     [PYTHON, "-m", "kwire.stubs"],  # the installation wrote them, but specs may have changed since
@@ -42,10 +43,12 @@ CHECKS = [
     [str(BIN / "lint-imports")],
 ]
 # The extras of the commands, each with what the one before it has, and the scripts that they bring.
+_LINT = ["kwire", "pytest", "ruff", "mypy", "pyright", "lint-imports"]
 SCRIPTS = {
     "test": ["kwire", "pytest"],
-    "test,lint": ["kwire", "pytest", "ruff", "mypy", "pyright", "lint-imports"],
-    "test,lint,connect,plots": ["kwire", "pytest", "ruff", "mypy", "pyright", "lint-imports", "spark-submit"],
+    "test,lint": _LINT,
+    "test,lint,docs": [*_LINT, "mkdocs"],
+    "test,lint,docs,connect,plots": [*_LINT, "mkdocs", "spark-submit"],
 }
 EXTRAS = {
     "demo": "test",
@@ -54,7 +57,8 @@ EXTRAS = {
     "mutate": "test",
     "wheel": "test",
     "lint": "test,lint",
-    "ci": "test,lint,connect,plots",
+    "docs": "test,lint,docs",
+    "ci": "test,lint,docs,connect,plots",
 }
 USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are passed on to it
        python3 dev.py test             run the tests but those marked "ci", on two cores
@@ -63,6 +67,7 @@ USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are 
        python3 dev.py fuzz --sanitize  fuzz the native engine, built with address and undefined behaviour sanitizers
        python3 dev.py mutate --seed 1 --count 50  change kwire in small ways; print what no test notices
        python3 dev.py wheel            build a wheel into dist/, and try it in an empty environment
+       python3 dev.py docs             build the documentation site into dist/site, without network
        python3 dev.py lint             run ruff, mypy and import-linter, all of them, and report each
        python3 dev.py ci               lint, then all tests, with Spark (on Java 17); report the time of each"""
 # Of pip's and uv's variables only those that say where and how to fetch are kept: others could misdirect the set-up.

@@ -16,16 +16,6 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "kwire"
 FILES = sorted(PACKAGE.rglob("*.py"))
-MAP = (PACKAGE / "README.md").read_text("utf-8")
-
-
-def rooms() -> list[str]:
-    files = [path.name for path in PACKAGE.glob("*.py") if path.name != "__init__.py"]
-    return sorted([*files, *(f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py"))])
-
-
-def test_every_room_is_on_the_map_and_the_map_has_no_other() -> None:
-    assert sorted(re.findall(r"^\| \d \w+ \| `([\w/.]+)` \|", MAP, re.MULTILINE)) == rooms()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -130,9 +129,3 @@ def test_stubs_are_written_where_they_are_read(tmp_path: Path) -> None:
     for name in stubs():
         assert (ROOT / "kwire" / name).with_suffix(".py").is_file()
         assert f"/kwire/{name}\n" in (ROOT / ".gitignore").read_text()
-
-
-def test_the_example_of_the_documentation_runs() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/public-api.md").read_text("utf-8"), re.DOTALL)
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True, text=True)
-    assert done.stdout == "orders ()\n"

@@ -1,4 +1,4 @@
-"""The examples of `kwire call` in its help, in the README and in TASKS.md, and what a cluster needs for them."""
+"""The examples of `kwire call` in its help, in the README and in docs/, and what a cluster needs for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import kwire
 from kwire.cli import main
 from kwire.cli.completion import TOPICS, help_lines
 from kwire.net.client import Address, BrokerConnection
-from tests.conftest import ROOT
+from tests.docs.pages import PAGES, text_of
 
 M = kwire.messages
 _EXAMPLE = re.compile(r"kwire call (\S*:\d+|--offline) ([^`\n]*?)(?= *(?:`|-->|\n|  ))")
@@ -23,7 +23,7 @@ _ADDRESS = re.compile(r"(?:b1)?:\d+")
 
 def examples(capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
     """Return the arguments of each example, without its address."""
-    texts = [(ROOT / name).read_text("utf-8") for name in ("README.md", "kwire/TASKS.md")]
+    texts = [text_of(page) for page in PAGES]
     for arguments in (["--help"], ["call", "--help"]):
         assert main(arguments) == 0
         texts.append(capsys.readouterr().out)

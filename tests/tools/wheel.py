@@ -52,6 +52,11 @@ def check_contents(wheel: Path) -> str:
         raise Unfit(f"{wheel.name} has {engines or 'no engine'}")
     if left := [name for name in names if name.endswith(SOURCES)]:
         raise Unfit(f"{wheel.name} has {left}")
+    if other := [name for name in names if not name.startswith(("kwire/", "pyspark_kwire/", "kwire-"))]:
+        raise Unfit(f"{wheel.name} has {other}")
+    dumps = [name for name in names if name.endswith((".bin", ".pcap", ".hex", ".gz", ".md"))]
+    if dumps != ["kwire/cli/kafka-3.9-zk.bin"]:
+        raise Unfit(f"{wheel.name} has the dumps {dumps}")
     for needed in ("kwire/messages/__init__.pyi", "kwire/schemas/kafka/MetadataResponse.json", "kwire/py.typed"):
         if needed not in names:
             raise Unfit(f"{wheel.name} lacks {needed}")

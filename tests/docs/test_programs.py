@@ -1,4 +1,4 @@
-"""The client and the proxy of docs/connection.md run against `kwire serve`."""
+"""The client and the proxy of the tutorials run against `kwire serve`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.conftest import ROOT
+from tests.docs.pages import program
 
-CLIENT, PROXY = re.findall(r"```python\n(.*?)```", (ROOT / "docs/connection.md").read_text("utf-8"), re.DOTALL)
+CLIENT = program("docs/tutorials/write-a-client.md", "client.py")
+PROXY = program("docs/tutorials/write-a-proxy.md", "proxy.py")
 
 
 @contextmanager

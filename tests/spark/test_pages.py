@@ -1,4 +1,4 @@
-"""The lines that README.md shows of Spark run as they stand there, on a folder of real captures."""
+"""The lines of Spark in docs/reference/spark.md, some of them in README.md too, run on a folder of real captures."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import pytest
 
 import kwire.spark
 from tests.arrow.captures import FRAMES, LOG, PCAP, rows_of
-from tests.conftest import ROOT
+from tests.docs.pages import text_of
 from tests.spark.test_source import load
 
-SHOWN = re.compile(r"```\n(kwire\.spark\.register\(spark\).*?)```", re.DOTALL)
+PAGE = "docs/reference/spark.md"
+SHOWN = re.compile(r"```python\n(kwire\.spark\.register\(spark\).*?)```", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -27,11 +28,11 @@ def shown(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, l
     for path in (FRAMES, PCAP):
         shutil.copy(path, folder)
     records = kwire.spark.records(load(spark, LOG, body="raw")).select("record.value")
-    (block,) = SHOWN.findall((ROOT / "README.md").read_text("utf-8"))
+    (block,) = SHOWN.findall(text_of(PAGE))
     given: list[Any] = []
     names = {"spark": spark, "kwire": kwire, "table": records, "given": given}
     lines = [f">>> {line}" for line in lines_of(block.replace('"captures/"', repr(str(folder))))]
-    test = doctest.DocTestParser().get_doctest("\n".join(lines), names, "README.md", None, 0)
+    test = doctest.DocTestParser().get_doctest("\n".join(lines), names, PAGE, None, 0)
     assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
     return folder, given
 
@@ -45,6 +46,11 @@ def lines_of(block: str) -> list[str]:
         assert isinstance(node, ast.Assign | ast.Expr)
         found.append(f"given.append({ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.value)})")
     return found
+
+
+def test_the_readme_has_lines_of_the_page() -> None:
+    (page,), (readme,) = (SHOWN.findall(text_of(name)) for name in (PAGE, "README.md"))
+    assert page.startswith(readme)
 
 
 def test_it_reads_captures(shown: tuple[Path, list[Any]]) -> None:

@@ -1,0 +1,105 @@
+"""Pages of the site that are generated from the code: commands, error classes, options of the data source."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import dataclasses
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # hooks run in mkdocs' process
+os.environ["COLUMNS"] = "100"  # argparse wraps the text of options at this width
+
+OPTIONS = "<!-- options -->"  # in reference/spark.md
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the generated pages."""
+    from mkdocs.structure.files import File
+
+    for path, content in (("reference/commands.md", commands()), ("reference/errors.md", errors())):
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Put the table of options where a page asks for it."""
+    return markdown.replace(OPTIONS, options())
+
+
+def commands() -> str:
+    """Return the page of all commands, made from their argument parsers."""
+    from kwire.cli.commands import COMMANDS
+
+    parts = ["# Commands", "Generated from the argument parsers; `kwire COMMAND --help` prints the same."]
+    for name, command in COMMANDS.items():
+        about = f"{command.about[0].upper()}{command.about[1:]}."
+        parts += [f"## kwire {name}", about, "```text", help_of(name), "```"]
+    parts += ["# Topics", "`kwire help TOPIC` prints one of these."]
+    from kwire.cli.completion import TOPICS, help_lines
+
+    for topic in TOPICS:
+        parts += [f"## {topic.capitalize()}", "```text", "\n".join(help_lines(topic)), "```"]
+    return "\n\n".join(parts).replace("```text\n\n", "```text\n").replace("\n\n```\n", "\n```\n") + "\n"
+
+
+def help_of(name: str) -> str:
+    """Return what `kwire NAME --help` prints; of a command with commands of its own, theirs too."""
+    from kwire.cli.commands import parser_for
+
+    (top,) = (action for action in parser_for([name])._actions if isinstance(action, argparse._SubParsersAction))
+    parser = top.choices[name]
+    texts = [parser.format_help()]
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            texts += [f"$ {inner.prog} --help\n\n{inner.format_help()}" for inner in action.choices.values()]
+    return "\n".join(texts).rstrip()
+
+
+def errors() -> str:
+    """Return the page of error classes, as their docstrings describe them."""
+    import kwire.faults
+    import kwire.refusals
+    from kwire.errors import KwireError
+
+    with contextlib.suppress(ImportError):  # without pyarrow its errors are left out
+        import kwire.arrow.errors  # noqa: F401
+    lines = [
+        "# Error classes",
+        "Every error that kwire raises on purpose is a `KwireError`. Its text is made from its attributes; `hint` says"
+        " what to try. The class says whose fault it is.\n",
+    ]
+    for depth, kind in tree(KwireError, 0):
+        lines.append(f"{'    ' * depth}- `{kind.__module__}.{kind.__name__}`: {first_sentence(kind)}")
+    return "\n".join(lines) + "\n"
+
+
+def tree(kind: type, depth: int) -> Iterator[tuple[int, type]]:
+    """Yield a class and, below it, its subclasses in kwire; a private one gives place to its own."""
+    is_public = not kind.__name__.startswith("_")
+    if is_public:
+        yield depth, kind
+    for less in sorted(kind.__subclasses__(), key=lambda one: one.__name__):
+        if less.__module__.startswith("kwire."):
+            yield from tree(less, depth + is_public)
+
+
+def first_sentence(kind: type) -> str:
+    """Return the first paragraph of a docstring, on one line."""
+    return " ".join((kind.__doc__ or "").strip().partition("\n\n")[0].split())
+
+
+def options() -> str:
+    """Return the table of options of `kwire.arrow.read` and of Spark's data source, with their defaults."""
+    from kwire.arrow.options import Options
+
+    rows = ["| option of Spark | keyword of `kwire.arrow.read` | default |", "|---|---|---|"]
+    for field in dataclasses.fields(Options):
+        words = field.name.split("_")
+        name = words[0] + "".join(word.capitalize() for word in words[1:])
+        rows.append(f"| `{name}` | `{field.name}` | `{field.default!r}` |")
+    return "\n".join(rows)

@@ -1,0 +1,128 @@
+"""Every example of README.md and docs/ runs, and prints what is shown; links and commands that pages name exist."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire.cli.commands import COMMANDS, parser_for
+from tests.conftest import ROOT
+from tests.docs.pages import PAGES, blocks_of, folder_for, text_of
+
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+LANGUAGES = {"python", "console", "sh", "text"}
+PROGRAMS = {"client.py", "proxy.py"}  # they run in test_programs.py
+SPARK = "kwire.spark.register(spark)"  # what begins so runs in tests/spark/test_pages.py
+# Commands that install, need root, a network, Spark or a browser; what of them is kwire's is parsed below.
+NOT_RUN = re.compile(r"pip install|git clone|python3 dev\.py|cd kwire|tcpdump|kwire|\.venv/bin/|\. \.venv|hatchling|#")
+
+
+def test_there_are_as_many_examples_as_ever() -> None:
+    blocks = [block for page in PAGES for block in blocks_of(page)]
+    assert sum(block.text.count("\n>>> ") + block.text.startswith(">>> ") for block in blocks) >= 60
+    assert sum(block.text.count("\n$ ") + block.text.startswith("$ ") for block in blocks) >= 40
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_says_what_it_is(page: str) -> None:
+    assert text_of(page).count("\n```") == 2 * len(blocks_of(page))
+    shown = "\n".join(block.text for block in blocks_of(page) if block.language == "console")
+    for block in blocks_of(page):
+        assert block.language in LANGUAGES, block
+        if block.language == "python":
+            is_run = block.program in PROGRAMS or (block.program and block.program in shown)
+            assert is_run or block.text.startswith((">>> ", SPARK)), block
+        if block.language == "console":
+            assert block.text.startswith("$ "), block
+        if block.language == "sh":
+            assert all(NOT_RUN.match(line) for line in block.text.splitlines() if line.strip()), block
+
+
+def with_examples() -> list[str]:
+    return [page for page in PAGES if any(block.language in ("python", "console") for block in blocks_of(page))]
+
+
+@pytest.mark.parametrize("page", with_examples())
+def test_the_examples_run(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = folder_for(page, tmp_path)
+    monkeypatch.chdir(folder)
+    names: dict[str, Any] = {}
+    for block in blocks_of(page):
+        if block.language == "python" and block.text.startswith(">>> "):
+            test = doctest.DocTestParser().get_doctest(block.text, names, page, page, block.line)
+            printed = io.StringIO()
+            runner = doctest.DocTestRunner(optionflags=FLAGS)
+            runner.run(test, out=printed.write, clear_globs=False)
+            assert runner.failures == 0, printed.getvalue()
+            names = test.globs
+        elif block.language == "console":
+            for command, output in commands_in(block.text):
+                check(command, output, folder)
+
+
+def commands_in(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the commands of a console block, each with what it prints."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        found = re.match(r"((?:[^\n]*\\\n)*[^\n]*)\n(.*)", part, re.DOTALL)
+        assert found
+        yield found[1], found[2]
+
+
+def check(command: str, expected: str, folder: Path) -> None:
+    """Run a command line in a shell that knows `kwire`; remarks for people, on stderr, are not shown."""
+    scripts = folder / "bin"
+    scripts.mkdir(exist_ok=True)
+    for name in ("kwire", "pytest"):
+        line = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {name} "$@"\n'
+        (scripts / name).write_text(line, "utf-8")
+        (scripts / name).chmod(0o755)
+    path = os.pathsep.join([str(scripts), str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder), "NO_COLOR": "1"}
+    environment.pop("PYTEST_ADDOPTS", None)
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
+    assert doctest.OutputChecker().check_output(expected, done.stdout, doctest.ELLIPSIS), (command, done)
+    assert done.returncode in ((0, 1) if expected else (0,)), (command, done)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_that_a_page_names_exist(page: str) -> None:
+    parser = parser_for()
+    shown = [line for block in blocks_of(page) if block.language == "sh" for line in block.text.splitlines()]
+    inline = re.findall(r"`(kwire [a-z][^`\n]*)`", text_of(page).replace("\\|", "|"))
+    for line in [*inline, *(line for line in shown if line.startswith("kwire "))]:
+        words = shlex.split(re.split(r" [|#>]", line)[0].replace("..", "00"), comments=True)[1:]
+        if words[0] in COMMANDS and words[1:] == []:
+            continue  # the name of a command
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            try:
+                parser.parse_args(words)
+            except SystemExit as end:
+                assert end.code == 0, (line, said.getvalue())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text_of(page)):
+        if not link.startswith("https://"):
+            target = (ROOT / page).parent / link
+            assert target.is_file() or link.endswith(("commands.md", "errors.md")), link  # these two are generated
+
+
+def test_all_tasks_are_there() -> None:
+    numbers = re.findall(r"^## (\d+)\. ", text_of("docs/how-to/tasks.md"), re.MULTILINE)
+    assert numbers == [str(number) for number in range(1, 26)]
+
+
+def test_the_readme_is_short() -> None:
+    assert text_of("README.md").count("\n") <= 150

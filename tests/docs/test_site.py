@@ -1,0 +1,55 @@
+"""The documentation site: built without network, in strict mode, with every public name and every command."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kwire
+from kwire.cli.commands import COMMANDS
+from tests.conftest import ROOT
+from tests.docs.pages import text_of
+
+LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"?(https?:[^\" >]*)")
+NAMES = [name for name in kwire.__all__ if name not in ("messages", "values")]
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    named = re.findall(r"^::: kwire\.(\w+)$", text_of("docs/reference/api.md"), re.MULTILINE)
+    assert sorted(named) == NAMES
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for needed in ("mkdocs", "mkdocstrings", "material"):
+        pytest.importorskip(needed)
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", "docs/site/mkdocs.yml", "-d", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return folder
+
+
+@pytest.mark.ci
+def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    pages = list(site.rglob("*.html"))
+    assert len(pages) >= 20
+    for page in pages:
+        loaded = LOADED.findall(page.read_text("utf-8"))
+        assert loaded == [], page
+
+
+@pytest.mark.ci
+def test_reference_pages_are_complete(site: Path) -> None:
+    api = (site / "reference/api.html").read_text("utf-8")
+    assert [name for name in NAMES if f'id="kwire.{name}"' not in api] == []
+    commands = (site / "reference/commands.html").read_text("utf-8")
+    assert [name for name in COMMANDS if f"usage: kwire {name}" not in commands] == []
+    errors = (site / "reference/errors.html").read_text("utf-8")
+    listed = set(re.findall(r"kwire\.[\w.]*?(\w+)</code>", errors))
+    assert {"DecodeError", "Truncated", "Tolerated", "Refused"} <= listed
+    assert "maxPartitionBytes" in (site / "reference/spark.html").read_text("utf-8")
