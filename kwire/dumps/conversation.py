@@ -12,13 +12,14 @@ from struct import Struct
 from ..errors import DecodeError
 from ..frames import FrameReader
 from ..frames.pieces import BareToken, CutShort, NoFrame
+from ..frames.pieces import Gap as GapFault
 from ..frames.said import Said, numbers_of
 from ..native.states import ConversationState
 from .direction import Cut, Direction
 from .recognition import FAR, NO, REQUESTS, RESERVED, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
 from .search import Search
 from .sources import ends_of
-from .tcp import Connection, Gap, Portion
+from .tcp import Connection, Gap, Portion, Unseen
 
 SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: what follows has no header
 TOKEN = (0, None)
@@ -73,9 +74,11 @@ class Conversation(ConversationState):
             direction = self._directions[asked] = Direction(search, self.readers[asked])
         return direction
 
-    def feed(self, event: Portion | Gap) -> list[Said]:
+    def feed(self, event: Portion | Gap | Unseen) -> list[Said]:
         """Take the next bytes of one side, or a gap."""
         asked = event.side == self.client
+        if isinstance(event, Unseen):  # requests, which the responses that follow may lack
+            return [(self.ends, True, event.offset, event.nanoseconds, b"", GapFault(), None, 0)] if asked else []
         direction = self._direction(asked)
         if isinstance(event, Portion):
             if not direction.synced:

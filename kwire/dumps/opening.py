@@ -12,7 +12,7 @@ from .heads import Head
 from .protocols import UNKNOWN, protocol_of
 from .recognition import STRONG, Recogniser
 from .stranger import Stranger
-from .tcp import Connection, Gap, Portion
+from .tcp import Connection, Gap, Portion, Unseen
 
 UNDECIDED = 1 << 20  # bytes after which a connection without a request is taken for another protocol's
 DOUBTFUL = 1 << 16  # bytes after which a request without a client id is enough
@@ -40,26 +40,17 @@ class Opening:
         self._cut = [b"", b""]  # heads of what may be requests of which a gap took the end
         self._asking: dict[int, Head] = {}  # in front of a gap, with a request without a client id, which decodes
         self._heads = [Head(recogniser), Head(recogniser)]
-        self._log: list[Portion | Gap] = []
+        self._log: list[Portion | Gap | Unseen] = []
 
-    def feed(self, event: Portion | Gap) -> Conversation | Stranger | None:
+    def feed(self, event: Portion | Gap | Unseen) -> Conversation | Stranger | None:
         """Take the next bytes of one side; returns what speaks here, once that is known."""
         self._log.append(event)
         self.buffered += EVENT_COST
+        if isinstance(event, Unseen):
+            return None
         head, opens = self._heads[event.side], event.side == self.connection.opener
         if isinstance(event, Gap):
-            if len(head.data) >= CLIENT_ID and head.asks(opener=opens, final=True):
-                return self._conversation(event.side)
-            self._hints[event.side] += head.hints()
-            if self._hints[event.side] == ENOUGH_HINTS:
-                return self._conversation(event.side)
-            self._answers[event.side] |= head.is_chain()
-            self._cut[event.side] = head.cut_request or self._cut[event.side]
-            if self._may_open(event.side) and event.side not in self._asking and head.may_ask():
-                self._asking[event.side] = head
-            answered = self._answered(event.side)
-            self._heads[event.side] = Head(self.recogniser, whole=False)
-            return answered
+            return self._gap(event.side, head, opens=opens)
         head.add(event.data)
         self.buffered += len(event.data)
         self._counts[event.side] += len(event.data)
@@ -72,6 +63,21 @@ class Opening:
         if name is not None:
             return Stranger(self.recogniser, self.connection, name)
         return self._doubt()
+
+    def _gap(self, side: int, head: Head, *, opens: bool) -> Conversation | None:
+        """Judge by what came before a gap; what comes behind it has a head of its own."""
+        if len(head.data) >= CLIENT_ID and head.asks(opener=opens, final=True):
+            return self._conversation(side)
+        self._hints[side] += head.hints()
+        if self._hints[side] == ENOUGH_HINTS:
+            return self._conversation(side)
+        self._answers[side] |= head.is_chain()
+        self._cut[side] = head.cut_request or self._cut[side]
+        if self._may_open(side) and side not in self._asking and head.may_ask():
+            self._asking[side] = head
+        answered = self._answered(side)
+        self._heads[side] = Head(self.recogniser, whole=False)
+        return answered
 
     def _answered(self, side: int) -> Conversation | None:
         """Believe a request that a gap cut short, if the other side begins with a whole response to it."""

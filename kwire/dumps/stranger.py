@@ -12,7 +12,7 @@ from .conversation import Conversation
 from .protocols import TLS, UNKNOWN
 from .recognition import STRONG, Recogniser
 from .sources import ends_of
-from .tcp import Connection, Gap, Portion
+from .tcp import Connection, Gap, Portion, Unseen
 
 SHOWN = 64  # bytes of each side
 
@@ -53,13 +53,14 @@ class Stranger:
         self.turned: Conversation | None = None
         self._sides = _Counted(), _Counted()
 
-    def feed(self, event: Portion | Gap) -> list[Said]:
+    def feed(self, event: Portion | Gap | Unseen) -> list[Said]:
         """Count the next bytes of one side."""
         if self.turned is not None:
             return self.turned.feed(event)
         if self.name == UNKNOWN and isinstance(event, Portion) and self._asks(event.data):
             return self._turn(event)
-        self._sides[event.side].add(event)
+        if not isinstance(event, Unseen):
+            self._sides[event.side].add(event)
         return []
 
     def stop(self, now: int | None, cause: str) -> list[Said]:

@@ -44,6 +44,16 @@ class Gap(msgspec.Struct, frozen=True, gc=False):
     count: int | None
 
 
+class Unseen(msgspec.Struct, frozen=True, gc=False):
+    """Bytes of one side's stream that are waited for no longer, though they may still come: the portion that follows
+    acknowledges them."""
+
+    connection: Connection
+    side: int
+    offset: int
+    nanoseconds: int | None
+
+
 class Finished(msgspec.Struct, frozen=True, gc=False):
     """Both sides of a connection have sent their FIN, and all bytes before that were given out."""
 
@@ -56,7 +66,7 @@ class Ended(msgspec.Struct, frozen=True, gc=False):
     connection: Connection
 
 
-Event = Portion | Gap | Finished | Ended
+Event = Portion | Gap | Unseen | Finished | Ended
 
 
 class Connection(ConnectionState):
@@ -71,12 +81,14 @@ class Connection(ConnectionState):
         last: nanoseconds of its newest packet, but for mere acknowledgements.
         newest: the number, among all, of its newest packet that was not just the next in order.
         packets: how many of those it had.
+        unseen: of each side, the offset for which `Unseen` was told last.
     """
 
-    __slots__ = ()
+    __slots__ = ("unseen",)
     halves: tuple[Half, Half]
 
     def __init__(self, number: int, key: bytes) -> None:
+        self.unseen = [-1, -1]
         one, other = self.halves = Half(0), Half(1)
         one.peer, other.peer = other, one
         one.connection = other.connection = self
@@ -228,6 +240,7 @@ class Connection(ConnectionState):
             half = min(ready, key=lambda half: half.pieces[0].nanoseconds or 0)
             if half.late:
                 self._gap(half, 0, half.pieces[0].nanoseconds, events)
+            self._tell_unseen(half, events)
             piece = half.release()
             if piece.data is None:
                 events.append(Gap(self, half.side, piece.start, piece.nanoseconds, piece.stop - piece.start))
@@ -238,6 +251,14 @@ class Connection(ConnectionState):
         for half in self.halves:
             if count := half.given_up_end():
                 self._gap(half, count, self.last, events)
+
+    def _tell_unseen(self, half: Half, events: list[Event]) -> None:
+        """Tell, once, if the next bytes of a side acknowledge others that were not given out; one may be a FIN."""
+        piece, peer = half.pieces[0], half.peer
+        if piece.need is None or peer.has_passed(piece.need - 1) or self.unseen[peer.side] == peer.position:
+            return
+        self.unseen[peer.side] = peer.position
+        events.append(Unseen(self, peer.side, peer.position, piece.nanoseconds))
 
     def _gap(self, half: Half, count: int, now: int | None, events: list[Event]) -> None:
         """Step over bytes that will not come; those before the first one seen come first, if there may be any."""

@@ -33,15 +33,21 @@ class NoFrame(DecodeError):
 
 
 class Gap(NoFrame):
-    """Bytes of a TCP stream that were not captured."""
+    """Bytes of a TCP stream that were not captured; without a `count`, not before the packets that acknowledge them."""
 
     code = "GAP"
     is_failure = False
-    problem = "gap: {count} bytes of this stream were not captured"
     hint = (
         "the capture lacks packets: they were dropped (a larger buffer helps, tcpdump -B, or a narrower filter), cut "
         "(tcpdump -s 0), filtered out, or sent after the capture ended"
     )
+
+    @property
+    def problem(self) -> str:  # type: ignore[override]
+        """Say how much is missing, if that is certain."""
+        if self.count is None:
+            return "gap: this stream goes on with bytes that the other side had, and that were not captured by then"
+        return "gap: {count} bytes of this stream were not captured"
 
 
 class BegunBefore(NoFrame):

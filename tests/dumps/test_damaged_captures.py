@@ -16,7 +16,7 @@ import kwire
 from kwire.dumps.link import ACK, FIN, RST, SYN, Segment, end_text, segment_of, turned
 from kwire.dumps.reading import packets_of
 from kwire.frames import Result, Token
-from kwire.frames.pieces import BareToken, CutShort, Gap, NoFrame, NotKafka
+from kwire.frames.pieces import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
 from tests.conftest import ROOT, SHARED
 from tests.dumps.building import changed, frames_of, unaccounted
 from tests.seeds import TRIES, seeded
@@ -315,6 +315,17 @@ def test_every_message_says_what_it_said_before_or_whom_it_lacks(case: tuple[Dam
             assert isinstance(same, type(after))
             assert _said(after) == _said(same)
             assert isinstance(after, Token) or header.api_key == after.api_key
+
+
+@pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lost", [0, SYN])
+def test_of_the_brokers_side_alone_no_response_is_a_failure(lost: int, path: Path) -> None:
+    segments = whole(path).segments
+    opened = {segment.key for segment in segments if segment.flags & SYN and not segment.flags & ACK}
+    answered = [segment for segment in segments if segment.key not in opened and not segment.flags & lost]
+    faults = [one.error for one in kwire.decode_frames(frames_of(answered)) if isinstance(one, kwire.Undecodable)]
+    assert [str(fault) for fault in faults if fault.is_failure] == []
+    assert any(isinstance(fault, RequestNotCaptured) for fault in faults)
 
 
 def _said(result: Result) -> object:

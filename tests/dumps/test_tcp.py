@@ -10,7 +10,7 @@ import pytest
 from kwire.dumps.connections import EVERY, Limits, Reassembler
 from kwire.dumps.halves import WINDOW, Half, Piece, ahead
 from kwire.dumps.link import Segment
-from kwire.dumps.tcp import PATIENCE, Ended, Event, Finished, Gap, Portion
+from kwire.dumps.tcp import PATIENCE, Ended, Event, Finished, Gap, Portion, Unseen
 from tests.dumps.building import ACK, FIN, RST, SYN, Talk, changed
 
 
@@ -29,7 +29,7 @@ def told(segments: Sequence[Segment], limits: Limits | None = None) -> list[tupl
             event.data if isinstance(event, Portion) else event.count,
         )
         for event in events_of(segments, limits)
-        if not isinstance(event, Finished | Ended)
+        if not isinstance(event, Unseen | Finished | Ended)
     ]
 
 
