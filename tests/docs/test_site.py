@@ -47,6 +47,7 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
 def test_reference_pages_are_complete(site: Path) -> None:
     api = (site / "reference/api.html").read_text("utf-8")
     assert [name for name in NAMES if f'id="kwire.{name}"' not in api] == []
+    assert "AbortedTxn" not in api, "an overload of kwire.codec for each message"
     commands = (site / "reference/commands.html").read_text("utf-8")
     assert [name for name in COMMANDS if f"usage: kwire {name}" not in commands] == []
     errors = (site / "reference/errors.html").read_text("utf-8")
