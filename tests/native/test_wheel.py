@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -47,6 +48,27 @@ def test_a_wheel_without_a_compiler_says_so_and_is_pure(without_compiler: None, 
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     assert (done.stdout + done.stderr).count("the native engine is left out") == 1
     assert [path.name.partition("-py3")[2] for path in tmp_path.iterdir()] == ["-none-any.whl"]
+
+
+def python_of(version: str) -> str | None:
+    """Return the Python of a version, from PATH or from pyenv's folder."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    folders = [*os.environ["PATH"].split(os.pathsep), *(str(path) for path in sorted(pyenv.glob(f"{version}.*/bin")))]
+    found = (shutil.which(f"python{version}", path=folder) for folder in folders)
+    return next((path for path in found if path and "shims" not in path), None)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
+def test_a_wheel_is_built_and_works_with_every_python(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], version: str
+) -> None:
+    python = python_of(version)
+    if python is None or sys.version_info[:2] == tuple(map(int, version.split("."))):
+        pytest.skip(f"there is no other Python {version}")
+    monkeypatch.setenv("KWIRE_BUILD", "required")
+    assert main(["--python", python]) == 0
+    assert f"-cp{version.replace('.', '')}-" in capsys.readouterr().out
 
 
 @pytest.mark.ci

@@ -36,9 +36,12 @@ def run(*command: str, cwd: Path = ROOT, **variables: str) -> str:
     return done.stdout
 
 
-def build(folder: Path) -> Path:
-    """Build a wheel by the hatchling of this environment; return it."""
-    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder))
+def build(folder: Path, python: str = sys.executable) -> Path:
+    """Build a wheel by the hatchling of this environment, or by what another Python's pip fetches; return it."""
+    if python == sys.executable:
+        run(python, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder))
+    else:
+        run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT))
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -63,15 +66,15 @@ def check_contents(wheel: Path) -> str:
     return "python" if is_pure else "native"
 
 
-def install(wheel: Path, folder: Path) -> Path:
+def install(wheel: Path, folder: Path, base: str = sys.executable) -> Path:
     """Install a wheel into an environment that is made for it, with what it depends on; return its python."""
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     uv = shutil.which("uv")
     if uv:
-        run(uv, "venv", "--python", sys.executable, str(folder))
+        run(uv, "venv", "--python", base, str(folder))
         run(uv, "pip", "install", "--python", str(python), str(wheel))
     else:
-        run(sys.executable, "-m", "venv", str(folder))
+        run(base, "-m", "venv", str(folder))
         run(str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", str(wheel))
     return python
 
@@ -95,6 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Build and try; return 1 if something is wrong."""
     parser = argparse.ArgumentParser(prog="dev.py wheel", description="Build a wheel, and try it.")
     parser.add_argument("--installed", action="store_true", help="try what is installed here, which must be native")
+    parser.add_argument(
+        "--python", default=sys.executable, help="build and try with this Python, not with that of .venv"
+    )
     options = parser.parse_args(arguments)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
@@ -103,9 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.installed:
                 try_installed(Path(sys.executable), "native", folder)
                 return 0
-            wheel = build(folder / "wheel")
+            wheel = build(folder / "wheel", options.python)
             engine = check_contents(wheel)
-            try_installed(install(wheel, folder / "env"), engine, folder)
+            try_installed(install(wheel, folder / "env", options.python), engine, folder)
         except Unfit as error:
             print(error, file=sys.stderr)
             return 1
