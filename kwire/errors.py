@@ -136,7 +136,7 @@ class UnsupportedVersion(KwireError):
 
 
 class DumpError(KwireError):
-    """A dump that cannot be read as what it looks like: `file`, `problem`, `hint`, and where it is known `line`
+    """A dump that cannot be read in its detected format: `file`, `problem`, `hint`, and where it is known `line`
     (from 1, for text) or `offset` (in bytes from the start, for anything else)."""
 
     def __init__(
@@ -156,7 +156,7 @@ class DumpError(KwireError):
 
 
 class CallError(KwireError):
-    """A broker that cannot be reached, or that breaks off: `address` as it was written, `problem`, `hint`."""
+    """A broker that cannot be reached, or that closes the connection: `address` as given, `problem`, `hint`."""
 
     def __init__(self, address: str = "", problem: str = "", hint: str = "") -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class CallError(KwireError):
 
 
 class ZnodeError(KwireError):
-    """Data of a ZooKeeper node that is not what its path says: `znode` (the path), `json_path`, `problem`."""
+    """Data of a ZooKeeper node that does not match its path: `znode` (the path), `json_path`, `problem`."""
 
     def __init__(self, problem: str = "", *, znode: str = "", json_path: str = "$") -> None:
         super().__init__()
@@ -182,7 +182,7 @@ class ZnodeError(KwireError):
 
 
 class MissingExtra(KwireError):
-    """Something needs a library that kwire does not install unless asked: `library`, in the extra `extra`."""
+    """An optional library is not installed: `library`, which the extra `extra` installs."""
 
     def __init__(self, need: str = "this", library: str = "", extra: str = "") -> None:
         super().__init__()
@@ -240,20 +240,20 @@ class WrongType(EncodeError):
 
 
 class HiddenValue(EncodeError):
-    """JSON in which a secret was left out."""
+    """JSON in which a secret was masked."""
 
     problem = "the value was hidden when this JSON was written"
     hint = "write it with kwire decode --show-secrets, or put the value in"
 
 
 class NullNotWritable(EncodeError):
-    """None in a field that has no null at this version."""
+    """None in a field that is not nullable at this version."""
 
     problem = "null is not allowed here"
 
 
 class TooLong(EncodeError):
-    """Text, bytes or an array longer than its length field can say."""
+    """Text, bytes or an array longer than its length field can hold."""
 
     problem = "{found} is too long; at most {need} can be written"
 
@@ -275,7 +275,7 @@ class BadUnknownTags(EncodeError):
 
 
 class MissingField(EncodeError):
-    """JSON without a field that must be there."""
+    """JSON without a required field."""
 
     problem = "the field is missing"
 
@@ -287,7 +287,7 @@ class UnknownField(EncodeError):
 
 
 class DecodeError(_PlacedError):
-    """The bytes are not the message they are said to be.
+    """Bytes that cannot be decoded as this message.
 
     Attributes: `offset` (in bytes, from the start of what was decoded: of the body for a codec, of the
     frame's size field for a frame), `path`, `message`, `version`, `need` and `have` (bytes needed and

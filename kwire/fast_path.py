@@ -24,7 +24,7 @@ ENGINES = ("native", "python", "reference")
 
 
 class BadEngine(KwireError):
-    """An engine was asked for that there is not: `KWIRE_ENGINE`."""
+    """An unknown or unavailable engine was requested: `KWIRE_ENGINE`."""
 
     def __init__(self, engine: str = "", reason: str = "") -> None:
         super().__init__(engine, reason)

@@ -56,7 +56,7 @@ class StringTooLong(DecodeError):
 
 
 class BadVarint(DecodeError):
-    """A variable-length number that does not end where it must."""
+    """A varint that is longer than its type allows."""
 
     problem = "a varint of more than {need} bytes"
     hint = "probably another message or version"
@@ -69,7 +69,7 @@ class BadTag(DecodeError):
 
 
 class TagOfOtherVersion(BadTag):
-    """A tag that the struct knows, at another version only."""
+    """A tag that the struct has in another version only."""
 
     problem = "tag {found} does not belong to this version"
     hint = "try another version"
@@ -82,21 +82,21 @@ class UnknownTagOrder(BadTag):
 
 
 class TooManyFaults(DecodeError):
-    """Salvage gives up: these bytes are something else."""
+    """Salvage stopped: too many faults for bytes of this message."""
 
     problem = "more than {need} faults"
     hint = "probably another message or version; the error's rest has the bytes from here on"
 
 
 class NoColumns(DecodeError):
-    """Bytes that are a message, and more than columns can hold."""
+    """A valid message that is too large for Arrow columns."""
 
     problem = "a body of {found} bytes cannot be made into columns"
     hint = "decode it"
 
 
 class BadFrame(DecodeError):
-    """A frame's size field that cannot be right."""
+    """An invalid size field of a frame."""
 
     problem = "a frame of {found} bytes; sizes from {need} to {have} are read"
     hint = "the input may not be frames, or begin in the middle of one"
@@ -108,7 +108,7 @@ class BadFrame(DecodeError):
 
 
 class UnknownApi(DecodeError):
-    """An api key that no message of the catalog has."""
+    """An api key that is not in the catalog."""
 
     problem = "api key {found} is not known"
     code = "UNSUPPORTED_API"
@@ -125,7 +125,7 @@ class UnknownVersion(DecodeError):
 
 
 class UnexpectedResponse(DecodeError):
-    """A response that answers no request in flight; `need` is the correlation id of the oldest of these."""
+    """A response that matches no request in flight; `need` is the correlation id of the oldest of these."""
 
     problem = "no request with correlation id {found} is in flight"
     code = "NO_REQUEST"
@@ -137,14 +137,14 @@ class BadRecords(DecodeError):
 
 
 class BadBatchLength(BadRecords):
-    """A length field that says less than a batch of its magic takes."""
+    """A length field that is smaller than a batch of its magic can be."""
 
     problem = "length {found}; a batch has {need} bytes at least"
     hint = "these bytes are not record batches, or do not begin at the start of one"
 
 
 class BadRecordSize(BadRecords):
-    """A record whose size field does not say what its fields take."""
+    """A record whose size field does not match its fields."""
 
     problem = "the record's size field says {found} bytes, its fields take {have}"
 
@@ -168,7 +168,7 @@ class NestedCompression(BadRecords):
 
 
 class BadOuterOffset(BadRecords):
-    """A compressed message of magic 1 whose offset, which is that of its last record, cannot be."""
+    """An invalid offset of a compressed message of magic 1, which must be that of its last record."""
 
     problem = "offset {found} of the message around is less than {need}, that of the last one inside"
 
@@ -202,7 +202,7 @@ class LimitExceeded(BadRecords):
 
 
 class Tolerated(DecodeError):
-    """Something that Kafka reads although no right writer writes it.
+    """An encoding that Kafka accepts although no correct encoder writes it.
 
     Strict decoding raises it; salvage keeps a value and notes the fault, with the bytes in `raw`.
     """
@@ -223,7 +223,7 @@ class NegativeLength(Tolerated):
 
 
 class OverlongVarint(Tolerated):
-    """A varint in more bytes than its value needs, or with bits that do not fit."""
+    """A varint with more bytes than its value needs, or with bits beyond its type."""
 
     problem = "a varint in {have} bytes where {need} would do"
 
@@ -241,7 +241,7 @@ class BadBoolean(Tolerated):
 
 
 class BadMarker(Tolerated):
-    """A nullable struct's first byte or varint that is none of those written (KIP-893)."""
+    """An invalid null marker of a nullable struct (KIP-893)."""
 
     problem = "marker {found} in front of a nullable struct"
 
@@ -259,20 +259,20 @@ class TagTwice(Tolerated):
 
 
 class TagSize(Tolerated):
-    """A known tag whose size field is wrong; Kafka does not look at it."""
+    """A known tag with a wrong size field, which Kafka ignores."""
 
     problem = "the tag's size field says {found} bytes, its value takes {have}"
 
 
 class BadChecksum(Tolerated):
-    """A batch or message whose bytes are not those that its checksum was taken over; `found` has both, as hex."""
+    """A batch or message whose checksum does not match its bytes; `found` has both checksums, in hex."""
 
     problem = "checksum {found[0]}; the bytes have {found[1]}"
     hint = "the bytes were damaged or changed after they were written"
 
 
 class CutBatch(Tolerated):
-    """A last batch that is not whole. Brokers cut Fetch responses so, and readers leave it out; `raw` has its bytes."""
+    """A truncated last batch. Brokers truncate Fetch responses so, and consumers skip it; `raw` has its bytes."""
 
     problem = "the batch is cut off: {need} bytes needed, {have} left"
 

@@ -133,7 +133,7 @@ WORDS: dict[str, tuple[str, str]] = {
 
 
 class Refused(KwireError):
-    """Something that cannot be done as it was asked for.
+    """A cluster refuses an operation.
 
     Attributes: `reason`, a short code that does not change; the figures of the case, such as `replication_factor`;
     of the class `exception`, the Java class that Kafka 3.9 throws, and `error_code`, what a broker answers with.
@@ -160,7 +160,7 @@ def _short(value: Any) -> Any:
 
 
 class CannotAssign(Refused):
-    """A consumer group for which Kafka's assignor fails; `assignor` is its name in Kafka."""
+    """Kafka's assignor fails for this consumer group; `assignor` is the assignor's name in Kafka."""
 
     assignor = ""
     count = 0  # of partitions, members or rounds, as the reason says
@@ -179,111 +179,111 @@ class CannotAssign(Refused):
 
 
 class InvalidPartitions(Refused):
-    """A number of partitions that cannot be."""
+    """An invalid number of partitions."""
 
     exception = "org.apache.kafka.common.errors.InvalidPartitionsException"
     error_code = 37
 
 
 class InvalidReplicationFactor(Refused):
-    """A number of replicas that cannot be, or not with these brokers."""
+    """An invalid replication factor, or one that these brokers cannot provide."""
 
     exception = "org.apache.kafka.common.errors.InvalidReplicationFactorException"
     error_code = 38
 
 
 class InvalidReplicaAssignment(Refused):
-    """A given assignment that is not one."""
+    """An invalid replica assignment."""
 
     exception = "org.apache.kafka.common.errors.InvalidReplicaAssignmentException"
     error_code = 39
 
 
 class InvalidRequest(Refused):
-    """A request that contradicts itself."""
+    """A request whose fields contradict each other."""
 
     exception = "org.apache.kafka.common.errors.InvalidRequestException"
     error_code = 42
 
 
 class InvalidConfig(Refused):
-    """A config that is not, or a value that it cannot have."""
+    """An unknown configuration key, or an invalid value of one."""
 
     exception = "org.apache.kafka.common.errors.InvalidConfigurationException"
     error_code = 40
 
 
 class UnknownTopicId(Refused):
-    """A topic was named by an id that none has."""
+    """No topic has this id."""
 
     exception = "org.apache.kafka.common.errors.UnknownTopicIdException"
     error_code = 100
 
 
 class BrokerNotAvailable(Refused):
-    """Brokers were named that are not there."""
+    """The named brokers do not exist."""
 
     exception = "org.apache.kafka.common.errors.BrokerNotAvailableException"
     error_code = 8
 
 
 class UnknownTopicOrPartition(Refused):
-    """Topics were named that are not there."""
+    """The named topics or partitions do not exist."""
 
     exception = "org.apache.kafka.common.errors.UnknownTopicOrPartitionException"
     error_code = 3
 
 
 class InvalidTopicException(Refused):
-    """A name that no topic can have."""
+    """An invalid topic name."""
 
     exception = "org.apache.kafka.common.errors.InvalidTopicException"
     error_code = 17
 
 
 class TopicAlreadyExists(Refused):
-    """A name that a topic has already."""
+    """A topic of this name already exists."""
 
     exception = "org.apache.kafka.common.errors.TopicExistsException"
     error_code = 36
 
 
 class PolicyViolation(Refused):
-    """More than whoever runs the cluster allows."""
+    """The operation exceeds what the operator of the cluster allows."""
 
     exception = "org.apache.kafka.common.errors.PolicyViolationException"
     error_code = 44
 
 
 class AdminOperation(Refused):
-    """The cluster is not as the operation needs it."""
+    """The state of the cluster does not allow the operation."""
 
     exception = "org.apache.kafka.server.common.AdminOperationException"
 
 
 class InvalidRack(AdminOperation):
-    """A rack that is no path, or none where there must be one (KIP-879)."""
+    """A rack that is not a valid path, or a required rack that is missing (KIP-879)."""
 
 
 class AdminCommandFailed(Refused):
-    """Lists that contradict themselves."""
+    """Contradictory lists in a reassignment."""
 
     exception = "org.apache.kafka.server.common.AdminCommandFailedException"
 
 
 class IndexOutOfBounds(Refused):
-    """Numbers beyond Java's, where Kafka falls over its own index."""
+    """Numbers that overflow a Java int, for which Kafka raises the same error."""
 
     exception = "java.lang.IndexOutOfBoundsException"
 
 
 class UnknownAssignor(Refused):
-    """A setting names a replica assignor that is not there."""
+    """A setting names an unknown replica assignor."""
 
 
 class ReplicaAssignorFailed(Refused):
-    """An operator's own replica assignor raised an error, or returned what is no assignment."""
+    """A custom replica assignor raised an error, or returned an invalid assignment."""
 
 
 class ReplicaAssignmentRefused(Refused):
-    """A broker answered CreateReplicaAssignment with nothing, or with nonsense (KIP-879 has no error code)."""
+    """A broker returned an empty or invalid CreateReplicaAssignment response (KIP-879 has no error code)."""

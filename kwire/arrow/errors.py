@@ -15,7 +15,7 @@ from ..errors import KwireError, excerpt
 
 
 class BadOption(KwireError):
-    """An option that is not known, or that does not take such a value: `option`, `value`, `problem`, `hint`."""
+    """An unknown option, or an invalid value of one: `option`, `value`, `problem`, `hint`."""
 
     def __init__(self, option: str = "", value: Any = None, problem: str = "", hint: str = "") -> None:
         super().__init__(option, value, problem, hint)  # by which it is pickled: Spark sends it between processes
@@ -30,7 +30,7 @@ class BadOption(KwireError):
 
 
 class MalformedFrame(KwireError):
-    """A frame that cannot be read: `file`, `offset` in bytes, `api`, `version`, `problem`."""
+    """A frame that cannot be decoded: `file`, `offset` in bytes, `api`, `version`, `problem`."""
 
     hint = "mode=PERMISSIVE keeps such frames in _corrupt_record"
 
@@ -50,7 +50,7 @@ class MalformedFrame(KwireError):
 
 
 class MixedClusters(KwireError):
-    """Files of several clusters are taken for one: `cluster` is its name, `files` has a file for each cluster id."""
+    """Files of several clusters were given as one: `cluster` is its name, `files` has a file for each cluster id."""
 
     hint = "name clusters by the paths of their files, with --cluster REGEX, or give the files of one cluster alone"
 
@@ -66,7 +66,7 @@ class MixedClusters(KwireError):
 
 
 class LostData(KwireError):
-    """A file of a stream that is not what it was when it was read: `file`, `offset` in bytes, `problem`."""
+    """A file of a stream that was replaced or truncated after it was read: `file`, `offset` in bytes, `problem`."""
 
     hint = (
         "give new files new names; failOnDataLoss=false reads such a file anew, from its start; what is no raw frames "
