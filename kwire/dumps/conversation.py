@@ -11,7 +11,7 @@ from struct import Struct
 
 from ..errors import DecodeError
 from ..frames import FrameReader
-from ..frames.pieces import BareToken, CutShort, NoFrame
+from ..frames.pieces import BareToken, CutShort, Fragment, NoFrame, PassedOver
 from ..frames.pieces import Gap as GapFault
 from ..frames.said import Said, numbers_of
 from ..native.states import ConversationState
@@ -23,6 +23,7 @@ from .tcp import Connection, Gap, Portion, Unseen
 
 SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: what follows has no header
 TOKEN = (0, None)
+EMPTY = bytes(4)  # the answer to many a token, and nothing else's
 IN_FLIGHT = 1024  # requests that are remembered
 NOTHING = Awaited()
 _INT, _INTS = Struct(">i").unpack_from, Struct(">ii").unpack_from
@@ -50,6 +51,7 @@ class Conversation(ConversationState):
         self._awaited = NOTHING
         if head:
             self.add_api(_INT(head)[0])
+        self._is_lossy = False  # whether requests are missing
         self.readers: tuple[FrameReader, FrameReader] = FrameReader(), FrameReader()  # of responses, and of requests
         self._directions: list[Direction | None] = [None, None]  # made when the fast path does not do
 
@@ -77,6 +79,7 @@ class Conversation(ConversationState):
     def feed(self, event: Portion | Gap | Unseen) -> list[Said]:
         """Take the next bytes of one side, or a gap."""
         asked = event.side == self.client
+        self._is_lossy |= asked and not isinstance(event, Portion)
         if isinstance(event, Unseen):  # requests, which the responses that follow may lack
             return [(self.ends, True, event.offset, event.nanoseconds, b"", GapFault(), None, 0)] if asked else []
         direction = self._direction(asked)
@@ -102,6 +105,8 @@ class Conversation(ConversationState):
             if fault is None or isinstance(fault, CutShort):
                 token: DecodeError | None = (self.note_request if asked else self.note_response)(data)
                 fault = fault or token
+            elif data == EMPTY and not asked and isinstance(fault, Fragment | PassedOver):
+                fault = self._empty_answer(fault)
             said.append((self.ends, asked, offset, now, data, fault, first, second))
         return said
 
@@ -140,6 +145,14 @@ class Conversation(ConversationState):
         if correlation_id is not None and 0 <= correlation_id < RESERVED_IDS:
             self.answered = correlation_id
         return None
+
+    def _empty_answer(self, fault: NoFrame) -> NoFrame:
+        """Note an empty answer in no frame, behind lost ones: one to a token, which may be among lost requests."""
+        expected = self.expected(IN_FLIGHT)
+        if TOKEN in expected:
+            self.settle(expected.index(TOKEN) + 1)
+            return BareToken(len(EMPTY))
+        return Fragment(len(EMPTY)) if self._is_lossy else fault
 
     def _overtakes(self, correlation_id: int | None) -> bool:
         """Note an answer that is not the one awaited next; returns whether it is the answer to a token."""

@@ -24,6 +24,7 @@ from .results import Request
 
 MOST_IN_FLIGHT = 65536  # requests; the oldest are forgotten first
 MOST_CANDIDATES = 8  # requests with the same correlation id that are compared
+MOST_ASKED = 0xFFFF  # requests of a client that authenticates, as their correlation ids count them
 MANY = 1024  # requests in flight whose correlation ids are indexed once one is not found
 _NUMBERS = Struct(">ii").unpack_from
 _INT32 = Struct(">i").unpack_from
@@ -99,7 +100,7 @@ class ConnectionState:
 
     def _neither(self, data: bytes, from_client: bool | None, time: Any, problem: str) -> Header:
         """Take what is neither a request of a known api nor the response to one."""
-        if self.expects_tokens and is_whole(data):
+        if self.expects_tokens and is_whole(data) and not (problem == "unpaired" and self._may_lack_request(data)):
             return self._token(from_client, time)
         if problem == "unpaired":
             return Header(from_client, None, _INT32(data, 4)[0], time, problem=problem)
@@ -109,6 +110,10 @@ class ConnectionState:
         number, correlation_id = _NUMBERS(data, 4)
         call = Call(self.apis.unknown(number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000), client)
         return Header(from_client, call, correlation_id, time, problem=problem)
+
+    def _may_lack_request(self, data: bytes) -> bool:
+        """Whether a frame may be the response to a lost request: no mechanism's tokens begin with such numbers."""
+        return self.lossy and 0 <= _INT32(data, 4)[0] <= MOST_ASKED
 
     def _token(self, from_client: bool | None, time: Any) -> Header:
         """Take a SASL token without a header; where nothing tells who sent it, client and broker take turns."""

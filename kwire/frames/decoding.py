@@ -149,7 +149,7 @@ def unread(reading: FrameReading, connection: Connection, header: Header) -> Res
         message = reading.header(reader, "RequestHeader", 1)
         force_setattr(header, "decoded", message)
     except DecodeError:
-        found = connection.unexpected(int32(data, 4)) if may_be_answer else found
+        found = connection.unexpected(int32(data, 4)) if may_be_answer else cut_short(data) or found
         reader = reading.reader()
     found.rest = data[found.offset :]
     return reading.undecodable(found, reader, message)

@@ -328,6 +328,29 @@ def test_of_the_brokers_side_alone_no_response_is_a_failure(lost: int, path: Pat
     assert any(isinstance(fault, RequestNotCaptured) for fault in faults)
 
 
+@pytest.mark.parametrize("lost", ["00110000", "000000010000000000030005504c41494e", "all but 00110000", "cut"])
+def test_where_a_handshake_of_sasl_is_lost_nothing_is_a_failure_or_made_a_token(lost: str) -> None:
+    """Lost are all SaslHandshakes v0, their responses, all requests behind them, or what is behind 14 bytes."""
+    path = SHARED / "captures" / "kafka-3.9-sasl.clients.pcap"
+    if not path.exists():
+        pytest.skip(f"there is no {path}")
+    segments, tokens = whole(path).segments, dict[Found, bool]()
+    for one in kwire.decode_frames(frames_of(segments)):
+        tokens[_found(one.frame)] = isinstance(one, Token)
+    left = [changed(each, payload=each.payload[:14], missing=len(each.payload[14:])) for each in segments]
+    if lost.startswith("all but"):
+        asking = {each.key for each in segments if each.payload[4:8] == b"\x00\x11\x00\x00"}
+        left = [each for each in segments if each.key not in asking or each.payload[4:8] in (b"", b"\x00\x11\x00\x00")]
+    elif lost != "cut":
+        left = [each for each in segments if not each.payload[4:].startswith(bytes.fromhex(lost))]
+        assert len(left) < len(segments)
+    results = list(kwire.decode_frames(frames_of(left)))
+    assert [str(one.error) for one in results if isinstance(one, kwire.Undecodable) and one.error.is_failure] == []
+    assert all(tokens[_found(one.frame)] for one in results if isinstance(one, Token))
+    if lost.startswith("00000001"):
+        assert sum(isinstance(one, Token) for one in results) == sum(tokens.values())
+
+
 def _said(result: Result) -> object:
     assert not isinstance(result, kwire.Undecodable)
     return result.content if isinstance(result, Token) else (result.codec, result.message)
