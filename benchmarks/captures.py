@@ -32,8 +32,8 @@ from grow_pcap import grow
 from turns import ratios, spread
 
 import kwire
-from kwire.dumps.pcap_writer import PcapWriter, TcpWriter
-from kwire.headers import header_version_for
+from kwire.capture.writer import PcapWriter, TcpWriter
+from kwire.protocol.header_versions import header_version_for
 
 HERE = Path(__file__).resolve().parent.parent
 SMALL = HERE / "fixtures/dumps/kafka-3.9-zk.pcap"
@@ -63,7 +63,7 @@ else:
     for _ in range(2):
         begin = time.process_time()
         with kwire.open_dump(sys.argv[1]) as dump:
-            count = sum(map(len, dump.said))
+            count = sum(map(len, dump.captured))
         seconds = time.process_time() - begin
     print(seconds)
 """

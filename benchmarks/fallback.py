@@ -92,8 +92,9 @@ def pair(body: Any) -> dict[str, tuple[Callable[[Any], Any], Iterable[Any]]]:
 
 def leave_straight_lines() -> None:
     """Take from an older compiler what learns from the bodies that it has read."""
-    from kwire import compiler
-    from kwire.compiler import arrays, shapes  # type: ignore[attr-defined]
+    from kwire.codecs import generated as compiler
+    from kwire.codecs.generated import containers as arrays  # type: ignore[attr-defined]
+    from kwire.codecs.generated import shapes
 
     compiler.by_length = lambda schema, straight, title: straight  # type: ignore[attr-defined]
     shapes.OFTEN = arrays.FEW = 1 << 60  # no element is seen so often, no array is so long

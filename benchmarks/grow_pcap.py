@@ -16,9 +16,9 @@ from pathlib import Path
 from struct import pack
 from typing import BinaryIO
 
-from kwire.dumps.link import ACK, SYN, Segment, segment_of, turned
-from kwire.dumps.pcap import FILE_HEADER, SECOND, Packet
-from kwire.dumps.reading import packets_of
+from kwire.capture.link_layers import ACK, SYN, Segment, segment_of, turned
+from kwire.capture.pcap import FILE_HEADER, SECOND, Packet
+from kwire.input.open import packets_of
 
 FIRST_PORT, LAST_PORT = 1024, 65535
 MAGIC_NANOSECONDS = b"\x4d\x3c\xb2\xa1"

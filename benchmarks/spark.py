@@ -38,7 +38,7 @@ from spark_memory import largest_worker
 from spark_work import ANSWERS, CAPTURED, Parts, consume, load, make_ready, plain, session
 
 from kwire.arrow.options import Options
-from kwire.arrow.reading import Reading
+from kwire.arrow.reader import Reading
 from kwire.spark import records
 
 Times = dict[str, list[float]]

@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from kwire.arrow.input_splits import Unit
 from kwire.arrow.options import Options
-from kwire.arrow.reading import Reading
-from kwire.arrow.units import Unit
+from kwire.arrow.reader import Reading
 from kwire.spark.source import KwireReader, KwireSource
 
 ANSWERS = {"apis": "MetadataResponse", "body": "struct", "columns": "offset,api_version,message"}

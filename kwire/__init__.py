@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from ._codec import codec as codec
     from .codecs import Codec as Codec
     from .codecs import Salvaged as Salvaged
-    from .columnar import arrow_schema as arrow_schema
-    from .columnar import columns as columns
-    from .dumps import open_dump as open_dump
-    from .dumps import read_dump as read_dump
-    from .dumps import read_log as read_log
+    from .codecs.columns import arrow_schema as arrow_schema
+    from .codecs.columns import columns as columns
+    from .codecs.fast_path import engine as engine
+    from .codecs.tracing import Span as Span
     from .errors import DecodeError as DecodeError
     from .errors import EncodeError as EncodeError
     from .errors import KwireError as KwireError
@@ -31,30 +30,32 @@ if TYPE_CHECKING:
     from .errors import SpecError as SpecError
     from .errors import UnknownMessage as UnknownMessage
     from .errors import UnsupportedVersion as UnsupportedVersion
-    from .fast_path import engine as engine
-    from .frames import Connection as Connection
-    from .frames import Frame as Frame
-    from .frames import FrameDecoder as FrameDecoder
-    from .frames import FrameReader as FrameReader
-    from .frames import Header as Header
-    from .frames import HeaderReader as HeaderReader
-    from .frames import InFlightRequests as InFlightRequests
-    from .frames import Peek as Peek
-    from .frames import Request as Request
-    from .frames import Response as Response
-    from .frames import Source as Source
-    from .frames import Token as Token
-    from .frames import Undecodable as Undecodable
-    from .frames import decode_frames as decode_frames
-    from .frames import decode_request as decode_request
-    from .frames import decode_response as decode_response
-    from .frames import encode_request as encode_request
-    from .frames import encode_response as encode_response
-    from .frames import peek as peek
-    from .headers import header_version_for as header_version_for
+    from .input import open_dump as open_dump
+    from .input import read_dump as read_dump
+    from .input import read_log as read_log
     from .logs import LogBatch as LogBatch
     from .logs import LogBytes as LogBytes
     from .logs import LogRecord as LogRecord
+    from .protocol import Connection as Connection
+    from .protocol import Frame as Frame
+    from .protocol import FrameDecoder as FrameDecoder
+    from .protocol import FrameReader as FrameReader
+    from .protocol import Header as Header
+    from .protocol import HeaderReader as HeaderReader
+    from .protocol import InFlightRequests as InFlightRequests
+    from .protocol import Peek as Peek
+    from .protocol import Request as Request
+    from .protocol import Response as Response
+    from .protocol import Source as Source
+    from .protocol import Token as Token
+    from .protocol import Undecodable as Undecodable
+    from .protocol import decode_frames as decode_frames
+    from .protocol import decode_request as decode_request
+    from .protocol import decode_response as decode_response
+    from .protocol import encode_request as encode_request
+    from .protocol import encode_response as encode_response
+    from .protocol import peek as peek
+    from .protocol.header_versions import header_version_for as header_version_for
     from .records import Record as Record
     from .records import RecordBatch as RecordBatch
     from .records import RecordHeader as RecordHeader
@@ -62,67 +63,66 @@ if TYPE_CHECKING:
     from .records import build_batch as build_batch
     from .records import parse_records as parse_records
     from .render.annotate import annotate as annotate
-    from .render.envelope import envelope as envelope
-    from .render.notebook import show as show
-    from .render.page import explain_html as explain_html
+    from .render.html import explain_html as explain_html
+    from .render.html import show as show
+    from .render.json_frame import envelope as envelope
     from .spec.catalog import Catalog as Catalog
     from .spec.releases import release as release
-    from .tracing import Span as Span
 
 _ROOMS = {
     "Catalog": "spec.catalog",
     "Codec": "codecs",
-    "Connection": "frames",
+    "Connection": "protocol",
     "DecodeError": "errors",
     "EncodeError": "errors",
-    "Frame": "frames",
-    "FrameDecoder": "frames",
-    "FrameReader": "frames",
-    "Header": "frames",
-    "HeaderReader": "frames",
-    "InFlightRequests": "frames",
+    "Frame": "protocol",
+    "FrameDecoder": "protocol",
+    "FrameReader": "protocol",
+    "Header": "protocol",
+    "HeaderReader": "protocol",
+    "InFlightRequests": "protocol",
     "KwireError": "errors",
     "LogBatch": "logs",
     "LogBytes": "logs",
     "LogRecord": "logs",
     "MissingExtra": "errors",
-    "Peek": "frames",
+    "Peek": "protocol",
     "Record": "records",
     "RecordBatch": "records",
     "RecordHeader": "records",
-    "Request": "frames",
-    "Response": "frames",
+    "Request": "protocol",
+    "Response": "protocol",
     "Salvaged": "codecs",
-    "Source": "frames",
-    "Span": "tracing",
+    "Source": "protocol",
+    "Span": "codecs.tracing",
     "SpecError": "errors",
-    "Token": "frames",
-    "Undecodable": "frames",
+    "Token": "protocol",
+    "Undecodable": "protocol",
     "UndecodableRecords": "records",
     "UnknownMessage": "errors",
     "UnsupportedVersion": "errors",
     "annotate": "render.annotate",
-    "arrow_schema": "columnar",
+    "arrow_schema": "codecs.columns",
     "build_batch": "records",
     "codec": "codecs",
-    "columns": "columnar",
-    "decode_frames": "frames",
-    "decode_request": "frames",
-    "decode_response": "frames",
-    "encode_request": "frames",
-    "encode_response": "frames",
-    "engine": "fast_path",
-    "envelope": "render.envelope",
-    "explain_html": "render.page",
-    "header_version_for": "headers",
+    "columns": "codecs.columns",
+    "decode_frames": "protocol",
+    "decode_request": "protocol",
+    "decode_response": "protocol",
+    "encode_request": "protocol",
+    "encode_response": "protocol",
+    "engine": "codecs.fast_path",
+    "envelope": "render.json_frame",
+    "explain_html": "render.html",
+    "header_version_for": "protocol.header_versions",
     "messages": "messages",
-    "open_dump": "dumps",
+    "open_dump": "input",
     "parse_records": "records",
-    "peek": "frames",
-    "read_dump": "dumps",
-    "read_log": "dumps",
+    "peek": "protocol",
+    "read_dump": "input",
+    "read_log": "input",
     "release": "spec.releases",
-    "show": "render.notebook",
+    "show": "render.html",
     "values": "values",
 }
 __all__ = [

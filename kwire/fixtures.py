@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 
 from .errors import DumpError
-from .hextext import parse_hex_text
+from .hex_text import parse_hex_text
 
 _FIRST = re.compile(r"# fixture: ([A-Za-z0-9]+) v([0-9]{1,5}) (frame|body)")
 _LINE = re.compile(r"# (profile|writer): (\S.*)")

@@ -13,10 +13,10 @@ import pytest
 
 if TYPE_CHECKING:
     from .fixtures import Fixture
-    from .frames import Request, Response
+    from .protocol import Request, Response
 
 LONGEST = 1 << 22  # bytes that a failed comparison decodes; beyond, pytest's own words must do
-_VALUES = frozenset(("kwire.messages", "kwire.frames.results"))  # the modules of messages and decoded frames
+_VALUES = frozenset(("kwire.messages", "kwire.protocol.results"))  # the modules of messages and decoded frames
 _HEADER = 8  # size, and a correlation id or an api key and its version
 
 
@@ -48,7 +48,7 @@ def kwire_fixture(request: pytest.FixtureRequest) -> ReadGolden:
     def read(path: str | Path) -> Golden:
         from .errors import DumpError
         from .fixtures import parse_fixture
-        from .render.fixture import decode_fixture
+        from .render.annotate import decode_fixture
 
         beside = request.path.parent / path
         file = beside if beside.exists() else request.config.rootpath / path
@@ -108,7 +108,7 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
 
 
 def _value_lines(left: object, right: object) -> list[str] | None:
-    from .render.difference import value_lines
+    from .render.field_differences import value_lines
 
     try:
         lines = value_lines(left, right)
@@ -133,7 +133,7 @@ def _looks_framed(data: bytes | bytearray) -> bool:
 
 def _difference(left: bytes, right: bytes, answers: str | None) -> list[str]:
     from .codecs import codec
-    from .render.compare import difference_lines
+    from .render.diff import difference_lines
     from .spec.catalog import catalog_for
 
     if answers is None:

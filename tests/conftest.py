@@ -96,7 +96,9 @@ def pytest_configure(config: pytest.Config) -> None:
         words = "spark, for pyspark or Java are not there (python3 dev.py ci installs pyspark)"
         config.pluginmanager.register(Without(words, "kwire/spark", "tests/spark"))
     if not native.AVAILABLE:
-        config.pluginmanager.register(Without("the native engine, for it was not built", "kwire/columnar/buffers.py"))
+        config.pluginmanager.register(
+            Without("the native engine, for it was not built", "kwire/codecs/columns/native_columns.py")
+        )
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the marks

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from kwire import codecs, native
-from kwire.compiler import Refused, refuse
+from kwire.codecs.fast_path import ENGINES, FastPath, Generated, NoFastPath, fast_path
+from kwire.codecs.generated import Refused, refuse
+from kwire.codecs.json import to_json
 from kwire.errors import DecodeError, EncodeError
-from kwire.fast_path import ENGINES, FastPath, Generated, NoFastPath, fast_path
-from kwire.json import to_json
 from kwire.wire import Reader, Struct, Writer
 
 FAST = [engine for engine in ENGINES if engine != "reference" and (engine != "native" or native.AVAILABLE)]

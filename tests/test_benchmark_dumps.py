@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.capture.building import Talk, capture
 from tests.conftest import ROOT
-from tests.dumps.building import Talk, capture
 
 
 def test_all_tasks_are_measured(tmp_path: Path) -> None:

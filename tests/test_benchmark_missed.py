@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.capture.building import Talk, capture
 from tests.conftest import ROOT
-from tests.dumps.building import Talk, capture
 
 PACKETS = """\
 [

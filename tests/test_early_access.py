@@ -22,9 +22,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
+from kwire.codecs.schema_tree import grow
 from kwire.errors import UnknownMessage
 from kwire.resources import SCHEMAS
-from kwire.schema import grow
 from kwire.spec import FieldSpec, MessageSpec, read_spec
 from kwire.spec.catalog import Catalog, catalog_for
 from kwire.spec.releases import releases

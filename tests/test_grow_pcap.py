@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import kwire
+from tests.capture.building import Talk, capture
 from tests.conftest import ROOT
-from tests.dumps.building import Talk, capture
 
 GROW = ROOT / "benchmarks" / "grow_pcap.py"
 

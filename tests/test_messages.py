@@ -17,9 +17,9 @@ import msgspec
 import pytest
 
 import kwire
-from kwire.compiler import compile_decoder
+from kwire.codecs.generated import compile_decoder
+from kwire.codecs.schema_tree import grow
 from kwire.messages.classes import MessageMeta, default_for, message_class
-from kwire.schema import grow
 from kwire.spec import MessageSpec
 from kwire.spec.catalog import catalog_for
 from kwire.spec.docs import struct_doc

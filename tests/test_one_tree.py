@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire import wire
 from kwire.codecs import Codec
-from kwire.schema import grow
+from kwire.codecs.schema_tree import grow
 from tests.strategies import values
 
 

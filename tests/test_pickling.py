@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.frames import SaslMessage
+from kwire.protocol import SaslMessage
 from tests.conftest import ROOT
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
@@ -86,9 +86,9 @@ def test_ones_own_specs_are_pickled_by_their_text(own: kwire.Catalog) -> None:
 
 
 def test_results_of_all_kinds_are_pickled_and_copied() -> None:
-    frames = [*kwire.read_dump(DUMP), kwire.frames.Frame(b"\0\0\0\4\xff\xff\xff\xff")]
+    frames = [*kwire.read_dump(DUMP), kwire.protocol.Frame(b"\0\0\0\4\xff\xff\xff\xff")]
     results: list[Any] = list(kwire.decode_frames(frames, trace=True))
-    token = kwire.frames.Token(frame=frames[0], content=SaslMessage("PLAIN", "credentials", 3, {}), from_client=True)
+    token = kwire.protocol.Token(frame=frames[0], content=SaslMessage("PLAIN", "credentials", 3, {}), from_client=True)
     assert {type(result).__name__ for result in results} == {"Request", "Response", "Undecodable"}
     for result in [*results, token]:
         for copied in (again(result), copy.deepcopy(result)):
@@ -140,7 +140,7 @@ def test_codecs_and_messages_travel_between_processes(method: str, own: kwire.Ca
 
 def test_a_codec_of_a_changed_tree_says_that_it_cannot_be_pickled() -> None:
     from kwire.codecs import Codec
-    from kwire.schema import grow
+    from kwire.codecs.schema_tree import grow
 
     spec = kwire.codec("ControlledShutdownRequest", 1).spec
     with pytest.raises(TypeError, match="has a tree of its own, and cannot be pickled"):

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from kwire.codecs.schema_tree import grow
 from kwire.names import snake_case
 from kwire.resources import SCHEMAS
-from kwire.schema import grow
 from kwire.spec import FieldSpec, MessageSpec, StructSpec, read_spec
 from kwire.spec.catalog import catalog_for
 from tests.layouts import Row, differences, raw_layout, tree_layout

@@ -62,8 +62,8 @@ def help_of(name: str) -> str:
 
 def errors() -> str:
     """Return the page of error classes, as their docstrings describe them."""
-    import kwire.faults
-    import kwire.refusals
+    import kwire.errors.decode
+    import kwire.errors.refused
     from kwire.errors import KwireError
 
     with contextlib.suppress(ImportError):  # without pyarrow its errors are left out

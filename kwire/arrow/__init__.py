@@ -14,7 +14,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from ..columnar import need_libraries
+from ..codecs.columns import need_libraries
 
 __all__ = ["history", "read", "schema"]
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -41,8 +41,8 @@ def read(paths: Paths, **options: Any) -> Any:
     need_libraries()
     from pyarrow import RecordBatchReader
 
-    from .finding import find_files
-    from .units import Unit
+    from .files import find_files
+    from .input_splits import Unit
 
     reading = _reading(options)
     names = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
@@ -59,7 +59,7 @@ def schema(**options: Any) -> Any:
 
 def _reading(options: dict[str, Any]) -> Any:
     from .options import Options
-    from .reading import Reading
+    from .reader import Reading
 
     return Reading(Options.parse({name.replace("_", ""): value for name, value in options.items()}))
 
@@ -85,6 +85,6 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
     [(1, '/dc1/r1'), (2, '/dc1/r2'), (3, '/dc2/r1')]
     """
     need_libraries()
-    from .chronicles import catalog_of, reading_options, tables_of
+    from .history_tables import catalog_of, reading_options, tables_of
 
     return tables_of(read(paths, **reading_options(options)), catalog_of(options))

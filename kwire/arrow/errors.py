@@ -1,17 +1,20 @@
-"""What captures as tables may be refused for, with its words: an option, or a frame where none may be malformed.
-
-KwireError
-+-- BadOption              the caller: an option that is not known, or does not take such a value
-+-- MalformedFrame         the input: a frame that cannot be read, where that is to end all
-+-- MixedClusters          the caller: files of several clusters are taken for one
-+-- LostData               the input: a file of a stream that is not what it was
-"""
+"""Errors of reading captures as tables, and the column `_error` of a frame that did not decode."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..errors import KwireError, excerpt
+from ..errors import DecodeError, KwireError, excerpt
+from ..protocol.fragments import (
+    BareToken,
+    BegunBefore,
+    CutShort,
+    Fragment,
+    Gap,
+    LostPackets,
+    NotKafka,
+    RequestNotCaptured,
+)
 
 
 class BadOption(KwireError):
@@ -81,3 +84,33 @@ class LostData(KwireError):
 
     def __str__(self) -> str:
         return f"[KWIRE_LOST_DATA] path={self.file}, offset={self.offset}: {self.problem}; {self.hint}"
+
+
+PADDING = "PADDING"
+HARMLESS = frozenset([PADDING, NotKafka.code])  # what no mode calls malformed
+# What is incomplete, too, does not count as corrupt: nothing that was captured whole failed to decode.
+INCOMPLETE = frozenset(kind.code for kind in (BegunBefore, CutShort, Fragment, Gap, LostPackets, RequestNotCaptured))
+NOT_CORRUPT = HARMLESS | INCOMPLETE
+
+
+class Fault(NamedTuple):
+    """One row of `_error`; `position` is in bytes from the start of the frame. `bytes` is how many it stands for
+    where these are not all there."""
+
+    code: str
+    reason: str
+    field: str | None
+    position: int | None
+    bytes: int | None = None
+
+
+def fault_of(error: DecodeError) -> Fault | None:
+    """Return what is said of an error; None if it says nothing against a frame.
+
+    >>> from kwire.errors.decode import BadFrame
+    >>> fault_of(BadFrame(found=-5, need=4, have=100)).code
+    'BAD_SIZE'
+    """
+    if isinstance(error, BareToken):
+        return None
+    return Fault(error.code, str(error), error.path or None, error.offset, getattr(error, "count", None))

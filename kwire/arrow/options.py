@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from ..errors import suggestion
-from ..frames import LIMIT
+from ..protocol import LIMIT
 from .errors import BadOption
 
 MODES = PERMISSIVE, DROPMALFORMED, FAILFAST = "PERMISSIVE", "DROPMALFORMED", "FAILFAST"

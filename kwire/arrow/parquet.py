@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from . import read, schema
-from .faults import NOT_CORRUPT
+from .errors import NOT_CORRUPT
 
 NAME = "frames.parquet"
 

@@ -16,15 +16,14 @@ import pyarrow as pa
 
 from .. import wire
 from ..codecs import Codec
-from ..field_plan import Place as FieldPlace
-from ..field_plan import Step, found_in, plan_of
-from ..frames.apis import Api, Apis
+from ..codecs.field_plan import Place as FieldPlace
+from ..codecs.field_plan import Step, found_in, plan_of
+from ..protocol.api_registry import Api, Apis
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
 from ..spec.catalog import catalog_for
-from .bodies import read_carefully
-from .building import CORRUPT, ERROR_NAME, MESSAGE, TYPES, error_column
-from .errors import BadOption
-from .faults import fault_of
+from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES, error_column
+from .errors import BadOption, fault_of
+from .message_column import read_carefully
 
 NEEDED = {MESSAGE: pa.binary(), "direction": pa.string(), "api_key": pa.int16(), "api_version": pa.int16()}
 LEFT_OUT = MESSAGE, CORRUPT, ERROR_NAME

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..cluster import Broker
-from ..refusals import InvalidConfig
+from ..errors.refused import InvalidConfig
 from ..values import ConfigType
 from .storage import Disk, MemoryDisk
 

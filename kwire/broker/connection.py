@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..codecs import codec_in
-from ..frames import Frame, Request, Undecodable, encode_response
-from ..frames.cutting import int16, int32
-from ..frames.reading import FrameReading
+from ..protocol import Frame, Request, Undecodable, encode_response
+from ..protocol.frame_parser import FrameReading
+from ..protocol.framing import int16, int32
 from ..spec.catalog import Catalog
 from .apis.api_versions import versions_response
 from .cluster import Api
@@ -22,7 +22,7 @@ API_VERSIONS = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ServedRequest:
     """A request that can be served: its message, and what its answer needs."""
 
     message: Any
@@ -40,7 +40,7 @@ class Unserved:
     problem: str = ""
 
 
-def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> Said | Unserved:
+def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> ServedRequest | Unserved:
     """Read what a client sent.
 
     Args:
@@ -60,10 +60,10 @@ def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> Said |
     if isinstance(read, Undecodable):
         return Unserved(problem=str(read.error))
     assert isinstance(read, Request)
-    return Said(read.message, version, read.correlation_id or 0, getattr(read.header, "client_id", None) or "")
+    return ServedRequest(read.message, version, read.correlation_id or 0, getattr(read.header, "client_id", None) or "")
 
 
-def write_response(said: Said, response: Any, catalog: Catalog) -> bytes:
+def write_response(said: ServedRequest, response: Any, catalog: Catalog) -> bytes:
     """Write the answer to a request."""
     return encode_response(response, said.version, correlation_id=said.correlation_id, catalog=catalog)
 

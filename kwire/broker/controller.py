@@ -12,7 +12,7 @@ from random import Random
 from ..cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
 from ..cluster.java_compat import Rng
 from ..cluster.replica_assignors import ReplicaAssignor, assignor_for, run_assignor
-from ..refusals import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition
+from ..errors.refused import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition
 from .configs import LogDir, Node, Settings
 from .log import Log
 from .metadata_journal import (

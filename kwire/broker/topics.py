@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..cluster.state import NO_LEADER
+from ..errors.refused import InvalidReplicaAssignment, InvalidRequest, InvalidTopicException, TopicAlreadyExists
 from ..records import RecordBatch
-from ..refusals import InvalidReplicaAssignment, InvalidRequest, InvalidTopicException, TopicAlreadyExists
 from . import codes
 from .configs import LogDir, Node
 from .log import Log, stamped

@@ -12,14 +12,14 @@ from typing import Any
 
 from ..codecs import Codec, codec_in
 from ..errors import UnknownMessage, suggestion
-from ..frames import Response, encode_request
-from ..gist import Gist
 from ..net.client import SOFTWARE, BrokerConnection, address, changes_state
-from ..render.envelope import envelope, json_line
+from ..protocol import Response, encode_request
+from ..protocol.summary import MessageSummary
+from ..render.json_frame import envelope, json_line
 from ..render.style import json_text
 from ..render.tree import tree
 from ..wire import Field, Integer, String
-from .inputs import UsageError, catalog_of, name_and_version, sealer
+from .inputs import UsageError, catalog_of, masker, name_and_version
 from .options import add_colour, add_command, add_profile, add_secrets
 from .terminal import remark, style_for
 
@@ -126,10 +126,10 @@ def call(options: argparse.Namespace) -> int:
     if answer is None:
         remark("sent; acks=0 asks for no answer")
         return 0
-    safe = sealer(options)(answer)
+    safe = masker(options)(answer)
     assert isinstance(safe, Response)
     _print(safe, options)
-    return 1 if Gist().facts(answer.codec, answer.message).errors else 0
+    return 1 if MessageSummary().facts(answer.codec, answer.message).errors else 0
 
 
 def _offline(options: argparse.Namespace) -> int:

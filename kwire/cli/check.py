@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import EncodeError
-from ..frames import Request, Response, Result, Token, Undecodable
-from ..frames.encoding import encode_result
 from ..logs import LogBatch, LogBytes
+from ..protocol import Request, Response, Result, Token, Undecodable
+from ..protocol.encoder import encode_result
+from ..render.line import unread_text
 from ..render.style import escape, json_text
 from ..render.tree import title
-from ..render.unread import unread_text
 from ..render.values import count_text
-from ..secrets import Hidden
-from .inputs import catalog_of, items, sealer
+from ..sensitive_fields import Hidden
+from .inputs import catalog_of, items, masker
 from .log_entries import log_difference
 from .options import add_command, add_inputs
 
@@ -67,7 +67,7 @@ def check(options: argparse.Namespace) -> int:
 
 def _difference(result: Result, options: argparse.Namespace) -> dict[str, Any] | None:
     """Say where a frame and what it is encoded to again differ first; None if they do not."""
-    source, safe = result.frame.source, sealer(options)(result)
+    source, safe = result.frame.source, masker(options)(result)
     common = {"file": source.file, "frame": source.frame, "offset": source.offset, "what": title(safe)}
     if isinstance(safe, Undecodable):
         return {**common, "byte": safe.error.offset, "field": safe.error.path, "reason": str(safe.error)}

@@ -14,11 +14,11 @@ from typing import Any
 from ..cluster import ClusterState, learn
 from ..codecs import Codec
 from ..errors import DumpError, UnknownMessage
-from ..frames import Request, Response, Result
 from ..internal import ControlRecord, FramedRecord
 from ..logs import LogBatch, LogBytes, LogRecord
 from ..net.admin import ask_cluster
 from ..net.client import BrokerConnection, address
+from ..protocol import Request, Response, Result
 from ..render.cluster import cluster_json, cluster_lines
 from ..render.style import json_text
 from .inputs import UsageError, items, title_of

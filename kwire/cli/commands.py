@@ -218,7 +218,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Print and exit."""
         try:
-            from ..fast_path import ENGINE
+            from ..codecs.fast_path import ENGINE
         except KwireError as error:
             parser.error(str(error))
         print(f"kwire {__version__} (engine: {ENGINE})")

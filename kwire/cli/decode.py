@@ -9,23 +9,23 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Any
 
-from ..columnar import need_libraries
-from ..frames import Result, Token, Undecodable
-from ..frames.guessing import Guess, guesses
-from ..frames.pieces import CutShort, NoFrame, NotKafka
-from ..gist import Gist
+from ..codecs.columns import need_libraries
 from ..logs import LogRecord
-from ..render.envelope import envelope
+from ..protocol import Result, Token, Undecodable
+from ..protocol.fragments import CutShort, NoFrame, NotKafka
+from ..protocol.identify import Guess, guesses
+from ..protocol.summary import MessageSummary
+from ..render.json_frame import envelope
+from ..render.line import unread_text
 from ..render.record_json import record_envelope
 from ..render.record_tree import RecordTree
 from ..render.style import Style, escape, json_text
 from ..render.tree import title, tree
-from ..render.unread import unread_text
 from ..render.values import count_text
 from ..versions import Versions
 from .explain import Ours, ours
 from .filters import filter_for
-from .inputs import Reading, UsageError, catalog_of, dumps_in, items, results, sealer
+from .inputs import Reading, UsageError, catalog_of, dumps_in, items, masker, results
 from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, are_for, is_quick
 from .log_entries import LogFilter, entries, is_bad, is_faulty
 from .options import add_colour, add_command, add_inputs
@@ -98,7 +98,7 @@ def decode(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
-    gist = Gist()
+    gist = MessageSummary()
     if are_for(options):
         with paged(not options.no_pager and "-" not in options.files) as pager:
             write = _printer(pager)
@@ -202,7 +202,7 @@ def _array(decoded: Iterator[Item], write: Print) -> None:
     write("\n]\n" if separator != "[\n" else "[]\n")
 
 
-def _text(decoded: Iterator[Item], options: argparse.Namespace, gist: Gist, write: Print) -> None:
+def _text(decoded: Iterator[Item], options: argparse.Namespace, gist: MessageSummary, write: Print) -> None:
     """Write trees if they are asked for; else lines, standard input line by line as it comes."""
     style = style_for(sys.stdout, options.color)
     if options.verbose:
@@ -241,7 +241,7 @@ def guess(options: argparse.Namespace) -> int:
             continue
         shown += 1
         found = guesses(frame, catalog_of(options))
-        print(escape(f"# {_title(sealer(options)(result))}"))
+        print(escape(f"# {_title(masker(options)(result))}"))
         print(f"{count_text(len(found), 'message')} that the frame could be" + (", best first" if found else ""))
         for line in _guess_lines(found):
             print(escape(line), flush=True)

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..dumps import read_dump
-from ..frames import FrameDecoder
+from ..input import read_dump
+from ..protocol import FrameDecoder
 from .explain import print_result
 from .options import add_colour, add_command
 from .terminal import style_for

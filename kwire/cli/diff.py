@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ..codecs import Codec, codec_in
-from ..frames import Undecodable
-from ..render.differences import NOTHING, difference_lines
-from ..render.framediff import frame_differences
+from ..protocol import Undecodable
+from ..render.diff import frame_differences
+from ..render.schema_text import NOTHING, difference_lines
 from ..render.style import Style, escape
 from ..render.tree import title
 from ..render.values import count_text

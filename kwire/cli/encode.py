@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
-from ..dumps.requestlog import Notes, frames_of, looks_like_log, readable_frames
-from ..dumps.text import read_text
 from ..errors import DumpError, KwireError
-from ..frames import Frame
-from ..render.template import template
+from ..input.request_log import Notes, frames_of, looks_like_log, readable_frames
+from ..input.text_files import read_text
+from ..protocol import Frame
+from ..render.schema_text import template
 from ..render.values import count_text
 from ..spec.catalog import Catalog
 from .inputs import UsageError, catalog_of, named_codec, named_codecs

@@ -8,24 +8,23 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..dumps.text import read_text
+from ..codecs.tracing import Span
 from ..errors import DumpError
 from ..fixtures import check_writer, parse_fixture
-from ..frames import Result, Token, Undecodable
-from ..frames.pieces import NotKafka
+from ..input.text_files import read_text
 from ..logs import LogBatch, LogBytes
-from ..logs.masking import seal_explained
+from ..logs.masking import mask_explained
 from ..logs.spans import Explained, explain_batch
-from ..render.annotate import error_lines, frame_lines
-from ..render.fixture import fixture_text, rewrite_fixture
-from ..render.page import explain_page
-from ..render.record_line import RecordLines, batch_text
+from ..protocol import Result, Token, Undecodable
+from ..protocol.fragments import NotKafka
+from ..render.annotate import error_lines, fixture_text, frame_lines, rewrite_fixture
+from ..render.html import explain_page
+from ..render.record_text import RecordLines, batch_text
 from ..render.style import Style, escape
 from ..render.tree import is_note, note, title
 from ..render.values import count_text
-from ..secrets import Hidden
-from ..tracing import Span
-from .inputs import UsageError, items, results, sealer, title_of
+from ..sensitive_fields import Hidden
+from .inputs import UsageError, items, masker, results, title_of
 from .options import add_colour, add_command, add_inputs
 from .output import output_text
 from .terminal import remark, style_for
@@ -90,7 +89,7 @@ def _print_batch(item: LogBatch | LogBytes, style: Style, *, types: bool, sealed
     else:
         print(style.paint("title", escape(batch_text(item.header))))
         found = filter(None, explain_batch(item))
-        parts = [seal_explained(part, item) if sealed else part for part in found]
+        parts = [mask_explained(part, item) if sealed else part for part in found]
     for index, part in enumerate(parts):
         if index:
             print(style.paint("title", f"# the {count_text(len(part.data), 'byte')} that its records decompress to"))
@@ -175,7 +174,7 @@ def _fixture(options: argparse.Namespace) -> int:
     found = list(results(options, trace=True, sealed=False))
     if len(found) != 1:
         raise UsageError(f"--fixture takes one frame, {options.files[0]} has {len(found)}")
-    safe = sealer(options)(found[0])
+    safe = masker(options)(found[0])
     if isinstance(safe, Undecodable):
         raise safe.error
     if safe is not found[0] or isinstance(safe, Token):

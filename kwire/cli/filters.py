@@ -9,8 +9,8 @@ from datetime import UTC, datetime, time
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
 
-from ..frames import Frame, Request, Response, Result, Undecodable
-from ..gist import Gist
+from ..protocol import Frame, Request, Response, Result, Undecodable
+from ..protocol.summary import MessageSummary
 from ..render.line import client_of
 from ..spec.catalog import Catalog
 from .inputs import UsageError, name_and_version, named_codecs
@@ -19,7 +19,7 @@ Test = Callable[[Result], bool]
 SINCE_1970 = 100_000_000  # seconds; a smaller number counts from the first frame
 
 
-def filter_for(options: argparse.Namespace, catalog: Catalog, gist: Gist) -> Test:
+def filter_for(options: argparse.Namespace, catalog: Catalog, gist: MessageSummary) -> Test:
     """Return what tells whether a frame is shown; it is to be asked of all frames in their order.
 
     Raises:
@@ -40,7 +40,7 @@ def filter_for(options: argparse.Namespace, catalog: Catalog, gist: Gist) -> Tes
     return lambda result: all(test(result) for test in tests)
 
 
-def has_error(result: Result, gist: Gist) -> bool:
+def has_error(result: Result, gist: MessageSummary) -> bool:
     """Whether a frame is undecodable or carries an error code other than 0."""
     if isinstance(result, Undecodable):
         return result.is_failure

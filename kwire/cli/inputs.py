@@ -10,17 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from ..capture.sharding import ALL, Share
 from ..codecs import Codec, codec_in
-from ..dumps import Dump, open_dump, open_hex
-from ..dumps.shares import ALL, Share
 from ..errors import DumpError, KwireError
-from ..frames import Frame, FrameDecoder, Result
+from ..input import Dump, open_dump, open_hex
 from ..logs import LogBatch, LogBytes
-from ..logs.masking import seal_bytes
-from ..redaction import seal
+from ..logs.masking import mask_log_bytes
+from ..protocol import Frame, FrameDecoder, Result
+from ..redaction import mask
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import Release, release, releases
-from .non_kafka_streams import Strangers
+from .non_kafka_streams import NonKafkaStreams
 from .terminal import remark
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ class Reading:
         self.salvage: bool = salvage
         self.options = options
         self.sealed: bool = sealed and not getattr(options, "show_secrets", False)
-        self.seal: Callable[[Result], Result] = seal if self.sealed else _as_it_is
+        self.seal: Callable[[Result], Result] = mask if self.sealed else _as_it_is
         self.catalog: Catalog = catalog_of(options)
         self.named = named_codec(options.named, self.catalog, bare=options.body) if options.named else None
         if options.body and self.named is None:
@@ -101,9 +101,9 @@ class Reading:
             yield self.seal(decoder.decode(_named_frame(frame, self.named, self.options)))
 
 
-def sealer(options: argparse.Namespace) -> Callable[[Result], Result]:
+def masker(options: argparse.Namespace) -> Callable[[Result], Result]:
     """Return what takes the secrets out of a result; nothing with --show-secrets."""
-    return _as_it_is if getattr(options, "show_secrets", False) else seal
+    return _as_it_is if getattr(options, "show_secrets", False) else mask
 
 
 def _sealed(batches: Iterator[LogBatch | LogBytes]) -> Iterator[LogBatch | LogBytes]:
@@ -112,7 +112,7 @@ def _sealed(batches: Iterator[LogBatch | LogBytes]) -> Iterator[LogBatch | LogBy
     for item in batches:
         if isinstance(item, LogBatch):
             topic = item.topic or ""
-        yield seal_bytes(item, topic) if isinstance(item, LogBytes) else item
+        yield mask_log_bytes(item, topic) if isinstance(item, LogBytes) else item
 
 
 def _as_it_is(result: Result) -> Result:
@@ -130,7 +130,7 @@ def dumps_in(
     *,
     logs: bool = False,
     share: Share = ALL,
-    strangers: Strangers | None = None,
+    strangers: NonKafkaStreams | None = None,
 ) -> Iterator[Dump]:
     """Open one input after the other; what is no dump in a folder is skipped with a remark.
 
@@ -146,7 +146,7 @@ def dumps_in(
                     remark(f"{file}: read as {dump.kind}")
                 if dump.batches is not None and not logs:
                     next(dump.frames)  # says that there are none, and what to use
-                others = strangers or Strangers()
+                others = strangers or NonKafkaStreams()
                 dump = others.watched(_naming(dump, file))
                 yield _lenient(dump, file) if found else dump
                 for text in (*dump.remarks, *others.texts()):
@@ -161,9 +161,9 @@ def dumps_in(
 
 def _naming(dump: Dump, file: str) -> Dump:
     """Let errors of the system name the file that is read."""
-    said = None if dump.said is None else _named_in_errors(dump.said, file)
+    said = None if dump.captured is None else _named_in_errors(dump.captured, file)
     batches = None if dump.batches is None else _named_in_errors(dump.batches, file)
-    return replace(dump, frames=_named_in_errors(dump.frames, file), said=said, batches=batches)
+    return replace(dump, frames=_named_in_errors(dump.frames, file), captured=said, batches=batches)
 
 
 def _named_in_errors(items: Iterator[T], file: str) -> Iterator[T]:
@@ -179,8 +179,8 @@ def _with_name(error: OSError, file: str) -> OSError:
 
 def _lenient(dump: Dump, file: str) -> Dump:
     """Read a file of a folder as far as it goes: another may be of more use."""
-    said = None if dump.said is None else _as_far(dump.said, file)
-    return replace(dump, frames=_as_far(dump.frames, file), said=said)
+    said = None if dump.captured is None else _as_far(dump.captured, file)
+    return replace(dump, frames=_as_far(dump.frames, file), captured=said)
 
 
 def _as_far(items: Iterator[T], file: str) -> Iterator[T]:

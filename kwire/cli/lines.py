@@ -7,17 +7,17 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from ..dumps import Dump
-from ..frames import FrameDecoder, Result
-from ..frames.said import Batch, Said
-from ..gist import Gist
+from ..input import Dump
 from ..logs import LogBatch, LogBytes, LogRecord
+from ..protocol import FrameDecoder, Result
+from ..protocol.captured_frame import CapturedBatch, CapturedFrame
+from ..protocol.summary import MessageSummary
 from ..render.captured_lines import CapturedLines
-from ..render.envelope import json_line
+from ..render.json_frame import json_line
 from ..render.json_lines import JsonLines
 from ..render.line import FrameLines
 from ..render.record_json import record_json_line
-from ..render.record_line import RecordLines
+from ..render.record_text import RecordLines
 from ..render.style import Style
 from ..render.tree import tree
 from ..spec.catalog import catalog_for
@@ -40,13 +40,13 @@ def are_for(options: argparse.Namespace) -> bool:
 
 def is_quick(dump: Dump, reading: Reading) -> bool:
     """Whether a dump is a capture, of what Kafka released."""
-    return dump.said is not None and reading.catalog is catalog_for()
+    return dump.captured is not None and reading.catalog is catalog_for()
 
 
 class Writer(Protocol):
     """Writes the lines of one capture from bytes."""
 
-    def line(self, said: Said, number: int) -> str | Result:
+    def line(self, said: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame; or what it was decoded to, if it had to be."""
 
 
@@ -88,7 +88,12 @@ class AsText:
     """
 
     def __init__(
-        self, gist: Gist, style: Style, *, live: bool = False, wanted: Callable[[Item], bool] = lambda item: True
+        self,
+        gist: MessageSummary,
+        style: Style,
+        *,
+        live: bool = False,
+        wanted: Callable[[Item], bool] = lambda item: True,
     ) -> None:
         self._style, self._live, self._wanted = style, live, wanted
         self._records, self._frames = RecordLines(style), FrameLines(gist, style)
@@ -133,9 +138,9 @@ class _BehindTheFirst:
 
     def __init__(self, writer: CapturedLines, form: AsText) -> None:
         self._writer, self._form = writer, form
-        self.line: Callable[[Said, int], str | Result] = self._result
+        self.line: Callable[[CapturedFrame, int], str | Result] = self._result
 
-    def _result(self, said: Said, number: int) -> str | Result:
+    def _result(self, said: CapturedFrame, number: int) -> str | Result:
         if self._form.has_several:
             self.line = self._writer.line
             return self.line(said, number)
@@ -164,8 +169,8 @@ class Lines:
 
     def __iter__(self) -> Iterator[str]:
         """Yield lines, with their newlines, as many together as the capture gives at once."""
-        assert self.dump.said is not None
-        for batch in with_progress(self.dump.said, weight=len, wanted=not sys.stdout.isatty()):
+        assert self.dump.captured is not None
+        for batch in with_progress(self.dump.captured, weight=len, wanted=not sys.stdout.isatty()):
             lines: list[str] = []
             try:
                 for _ in self._add(batch, lines):
@@ -175,7 +180,7 @@ class Lines:
                 raise
             yield self._taken(lines)
 
-    def _add(self, batch: Batch, lines: list[str]) -> Iterator[None]:
+    def _add(self, batch: CapturedBatch, lines: list[str]) -> Iterator[None]:
         """Add lines; stop where they are many."""
         quick, size = self._quick, 0
         for said in batch:

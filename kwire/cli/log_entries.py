@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from ..errors import DecodeError, EncodeError
 from ..logs import LogBatch, LogBytes, LogRecord
-from ..logs.masking import has_secrets, seal_bytes, seal_record
+from ..logs.masking import has_secrets, mask_log_bytes, mask_record
 from ..logs.roundtrip_check import rebuild
 from ..logs.spans import explain_batch
-from ..render.record_line import batch_text
-from ..secrets import Hidden
+from ..render.record_text import batch_text
+from ..sensitive_fields import Hidden
 from .filters import Span
 from .inputs import UsageError
 
@@ -35,9 +35,9 @@ def entries(
         if isinstance(entry, LogRecord | LogBatch):
             topic = (entry if isinstance(entry, LogBatch) else entry.batch).topic or ""
         if sealed and isinstance(entry, LogRecord):
-            yield seal_record(entry)
+            yield mask_record(entry)
         elif sealed and isinstance(entry, LogBytes):
-            yield seal_bytes(entry, topic)
+            yield mask_log_bytes(entry, topic)
         else:
             yield entry
 

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..dumps import Dump
 from ..errors import DecodeError
-from ..frames import Frame
-from ..frames.pieces import Damaged, NotKafka
-from ..frames.said import Batch
+from ..input import Dump
+from ..protocol import Frame
+from ..protocol.captured_frame import CapturedBatch
+from ..protocol.fragments import Damaged, NotKafka
 from ..render.values import count_text
 
 SHOWN = 3  # places of damage
 
 
-class Strangers:
+class NonKafkaStreams:
     """Counts the streams of other protocols, and damaged bytes, while a dump is read."""
 
     def __init__(self) -> None:
@@ -29,8 +29,8 @@ class Strangers:
 
     def watched(self, dump: Dump) -> Dump:
         """Return the same dump; what is read of it is looked at."""
-        said = None if dump.said is None else self._batches(dump.said)
-        return replace(dump, frames=self._frames(dump.frames), said=said)
+        said = None if dump.captured is None else self._batches(dump.captured)
+        return replace(dump, frames=self._frames(dump.frames), captured=said)
 
     def _frames(self, frames: Iterator[Frame]) -> Iterator[Frame]:
         for frame in frames:
@@ -38,7 +38,7 @@ class Strangers:
                 self._look(frame.fault, frame.source.connection)
             yield frame
 
-    def _batches(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+    def _batches(self, batches: Iterator[CapturedBatch]) -> Iterator[CapturedBatch]:
         for batch in batches:
             for said in batch:
                 if type(said) is tuple and said[5] is not None:

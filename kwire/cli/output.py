@@ -12,10 +12,10 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO
 
-from ..dumps.capture_writer import CaptureWriter, names_connection
+from ..capture.writer import CaptureWriter, names_connection
 from ..errors import DumpError
-from ..frames import Frame, Source
-from ..frames.pieces import BareToken, NoFrame
+from ..protocol import Frame, Source
+from ..protocol.fragments import BareToken, NoFrame
 from ..render.values import count_text
 from .inputs import files_of
 from .terminal import remark

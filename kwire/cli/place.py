@@ -18,8 +18,8 @@ from ..cluster.rack_spread import is_even
 from ..cluster.rack_tree import RackTree
 from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
 from ..errors import DumpError, UnknownMessage
-from ..refusals import InvalidPartitions
-from ..render.placement import assignment_lines, report_json, report_lines
+from ..errors.refused import InvalidPartitions
+from ..render.cluster import assignment_lines, report_json, report_lines
 from ..render.style import escape, json_text
 from ..render.values import count_text
 from .cluster import state_of

@@ -8,16 +8,16 @@ import sys
 from contextlib import ExitStack, closing
 from typing import Any
 
-from ..dumps.pcap_writer import PcapWriter
-from ..frames import Result
-from ..gist import Gist
+from ..capture.writer import PcapWriter
 from ..net.client import Address, address
 from ..net.limits import Notes
 from ..net.proxy import Proxy, Show
-from ..render.envelope import json_line
+from ..protocol import Result
+from ..protocol.summary import MessageSummary
+from ..render.json_frame import json_line
 from ..render.line import FrameLines
 from ..render.values import count_text
-from .inputs import UsageError, catalog_of, sealer
+from .inputs import UsageError, catalog_of, masker
 from .options import add_colour, add_command, add_profile, add_secrets
 from .output import output_bytes
 from .terminal import remark, style_for
@@ -87,7 +87,7 @@ async def _serve(made: Proxy) -> None:
 
 
 def _shower(options: argparse.Namespace, counts: dict[str, int]) -> Show:
-    lines, safe = FrameLines(Gist(), style_for(sys.stdout, options.color)), sealer(options)
+    lines, safe = FrameLines(MessageSummary(), style_for(sys.stdout, options.color)), masker(options)
 
     def show(result: Result) -> None:
         counts["messages"] += 1

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 from ..cluster import Broker
 from ..errors import DumpError, excerpt
-from ..refusals import InvalidReplicaAssignment
+from ..errors.refused import InvalidReplicaAssignment
 
 Plan = dict[tuple[str, int], list[int]]
 MOST = 2**31 - 1

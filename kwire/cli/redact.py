@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ..dumps import Dump
-from ..dumps.sources import timed
-from ..frames import Frame
+from ..capture.frame_source import timed
+from ..input import Dump
+from ..protocol import Frame
 from ..redaction import REASONS, Redactor
-from ..render.table import table
+from ..render.style import table
 from ..render.values import count_text
 from .inputs import UsageError, catalog_of, dumps_in
 from .options import add_command, add_profile, add_raw
@@ -69,8 +69,8 @@ def redact(options: argparse.Namespace) -> int:
 def _frames(dumps: Iterator[Dump]) -> Iterator[tuple[Frame, int | None]]:
     """Yield all frames, of captures with their times in nanoseconds."""
     for dump in dumps:
-        if dump.said is not None:
-            yield from timed(dump.said, dump.file)
+        if dump.captured is not None:
+            yield from timed(dump.captured, dump.file)
         else:
             yield from ((frame, None) for frame in dump.frames)
 

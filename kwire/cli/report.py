@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..reports.captured import CapturedTally
-from ..reports.page import report_html
-from ..reports.tally import Tally
-from .inputs import Reading, dumps_in, sealer, title_of
+from ..analysis.report_page import report_html
+from ..analysis.report_tally import CapturedTally, Tally
+from .inputs import Reading, dumps_in, masker, title_of
 from .options import add_command, add_inputs
 from .output import output_text, refuse_input
 from .terminal import with_progress
@@ -31,11 +30,11 @@ def report(options: argparse.Namespace) -> int:
     """Count all frames, then write the page. Returns 1 if a frame did not decode."""
     if options.output:
         refuse_input(options.output, options.files, recursive=options.recursive)  # before all is read
-    tally, reading = Tally(sealer(options)), Reading(options, sealed=False)
+    tally, reading = Tally(masker(options)), Reading(options, sealed=False)
     for dump in dumps_in(options, tally.remarks):
-        if dump.said is not None and reading.named is None:
+        if dump.captured is not None and reading.named is None:
             captured = CapturedTally(tally, reading.decoder(), dump.file)
-            for batch in with_progress(dump.said, weight=len):
+            for batch in with_progress(dump.captured, weight=len):
                 captured.add(batch)
         else:
             for result in with_progress(reading.results(dump)):

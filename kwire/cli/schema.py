@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..codecs import Codec
-from ..compiler import decoder_source, encoder_source
-from ..render.layout import layout_bnf, layout_json, layout_markdown, layout_table
+from ..codecs.generated import decoder_source, encoder_source
+from ..render.schema_text import layout_bnf, layout_json, layout_markdown, layout_table
 from ..render.style import escape, json_text
 from .inputs import catalog_of, named_codecs
 from .options import add_colour, add_command, add_profile

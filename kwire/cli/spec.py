@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..codecs.schema_tree import grow
 from ..errors import SpecError
 from ..render.style import escape
 from ..render.values import count_text
-from ..schema import grow
 from ..spec import read_spec
 from .options import add_command
 from .terminal import style_for

@@ -11,16 +11,15 @@ from typing import Any
 
 import msgspec
 
-from ..dumps.shares import ALL, Share
+from ..analysis import COLUMNS, NOTHING, Count, Counted, Row, Traffic, Unspoken, unspoken
+from ..capture.sharding import ALL, Share
 from ..errors import KwireError, suggestion
-from ..frames.pieces import BareToken
-from ..render.style import escape, json_text
-from ..render.table import table
-from ..render.unread import unread_text
+from ..protocol.fragments import BareToken
+from ..render.line import unread_text
+from ..render.style import escape, json_text, table
 from ..render.values import count_text
-from ..traffic import COLUMNS, NOTHING, Count, Counted, Row, Traffic, Unspoken, unspoken
 from .inputs import UsageError, catalog_of, dumps_in, named_release
-from .non_kafka_streams import Strangers
+from .non_kafka_streams import NonKafkaStreams
 from .options import add_colour, add_command, add_files, add_profile
 from .terminal import remark, style_for, with_progress
 from .worker_processes import Helpers, parts_for
@@ -91,14 +90,14 @@ class Tally:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.traffic: Traffic = Traffic(_columns(options.by), errors=options.errors, catalog=catalog_of(options))
-        self.strangers: Strangers = Strangers()
+        self.strangers: NonKafkaStreams = NonKafkaStreams()
 
     def count(self, share: Share, helpers: Helpers | None = None) -> None:
         """Count a share, and then what helpers have counted."""
         strangers = None if share == ALL else self.strangers
         for dump in dumps_in(self.options, share=share, strangers=strangers):
-            if dump.said is not None and not self.traffic.deep:
-                for batch in with_progress(dump.said, weight=lambda batch: len(batch) * share.parts):
+            if dump.captured is not None and not self.traffic.deep:
+                for batch in with_progress(dump.captured, weight=lambda batch: len(batch) * share.parts):
                     self.traffic.add_batch(batch)
             elif not share.part:
                 for frame in with_progress(dump.frames):

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
-from ..fast_path import ENGINE
+from ..codecs.fast_path import ENGINE
 
 # Bytes of a file. Each process walks over all packets, which with the native engine is half of the work: 20 MB take
 # 0.2 s, and another process takes as long to gain a quarter of it.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Generic, TypeVar
 
-from ..refusals import InvalidRack, InvalidReplicationFactor
+from ..errors.refused import InvalidRack, InvalidReplicationFactor
 from .java_compat import Rng
 from .rack_aware_placement import Assignment, check_counts, check_distinct
 from .rack_tree import Node, RackTree

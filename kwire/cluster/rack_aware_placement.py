@@ -11,7 +11,7 @@ from enum import Enum
 from itertools import islice
 from typing import Any, TypeVar
 
-from ..refusals import (
+from ..errors.refused import (
     AdminCommandFailed,
     AdminOperation,
     BrokerNotAvailable,

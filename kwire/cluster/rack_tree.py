@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..refusals import BrokerNotAvailable, InvalidRack
+from ..errors.refused import BrokerNotAvailable, InvalidRack
 from .java_compat import utf16
 from .rack_aware_placement import check_distinct
 from .state import Broker

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from .. import messages
 from ..errors import excerpt
-from ..refusals import (
+from ..errors.refused import (
     BrokerNotAvailable,
     InvalidPartitions,
     Refused,
@@ -112,7 +112,7 @@ def run_assignor(
     >>> run_assignor(lambda *arguments: {1: [1]}, [Broker(1)], 1, 1, Random(0))
     Traceback (most recent call last):
         ...
-    kwire.refusals.ReplicaAssignorFailed: the replica assignor kwire.cluster.replica_assignors:<lambda> returned
+    kwire.errors.refused.ReplicaAssignorFailed: the replica assignor kwire.cluster.replica_assignors:<lambda> returned
     partitions [1], not 0 to 0; a mapping of each partition to the ids of different brokers is needed, as many as the
     replication factor
     """

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, cycle, islice
 
-from ..refusals import InvalidReplicationFactor
+from ..errors.refused import InvalidReplicationFactor
 from .java_compat import OPTIONAL_STRINGS, Rng, hash_order_of, utf16
 from .rack_aware_placement import check_distinct
 from .state import Broker

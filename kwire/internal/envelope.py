@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import messages
 from ..errors import DecodeError
-from ..frames import Frame, FrameDecoder, Request, Response, Token, Undecodable, encode_request, encode_response
+from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable, encode_request, encode_response
 from .versioned_body import Embedded, read_newest, write_newest
 
 PRINCIPAL = "DefaultPrincipal"

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..errors import DecodeError
-from ..faults import BadBatchLength, CutBatch, Tolerated, UnknownMagic
+from ..errors.decode import BadBatchLength, CutBatch, Tolerated, UnknownMagic
 from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords
 from ..records.layouts import BATCH, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, magic_at
 from ..records.parser import read_whole
-from ..secrets import Hidden
+from ..sensitive_fields import Hidden
 from .recognition import (
     MOST_BATCH_BYTES,
     NO,

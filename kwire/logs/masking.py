@@ -10,20 +10,20 @@ from typing import Any
 
 import msgspec
 
+from ..codecs.tracing import Span
 from ..internal import FramedRecord
 from ..internal.versioned_body import codec_of
-from ..redaction.metadata import TOPIC, holds_secrets, is_secret_record
-from ..redaction.sealing import mask_error, masked, seal_message
-from ..redaction.suspicion import looks_secret
-from ..secrets import SECRET_FIELDS, Hidden, is_sensitive
-from ..tracing import Span
+from ..redaction.masking import mask_error, mask_message, masked
+from ..redaction.metadata_secrets import TOPIC, holds_secrets, is_secret_record
+from ..redaction.undecodable import looks_secret
+from ..sensitive_fields import SECRET_FIELDS, Hidden, is_sensitive
 from .log import LogBatch, LogBytes, LogRecord
 from .spans import Explained
 
 _UNCLEAR = ("unknown tag", "left over", "not understood")
 
 
-def seal_record(entry: LogRecord) -> LogRecord:
+def mask_record(entry: LogRecord) -> LogRecord:
     """Return a record without secrets; the same one if it holds none.
 
     The message has `Hidden` values, and the bytes of the record are zeros.
@@ -40,11 +40,11 @@ def _sealed(message: Any) -> Any:
     codec = codec_of(message.value) if isinstance(message, FramedRecord) else None
     if codec is None:
         return None
-    sealed = seal_message(codec, message.value.message, keep_tags=False)
+    sealed = mask_message(codec, message.value.message, keep_tags=False)
     return replace(message, value=replace(message.value, message=sealed, rest=b""))
 
 
-def seal_bytes(item: LogBytes, topic: str | None) -> LogBytes:
+def mask_log_bytes(item: LogBytes, topic: str | None) -> LogBytes:
     """Return bytes that are in no record without what they may hold, if they are of the metadata log or of none.
 
     Args:
@@ -64,7 +64,7 @@ def has_secrets(batch: LogBatch) -> bool:
     return batch.topic == TOPIC and holds_secrets(batch.header.data)
 
 
-def seal_explained(explained: Explained, batch: LogBatch) -> Explained:
+def mask_explained(explained: Explained, batch: LogBatch) -> Explained:
     """Return explained bytes of a batch without its secrets: `Hidden` values, and zeros for their bytes."""
     if not has_secrets(batch):
         return explained

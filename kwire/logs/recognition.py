@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from ..errors import DecodeError, KwireError
-from ..frames import LEAST
 from ..internal import (
     ControlRecord,
     CoordinatorRecord,
@@ -24,6 +23,7 @@ from ..internal import (
     encode_record,
 )
 from ..internal.coordinator_records import GROUPS, METADATA, REMOTE, SHARES, TRANSACTIONS
+from ..protocol import LEAST
 from ..records import Record, RecordBatch
 from ..records.checksums import crc32c
 from ..records.layouts import BATCH, CHECKED_FROM, COMPRESSION, LEAST_LENGTH, LOG_OVERHEAD, MESSAGE, UP_TO_MAGIC

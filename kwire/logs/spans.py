@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from ..codecs.tracing import Span, TracingReader
 from ..errors import DecodeError
-from ..faults import BadBatchLength, BadRecordCount, BadRecordSize
+from ..errors.decode import BadBatchLength, BadRecordCount, BadRecordSize
 from ..internal import ControlRecord, FramedRecord
 from ..internal.kraft_records import MARKER
 from ..internal.versioned_body import Embedded, codec_of
 from ..records import LIMIT, RecordBatch
 from ..records.compression import inflate
 from ..records.layouts import LOG_OVERHEAD, MESSAGES, RECORD
-from ..tracing import Span, TracingReader
 from ..wire import INT8, INT16, INT32, INT64, UINT32, UNSIGNED_VARINT, VARINT
 from ..wire.construct import Construct
 from .log import LogBatch, LogRecord, Message

@@ -1,6 +1,6 @@
 # Packets of a pcap or pcapng file to the frames of Kafka connections, as long as nothing is unusual: Ethernet and its
 # like, IP without options, TCP in order, requests answered in their order. Whatever else comes is handed to the general
-# path (`kwire.dumps`), packet by packet and frame by frame, on the same state.
+# path (`kwire.input`), packet by packet and frame by frame, on the same state.
 
 cdef enum:
     RECORD_HEADER = 16

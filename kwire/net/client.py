@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from .. import __version__
 from ..codecs import Codec, codec_in
 from ..errors import CallError
-from ..faults import BadFrame
-from ..frames import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
-from ..frames.pairing import expects_response
+from ..errors.decode import BadFrame
+from ..protocol import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
+from ..protocol.in_flight_requests import expects_response
 from ..spec.catalog import Catalog, catalog_for
 from ..versions import Versions
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from ..dumps.pcap_writer import PcapWriter, TcpWriter
+from ..capture.writer import PcapWriter, TcpWriter
 from ..errors import CallError, EncodeError
-from ..faults import BadFrame
-from ..frames import Frame, FrameDecoder, FrameReader, Response, Result, Source
-from ..frames.encoding import encode_result
+from ..errors.decode import BadFrame
+from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source
+from ..protocol.encoder import encode_result
 from ..spec.catalog import Catalog, catalog_for
 from .client import Address, why
 from .limits import FrameMemory, Share

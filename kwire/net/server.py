@@ -16,10 +16,10 @@ from typing import Any
 from .. import messages
 from ..broker import Node, Parked, ServedCluster
 from ..broker.configs import LogDir
-from ..broker.connection import Said, read_request, write_response
+from ..broker.connection import ServedRequest, read_request, write_response
 from ..errors import CallError, KwireError
-from ..faults import BadFrame
-from ..frames import FrameReader
+from ..errors.decode import BadFrame
+from ..protocol import FrameReader
 from .client import TLS_HANDSHAKE, Address, why
 from .limits import FrameMemory
 
@@ -237,7 +237,7 @@ class _Client:
         try:
             for frame in self.frames.feed(portion):
                 said = read_request(frame, self.serving.cluster.catalog, self.serving.cluster.apis)
-                if not isinstance(said, Said):
+                if not isinstance(said, ServedRequest):
                     return await self._refuse(said.answer, said.problem)
                 await self._send(await self._answered(said))
                 if not self.node.is_alive:
@@ -250,7 +250,7 @@ class _Client:
             return await self._refuse(b"", "there is no room for more requests that have begun")
         return True
 
-    async def _answered(self, said: Said) -> bytes:
+    async def _answered(self, said: ServedRequest) -> bytes:
         """Return the answer to a request; no bytes if none is due."""
         self.serving.requests += 1
         cluster = self.serving.cluster

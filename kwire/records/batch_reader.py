@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import DecodeError
-from ..faults import Tolerated, TooManyFaults, TrailingBytes, UnknownCompression
+from ..errors.decode import Tolerated, TooManyFaults, TrailingBytes, UnknownCompression
 from ..wire import Reader
 from ..wire.streams import MOST_FAULTS
 from .compression import inflate

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from struct import Struct as Packed
 
-from ..faults import (
+from ..errors.decode import (
     BadBatchLength,
     BadChecksum,
     BadOuterOffset,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..faults import BadRecordCount, BadRecordSize, TrailingBytes
+from ..errors.decode import BadRecordCount, BadRecordSize, TrailingBytes
 from ..wire import VARINT
 from ..wire.primitives import read_length
 from .batch_reader import PlacedReader, Walk

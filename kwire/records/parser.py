@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, over
 import msgspec
 
 from ..errors import DecodeError
-from ..faults import BadBatchLength, BadChecksum, BadLength, CutBatch, UnknownMagic
+from ..errors.decode import BadBatchLength, BadChecksum, BadLength, CutBatch, UnknownMagic
 from .batch import RecordBatch, read_header, read_message_header
 from .batch_reader import PlacedReader
 from .checksums import crc32, crc32c, hex32

@@ -1,7 +1,7 @@
 """Takes payloads, secrets and names out of frames, and keeps every size. Knows which field holds what; no files."""
 
-from .frames import Redactor
+from .masking import mask
+from .rewriter import Redactor
 from .rules import NAMES, REASONS
-from .sealing import seal
 
-__all__ = ["NAMES", "REASONS", "Redactor", "seal"]
+__all__ = ["NAMES", "REASONS", "Redactor", "mask"]

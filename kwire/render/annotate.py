@@ -1,10 +1,4 @@
-"""The annotated hexdump: every byte on one line, with the field it belongs to.
-
-00000000  00 00 00 05              throttle_time_ms = 5                 int32
-00000004  02                       brokers = 1 item             compact array
-                                   brokers[0]
-00000005  00 00 00 01                node_id = 1                        int32
-"""
+"""The annotated hexdump: every byte on one line with its field; golden fixtures are written so too."""
 
 from __future__ import annotations
 
@@ -13,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..codecs import Codec
-from ..errors import DecodeError
-from ..tracing import Span
-from .meaning import Meaning
+from ..codecs.tracing import Span
+from ..errors import DecodeError, DumpError
+from ..fixtures import Fixture, check_writer, parse_fixture
+from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
+from ..spec.catalog import catalog_for
 from .style import PLAIN, Style, escape
-from .values import count_text, hex_text, hidden_from, list_text, shorten, value_text, with_name
+from .values import Meaning, count_text, hex_text, hidden_from, list_text, shorten, value_text, with_name
 
 ROW = 8
 _MARGIN = 8 + 2 + 3 * ROW + 1
@@ -37,7 +33,7 @@ def annotate(
         types: whether to name the wire types, flush right where there is room.
 
     Returns:
-        Lines with a newline behind each. `kwire.hextext.parse_hex_text` reads them back.
+        Lines with a newline behind each. `kwire.hex_text.parse_hex_text` reads them back.
     """
     return "".join(f"{line}\n" for line in frame_lines(data, spans, style, codec=codec, types=types))
 
@@ -139,3 +135,51 @@ def error_lines(error: DecodeError, style: Style = PLAIN) -> Iterator[str]:
     yield style.paint("error", escape(str(error)))
     if error.hint:
         yield f"  hint: {escape(error.hint)}"
+
+
+def fixture_text(result: Request | Response, writer: str, profile: str | None = None) -> str:
+    """Write a fixture of a traced result.
+
+    Args:
+        result: of a `FrameDecoder` with `trace`.
+        writer: who wrote the bytes.
+        profile: the KIP whose drafts they follow.
+
+    Raises:
+        DumpError: kwire is said to have written them, or nobody.
+    """
+    check_writer(writer)
+    framing = "body" if result.frame.bare else "frame"
+    head = [f"# fixture: {result.codec.name} v{result.codec.version} {framing}"]
+    head += [f"# profile: {profile}"] if profile else []
+    head.append(f"# writer: {writer}")
+    return "\n".join(head) + "\n" + annotate(result.frame.data, result.spans, codec=result.codec)
+
+
+def rewrite_fixture(text: str, file: str = "") -> str:
+    """Write a fixture's annotations anew; its head and its bytes stay.
+
+    Raises:
+        DumpError: it is no fixture, or its bytes do not decode as what it says.
+    """
+    fixture = parse_fixture(text, file)
+    if fixture is None:
+        raise DumpError("this is no fixture", file=file, hint="begin it with # fixture: NAME vN body")
+    result = decode_fixture(fixture)
+    return "".join(f"{line}\n" for line in fixture.head) + annotate(fixture.data, result.spans, codec=result.codec)
+
+
+def decode_fixture(fixture: Fixture) -> Request | Response:
+    """Decode a fixture strictly, with spans. Raises the DecodeError of its bytes."""
+    frame = Frame(
+        fixture.data,
+        message=fixture.message,
+        version=fixture.version,
+        bare=fixture.bare,
+        profile=fixture.profile,
+    )
+    result = FrameDecoder(catalog_for(fixture.profile), salvage=False, trace=True).decode(frame)
+    if isinstance(result, Undecodable):
+        raise result.error
+    assert not isinstance(result, Token)  # a fixture is one message
+    return result

@@ -8,11 +8,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from ..codecs import Codec
-from ..frames import FrameDecoder, Result
-from ..frames.apis import Call
-from ..frames.repeats import Bodies, Kind, Repeats, decode_clean
-from ..frames.said import SECOND, Said, frame_of
-from ..redaction.carriers import may_carry, may_hold_secrets
+from ..protocol import FrameDecoder, Result
+from ..protocol.api_registry import Call
+from ..protocol.body_cache import Bodies, Kind, Repeats, decode_clean
+from ..protocol.captured_frame import SECOND, CapturedFrame, frame_of
+from ..redaction.rules import may_carry, may_hold_secrets
 from .line import ARROWS, FrameLines, errors_text, fitted, name_text, time_text
 
 LATEST = 253402300799 * SECOND  # what calendars have
@@ -32,12 +32,12 @@ class CapturedLines:
         self.decoder, self.file, self.lines, self.sealed = decoder, file, lines, sealed
         self._repeats = Repeats(self._kind, self._read, len)
 
-    def result(self, said: Said, number: int) -> Result:
+    def result(self, said: CapturedFrame, number: int) -> Result:
         """Decode a frame, given its number in the capture."""
         connection = self.decoder.connections.on(said[0].connection)
         return self.decoder.result(frame_of(said, self.file, number), connection, connection.pair(said), SECOND)
 
-    def line(self, said: Said, number: int) -> str | Result:
+    def line(self, said: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
         ends, asked, _, now, data, _, first, second = said
         connection = self.decoder.connections.on(ends.connection)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import msgspec
 
 from ..codecs import Codec
-from ..frames import FrameDecoder, Result
-from ..frames.apis import Call
-from ..frames.connections import DecodedConnection
-from ..frames.repeats import Bodies, Kind, Repeats, decode_clean
-from ..frames.said import SECOND, Ends, Said, frame_of
-from ..redaction.carriers import may_carry, may_hold_secrets
-from ..redaction.metadata import MESSAGES
-from ..redaction.sealing import seal_message
+from ..protocol import FrameDecoder, Result
+from ..protocol.api_registry import Call
+from ..protocol.body_cache import Bodies, Kind, Repeats, decode_clean
+from ..protocol.captured_frame import SECOND, CapturedFrame, Endpoints, frame_of
+from ..protocol.header_reader import DecodedConnection
+from ..redaction.masking import mask_message
+from ..redaction.metadata_secrets import MESSAGES
+from ..redaction.rules import may_carry, may_hold_secrets
 from .style import escape
 
 
@@ -36,7 +36,7 @@ class JsonLines:
         self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
         self._repeats = Repeats(self._kind, self._read, len)
 
-    def line(self, said: Said, number: int) -> str | Result:
+    def line(self, said: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
         ends, asked, offset, now, _, _, first, second = said
         connection = self.decoder.connections.on(ends.connection)
@@ -59,7 +59,7 @@ class JsonLines:
         codec = kind.codec
         message = decode_clean(codec, body) if kind.may_hold_secrets else None
         if message is not None and may_hold_secrets(codec, message):
-            text: str | None = msgspec.json.encode(codec.jsonable(seal_message(codec, message))).decode()
+            text: str | None = msgspec.json.encode(codec.jsonable(mask_message(codec, message))).decode()
         else:
             text = codec.json_text(body)
         return None if text is None else escape(text) + "}\n"
@@ -82,7 +82,7 @@ class _Kind(Kind):
         self.tail = (of_request if is_request else of_response) + ',"payload":'
 
 
-def _tails(connection: DecodedConnection, ends: Ends) -> tuple[str, str]:
+def _tails(connection: DecodedConnection, ends: Endpoints) -> tuple[str, str]:
     """Note with a connection how the source of its responses and requests goes on behind the time."""
     start = f',"client":{_text(ends.client)},"broker":{_text(ends.broker)},"connection":{ends.connection}'
     response, request = (f'{start},"direction":"{word}"}},"header":{{"apiKey":' for word in ("response", "request"))

@@ -1,17 +1,20 @@
-"""One frame on one line: when, which way, which api, who, how much, and what matters of it."""
+"""One frame on one line: time, direction, api, client, size, errors and topics; and counts of what could not be
+read.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
 from ..codecs import Codec
-from ..faults import UnexpectedResponse
-from ..frames import Frame, Request, Response, Result, SaslMessage, Token, Undecodable
-from ..frames.pieces import CutShort
-from ..gist import Facts, Gist
-from .content import token_text
+from ..errors.decode import UnexpectedResponse
+from ..protocol import Frame, Request, Response, Result, SaslMessage, Token, Undecodable
+from ..protocol.fragments import CutShort
+from ..protocol.summary import Facts, MessageSummary
+from .json_frame import token_text
 from .style import PLAIN, Style, escape
 from .values import count_text, shorten
 
@@ -29,8 +32,8 @@ class FrameLines:
         style: colours and width.
     """
 
-    def __init__(self, gist: Gist, style: Style = PLAIN) -> None:
-        self.gist: Gist = gist
+    def __init__(self, gist: MessageSummary, style: Style = PLAIN) -> None:
+        self.gist: MessageSummary = gist
         self.style: Style = style
         self._day = 0
 
@@ -49,7 +52,7 @@ class FrameLines:
         return self.style.paint("dim", f"# {moment:%Y-%m-%d}") + "\n"
 
 
-def frame_line(result: Result, gist: Gist, style: Style = PLAIN) -> str:
+def frame_line(result: Result, gist: MessageSummary, style: Style = PLAIN) -> str:
     """Return the line of a frame, as wide as the style is at most.
 
     Args:
@@ -60,7 +63,7 @@ def frame_line(result: Result, gist: Gist, style: Style = PLAIN) -> str:
     >>> import kwire
     >>> request = kwire.messages.MetadataRequest(topics=None)
     >>> frame = kwire.Frame(kwire.encode_request(request, 1, correlation_id=7, client_id="me"))
-    >>> frame_line(next(kwire.decode_frames([frame])), Gist())
+    >>> frame_line(next(kwire.decode_frames([frame])), MessageSummary())
     '     - -> Metadata:1         #7       20 B  me'
     """
     head, tail = _parts(result, gist)
@@ -130,7 +133,7 @@ def errors_text(facts: Facts) -> str:
     return f"!{', '.join(words)}" if words else ""
 
 
-def _parts(result: Result, gist: Gist) -> tuple[str, list[str]]:
+def _parts(result: Result, gist: MessageSummary) -> tuple[str, list[str]]:
     if isinstance(result, Undecodable):
         return _undecodable(result)
     if isinstance(result, Token):
@@ -139,7 +142,7 @@ def _parts(result: Result, gist: Gist) -> tuple[str, list[str]]:
     return _decoded(result, gist)
 
 
-def _decoded(result: Request | Response, gist: Gist) -> tuple[str, list[str]]:
+def _decoded(result: Request | Response, gist: MessageSummary) -> tuple[str, list[str]]:
     number = "" if result.correlation_id is None else f"#{result.correlation_id}"
     head = f"{ARROWS.get(result.codec.spec.type, '  ')} {name_text(result.codec)} {number:<5}"
     facts = gist.facts(result.codec, result.message)
@@ -151,7 +154,7 @@ def _decoded(result: Request | Response, gist: Gist) -> tuple[str, list[str]]:
     return head, [faults, errors_text(facts), carried, topics, client]  # what an answer says, before whom it is for
 
 
-def _inside(result: Request | Response, gist: Gist) -> str:
+def _inside(result: Request | Response, gist: MessageSummary) -> str:
     """Say what a message carries."""
     inside = result.inside
     if isinstance(inside, SaslMessage):
@@ -178,3 +181,34 @@ def _colour(result: Result) -> str:
     if isinstance(result, Undecodable):
         return "error" if result.is_failure else "dim"
     return "warning" if not isinstance(result, Token) and result.faults else "value"
+
+
+# code -> what it is, of one and of several
+WORDS = {
+    "CUT_SHORT": ("frame cut short", "frames cut short"),
+    "GAP": ("gap", "gaps"),
+    "BEGUN_BEFORE": ("stream begun before the capture", "streams begun before the capture"),
+    "FRAGMENT": ("fragment of frames", "fragments of frames"),
+    "REQUEST_NOT_CAPTURED": ("response whose request was not captured", "responses whose requests were not captured"),
+    "LOST_PACKETS": ("kind of packets that cannot be read", "kinds of packets that cannot be read"),
+    "SASL_TOKEN": ("SASL token", "SASL tokens"),
+    "NOT_KAFKA": ("stream of another protocol", "streams of other protocols"),
+    "DAMAGED": ("damaged place", "damaged places"),
+    "NO_FRAME": ("piece without frames", "pieces without frames"),
+}
+OTHERS = "frame that did not decode", "frames that did not decode"
+
+
+def unread_text(counts: Mapping[str, int]) -> str:
+    """Say how much could not be read, and why; nothing if there is none.
+
+    Args:
+        counts: by the codes of `DecodeError`.
+
+    >>> unread_text({"GAP": 2, "UNSUPPORTED_API": 1, "BAD_FIELD": 3})
+    '4 frames that did not decode, 2 gaps'
+    """
+    others = sum(count for code, count in counts.items() if code not in WORDS)
+    known = [(WORDS[code], counts[code]) for code in WORDS if counts.get(code)]
+    named = [(OTHERS, others)] if others else []
+    return ", ".join(f"{count} {words[count != 1]}" for words, count in named + known)

@@ -17,10 +17,9 @@ from ..errors import DecodeError
 from ..internal import ControlRecord, FramedRecord
 from ..logs import LogBatch, LogBytes, LogRecord
 from ..records import RecordBatch
-from ..secrets import HIDDEN, Hidden
-from .envelope import error_json
-from .record_line import Entry
-from .record_values import bytes_json, control_name, embedded_json, parts_of
+from ..sensitive_fields import HIDDEN, Hidden
+from .json_frame import error_json
+from .record_text import Entry, bytes_json, control_name, embedded_json, parts_of
 from .style import escape
 
 HEADER = {

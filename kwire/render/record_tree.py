@@ -9,8 +9,7 @@ from ..internal.versioned_body import Embedded, codec_of
 from ..logs import LogBatch, LogBytes, LogRecord
 from .annotate import error_lines
 from .record_json import HEADER
-from .record_line import Entry
-from .record_values import bytes_text, control_name, parts_of, safe, time_text
+from .record_text import Entry, bytes_text, control_name, parts_of, safe, time_text
 from .style import PLAIN, Style, escape
 from .tree import fields
 from .values import count_text, value_text

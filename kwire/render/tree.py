@@ -10,17 +10,16 @@ import hexdump
 
 from ..codecs import Codec
 from ..errors import DecodeError
-from ..frames import Request, Response, Result, SaslMessage, Token, Undecodable
-from ..frames.pieces import NoFrame, NotKafka
 from ..internal.versioned_body import codec_of
+from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
+from ..protocol.fragments import NoFrame, NotKafka
 from ..values import Value, kind_of
 from ..wire import Content, Field, Integer, Struct, content_of, split_tags
 from .annotate import error_lines
-from .content import sender_of, token_text
-from .held import indented, member_data, record_lines
-from .meaning import name_of
+from .json_frame import sender_of, token_text
+from .nested_values import indented, member_data, record_lines
 from .style import PLAIN, Style, escape
-from .values import count_text, value_text
+from .values import count_text, name_of, value_text
 
 ROW = 16
 SHOWN = 4 * ROW  # bytes of an undecodable frame

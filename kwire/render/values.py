@@ -1,16 +1,20 @@
-"""Single values as short text."""
+"""Single values as short text, with the names of enum values."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import hexdump
 
-from ..json import uuid_text
-from ..secrets import Hidden
-from ..tracing import Span
+from ..codecs import Codec
+from ..codecs.field_plan import places_in
+from ..codecs.json import uuid_text
+from ..codecs.tracing import Span
+from ..sensitive_fields import Hidden
+from ..values import Value, kind_of
 from .style import escape
 
 
@@ -94,3 +98,39 @@ def hex_text(data: bytes, start: int, stop: int, hidden: int | None = None) -> s
 def hidden_from(span: Span) -> int | None:
     """Return where the hidden bytes of a span begin, which are its last ones; None if it shows all."""
     return span.stop - span.value.size if isinstance(span.value, Hidden) else None
+
+
+_INDEX = re.compile(r"\[\d+\]")
+
+
+class Meaning:
+    """Names for the numbers of one message, by the paths of its spans; asks for each field once.
+
+    Args:
+        codec: of the message; None knows no names.
+
+    >>> import kwire
+    >>> Meaning(kwire.codec("MetadataResponse", 1)).name("topics[3].error_code", 3)
+    'UNKNOWN_TOPIC_OR_PARTITION'
+    """
+
+    def __init__(self, codec: Codec | None) -> None:
+        self.codec = codec
+        self._kinds: dict[str, type[Value] | None] = {}
+
+    def name(self, path: str, value: Any) -> str:
+        """Return the name of a number, or nothing where it has none."""
+        if self.codec is None or not isinstance(value, int) or isinstance(value, bool):
+            return ""
+        if path == "header.request_api_key":
+            return self.codec.spec.api_name
+        field = _INDEX.sub("", path)
+        if field not in self._kinds:
+            place = places_in(self.codec).get(field)
+            self._kinds[field] = place and kind_of(place.message, place.owner, place.field.json_name)
+        return name_of(self._kinds[field], value)
+
+
+def name_of(kind: type[Value] | None, value: Any) -> str:
+    """Return a number's name in a kind of values, or nothing."""
+    return (kind(value).name or "") if kind is not None else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..columnar import need_libraries
+from ..codecs.columns import need_libraries
 from ..errors import MissingExtra
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 
-from ..arrow.chronicles import COLUMNS, OPTIONS, UNION, catalog_of, chronicles, reading_options
 from ..arrow.errors import BadOption
+from ..arrow.history_tables import COLUMNS, OPTIONS, UNION, catalog_of, history_batches, reading_options
 from ..cluster.history import ROWS
 from .source import to_spark
 
@@ -85,7 +85,7 @@ def history(
 def _chronicles(specs: dict[str, str | None]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return what a worker runs: the names of the specs go there, not the specs."""
     catalog_of(specs)
-    return lambda batches: chronicles(batches, catalog_of(specs))
+    return lambda batches: history_batches(batches, catalog_of(specs))
 
 
 def _table(rows: DataFrame, name: str) -> DataFrame:

@@ -10,13 +10,12 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as sql
 
-from ..arrow.cells import Cells, cell_reader, portions
-from ..arrow.encoding import CellWriter
 from ..arrow.errors import BadOption
-from ..arrow.headers import TYPE, header_column
+from ..arrow.from_bytes import TYPE, Cells, cell_reader, header_column, portions
 from ..arrow.records import RecordReader
+from ..arrow.to_bytes import CellWriter
 from ..errors import suggestion
-from ..frames.apis import Apis
+from ..protocol.api_registry import Apis
 from ..records import LIMIT
 from ..spec.catalog import catalog_for
 from .source import schema_to_arrow, to_spark

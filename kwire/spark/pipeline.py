@@ -14,9 +14,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, is_remote
 from pyspark.sql import functions as sql
 
-from ..arrow.errors import BadOption, MixedClusters
-from ..arrow.faults import HARMLESS, INCOMPLETE, NOT_CORRUPT
-from ..arrow.finding import MAPPED, find_files
+from ..arrow.errors import HARMLESS, INCOMPLETE, NOT_CORRUPT, BadOption, MixedClusters
+from ..arrow.files import MAPPED, find_files
 from ..arrow.options import Options
 from ..cluster.history import ROWS
 from ..cluster.history.recorder import SEPARATOR, files_of_ids

@@ -21,9 +21,9 @@ from pyspark.sql.datasource import (
 )
 
 from ..arrow.errors import BadOption
+from ..arrow.input_splits import Unit
 from ..arrow.options import Options
-from ..arrow.reading import Reading
-from ..arrow.units import Unit
+from ..arrow.reader import Reading
 from ..errors import MissingExtra
 from ..spec.catalog import catalog_for
 

@@ -1,4 +1,4 @@
-"""`spark.readStream.format("kwire")`: captures that grow, a thin skin over `kwire.arrow.growing`.
+"""`spark.readStream.format("kwire")`: captures that grow, a thin skin over `kwire.arrow.growing_files`.
 
 One process finds out how far files can be read, as long as the query runs; others read. Offsets hold all that is to be
 known after a crash. Needs PySpark 4.2, which says where a batch begins.
@@ -19,9 +19,8 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from ..arrow.growing import Growing
+from ..arrow.growing_files import Growing, Offset, offset_of, places_of
 from ..arrow.options import Options
-from ..arrow.places import Offset, offset_of, places_of
 from .source import Part, reading_of
 
 

@@ -1,7 +1,7 @@
 """Kafka's wire types as construct classes: bytes to values and back, side by side.
 
 Knows bytes, knows no JSON and no versions: whether something is compact, nullable or tagged was
-decided when the tree was grown (`kwire.schema`). Source: "Protocol Primitive Types" and KIP-482.
+decided when the tree was grown (`kwire.codecs.schema_tree`). Source: "Protocol Primitive Types" and KIP-482.
 """
 
 from .contents import Content, UnknownNode, content_of

@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from ..errors import NullNotWritable, TooLong
-from ..faults import BadBoolean, BadLength, BadVarint, NegativeLength, NullNotAllowed, OverlongVarint
+from ..errors.decode import BadBoolean, BadLength, BadVarint, NegativeLength, NullNotAllowed, OverlongVarint
 from .streams import Node, Reader, Writer
 
 

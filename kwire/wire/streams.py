@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ..errors import DecodeError, EncodeError, WrongType, excerpt
-from ..faults import Tolerated, TooManyFaults, TrailingBytes, Truncated
+from ..errors.decode import Tolerated, TooManyFaults, TrailingBytes, Truncated
 from .construct import Construct
 
 MOST_FAULTS = 10_000

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ..errors import TooLong, WrongType
-from ..faults import BadText, StringTooLong
+from ..errors.decode import BadText, StringTooLong
 from .primitives import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH, read_length, write_length
 from .streams import Node, Reader, Writer
 

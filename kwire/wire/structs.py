@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..errors import BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
-from ..faults import BadMarker
+from ..errors.decode import BadMarker
 from .construct import Subconstruct
 from .primitives import COMPACT_LENGTH, INT8, INT32_LENGTH, UNSIGNED_VARINT, Integer, int32, read_length, write_length
 from .streams import Node, Reader, Writer

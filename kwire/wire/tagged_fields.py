@@ -10,7 +10,16 @@ from itertools import pairwise
 from typing import Any
 
 from ..errors import BadUnknownTags, DecodeError
-from ..faults import BadLength, BadTag, DefaultTag, TagOfOtherVersion, TagOrder, TagSize, TagTwice, UnknownTagOrder
+from ..errors.decode import (
+    BadLength,
+    BadTag,
+    DefaultTag,
+    TagOfOtherVersion,
+    TagOrder,
+    TagSize,
+    TagTwice,
+    UnknownTagOrder,
+)
 from .primitives import UNSIGNED_VARINT, short_varint, unsigned_varint
 from .streams import Node, Reader, Writer
 

@@ -5,7 +5,18 @@ in any order and keeps unknown ones; what was read is written as it stood.
 """
 
 from .base import Node
-from .cluster import (
+from .stores import (
+    Acl,
+    AclList,
+    ClusterId,
+    ConfigChange,
+    ConfigEntity,
+    ConsumerRegistration,
+    DelegationToken,
+    FeatureState,
+    ProducerIdBlock,
+)
+from .znode_values import (
     LOG_DIR_FAILURE,
     LOG_DIR_RESET,
     AssignedPartition,
@@ -19,17 +30,6 @@ from .cluster import (
     PreferredReplicaElection,
     TopicPartition,
     TopicState,
-)
-from .stores import (
-    Acl,
-    AclList,
-    ClusterId,
-    ConfigChange,
-    ConfigEntity,
-    ConsumerRegistration,
-    DelegationToken,
-    FeatureState,
-    ProducerIdBlock,
 )
 from .znodes import node_type, read_znode, write_znode
 

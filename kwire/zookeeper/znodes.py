@@ -7,7 +7,8 @@ import re
 from typing import Any, NoReturn
 
 from ..errors import WrongType, ZnodeError
-from . import cluster, stores
+from . import stores
+from . import znode_values as cluster
 from .base import Node, Place, members_of, read_node
 
 _TOPIC = "/brokers/topics/[^/]+"
@@ -41,7 +42,7 @@ def node_type(path: str) -> type[Node] | type[int] | None:
     """Return what a path holds: a class of this room, `int`, or None for what is a folder, plain text, or not Kafka's.
 
     >>> node_type("/brokers/ids/3"), node_type("/controller_epoch"), node_type("/brokers")
-    (<class 'kwire.zookeeper.cluster.BrokerRegistration'>, <class 'int'>, None)
+    (<class 'kwire.zookeeper.znode_values.BrokerRegistration'>, <class 'int'>, None)
     """
     return next((kind for pattern, kind in PATHS.items() if re.fullmatch(pattern, path)), None)
 

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 import kwire
+from kwire.arrow.input_splits import Unit
 from kwire.arrow.options import Options
-from kwire.arrow.reading import Reading
-from kwire.arrow.units import Unit
-from kwire.dumps.reading import packets_of
+from kwire.arrow.reader import Reading
+from kwire.input.open import packets_of
+from tests.capture.building import enhanced, interface, section
 from tests.conftest import ROOT
-from tests.dumps.building import enhanced, interface, section
 
 FRAMES = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
 PCAP = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kwire import faults
-from kwire.arrow.faults import fault_of
+from kwire.arrow.errors import fault_of
 from kwire.errors import DecodeError
-from kwire.frames.pieces import BareToken, Encrypted, Gap, NotKafka
+from kwire.errors import decode as faults
+from kwire.protocol.fragments import BareToken, Encrypted, Gap, NotKafka
 
 
 def code(error: DecodeError) -> str | None:

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.arrow.fronts import Front, check_size
-from kwire.faults import BadFrame, Truncated, UnknownVersion
+from kwire.arrow.from_bytes import Prefix, check_size
+from kwire.errors.decode import BadFrame, Truncated, UnknownVersion
 from kwire.spec.catalog import catalog_for
 
 CATALOG = catalog_for()
 
 
 def read(name: str, data: bytes, version: int | None = None, framed: bool = False) -> Any:
-    found = Front(CATALOG.spec(name), CATALOG, framed).read(data, version)
+    found = Prefix(CATALOG.spec(name), CATALOG, framed).read(data, version)
     return found and (found[0].version, found[0].bare, found[1])
 
 
@@ -35,12 +35,12 @@ def test_frames_say_their_api() -> None:
     frame = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 4, correlation_id=1)
     assert read("MetadataRequest", frame, framed=True) == (4, False, frame)
     assert read("FetchRequest", frame, framed=True) is None
-    assert [Front(CATALOG.spec(name), CATALOG, True).tells for name in ("FetchRequest", "FetchResponse")] == [
+    assert [Prefix(CATALOG.spec(name), CATALOG, True).tells for name in ("FetchRequest", "FetchResponse")] == [
         True,
         False,
     ]
-    assert Front(CATALOG.spec("FetchRequest"), CATALOG).tells is False
-    assert Front(CATALOG.spec("OffsetCommitValue"), CATALOG).tells is True
+    assert Prefix(CATALOG.spec("FetchRequest"), CATALOG).tells is False
+    assert Prefix(CATALOG.spec("OffsetCommitValue"), CATALOG).tells is True
 
 
 def test_what_cannot_be_told_raises() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 import kwire
-from kwire.arrow.headers import TYPE, header_column
-from kwire.frames.apis import Apis
+from kwire.arrow.from_bytes import TYPE, header_column
+from kwire.protocol.api_registry import Apis
 from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP
 

@@ -13,7 +13,7 @@ import kwire
 from kwire import Record, RecordHeader, build_batch
 from kwire.arrow.errors import BadOption
 from kwire.arrow.options import Options
-from kwire.arrow.reading import Reading
+from kwire.arrow.reader import Reading
 from kwire.arrow.records import RecordReader
 from tests.arrow.captures import LOG, conversation, write
 

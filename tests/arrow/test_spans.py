@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwire.arrow.flows import flows_of
+from kwire.arrow.flow_index import flows_of
+from kwire.arrow.input_splits import Unit, spans_of
 from kwire.arrow.options import Options
-from kwire.arrow.reading import Reading
-from kwire.arrow.spans import spans_of
-from kwire.arrow.units import Unit
-from kwire.dumps.link import Segment
+from kwire.arrow.reader import Reading
+from kwire.capture.link_layers import Segment
 from tests.arrow.captures import PCAP, rows_of, write
+from tests.capture.building import Talk, ethernet, ipv4, ipv6, packet_of, pcap, request, tcp
 from tests.conftest import SHARED, each_of, needs_shared
-from tests.dumps.building import Talk, ethernet, ipv4, ipv6, packet_of, pcap, request, tcp
 
 START = 1_700_000_000_000_000_000
 ARP = ethernet(bytes(28), b"\x08\x06")
@@ -122,7 +121,7 @@ def test_spans_have_the_rows_of_the_whole(
 
 
 def test_ports_used_again_long_after_are_another_flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwire.arrow.flows.WINDOW", 2000)
+    monkeypatch.setattr("kwire.arrow.flow_index.WINDOW", 2000)
     said = [segment for number in range(30) for segment in talk(20000 + number % 10, 90 * number, 9, first=number)]
     path = write(tmp_path, file_of(said))
     found = flows_of(str(path), 8000)

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.arrow.faults import Fault
-from kwire.arrow.pairing import Row
-from kwire.arrow.structs import Structs, in_order
-from kwire.frames.apis import Api
+from kwire.arrow.errors import Fault
+from kwire.arrow.frame_rows import Row
+from kwire.arrow.message_column import Structs, in_order
+from kwire.protocol.api_registry import Api
 from kwire.spec.catalog import catalog_for
 from tests.arrow.golden import golden_columns
-from tests.columnar.rows import members
+from tests.codecs.columns.rows import members
 
 NAME = "UpdateMetadataRequest"
 BODIES = golden_columns()[NAME]

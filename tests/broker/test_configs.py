@@ -6,7 +6,7 @@ import pytest
 
 from kwire.broker import Settings
 from kwire.broker.configs import TOPIC_CONFIGS, checked, topic_defaults
-from kwire.refusals import InvalidConfig
+from kwire.errors.refused import InvalidConfig
 
 
 def test_every_default_is_a_value_that_may_be_given() -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 import kwire
-from kwire.broker.connection import Said, Unserved, read_request, write_response
-from kwire.frames import Frame, FrameDecoder, Response, Source
+from kwire.broker.connection import ServedRequest, Unserved, read_request, write_response
+from kwire.protocol import Frame, FrameDecoder, Response, Source
 from tests.broker.served import M, cluster_of
 
 
-def read(data: bytes) -> Said | Unserved:
+def read(data: bytes) -> ServedRequest | Unserved:
     cluster = cluster_of()
     return read_request(Frame(data), cluster.catalog, cluster.apis)
 
@@ -20,7 +20,7 @@ def test_a_request_and_its_answer() -> None:
     named = M.ApiVersionsRequest(client_software_name="kwire.tests", client_software_version="1.0-rc1")
     data = kwire.encode_request(named, 3, correlation_id=9, client_id="me")
     said = read(data)
-    assert isinstance(said, Said)
+    assert isinstance(said, ServedRequest)
     assert (said.version, said.correlation_id, said.client_id) == (3, 9, "me")
     answer = cluster.answer(1, said.message, said.version, now=0.0)
     decoder = FrameDecoder()

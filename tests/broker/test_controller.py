@@ -9,7 +9,7 @@ import pytest
 
 from kwire.broker import Node, Settings
 from kwire.broker.controller import Controller
-from kwire.refusals import InvalidReplicaAssignment, PolicyViolation, TopicAlreadyExists, UnknownTopicOrPartition
+from kwire.errors.refused import InvalidReplicaAssignment, PolicyViolation, TopicAlreadyExists, UnknownTopicOrPartition
 
 
 def controller(**settings: int) -> Controller:

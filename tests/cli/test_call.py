@@ -9,8 +9,8 @@ import pytest
 
 import kwire
 from kwire.cli import main
-from kwire.frames import Frame
-from kwire.frames.cutting import int16, int32
+from kwire.protocol import Frame
+from kwire.protocol.framing import int16, int32
 from tests.cli.test_commands import out
 from tests.net.serving import serving
 

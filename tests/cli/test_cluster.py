@@ -14,9 +14,9 @@ from kwire.net.server import Serving
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
-from tests.frames.test_decoding import request
 from tests.net.serving import serving
 from tests.net.test_server import place, used
+from tests.protocol.test_decoder import request
 
 
 def test_at_the_end_and_before(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,8 +13,8 @@ import kwire
 from kwire.cli import main
 from tests.cli.test_main import DUMP, ran
 from tests.conftest import ROOT
-from tests.dumps.test_requestlog import ANSWERED, ASKED, KROXYLICIOUS, LOG4J
-from tests.frames.test_decoding import request, response
+from tests.input.test_request_log import ANSWERED, ASKED, KROXYLICIOUS, LOG4J
+from tests.protocol.test_decoder import request, response
 
 FIXTURE = str(ROOT / "fixtures/kafka/LeaderAndIsrRequest/v7.hex")
 

@@ -12,7 +12,7 @@ from kwire.cli import main
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, KWIRE, ran
 from tests.conftest import ROOT
-from tests.frames.test_decoding import request, response
+from tests.protocol.test_decoder import request, response
 
 LINES = """\
      0 -> LeaderAndIsr:7     #22     116 B  1  lonely

@@ -10,15 +10,15 @@ import pytest
 import kwire
 from kwire.cli.filters import filter_for
 from kwire.cli.inputs import UsageError
-from kwire.gist import Gist
+from kwire.protocol.summary import MessageSummary
 from kwire.spec.catalog import catalog_for
-from tests.frames.test_decoding import request, response
+from tests.protocol.test_decoder import request, response
 
 NOTHING: dict[str, Any] = {"api": None, "client": None, "conn": None, "errors": False, "since": None, "until": None}
 
 
 def shown(frames: list[kwire.Frame], **wanted: Any) -> list[int]:
-    test = filter_for(argparse.Namespace(**{**NOTHING, **wanted}), catalog_for(), Gist())
+    test = filter_for(argparse.Namespace(**{**NOTHING, **wanted}), catalog_for(), MessageSummary())
     return [index for index, result in enumerate(kwire.decode_frames(frames)) if test(result)]
 
 

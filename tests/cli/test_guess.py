@@ -9,10 +9,10 @@ import pytest
 
 import kwire
 from kwire.cli import main
-from kwire.frames.guessing import guesses
+from kwire.protocol.identify import guesses
 from tests.cli.test_commands import out
 from tests.conftest import ROOT, SHARED, each_of
-from tests.frames.test_decoding import response
+from tests.protocol.test_decoder import response
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
 

@@ -10,7 +10,7 @@ import pytest
 
 import kwire
 from kwire.cli import main
-from tests.dumps.building import ACK, FIN, RST, Talk, capture, request, response
+from tests.capture.building import ACK, FIN, RST, Talk, capture, request, response
 
 
 def written(folder: Path, talk: Talk, *, left_out: tuple[int, ...] = (), cut: int = 0) -> str:

@@ -11,12 +11,12 @@ import kwire
 from kwire.cli import lines as lines_module
 from kwire.cli.commands import parser_for
 from kwire.render.json_lines import JsonLines
+from tests.capture.building import Talk, capture
+from tests.capture.captured import CAPTURES
 from tests.cli.test_main import ran
 from tests.cli.test_non_kafka_streams import ZOOKEEPER, kafka, said, told
 from tests.conftest import each_of, needs_shared
-from tests.dumps.building import Talk, capture
-from tests.dumps.captured import CAPTURES
-from tests.frames.test_decoding import request
+from tests.protocol.test_decoder import request
 
 M: Any = kwire.messages
 

@@ -9,8 +9,8 @@ import pytest
 
 from kwire.cli import main
 from kwire.codecs import Codec
-from kwire.render.layout import heading
-from kwire.schema import grow
+from kwire.codecs.schema_tree import grow
+from kwire.render.schema_text import heading
 from tests.cli.test_commands import out
 from tests.small_specs import field, spec_of
 
@@ -58,7 +58,7 @@ def test_only_the_last_version_is_unstable_and_only_where_the_spec_says_so() -> 
 
 def test_every_layout_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
     from kwire.codecs import codec
-    from kwire.render.layout import layout_bnf, layout_json, layout_markdown, layout_table
+    from kwire.render.schema_text import layout_bnf, layout_json, layout_markdown, layout_table
     from tests.messages_of import released_pairs
 
     for name, version in released_pairs():

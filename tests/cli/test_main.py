@@ -12,7 +12,7 @@ import pytest
 
 from kwire.cli import main
 from tests.conftest import ROOT
-from tests.frames.test_decoding import request
+from tests.protocol.test_decoder import request
 
 DUMP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.bin")
 KWIRE = [sys.executable, "-m", "kwire"]

@@ -1,7 +1,7 @@
 """A marker in every field that holds a secret, in frames that are whole, cut, resized and misplaced: nothing prints it.
 
-The fields are those of the table in `kwire.secrets`, found in all messages and drafts. A frame that decodes without a
-fault as another message shows its fields: nobody can know better.
+The fields are those of the table in `kwire.sensitive_fields`, found in all messages and drafts. A frame that
+decodes without a fault as another message shows its fields: nobody can know better.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import kwire
 from kwire import Record, Request, Response, build_batch
 from kwire.cli import main
 from kwire.codecs import Codec, codec_in
-from kwire.frames.encoding import encode_request, encode_response
-from kwire.headers import header_version_for
 from kwire.internal import encode_frame, framed_record
-from kwire.redaction.carriers import may_carry
-from kwire.secrets import ENVELOPED, SECRET_FIELDS
+from kwire.protocol.encoder import encode_request, encode_response
+from kwire.protocol.header_versions import header_version_for
+from kwire.redaction.rules import may_carry
+from kwire.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from kwire.spec.catalog import catalog_for
 from kwire.wire import Array, Boolean, Bytes, NullableStruct, String, Struct
 from tests.cli.test_secrets import leaks
@@ -222,7 +222,7 @@ def is_other(data: bytes, name: str) -> bool:
         isinstance(result, Request | Response)
         and not (result.faults or result.rest or result.codec.name == name)
         and MARKER[4:12] in repr(result.message).encode()
-        for result in kwire.decode_frames(kwire.frames.cut_frames(data))
+        for result in kwire.decode_frames(kwire.protocol.cut_frames(data))
     )
 
 

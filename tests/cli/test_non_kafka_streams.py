@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kwire.cli import main
-from tests.dumps.building import Talk, capture
+from tests.capture.building import Talk, capture
 
 ZOOKEEPER = bytes.fromhex("0000002d") + bytes(24) + b"\0\0\0\x10" + b"session password" + b"\0"
 TLS = bytes.fromhex("16030100c8010000c40303")

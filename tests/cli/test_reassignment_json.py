@@ -11,7 +11,7 @@ import pytest
 from kwire.cli.reassignment_json import read_brokers, read_plan
 from kwire.cluster import Broker
 from kwire.errors import DumpError
-from kwire.refusals import InvalidReplicaAssignment
+from kwire.errors.refused import InvalidReplicaAssignment
 
 
 def written(folder: Path, value: Any) -> str:

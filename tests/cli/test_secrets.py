@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.capture.frame_extractor import Streams
 from kwire.cli import main
-from kwire.dumps.reading import packets_of
-from kwire.dumps.streams import Streams
-from kwire.frames import SaslMessage
-from kwire.redaction import seal
-from kwire.render.envelope import json_line
+from kwire.input.open import packets_of
+from kwire.protocol import SaslMessage
+from kwire.redaction import mask
+from kwire.render.json_frame import json_line
 from kwire.render.tree import tree
 from tests.conftest import SHARED, each_of
 
@@ -72,7 +72,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def secrets_of(result: Any) -> Iterator[bytes]:
     """The secrets of a result, found without the rules that hide them."""
-    content = result.content if isinstance(result, kwire.frames.Token) else getattr(result, "inside", None)
+    content = result.content if isinstance(result, kwire.protocol.Token) else getattr(result, "inside", None)
     if isinstance(content, SaslMessage):
         parts = ("password", "salt", "proof", "signature", "token")
         for value in (content.fields.get(name) for name in parts):
@@ -120,7 +120,7 @@ def test_damaged_captures_do_not_give_away_what_they_held(run: str, seed: int) -
     with packets_of(file) as whole:
         packets = [packet for packet in whole if chance.random() > 0.1][chance.randrange(100) :]
     for result in kwire.decode_frames(Streams().frames(packets)):
-        safe = seal(result)
+        safe = mask(result)
         assert leaks(json_line(safe) + "\n".join(tree(safe)), secrets) == []
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from kwire.capture.sharding import Share
 from kwire.cli import main, stats
 from kwire.cli import worker_processes as helpers
 from kwire.cli.worker_processes import Helpers, parts_for
-from kwire.dumps.shares import Share
-from tests.dumps.test_shares import many
+from tests.capture.test_sharding import many
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from kwire.cluster.multi_level_placement import Ring, Rings, assign_multi_level,
 from kwire.cluster.rack_aware_placement import rack_alternated_broker_list
 from kwire.cluster.rack_spread import is_even, spread_of
 from kwire.cluster.rack_tree import RackTree
-from kwire.refusals import InvalidRack
+from kwire.errors.refused import InvalidRack
 from tests.cluster.vectors import Case, brokers_of, cases, check, reason_of
 
 MODES = {"reset": Rings.ANEW, "persist": Rings.KEPT}

@@ -16,7 +16,7 @@ from kwire.cluster.rack_aware_placement import (
     broker_metadatas,
     rack_alternated_broker_list,
 )
-from kwire.refusals import IndexOutOfBounds, InvalidReplicaAssignment
+from kwire.errors.refused import IndexOutOfBounds, InvalidReplicaAssignment
 from tests.cluster.vectors import Case, answer_of, brokers_of, by_release, by_text, cases, check
 
 OLD = dict.fromkeys(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kwire.cluster import Broker
 from kwire.cluster.rack_spread import is_even, losses_of, spread_of, uneven_nodes
 from kwire.cluster.rack_tree import Node, RackTree
-from kwire.refusals import BrokerNotAvailable
+from kwire.errors.refused import BrokerNotAvailable
 from tests.cluster.vectors import brokers_of, cases, check
 
 BROKERS = [Broker(id, rack=f"/{'ab'[id // 4]}/{id // 2}") for id in range(8)]  # two data centres of two racks of two

@@ -8,7 +8,7 @@ import pytest
 
 from kwire.cluster import Broker
 from kwire.cluster.rack_tree import Node, RackTree, rack_path
-from kwire.refusals import BrokerNotAvailable, InvalidRack, InvalidReplicaAssignment
+from kwire.errors.refused import BrokerNotAvailable, InvalidRack, InvalidReplicaAssignment
 from tests.cluster.vectors import brokers_of, cases, check, reason_of
 
 

@@ -16,7 +16,7 @@ from kwire.cluster.rack_aware_placement import (
     generate_assignment,
     reassignment_json,
 )
-from kwire.refusals import AdminOperation
+from kwire.errors.refused import AdminOperation
 from tests.cluster.vectors import Case, answer_of, brokers_of, by_number, by_release, by_text, cases, check
 
 OLD = dict.fromkeys(

@@ -16,7 +16,7 @@ from kwire.cluster.rack_spread import is_even
 from kwire.cluster.rack_tree import RackTree
 from kwire.cluster.replica_assignors import ASSIGNORS, assignor_for, run_assignor
 from kwire.cluster.striped_placement import place_striped
-from kwire.refusals import AdminOperation, InvalidRack, ReplicaAssignorFailed, UnknownAssignor
+from kwire.errors.refused import AdminOperation, InvalidRack, ReplicaAssignorFailed, UnknownAssignor
 from tests.cluster.vectors import Case, brokers_of, by_text, cases, check
 
 BROKERS = [Broker(id, rack=f"/DC{id % 2}/R{id // 2 % 2}") for id in range(8)]

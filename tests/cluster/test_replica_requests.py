@@ -18,7 +18,7 @@ from kwire.cluster.replica_assignors import (
     place_replicas,
     refusal,
 )
-from kwire.refusals import (
+from kwire.errors.refused import (
     BrokerNotAvailable,
     InvalidPartitions,
     InvalidRack,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kwire.cluster import Broker
-from kwire.refusals import Refused
+from kwire.errors.refused import Refused
 from tests.conftest import ROOT, SHARED
 
 SAMPLE = ROOT / "tests" / "data" / "vectors"

@@ -10,9 +10,9 @@ import kwire
 from kwire import LogBatch, LogBytes, LogRecord, Record, build_batch
 from kwire.cli import main
 from kwire.logs import Log
-from kwire.logs.masking import has_secrets, seal_bytes, seal_explained, seal_record
+from kwire.logs.masking import has_secrets, mask_explained, mask_log_bytes, mask_record
 from kwire.logs.spans import explain_batch
-from kwire.secrets import Hidden
+from kwire.sensitive_fields import Hidden
 from tests.cli.test_secrets import PASSWORD, SALT, forms
 
 M = kwire.messages
@@ -87,22 +87,22 @@ def test_what_holds_no_secret_is_the_same() -> None:
     batch = batch_of(log(PLAIN))
     (entry,) = batch.entries()
     assert isinstance(entry, LogRecord)
-    assert seal_record(entry) is entry
+    assert mask_record(entry) is entry
     assert not has_secrets(batch)
     explained, _ = explain_batch(batch)
-    assert seal_explained(explained, batch) is explained
+    assert mask_explained(explained, batch) is explained
 
 
 def test_a_sealed_record_keeps_its_shape() -> None:
     batch = batch_of(log(CREDENTIALS))
     (entry,) = batch.entries()
     assert isinstance(entry, LogRecord)
-    sealed = seal_record(entry)
+    sealed = mask_record(entry)
     message = sealed.message.value.message  # type: ignore[union-attr]
     assert (message.name, message.salt, message.iterations) == ("carol", Hidden(SALT), 4096)
     assert sealed.record.value == bytes(len(CREDENTIALS))
     explained, _ = explain_batch(batch)
-    hidden = seal_explained(explained, batch)
+    hidden = mask_explained(explained, batch)
     assert len(hidden.data) == len(explained.data)
     assert [span.path for span in hidden.spans] == [span.path for span in explained.spans]
 
@@ -112,11 +112,11 @@ def test_records_of_users_are_theirs() -> None:
     assert isinstance(batch, LogBatch)
     (entry,) = batch.entries()
     assert isinstance(entry, LogRecord)
-    assert seal_record(entry) is entry
+    assert mask_record(entry) is entry
 
 
 def test_bytes_in_no_batch() -> None:
     (item,) = Log([b"\x01" + CREDENTIALS], topic=TOPIC)
     assert isinstance(item, LogBytes)
-    assert seal_bytes(item, "orders") is item
-    assert seal_bytes(item, TOPIC).data == seal_bytes(item, None).data == Hidden(b"\x01" + CREDENTIALS)
+    assert mask_log_bytes(item, "orders") is item
+    assert mask_log_bytes(item, TOPIC).data == mask_log_bytes(item, None).data == Hidden(b"\x01" + CREDENTIALS)

@@ -16,16 +16,16 @@ import pytest
 
 import kwire
 from kwire import codecs, native
-from kwire.columnar.plan import Plan
-from kwire.fast_path import ENGINES, chosen_engine, fast_path
-from kwire.schema import grow
+from kwire.codecs.columns.plan import Plan
+from kwire.codecs.fast_path import ENGINES, chosen_engine, fast_path
+from kwire.codecs.schema_tree import grow
 from tests.conftest import ROOT
 from tests.executions import reference_decoding
 from tests.messages_of import released_pairs
 from tests.random_values import draw
 
 if native.AVAILABLE:
-    from kwire.columnar.buffers import _Layout
+    from kwire.codecs.columns.native_columns import _Layout
 
 pytestmark = pytest.mark.skipif(not native.AVAILABLE, reason="the native engine was not built")
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from kwire.frames import Frame, FrameReader
+from kwire.protocol import Frame, FrameReader
 
 Answer = Callable[[Frame], bytes]
 

@@ -9,9 +9,9 @@ import pytest
 from kwire.broker import Settings
 from kwire.cluster.replica_assignors import rack_aware
 from kwire.errors import CallError
+from kwire.errors.refused import ReplicaAssignmentRefused
 from kwire.net.admin import Admin
 from kwire.net.server import Serving
-from kwire.refusals import ReplicaAssignmentRefused
 from tests.net.test_server import place, used
 
 DRAFT = Settings(kip_879=True)

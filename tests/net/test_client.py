@@ -8,9 +8,9 @@ import pytest
 
 import kwire
 from kwire.errors import CallError, DecodeError
-from kwire.frames import Frame
-from kwire.frames.cutting import int16, int32
 from kwire.net.client import BrokerConnection, address
+from kwire.protocol import Frame
+from kwire.protocol.framing import int16, int32
 from tests.net.serving import serving
 
 M = kwire.messages

@@ -8,10 +8,10 @@ import pytest
 
 import kwire
 from kwire.errors import CallError
-from kwire.frames import Frame
-from kwire.frames.cutting import int32
 from kwire.net.admin import ask_cluster
 from kwire.net.client import BrokerConnection, address
+from kwire.protocol import Frame
+from kwire.protocol.framing import int32
 from tests.net.serving import Answer, serving
 
 M = kwire.messages

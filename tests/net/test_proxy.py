@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.dumps.pcap_writer import PcapWriter
+from kwire.capture.writer import PcapWriter
 from kwire.errors import CallError
-from kwire.frames import Frame
-from kwire.frames.cutting import int32
 from kwire.net.client import Address, BrokerConnection, address
 from kwire.net.limits import FrameMemory
 from kwire.net.proxy import PORTION, Proxy
+from kwire.protocol import Frame
+from kwire.protocol.framing import int32
 from tests.net.serving import serving
 
 M = kwire.messages

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.frames import Frame, FrameDecoder, Response
 from kwire.net.client import Address
 from kwire.net.proxy import addresses, rewritten
+from kwire.protocol import Frame, FrameDecoder, Response
 
 M = kwire.messages
 HERE = Address("127.0.0.1", 29092)

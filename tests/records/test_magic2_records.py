@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kwire import faults
 from kwire.errors import DecodeError
+from kwire.errors import decode as faults
 from kwire.records import Record, RecordHeader, UndecodableRecords, build_batch, parse_records
 from kwire.records import magic2_records as magic2
 from kwire.records.layouts import RECORD

@@ -6,18 +6,17 @@ import json
 from typing import Any
 
 import kwire
-from kwire.frames.sasl import read_token
-from kwire.gist import Gist
-from kwire.redaction import seal
-from kwire.render.content import sender_of, token_json, token_text
-from kwire.render.envelope import envelope, json_line
+from kwire.protocol.sasl import read_token
+from kwire.protocol.summary import MessageSummary
+from kwire.redaction import mask
+from kwire.render.json_frame import envelope, json_line, sender_of, token_json, token_text
 from kwire.render.line import frame_line
 from kwire.render.style import Style
 from kwire.render.tree import tree
 from tests.conftest import ROOT
-from tests.frames.test_connections import HANDSHAKE, PLAIN, asked, sized
-from tests.frames.test_decoding import decoded, request, response
-from tests.frames.test_inside import answer, enveloped
+from tests.protocol.test_connections import HANDSHAKE, PLAIN, asked, sized
+from tests.protocol.test_decoder import decoded, request, response
+from tests.protocol.test_nested import answer, enveloped
 
 M: Any = kwire.messages
 WIDE = Style(width=200)
@@ -36,9 +35,12 @@ def test_a_token_in_words_and_in_json() -> None:
 
 
 def test_bare_tokens_are_lines_trees_and_json() -> None:
-    *_, token, outcome = map(seal, decoded(*HANDSHAKE, sized(PLAIN), sized(b"")))
-    assert frame_line(token, Gist(), WIDE) == "     - -> SASL token                  17 B  PLAIN credentials alice"
-    assert frame_line(outcome, Gist(), WIDE) == "     - <- SASL token                   4 B  PLAIN outcome"
+    *_, token, outcome = map(mask, decoded(*HANDSHAKE, sized(PLAIN), sized(b"")))
+    assert (
+        frame_line(token, MessageSummary(), WIDE)
+        == "     - -> SASL token                  17 B  PLAIN credentials alice"
+    )
+    assert frame_line(outcome, MessageSummary(), WIDE) == "     - <- SASL token                   4 B  PLAIN outcome"
     words = 'SASL PLAIN credentials, 13 bytes, authzid "", user "alice", password [hidden] (6 bytes)'
     assert [*tree(token)] == ["SASL token from the client, 17 bytes", f"  {words}"]
     members = envelope(token)
@@ -49,15 +51,15 @@ def test_bare_tokens_are_lines_trees_and_json() -> None:
 
 
 def test_authenticate_shows_what_its_token_says() -> None:
-    (result,) = map(seal, decoded(asked(M.SaslAuthenticateRequest(auth_bytes=PLAIN), 1)))
-    assert frame_line(result, Gist(), WIDE).endswith("PLAIN credentials alice  me")
+    (result,) = map(mask, decoded(asked(M.SaslAuthenticateRequest(auth_bytes=PLAIN), 1)))
+    assert frame_line(result, MessageSummary(), WIDE).endswith("PLAIN credentials alice  me")
     assert envelope(result)["payload"] == {"authBytes": {"_hidden": 13}}
     assert envelope(result)["token"]["mechanism"] == "PLAIN"
 
 
 def test_a_forwarded_request_stands_under_its_envelope() -> None:
     first, last = decoded(enveloped(request(5, client_id="app")), answer(response(5)))
-    assert frame_line(first, Gist(), WIDE).endswith("[Metadata:1  app]  broker-1")
+    assert frame_line(first, MessageSummary(), WIDE).endswith("[Metadata:1  app]  broker-1")
     lines = [*tree(first, WIDE)]
     assert "  forwarded for an unknown principal from 127.0.0.1:" in lines
     assert any(line.startswith('    Metadata v1 request, correlation 5, client "app"') for line in lines)

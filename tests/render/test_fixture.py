@@ -8,8 +8,8 @@ import kwire
 from kwire import Frame
 from kwire.errors import DumpError
 from kwire.fixtures import parse_fixture
-from kwire.render.fixture import fixture_text, rewrite_fixture
-from tests.frames.test_decoding import request
+from kwire.render.annotate import fixture_text, rewrite_fixture
+from tests.protocol.test_decoder import request
 
 
 def traced() -> kwire.Request:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kwire import Frame, FrameDecoder
-from kwire.frames import Result
-from kwire.render.framediff import frame_differences
-from tests.frames.test_decoding import request
+from kwire.protocol import Result
+from kwire.render.diff import frame_differences
+from tests.protocol.test_decoder import request
 
 
 def traced(data: bytes) -> Result:

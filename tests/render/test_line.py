@@ -8,14 +8,14 @@ import pytest
 
 import kwire
 from kwire import messages
-from kwire.gist import Gist
+from kwire.protocol.summary import MessageSummary
 from kwire.render.line import FrameLines, frame_line
 from kwire.render.style import Style
-from tests.frames.test_decoding import request, response
+from tests.protocol.test_decoder import request, response
 
 
 def lines(*frames: bytes, **source: object) -> list[str]:
-    gist = Gist()
+    gist = MessageSummary()
     sources = [kwire.Source(frame=index, **source) for index in range(len(frames))]  # type: ignore[arg-type]
     found = kwire.decode_frames(kwire.Frame(data, place) for data, place in zip(frames, sources, strict=True))
     return [frame_line(result, gist) for result in found]
@@ -33,7 +33,7 @@ def test_times_stand_for_frame_numbers() -> None:
 
 
 def test_the_date_has_a_line_where_it_is_another_than_before() -> None:
-    of_a_dump = FrameLines(Gist())
+    of_a_dump = FrameLines(MessageSummary())
     times = (1700000000.0, 1700000001.0, 1700006400.0, None, 3e11, 1700006401.0, 1700006399.0)
     frames = [kwire.Frame(request(7), kwire.Source(time=time)) for time in times]
     found = "".join(map(of_a_dump.text, kwire.decode_frames(frames)))
@@ -68,20 +68,20 @@ def test_it_never_is_wider_than_the_terminal_and_nothing_raw_is_in_it() -> None:
     wanted = messages.MetadataRequest(topics=(messages.MetadataRequest.MetadataRequestTopic(name="x" * 200),))
     frame = kwire.Frame(kwire.encode_request(wanted, 1, client_id="a\x1b\n\tb"))
     result = next(kwire.decode_frames([frame]))
-    line = frame_line(result, Gist())
+    line = frame_line(result, MessageSummary())
     assert len(line) == 80
     assert line.endswith("...")
     assert "a\\u001b b" in line.replace("  ", " ").replace("  ", " ")
-    assert len(frame_line(result, Gist(), Style(width=120))) == 120
+    assert len(frame_line(result, MessageSummary(), Style(width=120))) == 120
 
 
 def test_colour_is_around_the_line() -> None:
     result = next(kwire.decode_frames([kwire.Frame(b"\0\0\0\x08" + bytes([39, 15]) + bytes(6))]))
-    assert frame_line(result, Gist(), Style(colour=True)).startswith("\x1b[1;31m")
+    assert frame_line(result, MessageSummary(), Style(colour=True)).startswith("\x1b[1;31m")
 
 
 def test_a_bare_body_of_no_api() -> None:
     frame = kwire.Frame(bytes.fromhex("0000ffffffff"), message="ConsumerProtocolAssignment", version=0, bare=True)
     frame = replace(frame, data=bytes.fromhex("00000000ffffffff"))
     (result,) = kwire.decode_frames([frame])
-    assert frame_line(result, Gist()) == "     -    ConsumerProtocolAssignment:0           8 B"
+    assert frame_line(result, MessageSummary()) == "     -    ConsumerProtocolAssignment:0           8 B"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import kwire
-from kwire.render.nodes import Node, nodes
-from tests.frames.test_decoding import decoded, request
+from kwire.render.html import Node, nodes
+from tests.protocol.test_decoder import decoded, request
 from tests.render.test_annotate import leader_and_isr
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.render.notebook import HIGHEST, LOWEST, Shown, show
+from kwire.render.html import HIGHEST, LOWEST, Shown, show
 from tests.browser import Structure, loaded
-from tests.frames.test_decoding import decoded, request, response
-from tests.render.test_page import HOSTILE
+from tests.protocol.test_decoder import decoded, request, response
+from tests.render.test_html import HOSTILE
 
 M: Any = kwire.messages
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kwire.cluster import Broker
 from kwire.cluster.rack_tree import RackTree
-from kwire.render.placement import assignment_lines, report_json, report_lines
+from kwire.render.cluster import assignment_lines, report_json, report_lines
 from kwire.render.style import Style
 
 TREE = RackTree([Broker(id, rack=f"/{'ab'[id // 3]}/{id % 2}") for id in range(4)])

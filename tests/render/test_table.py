@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.render.style import Style
-from kwire.render.table import table
+from kwire.render.style import Style, table
 
 
 def test_columns_are_as_wide_as_they_need() -> None:

@@ -8,7 +8,7 @@ import kwire
 from kwire import Frame, Source
 from kwire.render.tree import title, tree
 from tests.conftest import ROOT
-from tests.frames.test_decoding import request, response
+from tests.protocol.test_decoder import request, response
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
 

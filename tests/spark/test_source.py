@@ -10,7 +10,7 @@ import pytest
 
 import kwire
 from tests.arrow.captures import FRAMES, PCAP, TIMES, conversation, dated, rows_of, write
-from tests.arrow.test_reading import UNKNOWN
+from tests.arrow.test_reader import UNKNOWN
 
 
 def load(spark: Any, *paths: Path, **options: Any) -> Any:

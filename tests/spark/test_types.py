@@ -8,7 +8,7 @@ from pyspark.sql import types as spark
 import kwire
 from kwire.arrow.errors import BadOption
 from kwire.arrow.options import Options
-from kwire.arrow.reading import Reading
+from kwire.arrow.reader import Reading
 from kwire.spark.source import schema_to_arrow, to_spark
 from kwire.spec.catalog import catalog_for
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from kwire.codecs.schema_tree import grow
 from kwire.errors import SpecError
-from kwire.schema import grow
 from kwire.spec import read_spec
 from kwire.spec.validation import MOST_FIELDS
 from tests.small_specs import document, field, spec_of, struct

@@ -17,15 +17,15 @@ import msgspec
 
 import kwire
 from kwire import native
-from kwire.columnar.plan import paths_in
-from kwire.dumps.pcap import Packet, PcapReader
-from kwire.dumps.pcapng import MAGIC, PcapngReader
-from kwire.dumps.streams import Streams
-from kwire.json import to_json
-from tests.columnar.rows import expected
-from tests.compiler.test_agreement import altered
+from kwire.capture.frame_extractor import Streams
+from kwire.capture.pcap import Packet, PcapReader
+from kwire.capture.pcapng import MAGIC, PcapngReader
+from kwire.codecs.columns.plan import paths_in
+from kwire.codecs.json import to_json
+from tests.capture.building import enhanced, interface, section
+from tests.codecs.columns.rows import expected
+from tests.codecs.generated.test_agreement import altered
 from tests.conftest import ROOT
-from tests.dumps.building import enhanced, interface, section
 from tests.executions import Disagreement, fast_decoding, fast_encoding, reference_decoding, reference_encoding
 from tests.messages_of import released_pairs
 from tests.random_values import damaged, draw
@@ -136,8 +136,8 @@ def golden() -> dict[tuple[str, int], list[bytes]]:
 def repeats(rng: Random) -> None:
     """Call what repeats values with rows that there are not."""
     codec = kwire.codec("MetadataResponse", 12)
-    from kwire.columnar.buffers import BufferCollector
-    from kwire.columnar.plan import Plan
+    from kwire.codecs.columns.native_columns import BufferCollector
+    from kwire.codecs.columns.plan import Plan
 
     collector = BufferCollector(codec.schema, Plan([codec.schema], "topics[].partitions[]", None))
     bodies = [codec.encode(draw(codec.schema, rng)) for _ in range(5)]

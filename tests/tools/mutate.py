@@ -84,6 +84,7 @@ def own_tests(module: str) -> list[str]:
     ['kwire/names.py', 'tests/test_names.py']
     """
     folder, stem = Path("tests", *Path(module).parts[1:-1]), Path(module).stem
+    stem = Path(module).parent.name if stem == "__init__" else stem
     return [module, *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / folder).glob(f"test_{stem}*.py"))]
 
 
@@ -106,7 +107,7 @@ def all_tests(module: str) -> list[str]:
     mirror = Path("tests", *parts[1:2])
     pattern = f"{mirror}/**/test_*.py" if (ROOT / mirror).is_dir() else f"tests/test_{parts[1]}*.py"
     package = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob(pattern)) if len(parts) > 2 else []
-    named = imports().get(".".join(parts), set()) | imports().get(".".join(parts[:2]), set())
+    named = {one for count in range(2, len(parts) + 1) for one in imports().get(".".join(parts[:count]), ())}
     return [*dict.fromkeys([*own_tests(module), *package, *sorted(named), *EVERYWHERE])]
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import kwire
+from kwire.codecs.json import UNKNOWN_TAGS
 from kwire.errors import DecodeError
-from kwire.json import UNKNOWN_TAGS
 from kwire.wire import INT32, Array, Reader
 from kwire.wire.primitives import unsigned_varint
 from kwire.wire.structs import BLOCK

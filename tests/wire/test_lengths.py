@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwire.errors import NullNotWritable, TooLong
-from kwire.faults import BadLength, BadVarint, NegativeLength, NullNotAllowed, OverlongVarint, Truncated
+from kwire.errors.decode import BadLength, BadVarint, NegativeLength, NullNotAllowed, OverlongVarint, Truncated
 from kwire.wire import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH, Node, Reader, Writer
 from kwire.wire.primitives import int32, read_length, write_length
 from tests.wire.walks import refused, salvage, unwritable, written

@@ -9,7 +9,15 @@ import msgspec
 import pytest
 
 from kwire.errors import BadUnknownTags, NotInVersion, NullNotWritable, TooLong, WrongType
-from kwire.faults import BadBoolean, BadLength, BadMarker, NegativeLength, NullNotAllowed, OverlongVarint, Truncated
+from kwire.errors.decode import (
+    BadBoolean,
+    BadLength,
+    BadMarker,
+    NegativeLength,
+    NullNotAllowed,
+    OverlongVarint,
+    Truncated,
+)
 from kwire.wire import (
     BOOLEAN,
     COMPACT_LENGTH,

@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from kwire.codecs.tracing import TracingReader
 from kwire.errors import BadUnknownTags, DecodeError, WrongType
-from kwire.faults import (
+from kwire.errors.decode import (
     BadLength,
     BadTag,
     BadVarint,
@@ -21,7 +22,6 @@ from kwire.faults import (
     Truncated,
     UnknownTagOrder,
 )
-from kwire.tracing import TracingReader
 from kwire.wire import COMPACT_LENGTH, INT16, Array, Field, Reader, String, Struct, TaggedFields, join_tags, split_tags
 from kwire.wire.tagged_fields import is_default
 from tests.effort import at_most

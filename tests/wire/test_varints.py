@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwire.errors import WrongType
-from kwire.faults import BadVarint, OverlongVarint, Truncated
+from kwire.errors.decode import BadVarint, OverlongVarint, Truncated
 from kwire.wire import UNSIGNED_VARINT, VARINT, VARLONG, Node, UnsignedVarint
 from kwire.wire.primitives import unsigned_varint
 from tests.wire.walks import read, refused, salvage, unwritable, written

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import messages
-from ...refusals import InvalidReplicaAssignment, InvalidRequest, Refused
+from ...errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
 from ..cluster import RequestContext
 from ..topics import unique_rows
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import messages
-from ...refusals import InvalidReplicaAssignment, InvalidRequest, Refused
+from ...errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
 from ...values import ConfigSource
 from ..cluster import RequestContext
 from ..configs import checked, topic_defaults

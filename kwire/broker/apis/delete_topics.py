@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Any
 
 from ... import messages
-from ...json import uuid_text
-from ...refusals import InvalidRequest, Refused, UnknownTopicId
+from ...codecs.json import uuid_text
+from ...errors.refused import InvalidRequest, Refused, UnknownTopicId
 from ..cluster import RequestContext
 from ..topics import Topic
 

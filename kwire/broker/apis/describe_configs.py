@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ... import messages
-from ...refusals import InvalidRequest, Refused
+from ...errors.refused import InvalidRequest, Refused
 from ...values import ConfigResourceType, ConfigSource
 from ..cluster import RequestContext
 from ..configs import BROKER_CONFIGS, TOPIC_CONFIGS, Settings, topic_defaults

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import messages
-from ...refusals import InvalidConfig, InvalidRequest, Refused
+from ...errors.refused import InvalidConfig, InvalidRequest, Refused
 from ...values import AlterConfigOp, ConfigResourceType, ConfigType
 from ..cluster import RequestContext
 from ..configs import TOPIC_CONFIGS, checked, topic_defaults

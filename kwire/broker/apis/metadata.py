@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import messages
-from ...refusals import Refused
+from ...errors.refused import Refused
 from .. import codes
 from ..cluster import RequestContext
 from ..topics import INTERNAL, Partition, Topic, check_name

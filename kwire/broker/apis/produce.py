@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import messages
 from ...errors import DecodeError, KwireError, MissingExtra
-from ...faults import BadChecksum
+from ...errors.decode import BadChecksum
 from ...records import RecordBatch, parse_records
 from .. import codes
 from ..cluster import RequestContext

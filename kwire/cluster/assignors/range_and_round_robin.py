@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from ...refusals import CannotAssign
+from ...errors.refused import CannotAssign
 from ..java_compat import utf16
 from .members import Assignment, Group, Member, Racks, Topics, racks_matter
 

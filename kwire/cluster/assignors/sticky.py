@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ...refusals import CannotAssign
+from ...errors.refused import CannotAssign
 from .members import (
     NEWEST,
     NO_GENERATION,

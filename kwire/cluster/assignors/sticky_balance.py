@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sized
 from itertools import accumulate
 
-from ...refusals import CannotAssign
+from ...errors.refused import CannotAssign
 from ..java_compat import int32
 from .members import GroupRacks, Rules, TopicPartition
 from .sticky_state import Holdings, Movements, Pile, Wishes

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ...refusals import CannotAssign
+from ...errors.refused import CannotAssign
 from ..java_compat import STRINGS, hash_order_of, utf16
 from .members import Assignment, Group, GroupRacks, Rules, TopicPartition
 from .ownership import Claims, not_among, numbers_of

@@ -6,7 +6,7 @@ clients were told (Metadata, DescribeTopicPartitions), and what brokers of KRaft
 `sources` says which of these there were. Knows messages by their attributes; knows no files and no Spark.
 """
 
-from .extractor import MESSAGES, Heard, heard
+from .extractor import MESSAGES, Observation, heard
 from .recorder import History, history_of
 from .tables import ROWS, BrokerLife, IsrShrink, OfflineReplica, PartitionState, RackViolation, Source, Tables
 
@@ -14,9 +14,9 @@ __all__ = [
     "MESSAGES",
     "ROWS",
     "BrokerLife",
-    "Heard",
     "History",
     "IsrShrink",
+    "Observation",
     "OfflineReplica",
     "PartitionState",
     "RackViolation",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ...codecs import Codec
-from ...frames import Request, Response, Result
+from ...protocol import Request, Response, Result
 from ..draft_fields import RELEASED, Body, body_of
 from ..learner import offline_in
 from ..state import NO_LEADER
@@ -68,7 +68,7 @@ class State(NamedTuple):
 DELETION_BEGUN, DELETED = State(LEADER_DURING_DELETE), State(_NOWHERE)
 
 
-class Told(NamedTuple):
+class Event(NamedTuple):
     """What is said of one partition; of a whole topic, where `partition` is None."""
 
     topic: str
@@ -85,13 +85,13 @@ class Listed:
     endpoints: tuple[str, ...]
 
 
-def told_by_controller(body: Body) -> Iterator[Told]:
+def events_of_controller(body: Body) -> Iterator[Event]:
     """Yield what a LeaderAndIsr, UpdateMetadata or StopReplica request says."""
     message = body.message
     if type(message).__name__ == "StopReplicaRequest":
         for (topic, index), _, epoch in stopped_partitions(message):
             if epoch == EPOCH_DURING_DELETE:
-                yield Told(topic, index, DELETION_BEGUN)
+                yield Event(topic, index, DELETION_BEGUN)
         return
     ids = topic_ids_in(message)
     for (topic, index), one in partition_states(message):
@@ -104,10 +104,10 @@ def told_by_controller(body: Body) -> Iterator[Told]:
             _offline(body, one),
             _known(ids.get(topic)),
         )
-        yield Told(topic, index, DELETION_BEGUN if state.is_deleted else state)
+        yield Event(topic, index, DELETION_BEGUN if state.is_deleted else state)
 
 
-def told_by_view(body: Body) -> Iterator[Told]:
+def events_of_view(body: Body) -> Iterator[Event]:
     """Yield what a Metadata or DescribeTopicPartitions response says: the view of one broker, for one client.
 
     A leader that the broker does not reach on the client's listener is none of the partition's (error 72), so of
@@ -116,11 +116,11 @@ def told_by_view(body: Body) -> Iterator[Told]:
     """
     for topic in body.message.topics:
         if topic.error_code == UNKNOWN_TOPIC and topic.name is not None:
-            yield Told(topic.name, None, DELETED)
+            yield Event(topic.name, None, DELETED)
         for one in topic.partitions:
             if one.error_code in (0, LEADER_NOT_AVAILABLE):
                 name = topic.name or bytes(topic.topic_id).hex()
-                yield Told(name, one.partition_index, _seen(body, one, bytes(topic.topic_id)))
+                yield Event(name, one.partition_index, _seen(body, one, bytes(topic.topic_id)))
 
 
 def _seen(body: Body, one: Any, topic_id: bytes) -> State:
@@ -178,7 +178,7 @@ MESSAGES = (*CONTROLLER, *ANSWERS, *VIEWS, *DIRECTORIES)  # what the history is 
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Observation:
     """One of `MESSAGES`.
 
     Attributes:
@@ -215,12 +215,12 @@ class Heard:
         return f"{self.client}>{self.broker}"
 
 
-def heard(result: Result) -> Heard | None:
+def heard(result: Result) -> Observation | None:
     """Return what a decoded frame lets one hear; None for those that are of no use here."""
     if not isinstance(result, Request | Response):
         return None
     source = result.frame.source
-    found = Heard(
+    found = Observation(
         result.message,
         result.codec,
         source.time,

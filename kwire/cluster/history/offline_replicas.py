@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..state import LOST, MIGRATING, UNASSIGNED
 from .extractor import DELETION_BEGUN, State
 from .tables import OfflineReplica
-from .timeline import Absence, Brokers, Entry, Moment, Story
+from .timeline import Absence, Brokers, Entry, Moment, Timeline
 
 Replica = tuple[bytes, int]  # topic id and partition
 
@@ -178,15 +178,15 @@ class Offline:
             name = (names or {}).get(loss.topic_id, loss.topic_id.hex())
             self._losses.setdefault((name, loss.partition), []).append(loss)
 
-    def rows(self, stories: Mapping[Key, Story]) -> Iterator[OfflineReplica]:
+    def rows(self, stories: Mapping[Key, Timeline]) -> Iterator[OfflineReplica]:
         """Yield the times when replicas were offline, by topic, partition and time."""
         for key in sorted({*stories, *self._losses}):
-            story = stories.get(key) or Story()
+            story = stories.get(key) or Timeline()
             outages = [*self._outages(key, story), *self._lost(key, story)]
             for outage in _joined(sorted(outages, key=lambda one: (one.begun.since, one.node_id))):
                 yield self._row(*key, outage)
 
-    def _outages(self, key: Key, story: Story) -> Iterator[_Outage]:
+    def _outages(self, key: Key, story: Timeline) -> Iterator[_Outage]:
         """Yield the outages that lists of offline replicas or of live brokers tell."""
         begun: dict[int, _Begun] = {}
         leader: int | None = None
@@ -206,7 +206,7 @@ class Offline:
             end = self._return(key, node_id, one, story, None)
             yield _Outage(node_id, one, end, ONLINE if end else None)
 
-    def _ended(self, key: Key, node_id: int, one: _Begun, story: Story, scene: _Scene) -> _Outage | None:
+    def _ended(self, key: Key, node_id: int, one: _Begun, story: Timeline, scene: _Scene) -> _Outage | None:
         """Return an outage if it has ended for certain when a scene begins."""
         ended_by = _ending(node_id, scene.entry.state)
         if node_id not in scene.offline and ended_by == ONLINE:
@@ -217,7 +217,7 @@ class Offline:
             return _Outage(node_id, one, end, ONLINE)
         return None if node_id in scene.offline else _Outage(node_id, one, scene.since, ended_by)
 
-    def _return(self, key: Key, node_id: int, one: _Begun, story: Story, limit: Moment | None) -> Moment | None:
+    def _return(self, key: Key, node_id: int, one: _Begun, story: Timeline, limit: Moment | None) -> Moment | None:
         """Return when a replica that is not called offline any more was back, before a moment; None if it was not."""
         if one.back is None or one.seen is None:
             return None
@@ -234,7 +234,7 @@ class Offline:
             return max(one.back, min(sure))
         return one.back if limit is None and node_id not in self._answering else None
 
-    def _lost(self, key: Key, story: Story) -> Iterator[_Outage]:
+    def _lost(self, key: Key, story: Timeline) -> Iterator[_Outage]:
         """Yield the outages that follow from log directories that a broker reported as offline."""
         for loss in self._losses.get(key, ()):
             end, ended_by = loss.until, ONLINE if loss.until else None
@@ -253,7 +253,7 @@ class Offline:
             begun = _Begun(loss.since, (before, after), loss.source)
             yield _Outage(loss.broker, begun, end, ended_by, LOG_DIRECTORY)
 
-    def _scenes(self, story: Story) -> Iterator[_Scene]:
+    def _scenes(self, story: Timeline) -> Iterator[_Scene]:
         for place, entry in enumerate(story.entries):
             if entry.state.offline is not None or entry.state.is_deleted or self._first is None:
                 yield _Scene(entry, entry.since, entry.state.offline or (), entry.source)
@@ -307,7 +307,7 @@ class Offline:
         return BROKER if away else LOG_DIRECTORY
 
 
-def _around(story: Story, now: Moment) -> tuple[int | None, int]:
+def _around(story: Timeline, now: Moment) -> tuple[int | None, int]:
     """Return who led before and after a broker was missed; controllers elect shortly before or after they say so."""
     before = [entry for entry in story.entries if entry.since < now and not _is_close(entry.since, now)]
     after = [entry for entry in story.entries if entry.since <= now or _is_close(entry.since, now)]

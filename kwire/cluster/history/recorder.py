@@ -10,10 +10,10 @@ from typing import NamedTuple
 from ..zk_controller.requests import partition_errors, topic_ids_in
 from ..zk_controller.values import KAFKA_STORAGE_ERROR, NONE, STALE_CONTROLLER_EPOCH
 from . import extractor as told
-from .extractor import CONTROLLER, DELETED, DIRECTORIES, MESSAGES, VIEWS, Heard, Told
+from .extractor import CONTROLLER, DELETED, DIRECTORIES, MESSAGES, VIEWS, Event, Observation
 from .offline_replicas import Answer, Directories, Offline
 from .tables import Racks, Source, Tables, lives, shrinks, states
-from .timeline import LAG, Brokers, Moment, Story
+from .timeline import LAG, Brokers, Moment, Timeline
 
 MOST = 10_000  # messages that wait at a time
 _ANSWERED = {"LeaderAndIsrRequest", "StopReplicaRequest", "UpdateMetadataRequest"}
@@ -22,20 +22,20 @@ _ANSWERED = {"LeaderAndIsrRequest", "StopReplicaRequest", "UpdateMetadataRequest
 class Judged(NamedTuple):
     """A message, and whether it is a request that the broker refused since its controller's time is over."""
 
-    heard: Heard
+    heard: Observation
     is_refused: bool = False
 
 
-def judged(messages: Iterable[Heard], most: int = MOST) -> Iterator[Judged]:
+def judged(messages: Iterable[Observation], most: int = MOST) -> Iterator[Judged]:
     """Yield messages in their order, as soon as it is known whether they were refused.
 
     Args:
         messages: in their order.
         most: how many may wait for an answer.
     """
-    queue: deque[Heard] = deque()
+    queue: deque[Observation] = deque()
     verdicts: dict[int, bool] = {}  # by the identity of a request in the queue
-    asked: dict[tuple[str, int | None], Heard] = {}
+    asked: dict[tuple[str, int | None], Observation] = {}
     for heard in messages:
         queue.append(heard)
         key = heard.connection, heard.correlation_id
@@ -49,17 +49,17 @@ def judged(messages: Iterable[Heard], most: int = MOST) -> Iterator[Judged]:
         yield _judge(queue.popleft(), verdicts, asked)
 
 
-def _answers(response: Heard, request: Heard) -> bool:
+def _answers(response: Observation, request: Observation) -> bool:
     return response.name == request.name.removesuffix("Request") + "Response"
 
 
-def _is_ripe(first: Heard, last: Heard, verdicts: dict[int, bool]) -> bool:
+def _is_ripe(first: Observation, last: Observation, verdicts: dict[int, bool]) -> bool:
     if first.name not in _ANSWERED or id(first) in verdicts:
         return True
     return first.time is not None and last.time is not None and last.time - first.time > LAG
 
 
-def _judge(heard: Heard, verdicts: dict[int, bool], asked: dict[tuple[str, int | None], Heard]) -> Judged:
+def _judge(heard: Observation, verdicts: dict[int, bool], asked: dict[tuple[str, int | None], Observation]) -> Judged:
     key = heard.connection, heard.correlation_id
     if asked.get(key) is heard:
         del asked[key]
@@ -90,7 +90,7 @@ class Sources:
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], _Count] = {}
 
-    def add(self, heard: Heard) -> None:
+    def add(self, heard: Observation) -> None:
         """Count a message; those that tell of no cluster are passed over."""
         if heard.name not in MESSAGES:
             return
@@ -150,14 +150,14 @@ class History:
 
     >>> from kwire import messages
     >>> history = History()
-    >>> history.hear(Heard(messages.StopReplicaRequest(controller_epoch=3), 3, time=1.0))
+    >>> history.hear(Observation(messages.StopReplicaRequest(controller_epoch=3), 3, time=1.0))
     >>> history.term, history.tables().partition_states
     (3, ())
     """
 
     def __init__(self) -> None:
         self.brokers: Brokers = Brokers()
-        self.stories: dict[tuple[str, int], Story] = {}
+        self.stories: dict[tuple[str, int], Timeline] = {}
         self.term = -1
         self._count = 0
         self._names: dict[bytes, str] = {}
@@ -166,7 +166,7 @@ class History:
         self._directories = Directories()
         self.sources: Sources = Sources()
 
-    def hear(self, heard: Heard, is_refused: bool = False) -> None:
+    def hear(self, heard: Observation, is_refused: bool = False) -> None:
         """Take down a message.
 
         Args:
@@ -193,28 +193,28 @@ class History:
             tuple(self.sources.rows(self._directories)),
         )
 
-    def _controlled(self, heard: Heard, now: Moment) -> None:
+    def _controlled(self, heard: Observation, now: Moment) -> None:
         body = heard.body
         if body.message.controller_epoch < self.term:
             return
         self.term = body.message.controller_epoch
-        told_now = list(told.told_by_controller(body))
+        told_now = list(told.events_of_controller(body))
         if heard.name != "StopReplicaRequest":
             self._names |= {topic_id: name for name, topic_id in topic_ids_in(body.message).items()}
         if heard.name == "UpdateMetadataRequest":
             self.brokers.hear(heard.connection, told.listed_by_controller(body), now, heard.name)
             if body.message.type == told.FULL:
                 there = {(one.topic, one.partition) for one in told_now}
-                told_now += [Told(*key, DELETED) for key in self.stories if key not in there]
+                told_now += [Event(*key, DELETED) for key in self.stories if key not in there]
         self._take(told_now, heard.connection, now, heard.name, False)
 
-    def _viewed(self, heard: Heard, now: Moment) -> None:
+    def _viewed(self, heard: Observation, now: Moment) -> None:
         body = heard.body
         self.brokers.hear(heard.broker, told.listed_by_view(body), now, heard.name, is_view=True)
         self._names |= {bytes(topic.topic_id): topic.name for topic in body.message.topics if topic.name}
-        self._take(told.told_by_view(body), heard.broker, now, heard.name, True)
+        self._take(told.events_of_view(body), heard.broker, now, heard.name, True)
 
-    def _take(self, told_now: Iterable[Told], teller: str, now: Moment, source: str, is_view: bool) -> None:
+    def _take(self, told_now: Iterable[Event], teller: str, now: Moment, source: str, is_view: bool) -> None:
         for topic, partition, state in told_now:
             if partition is None:
                 for key in [key for key in self.stories if key[0] == topic]:
@@ -222,10 +222,10 @@ class History:
                 continue
             story = self.stories.get((topic, partition))
             if story is None:
-                story = self.stories[topic, partition] = Story()
+                story = self.stories[topic, partition] = Timeline()
             story.tell(teller, state, now, source, is_view)
 
-    def _answered(self, heard: Heard, now: Moment) -> None:
+    def _answered(self, heard: Observation, now: Moment) -> None:
         for key, code in partition_errors(heard.message, self._names).items():
             is_good = code in (NONE, STALE_CONTROLLER_EPOCH) and heard.name == "LeaderAndIsrResponse"
             if is_good or code == KAFKA_STORAGE_ERROR:
@@ -239,7 +239,7 @@ class History:
             self._latest[key, answer.broker] = answer.has_failed, place
             self._answers.setdefault(key, []).append(answer)
 
-    def _reported(self, heard: Heard, now: Moment) -> None:
+    def _reported(self, heard: Observation, now: Moment) -> None:
         message = heard.body.message
         if heard.name == "BrokerRegistrationRequest":
             self._directories.start(message.broker_id, [*map(bytes, message.log_dirs)], now, heard.name)
@@ -255,7 +255,7 @@ class History:
                 self._directories.assign(message.broker_id, bytes(directory.id), rows, now, heard.name)
 
 
-_LESSONS: dict[str, Callable[[History, Heard, Moment], None]] = {
+_LESSONS: dict[str, Callable[[History, Observation, Moment], None]] = {
     **dict.fromkeys(CONTROLLER, History._controlled),
     **dict.fromkeys(VIEWS, History._viewed),
     **dict.fromkeys(DIRECTORIES, History._reported),
@@ -264,7 +264,7 @@ _LESSONS: dict[str, Callable[[History, Heard, Moment], None]] = {
 }
 
 
-def history_of(messages: Iterable[Heard]) -> Tables:
+def history_of(messages: Iterable[Observation]) -> Tables:
     """Return what became of a cluster.
 
     Args:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ..rack_spread import RackRule
 from ..state import Broker
-from .timeline import Brokers, Entry, Moment, Story
+from .timeline import Brokers, Entry, Moment, Timeline
 
 Nodes = tuple[int, ...]
 
@@ -164,7 +164,7 @@ ROWS: dict[str, type] = {
 _Finding = tuple[Nodes, tuple[str | None, ...], str]  # replicas, their racks, the rule that they break
 
 
-def states(topic: str, partition: int, story: Story) -> Iterator[PartitionState]:
+def states(topic: str, partition: int, story: Timeline) -> Iterator[PartitionState]:
     """Yield the states of a partition."""
     for entry, end in _periods(story):
         state = entry.state
@@ -183,7 +183,7 @@ def states(topic: str, partition: int, story: Story) -> Iterator[PartitionState]
         )
 
 
-def shrinks(topic: str, partition: int, story: Story) -> Iterator[IsrShrink]:
+def shrinks(topic: str, partition: int, story: Timeline) -> Iterator[IsrShrink]:
     """Yield the moments when replicas left the ISR of a partition."""
     for before, after in zip(story.entries, story.entries[1:], strict=False):
         old, new = before.state.isr or (), after.state.isr or ()
@@ -215,7 +215,7 @@ class Racks:
         self._times = [since for since, _ in brokers.racks]
         self._rules = [(racks, RackRule(_on(racks))) for _, racks in brokers.racks]
 
-    def violations(self, topic: str, partition: int, story: Story) -> Iterator[RackViolation]:
+    def violations(self, topic: str, partition: int, story: Timeline) -> Iterator[RackViolation]:
         """Yield when the replicas of a partition lay as they should not."""
         begun: tuple[_Finding, Moment] | None = None
         for moment, found in self._turns(story):
@@ -227,7 +227,7 @@ class Racks:
         if begun is not None:
             yield RackViolation(topic, partition, *begun[0], begun[1].time, None)
 
-    def _turns(self, story: Story) -> Iterator[tuple[Moment, _Finding | None]]:
+    def _turns(self, story: Timeline) -> Iterator[tuple[Moment, _Finding | None]]:
         """Yield what was wrong whenever replicas or racks changed; None where nothing was."""
         for place, entry in enumerate(story.entries):
             replicas = () if entry.state.is_deleted else entry.state.replicas or ()
@@ -252,7 +252,7 @@ def _on(racks: dict[int, str | None]) -> dict[int, Broker]:
     return {node_id: Broker(node_id, rack=rack) for node_id, rack in racks.items()}
 
 
-def _periods(story: Story) -> Iterator[tuple[Entry, Moment | None]]:
+def _periods(story: Timeline) -> Iterator[tuple[Entry, Moment | None]]:
     """Yield the states of a partition that is there, each with its end."""
     for place, entry in enumerate(story.entries):
         if not entry.state.is_deleted:

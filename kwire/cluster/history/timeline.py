@@ -32,14 +32,14 @@ class Entry:
     source: str
 
 
-class Story:
+class Timeline:
     """What became of a partition.
 
     Attributes:
         entries: its states in order; a deletion is one of them.
         is_controlled: whether a controller told of it; views of brokers then only count where they are ahead.
 
-    >>> story = Story()
+    >>> story = Timeline()
     >>> for teller, isr in [("to 1", (1, 2)), ("to 2", (1, 2)), ("to 1", (1,)), ("to 2", (1,))]:
     ...     story.tell(teller, State(1, isr=isr), Moment(0), "UpdateMetadataRequest")
     >>> [entry.state.isr for entry in story.entries]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...frames import Frame, FrameDecoder, Request, Response, Source, encode_request, encode_response
+from ...protocol import Frame, FrameDecoder, Request, Response, Source, encode_request, encode_response
 from ...zookeeper import BrokerRegistration
 from .broker import KafkaBroker
 from .controller import KafkaController

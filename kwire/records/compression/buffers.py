@@ -9,7 +9,7 @@ import io
 from typing import Any, NamedTuple, NoReturn
 
 from ...errors import MissingExtra
-from ...faults import BadCompression, LimitExceeded
+from ...errors.decode import BadCompression, LimitExceeded
 
 LIMIT = 64 * 1024 * 1024  # bytes of records that one batch may hold once inflated
 

@@ -6,7 +6,7 @@ only the highest levels ask for, therefore counts toward the limit.
 
 from __future__ import annotations
 
-from ...faults import BadCompression
+from ...errors.decode import BadCompression
 from .buffers import Inflated, Room, exceed, library, refuse, run
 
 LEVEL = 3  # Kafka's

@@ -8,11 +8,11 @@ from typing import Any
 
 import kwire
 from kwire.broker import Disk, Node, Parked, ServedCluster, Settings, codes
-from kwire.broker.connection import Said, read_request
+from kwire.broker.connection import ServedRequest, read_request
 from kwire.broker.groups.coordinator import coordinator_of
 from kwire.broker.groups.group import Group
 from kwire.codecs import Codec
-from kwire.frames import Frame
+from kwire.protocol import Frame
 from tests.broker.served import M
 
 NEWEST = {"JoinGroup": 9, "SyncGroup": 5, "Heartbeat": 4, "LeaveGroup": 5, "OffsetCommit": 9, "OffsetFetch": 9}
@@ -60,7 +60,7 @@ class World:
         request = getattr(M, f"{name}Request")(**fields)
         data = kwire.encode_request(request, version, correlation_id=7, client_id="c")
         said = read_request(Frame(data), self.cluster.catalog, self.cluster.apis)
-        assert isinstance(said, Said)
+        assert isinstance(said, ServedRequest)
         answer = self.cluster.answer(
             node, said.message, said.version, now=self.now, client_id=said.client_id, client_host="h"
         )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kwire.cluster.assignors import Held, Member, assign_sticky
 from kwire.cluster.assignors.sticky_balance import MOST_ROUNDS, _spread
-from kwire.refusals import CannotAssign
+from kwire.errors.refused import CannotAssign
 
 COUNTS = {"t": 5, "u": 3, "v": 8, "w": 1}
 

@@ -8,7 +8,7 @@ from kwire.cluster.assignors import Member
 from kwire.cluster.assignors.members import Group, TopicPartition, rules_of
 from kwire.cluster.assignors.sticky_balance import Evenness
 from kwire.cluster.assignors.sticky_state import Holdings, Pile, Wishes
-from kwire.refusals import CannotAssign
+from kwire.errors.refused import CannotAssign
 
 
 def even_of(wanted: dict[str, str], held: dict[str, list[str]], release: str = "newest") -> tuple[Evenness, Holdings]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.assignors import Member, assign_round_robin
-from kwire.refusals import CannotAssign
+from kwire.errors.refused import CannotAssign
 from tests.cluster.assignors.groups import answered
 from tests.cluster.vectors import cases, check
 

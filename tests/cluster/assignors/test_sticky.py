@@ -10,9 +10,9 @@ import pytest
 from kwire.cluster.assignors import Held, Member, algorithm_for, assign_cooperative, assign_sticky, by_topic
 from kwire.cluster.assignors.members import TopicPartition
 from kwire.errors import UnknownMessage
+from kwire.errors.refused import CannotAssign
 from kwire.internal import CooperativeUserData, StickyUserData, encode_cooperative_user_data, encode_sticky_user_data
 from kwire.messages import ConsumerProtocolAssignment
-from kwire.refusals import CannotAssign
 from tests.cluster.assignors.groups import (
     PASTS,
     answered,

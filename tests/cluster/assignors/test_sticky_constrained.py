@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.cluster.assignors import Held, Member, assign_cooperative, assign_sticky
-from kwire.refusals import CannotAssign
+from kwire.errors.refused import CannotAssign
 
 RACKS = st.sampled_from(["a", "b", "c", None])
 PARTITIONS = st.dictionaries(st.sampled_from("tuv"), st.lists(st.lists(RACKS, max_size=3), max_size=8))

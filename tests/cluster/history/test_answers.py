@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.history.extractor import Heard
+from kwire.cluster.history.extractor import Observation
 from kwire.cluster.history.recorder import judged
 from kwire.cluster.history.timeline import LAG
 
 from .saying import leader_and_isr, refusal, update, view
 
 
-def verdicts(*messages: Heard, most: int = 100) -> list[bool]:
+def verdicts(*messages: Observation, most: int = 100) -> list[bool]:
     found = list(judged(messages, most))
     assert [one.heard for one in found] == list(messages)
     return [one.is_refused for one in found]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwire import messages
-from kwire.cluster.history import Heard, OfflineReplica, history_of
+from kwire.cluster.history import Observation, OfflineReplica, history_of
 from kwire.cluster.history.offline_replicas import Directories
 from kwire.cluster.history.timeline import Moment
 from kwire.cluster.state import LOST, MIGRATING, UNASSIGNED
@@ -44,19 +44,19 @@ def test_ids_that_name_no_directory() -> None:
         assert losses(("start", [A]), ("assign", directory)) == lost
 
 
-def heartbeat(time: float, *failed: bytes, broker: int = 2) -> Heard:
-    return Heard(messages.BrokerHeartbeatRequest(broker_id=broker, offline_log_dirs=failed), 1, time)
+def heartbeat(time: float, *failed: bytes, broker: int = 2) -> Observation:
+    return Observation(messages.BrokerHeartbeatRequest(broker_id=broker, offline_log_dirs=failed), 1, time)
 
 
-def assigned(time: float, directory: bytes = A) -> Heard:
+def assigned(time: float, directory: bytes = A) -> Observation:
     kind = messages.AssignReplicasToDirsRequest
     topic = kind.DirectoryData.TopicData if hasattr(kind.DirectoryData, "TopicData") else kind.TopicData
     partition = kind.PartitionData(partition_index=0)
     data = kind.DirectoryData(id=directory, topics=(topic(topic_id=TOPIC, partitions=(partition,)),))
-    return Heard(kind(broker_id=2, directories=(data,)), 0, time)
+    return Observation(kind(broker_id=2, directories=(data,)), 0, time)
 
 
-def offline(*said: Heard) -> list[OfflineReplica]:
+def offline(*said: Observation) -> list[OfflineReplica]:
     return list(history_of(said).offline_replicas)
 
 

@@ -7,13 +7,13 @@ from kwire.cluster.draft_fields import body_of
 from kwire.cluster.history.extractor import (
     DELETED,
     DELETION_BEGUN,
+    Event,
     Listed,
     State,
-    Told,
+    events_of_controller,
+    events_of_view,
     listed_by_controller,
     listed_by_view,
-    told_by_controller,
-    told_by_view,
 )
 
 from .saying import Update, leader_and_isr, update, view
@@ -23,31 +23,31 @@ def test_an_update_says_offline_replicas_from_version_4() -> None:
     for version in range(9):
         heard = update(1.0, offline=(2, 1), epochs=(3, 5), version=version)
         offline = (1, 2) if version >= 4 else None
-        found = list(told_by_controller(heard.body))
-        assert found == [Told("t", 0, State(1, 3, 5, (1, 2), (1, 2), offline))]
+        found = list(events_of_controller(heard.body))
+        assert found == [Event("t", 0, State(1, 3, 5, (1, 2), (1, 2), offline))]
 
 
 def test_leader_and_isr_never_does_and_gives_the_topic_id() -> None:
-    (found,) = told_by_controller(leader_and_isr(1.0, epochs=(3, 5)).body)
-    assert found == Told("t", 0, State(1, 3, 5, (1, 2), (1, 2), None, bytes([7] * 16)))
+    (found,) = events_of_controller(leader_and_isr(1.0, epochs=(3, 5)).body)
+    assert found == Event("t", 0, State(1, 3, 5, (1, 2), (1, 2), None, bytes([7] * 16)))
 
 
 def test_deletions_are_told_by_the_leader_and_by_stop_replica() -> None:
-    assert list(told_by_controller(update(1.0, leader=-2, isr=()).body)) == [Told("t", 0, DELETION_BEGUN)]
+    assert list(events_of_controller(update(1.0, leader=-2, isr=()).body)) == [Event("t", 0, DELETION_BEGUN)]
     kind = messages.StopReplicaRequest
     rows = tuple(kind.StopReplicaPartitionState(index, epoch) for index, epoch in ((0, -2), (1, 4)))
     stop = kind(topic_states=(kind.StopReplicaTopicState(topic_name="t", partition_states=rows),))
-    assert list(told_by_controller(body_of(stop, 4))) == [Told("t", 0, DELETION_BEGUN)]
+    assert list(events_of_controller(body_of(stop, 4))) == [Event("t", 0, DELETION_BEGUN)]
 
 
 def test_a_view_says_what_its_broker_knows() -> None:
-    assert list(told_by_view(view(1.0, epoch=4).body)) == [Told("t", 0, State(1, 4, None, (1, 2), (1, 2), ()))]
+    assert list(events_of_view(view(1.0, epoch=4).body)) == [Event("t", 0, State(1, 4, None, (1, 2), (1, 2), ()))]
     without = State(-1, None, None, (1, 2), (1, 2))
-    assert list(told_by_view(view(1.0, error=5, version=1).body)) == [Told("t", 0, without)]
-    assert list(told_by_view(view(1.0, error=5, version=0).body)) == [Told("t", 0, State(-1))]
-    assert list(told_by_view(view(1.0, error=72).body)) == []
-    assert list(told_by_view(view(1.0, topic_error=3).body)) == [Told("t", None, DELETED)]
-    assert list(told_by_view(view(1.0, topic_error=29).body)) == []
+    assert list(events_of_view(view(1.0, error=5, version=1).body)) == [Event("t", 0, without)]
+    assert list(events_of_view(view(1.0, error=5, version=0).body)) == [Event("t", 0, State(-1))]
+    assert list(events_of_view(view(1.0, error=72).body)) == []
+    assert list(events_of_view(view(1.0, topic_error=3).body)) == [Event("t", None, DELETED)]
+    assert list(events_of_view(view(1.0, topic_error=29).body)) == []
 
 
 def test_live_brokers_have_endpoints_and_racks() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire import messages
-from kwire.cluster.history import Heard, OfflineReplica, history_of
+from kwire.cluster.history import Observation, OfflineReplica, history_of
 from kwire.cluster.history.timeline import LAG
 
 from .saying import Update, brokers, leader_and_isr, refusal, update, view
@@ -11,7 +11,7 @@ from .saying import Update, brokers, leader_and_isr, refusal, update, view
 LIVE = {1: "r", 2: "s"}
 
 
-def offline(*said: Heard) -> list[OfflineReplica]:
+def offline(*said: Observation) -> list[OfflineReplica]:
     return list(history_of(said).offline_replicas)
 
 
@@ -84,13 +84,13 @@ def test_a_broker_that_was_never_there_is_away_from_the_beginning() -> None:
 def test_without_times_rows_stand_in_their_order() -> None:
     said = [update(None, leader=2, live=LIVE), update(None, offline=(2,), epochs=(1, 1), live=LIVE)]
     assert offline(*said) == [row(None)]
-    assert offline(Heard(Update(controller_epoch=1), 8)) == []
+    assert offline(Observation(Update(controller_epoch=1), 8)) == []
 
 
 TOPIC = bytes([7] * 16)
 
 
-def failover(*after: Heard) -> list[OfflineReplica]:
+def failover(*after: Observation) -> list[OfflineReplica]:
     """A directory of broker 2 fails; a new controller knows nothing of it at first."""
     said = [
         update(1.0, leader=2, live=LIVE, topic_id=TOPIC),
@@ -126,7 +126,7 @@ def test_a_replica_is_back_when_it_is_in_the_isr_again() -> None:
 def test_an_answer_about_stop_replica_brings_nothing_back() -> None:
     kind = messages.StopReplicaResponse
     rows = (kind.StopReplicaPartitionError(topic_name="t", partition_index=0, error_code=0),)
-    stopped = Heard(kind(partition_errors=rows), 3, 60.3, "c:1", "b2:9", 9)
+    stopped = Observation(kind(partition_errors=rows), 3, 60.3, "c:1", "b2:9", 9)
     assert failover(stopped) == [row(2.0)]
 
 
@@ -136,7 +136,7 @@ def test_what_is_removed_or_deleted_before_it_is_back_ends_so() -> None:
     begun = update(61.0, leader=-2, isr=(), live=LIVE, term=2)
     assert failover(begun) == [row(2.0, 61.0, "deletion begun")]
     gone = update(61.0, leader=-1, live=LIVE, term=2, kind=2)
-    other = Heard(Update(controller_epoch=2, type=2), 8, 62.0, "c:1", "b1:9")
+    other = Observation(Update(controller_epoch=2, type=2), 8, 62.0, "c:1", "b1:9")
     assert failover(other) == [row(2.0, 62.0, "deleted")]
     assert failover(begun, gone)[0].ended_by == "deletion begun"
 

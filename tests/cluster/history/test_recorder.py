@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import messages
-from kwire.cluster.history import Heard, History, history_of
+from kwire.cluster.history import History, Observation, history_of
 
 from .saying import Update, leader_and_isr, refusal, update, view
 
 Row = tuple[int, tuple[int, ...] | None, float | None, float | None, str]
 
 
-def rows(*said: Heard) -> list[Row]:
+def rows(*said: Observation) -> list[Row]:
     return [
         (row.leader, row.offline_replicas, row.valid_from, row.valid_to, row.source.removesuffix("Request"))
         for row in history_of(said).partition_states
@@ -41,7 +41,7 @@ def test_a_controller_whose_term_is_over_says_nothing() -> None:
 
 
 def test_a_full_update_deletes_what_it_does_not_list() -> None:
-    empty = Heard(Update(controller_epoch=1, type=2), 8, 2.0, "c:1", "b1:9")
+    empty = Observation(Update(controller_epoch=1, type=2), 8, 2.0, "c:1", "b1:9")
     assert rows(update(1.0), empty) == [(1, (), 1.0, 2.0, "UpdateMetadata")]
     assert rows(update(1.0), update(2.0, kind=2)) == [(1, (), 1.0, None, "UpdateMetadata")]
 
@@ -53,7 +53,7 @@ def test_views_alone_tell_a_story_too() -> None:
 
 
 def test_other_messages_are_passed_over() -> None:
-    assert rows(Heard(messages.FetchRequest(), 12, 1.0), Heard(messages.MetadataRequest(), 12, 1.0)) == []
+    assert rows(Observation(messages.FetchRequest(), 12, 1.0), Observation(messages.MetadataRequest(), 12, 1.0)) == []
 
 
 def test_tables_can_be_had_at_any_time() -> None:
@@ -89,7 +89,7 @@ ANSWERS = st.builds(refusal, TIMES, NUMBERS, st.sampled_from([0, 11]), st.sample
 
 
 @given(st.lists(st.one_of(UPDATES, VIEWS, LEADERS, ANSWERS), max_size=12))
-def test_whatever_is_said_a_partition_is_in_one_state_at_a_time(said: list[Heard]) -> None:
+def test_whatever_is_said_a_partition_is_in_one_state_at_a_time(said: list[Observation]) -> None:
     history = History()
     for heard in said:
         history.hear(heard)

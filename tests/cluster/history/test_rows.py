@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.cluster.history import BrokerLife, Heard, IsrShrink, PartitionState, RackViolation, Tables, history_of
+from kwire.cluster.history import BrokerLife, IsrShrink, Observation, PartitionState, RackViolation, Tables, history_of
 
 from .saying import brokers, update, view
 
@@ -37,7 +37,7 @@ def test_brokers_have_the_address_of_their_first_endpoint() -> None:
     )
 
 
-def violations(*said: Heard) -> tuple[RackViolation, ...]:
+def violations(*said: Observation) -> tuple[RackViolation, ...]:
     return history_of(said).rack_violations
 
 

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.cluster.history.extractor import DELETED, State
-from kwire.cluster.history.timeline import LAG, Moment, Story
+from kwire.cluster.history.timeline import LAG, Moment, Timeline
 
 A, B, C = "to 1", "to 2", "to 3"
 
 
 def told(*said: tuple[str, float | None, State]) -> list[State]:
-    story = Story()
+    story = Timeline()
     for order, (teller, time, state) in enumerate(said):
         story.tell(teller, state, Moment(order, time), "UpdateMetadataRequest")
     return [entry.state for entry in story.entries]
@@ -86,7 +86,7 @@ def test_without_times_one_teller_is_followed() -> None:
 
 
 def test_a_view_counts_where_no_controller_is_heard_or_where_it_is_ahead() -> None:
-    story = Story()
+    story = Timeline()
     for order, (is_view, one) in enumerate(
         [(True, UP), (False, DOWN), (True, UP), (True, state(3, epochs=(0, 0))), (True, state(2, epochs=(1, 0)))]
     ):

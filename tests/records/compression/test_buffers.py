@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from kwire.errors import KwireError, MissingExtra
-from kwire.faults import BadCompression, LimitExceeded
+from kwire.errors.decode import BadCompression, LimitExceeded
 from kwire.records.compression import buffers
 
 

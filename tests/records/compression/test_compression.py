@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.errors import EncodeError, MissingExtra
-from kwire.faults import BadCompression, LimitExceeded
+from kwire.errors.decode import BadCompression, LimitExceeded
 from kwire.records import compression
 from kwire.records.compression import deflate, inflate
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kwire.faults import BadCompression, LimitExceeded
+from kwire.errors.decode import BadCompression, LimitExceeded
 from kwire.records.checksums import xxh32
 from kwire.records.compression import lz4
 from kwire.records.compression.buffers import library

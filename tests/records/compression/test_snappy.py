@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from kwire.faults import BadCompression, LimitExceeded
+from kwire.errors.decode import BadCompression, LimitExceeded
 from kwire.records.compression import snappy
 from kwire.records.compression.buffers import library
 from kwire.records.compression.snappy import HEADER

@@ -1,0 +1,49 @@
+"""Who asks for what a release does not speak. Knows counts and releases; knows no frames."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..spec.releases import release, releases
+from .traffic_counter import Traffic
+
+
+class Unspoken(NamedTuple):
+    """Requests of a client that a release does not understand.
+
+    `breaks` is false where the version is newer than the release's: clients that ask for versions use an older one.
+    `why` says in words what the release does.
+    """
+
+    client: str
+    software: str
+    ip: str
+    api: str
+    version: int
+    requests: int
+    breaks: bool
+    why: str
+
+
+def unspoken(traffic: Traffic, release_name: str) -> list[Unspoken]:
+    """Return who uses what a release does not speak, those that break first.
+
+    Args:
+        traffic: what was counted, by whatever columns.
+        release_name: such as `4.0`.
+
+    Raises:
+        UnknownMessage: there is no such release.
+    """
+    found = []
+    new = release(release_name)
+    for user, requests in traffic.used.items():
+        if user.api_key in releases().apis:
+            spoken = new.versions(user.api_key)
+            if user.version not in spoken:
+                breaks = not spoken or user.version < spoken.first
+                why = f"{release_name} speaks {spoken}" if spoken else f"{release_name} has no such api"
+                api = releases().name_of(None, user.api_key)
+                who = user.client, user.software, user.ip
+                found.append(Unspoken(*who, api, user.version, requests, breaks, why))
+    return sorted(found, key=lambda one: (not one.breaks, one.client, one.software, one.ip, one.api, one.version))

@@ -1,0 +1,264 @@
+"""Counts the frames of a dump in one pass for `kwire report`: apis, clients, latencies, errors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..codecs import Codec
+from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
+from ..protocol.api_registry import Call
+from ..protocol.body_cache import Bodies, Kind, Repeats, decode_clean
+from ..protocol.captured_frame import SECOND, CapturedBatch, CapturedFrame, frame_of
+from ..protocol.fragments import loses
+from ..protocol.summary import error_codes
+from ..render.values import count_text
+from .histograms import BoundedCounter, Durations, Timeline
+
+KEYS = 10_000  # different (api, client, version); as many errors
+CONNECTIONS = 65_536
+SAMPLES = 100  # of frames that did not decode
+LONGEST = 256  # characters of a client id that make a difference
+
+
+class Sample(NamedTuple):
+    """A frame that did not decode: where it is, how long, what is wrong and of which class the error is."""
+
+    place: str
+    size: int
+    problem: str
+    kind: str
+
+
+class Api:
+    """What is counted of one api."""
+
+    def __init__(self) -> None:
+        self.requests = self.responses = self.request_bytes = self.response_bytes = self.errors = 0
+        self.durations: Durations = Durations()
+
+
+class Tally:
+    """Counts results, one by one.
+
+    Args:
+        seal: takes secrets out of a result before anything of it is kept.
+
+    Attributes:
+        frames, size: all whole frames, and the bytes of these and of all other pieces.
+        unread: what is incomplete or of another protocol, by the codes of `DecodeError`.
+        kinds: how many requests, responses, other messages and undecodable frames.
+        apis: by name, an `Api`.
+        versions: of (api, client, version), requests.
+        errors: of (api, path, code), with the place of the first one in `first_errors`.
+        timeline, timed: frames in time, and how many have one.
+        samples, problems: the first frames that did not decode, and how many of each class of errors.
+        faults: what salvage tolerated, by class.
+        remarks: what else is to be known of the input, such as bytes that are missing; whoever reads it adds to them.
+        unanswered: requests that were overtaken by later answers.
+    """
+
+    def __init__(self, seal: Callable[[Result], Result] = lambda result: result) -> None:
+        self._seal = seal
+        self.frames: int = 0
+        self.size: int = 0
+        self.timed: int = 0
+        self.unanswered: int = 0
+        self.backwards: int = 0
+        self.kinds: Counter[str] = Counter()
+        self.apis: dict[str, Api] = {}
+        self.versions: BoundedCounter[tuple[str, str | None, int]] = BoundedCounter(KEYS)
+        self.errors: BoundedCounter[tuple[str, str, int]] = BoundedCounter(KEYS)
+        self.connections: BoundedCounter[tuple[str | None, str | None]] = BoundedCounter(CONNECTIONS)
+        self.first_errors: dict[tuple[str, str, int], str] = {}
+        self.timeline: Timeline = Timeline()
+        self.remarks: list[str] = []
+        self.samples: list[Sample] = []
+        self.problems: Counter[str] = Counter()
+        self.faults: Counter[str] = Counter()
+        self.unread: Counter[str] = Counter()
+
+    def add(self, result: Result) -> None:
+        """Count one frame, or another piece. Frames of a connection come in its order."""
+        source, size = result.frame.source, len(result.frame.data)
+        if isinstance(result, Undecodable) and not result.is_failure:
+            self.size += size
+            self.frames += not loses(result.frame.fault)
+            self.unread[result.error.code] += 1
+            return
+        result = self._seal(result)
+        kind = _kind(result)
+        self.add_frames(kind, 1, size)
+        if source.client is not None or source.broker is not None:
+            self.connections.add((source.client, source.broker))
+        if source.time is not None:
+            self.add_times(kind, [source.time])
+        if isinstance(result, Undecodable):
+            self._undecodable(result)
+        elif not isinstance(result, Token):
+            self.faults.update(type(fault).__name__ for fault in result.faults)
+            if isinstance(result, Request):
+                self._request(result)
+            else:
+                self._response(result)
+
+    def add_frames(self, kind: str, count: int, size: int) -> None:
+        """Count frames of a kind, and all their bytes."""
+        self.frames += count
+        self.size += size
+        self.kinds[kind] += count
+
+    def add_times(self, kind: str, times: Sequence[float]) -> None:
+        """Note when frames of a kind were seen, in seconds since 1970."""
+        self.timed += len(times)
+        self.timeline.add(kind, *times)
+
+    def add_requests(self, name: str, client: str | None, version: int, count: int, size: int) -> None:
+        """Count requests of an api by a client, and all their bytes."""
+        api = self.apis.setdefault(name, Api())
+        api.requests += count
+        api.request_bytes += size
+        self.versions.add((name, None if client is None else client[:LONGEST], version), count)
+
+    def add_responses(self, name: str, count: int, size: int, durations: Sequence[float]) -> None:
+        """Count responses of an api, all their bytes, and how many seconds those took of which it is known."""
+        api = self.apis.setdefault(name, Api())
+        api.responses += count
+        api.response_bytes += size
+        forwards = [seconds for seconds in durations if seconds >= 0]
+        api.durations.add(*forwards)
+        self.backwards += len(durations) - len(forwards)  # clocks of two captures, or a capture out of order
+
+    def add_error(self, key: tuple[str, str, int], where: str) -> None:
+        """Count an error code: api, path, code; `where` is the place of its frame."""
+        self.apis.setdefault(key[0], Api()).errors += 1
+        self.errors.add(key)
+        if key in self.errors.counts:
+            self.first_errors.setdefault(key, where)
+
+    def _request(self, result: Request) -> None:
+        client = getattr(result.header, "client_id", None)
+        self.add_requests(result.api_name, client, result.api_version, 1, len(result.frame.data))
+
+    def _response(self, result: Response) -> None:
+        self.unanswered += len(result.unanswered)
+        time = result.frame.source.time
+        durations = [] if result.asked_at is None or time is None else [time - result.asked_at]
+        self.add_responses(result.api_name, 1, len(result.frame.data), durations)
+        for path, code in error_codes(result.codec, result.message):
+            self.add_error((result.api_name, path, code), place(result))
+
+    def _undecodable(self, result: Undecodable) -> None:
+        kind = type(result.error).__name__
+        self.problems[kind] += 1
+        if len(self.samples) < SAMPLES:
+            self.samples.append(Sample(place(result), len(result.frame.data), str(result.error)[:500], kind))
+
+
+def place(result: Result) -> str:
+    """Say where a frame is: `frame 5 at 580`."""
+    source = result.frame.source
+    parts = [] if source.frame is None else [f"frame {source.frame}"]
+    parts += [] if source.offset is None else [f"at {source.offset}"]
+    return " ".join(parts) or count_text(len(result.frame.data), "byte")
+
+
+def _kind(result: Result) -> str:
+    if isinstance(result, Undecodable):
+        return "undecodable"
+    if isinstance(result, Token):
+        return "other"
+    return result.codec.spec.type if result.codec.spec.type in ("request", "response") else "other"
+
+
+SIZE = 128  # bytes that an error code counts where it is held
+
+
+class CapturedTally:
+    """Counts the frames of one capture.
+
+    Args:
+        tally: what they are counted in.
+        decoder: decodes what is left to it; its connections are those of this capture alone.
+        file: the name of the capture.
+    """
+
+    def __init__(self, tally: Tally, decoder: FrameDecoder, file: str) -> None:
+        self.tally: Tally = tally
+        self.decoder: FrameDecoder = decoder
+        self.file: str = file
+        self._repeats = Repeats(_Kind, self._codes_of, lambda codes: len(codes) * SIZE)
+        self._frames: dict[int, list[Any]] = {}  # by connection: its ends, and the frames that are not in the tally yet
+        self._changed: set[_Kind] = set()  # what has counts that are not in the tally yet
+        self._times: tuple[list[int], list[int]] = [], []  # of responses, of requests
+        self._number = 0
+
+    def add(self, batch: CapturedBatch) -> None:
+        """Count a batch."""
+        for said in batch:
+            if type(said) is tuple:
+                self._count(said)
+                self._number += 1
+            else:
+                self.decoder.connections.forget(said)
+        for kind in self._changed:
+            kind.flush(self.tally)
+        self._changed.clear()
+        for ends, count in self._frames.values():
+            self.tally.connections.add((ends.client, ends.broker), count)
+        self._frames.clear()
+        for word, times in zip(("response", "request"), self._times, strict=True):
+            self.tally.add_times(word, [time / SECOND for time in times])
+            times.clear()
+
+    def _count(self, said: CapturedFrame) -> None:
+        ends, asked, offset, now, data, _, _, _ = said
+        connection = self.decoder.connections.on(ends.connection)
+        header, kind, codes = self._repeats.take(connection, said)
+        if kind is None or codes is None or now is None:
+            frame = frame_of(said, self.file, self._number)
+            self.tally.add(self.decoder.result(frame, connection, header, SECOND))
+            return
+        kind.count += 1
+        kind.size += len(data)
+        self._changed.add(kind)
+        self._times[asked].append(now)
+        counted = self._frames.get(ends.connection)
+        if counted is None:
+            counted = self._frames[ends.connection] = [ends, 0]
+        counted[1] += 1
+        if not asked:
+            kind.times.append(((header.request or header).time, now))
+        for path, code in codes:
+            self.tally.add_error((kind.codec.spec.api_name, path, code), f"frame {self._number} at {offset}")
+
+    def _codes_of(self, kind: _Kind, body: bytes) -> tuple[tuple[str, int], ...] | None:
+        """Return the error codes of a response; None if the body must be decoded with its faults."""
+        message = decode_clean(kind.codec, body)
+        if message is None:
+            return None
+        return () if kind.is_request else error_codes(kind.codec, message)
+
+
+class _Kind(Kind):
+    """Counts of a kind: how many frames, their bytes, and of responses the times of each and of its request."""
+
+    __slots__ = ("count", "size", "times")
+
+    def __init__(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> None:
+        super().__init__(call, is_request, codec, bodies, tagged)
+        self.count = self.size = 0
+        self.times: list[tuple[int | None, int]] = []
+
+    def flush(self, tally: Tally) -> None:
+        """Add the counts to a tally, and begin anew."""
+        name = self.codec.spec.api_name
+        tally.add_frames("request" if self.is_request else "response", self.count, self.size)
+        if self.is_request:
+            tally.add_requests(name, self.call.client_id, self.codec.version, self.count, self.size)
+        else:
+            durations = [(now - then) / SECOND for then, now in self.times if then is not None]
+            tally.add_responses(name, self.count, self.size, durations)
+        self.count = self.size = 0
+        self.times.clear()

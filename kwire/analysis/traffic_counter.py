@@ -1,0 +1,371 @@
+"""Counts frames by what they have in common: decoded frames, or captured ones by their headers alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..errors.decode import UnexpectedResponse
+from ..protocol import (
+    Connection,
+    Frame,
+    FrameDecoder,
+    Header,
+    Request,
+    Response,
+    Result,
+    Source,
+    Undecodable,
+    cut_short,
+)
+from ..protocol.api_registry import Apis
+from ..protocol.captured_frame import CapturedBatch, CapturedFrame, Endpoints
+from ..protocol.fragments import BareToken, unexpected_response
+from ..protocol.header_reader import Peek, peek_of
+from ..protocol.summary import MessageSummary, software_of
+from ..spec.catalog import Catalog, catalog_for
+from ..spec.releases import releases
+
+SECOND = 1_000_000_000  # nanoseconds
+COLUMNS = ("client", "api", "version", "ip", "topic", "software")
+NOTHING = "-"
+
+
+class User(NamedTuple):
+    """Who uses which version of an api."""
+
+    api_key: int
+    version: int
+    client: str
+    software: str
+    ip: str
+
+
+@dataclass(slots=True)
+class Count:
+    """What was counted of some frames. A frame about several topics counts in the rows of all of them.
+
+    Bytes are those of whole frames; `time` is all that between request and answer, in nanoseconds: numbers that add up
+    to the same in any order. `longest_time` is the longest of these.
+    """
+
+    requests: int = 0
+    responses: int = 0
+    request_bytes: int = 0
+    response_bytes: int = 0
+    answered: int = 0
+    time: int = 0
+    longest_time: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def mean(self) -> float | None:
+        """The mean time between request and answer in seconds; None where there are no times."""
+        return self.time / self.answered / SECOND if self.answered else None
+
+    @property
+    def longest(self) -> float:
+        """The longest time between request and answer in seconds."""
+        return self.longest_time / SECOND
+
+    def add_request(self, size: int) -> None:
+        """Count a request of so many bytes."""
+        self.requests += 1
+        self.request_bytes += size
+
+    def add_response(self, size: int, time: int | None) -> None:
+        """Count an answer of so many bytes, which took so many nanoseconds, if that is known."""
+        self.responses += 1
+        self.response_bytes += size
+        if time is not None:
+            self.add_time(time)
+
+    def add_time(self, time: int) -> None:
+        """Count that an answer took so many nanoseconds."""
+        self.answered += 1
+        self.time += time
+        if time > self.longest_time:
+            self.longest_time = time
+
+    def add(self, other: Count) -> None:
+        """Add what another has counted."""
+        self.requests += other.requests
+        self.responses += other.responses
+        self.request_bytes += other.request_bytes
+        self.response_bytes += other.response_bytes
+        self.answered += other.answered
+        self.time += other.time
+        self.longest_time = max(self.longest_time, other.longest_time)
+        self.errors.update(other.errors)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: the values of its columns, and what was counted."""
+
+    key: tuple[str, ...]
+    count: Count
+
+
+def ip_of(end: str | None) -> str:
+    """Return the address of an end.
+
+    >>> ip_of("[::1]:9092"), ip_of(None)
+    ('[::1]', '-')
+    """
+    return (end or NOTHING).rpartition(":")[0] or NOTHING
+
+
+DIRECTIONS = {True: "request", False: "response"}
+
+
+class _Counted(Connection):
+    """A connection whose calls are counted; `software` is that of its clients, by client id."""
+
+    __slots__ = ("ip", "software")
+
+    def __init__(self, ends: Endpoints, apis: Apis) -> None:
+        super().__init__(apis=apis)
+        self.ip = ip_of(ends.client)
+        self.software: dict[bytes, str] = {}
+
+
+class CapturedTraffic:
+    """The connections of a capture.
+
+    Args:
+        traffic: what they are counted in.
+    """
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
+        self._apis = Apis(traffic.catalog)
+        self._connections: dict[int, _Counted] = {}
+
+    def add(self, batch: CapturedBatch) -> None:
+        """Count what was said."""
+        connections, frames, total = self._connections, 0, 0
+        for said in batch:
+            if type(said) is not tuple:
+                connections.pop(said, None)  # type: ignore[arg-type]
+                continue
+            ends, asked, _, now, data, _, first, _ = said
+            connection = connections.get(ends.connection) or self._begin(ends)
+            header = connection.pair(said)
+            size = len(data)
+            frames += 1
+            total += size
+            if header.problem or first is None:
+                self._leave_out(connection, said)
+            elif asked:
+                count = header.call.note or self._note(connection, header, data)  # type: ignore[union-attr]
+                count.requests += 1
+                count.request_bytes += size
+            else:
+                request = header.request or header
+                count = request.call.note or self._note(connection, request)  # type: ignore[union-attr]
+                count.responses += 1
+                count.response_bytes += size
+                then = request.time
+                if then is not None and now is not None:
+                    count.add_time(now - then)
+        self._traffic.frames += frames
+        self._traffic.bytes += total
+
+    def _begin(self, ends: Endpoints) -> _Counted:
+        connection = self._connections[ends.connection] = _Counted(ends, self._apis)
+        connection.group = (connection.ip,)
+        return connection
+
+    def _note(self, connection: _Counted, request: Header, data: bytes = b"") -> Count:
+        """Return where a call is counted, which is noted unless each of its requests must be looked at.
+
+        Args:
+            connection: of the call.
+            request: the header of the request.
+            data: the request; nothing for a response.
+        """
+        call = request.call
+        assert call is not None
+        told = self._traffic.software_in(data)
+        if told is not None and connection.software.get(call.client) != told:
+            connection.software[call.client] = told
+            connection.regroup((connection.ip, *sorted(connection.software.items())))
+        software = connection.software.get(call.client, NOTHING)
+        count = self._traffic.count_of(call.api.key, call.version, call.client_id, connection.ip, software)
+        if told is None and data:
+            call.note = count
+        return count
+
+    def _leave_out(self, connection: _Counted, said: CapturedFrame) -> None:
+        frame = Frame(said[4], Source(direction=DIRECTIONS[said[1]]), fault=said[5])
+        self._traffic.leave_out(frame, lossy=connection.lossy)
+
+
+API_VERSIONS, LEAST_TELLING = b"\x00\x12", b"\x00\x03"
+# Frames, bytes, what could not be read, and of whom.
+Counted = tuple[int, int, dict[str, int], list[tuple[User, tuple[str, ...], Count]]]
+MOST_SOFTWARE = 4096  # requests of ApiVersions whose bytes are remembered
+
+
+class Traffic:
+    """Counts frames.
+
+    Args:
+        by: the columns, some of `COLUMNS`.
+        errors: count error codes too, for which bodies are decoded.
+        catalog: the specs to use; those of Kafka's releases unless told.
+
+    Attributes:
+        frames: whole frames.
+        bytes: of these, and of all other pieces.
+        unread: what is neither request nor response, by the codes of `DecodeError`.
+
+    >>> import kwire
+    >>> traffic = Traffic(["api", "version"])
+    >>> traffic.add(kwire.Frame(kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1)))
+    >>> [(row.key, row.count.requests) for row in traffic.rows()]
+    [(('Metadata', '1'), 1)]
+    """
+
+    def __init__(self, by: Sequence[str], *, errors: bool = False, catalog: Catalog | None = None) -> None:
+        self.by: tuple[str, ...] = tuple(by)
+        self.catalog: Catalog = catalog or catalog_for()
+        self.frames: int = 0
+        self.bytes: int = 0
+        self.unread: Counter[str] = Counter()
+        self.errors: Counter[str] = Counter()  # of all frames, each counted once
+        self._topics = "topic" in self.by
+        self.deep: bool = errors or self._topics
+        self._decoder = FrameDecoder(self.catalog)
+        self._gist = MessageSummary()
+        self._counts: dict[tuple[User, tuple[str, ...]], Count] = {}
+        self._software: dict[object, dict[str | None, str]] = {}  # by connection and client id
+        self._told: dict[bytes, str | None] = {}  # what requests of ApiVersions tell, by their bytes
+        self._talks = CapturedTraffic(self)
+
+    def add(self, frame: Frame) -> None:
+        """Count one frame."""
+        self.frames += 1
+        self.bytes += len(frame.data)
+        for number in frame.closed:
+            self._software.pop(number, None)
+        connection, header = self._decoder.connections.receive(frame)
+        peek = peek_of(frame, header, connection.apis)
+        result = self._decoder.result(frame, connection, header) if self.deep else None
+        topics, errors = self._look(result, peek) if result is not None else ((), ())
+        if peek.is_request is None:
+            self.leave_out(frame, lossy=connection.lossy)
+            return
+        ip, software = ip_of(frame.source.client), self._software_of(frame, peek)
+        count = self.count_of(peek.api_key, peek.version, peek.client_id, ip, software, topics)
+        if errors:
+            self.errors.update(errors)
+            count.errors.update(errors)
+        if peek.is_request:
+            count.add_request(len(frame.data))
+        else:
+            time = frame.source.time
+            took = None if peek.asked_at is None or time is None else round((time - peek.asked_at) * SECOND)
+            count.add_response(len(frame.data), took)
+
+    def leave_out(self, frame: Frame, *, lossy: bool) -> None:
+        """Note what is neither request nor response; `lossy`: bytes of its connection are missing."""
+        error = frame.fault or cut_short(frame.data)
+        if error is None:
+            result = FrameDecoder(self.catalog).decode(frame)
+            error = result.error if isinstance(result, Undecodable) else None
+            if error is None or isinstance(error, UnexpectedResponse):
+                error = unexpected_response(0, None, lossy=lossy)
+        elif not isinstance(error, BareToken):
+            self.frames -= 1  # it is no whole frame
+        self.unread[error.code] += 1
+
+    def add_batch(self, batch: CapturedBatch) -> None:
+        """Count what the connections of a capture say; the same as to `add` its frames, but much quicker.
+
+        Not for a `deep` count, which needs frames.
+        """
+        self._talks.add(batch)
+
+    @property
+    def counted(self) -> Counted:
+        """All that was counted, to be added to what others have."""
+        return self.frames, self.bytes, dict(self.unread), [(*key, count) for key, count in self._counts.items()]
+
+    def add_counted(self, counted: Counted) -> None:
+        """Add what another `Traffic` of the same columns has counted, but for errors."""
+        frames, size, unread, counts = counted
+        self.frames, self.bytes = self.frames + frames, self.bytes + size
+        self.unread.update(unread)
+        for user, topics, count in counts:
+            self._counts.setdefault((user, topics), Count()).add(count)
+
+    def rows(self) -> list[Row]:
+        """Return what was counted, the most requests first."""
+        rows: dict[tuple[str, ...], Count] = {}
+        for (user, topics), count in self._counts.items():
+            name = releases().name_of(None, user.api_key) or self._name(user)
+            values = {**user._asdict(), "api": name, "version": str(user.version)}
+            for topic in topics or (NOTHING,):
+                key = tuple([topic if column == "topic" else values[column] for column in self.by])
+                rows.setdefault(key, Count()).add(count)
+        found = [Row(key, count) for key, count in rows.items()]
+        return sorted(found, key=lambda row: (-row.count.requests, -row.count.responses, row.key))
+
+    @property
+    def used(self) -> dict[User, int]:
+        """How many requests each user has made."""
+        used: Counter[User] = Counter()
+        for (user, _), count in self._counts.items():
+            if count.requests:
+                used[user] += count.requests
+        return used
+
+    def count_of(
+        self, key: int | None, version: int, client: str | None, ip: str, software: str, topics: tuple[str, ...] = ()
+    ) -> Count:
+        """Return what counts the frames of a user, given what a frame's header says."""
+        user = User(-1 if key is None else key, version, NOTHING if client is None else client, software, ip)
+        count = self._counts.get((user, topics))
+        if count is None:
+            count = self._counts[user, topics] = Count()
+        return count
+
+    def _look(self, result: Result, peek: Peek) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the topics and errors of a body."""
+        if not isinstance(result, Request | Response):
+            return (), () if peek.is_request is None else ("undecodable",)
+        facts = self._gist.facts(result.codec, result.message)
+        return facts.topics if self._topics else (), tuple(map(str, facts.errors))
+
+    def _software_of(self, frame: Frame, peek: Peek) -> str:
+        """Return the software of a connection's client, as its ApiVersions request told it."""
+        connection = _connection(frame)
+        told = self.software_in(frame.data) if peek.is_request else None
+        if told is not None:
+            self._software.setdefault(connection, {})[peek.client_id] = told
+        return self._software.get(connection, {}).get(peek.client_id, NOTHING)
+
+    def software_in(self, data: bytes) -> str | None:
+        """Return the client's software that a request tells (KIP-511); None if it is no such request."""
+        if data[4:6] != API_VERSIONS or data[6:8] < LEAST_TELLING:
+            return None
+        request = data[4:8] + data[12:]  # all but the correlation id
+        if request not in self._told:
+            if len(self._told) >= MOST_SOFTWARE:
+                self._told.clear()
+            result = FrameDecoder(self.catalog).decode(Frame(data))
+            self._told[request] = software_of(result.message) or NOTHING if isinstance(result, Request) else None
+        return self._told[request]
+
+    def _name(self, user: User) -> str:
+        spec = self.catalog.find(user.api_key, "request", user.version)
+        return spec.api_name if spec else str(user.api_key)
+
+
+def _connection(frame: Frame) -> object:
+    source = frame.source
+    return (source.client, source.broker) if source.connection is None else source.connection

@@ -1,0 +1,162 @@
+"""Where what is whole ends in a file that may still grow: frames, records of captures, compressed data.
+
+Knows sizes; reads no more of a file than it must, and nothing of what is in a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from ..capture.pcap import FILE_HEADER, PcapReader
+from ..capture.pcapng import PcapngReader
+from ..capture.record_cursor import PORTION, portions_of
+from ..errors import DumpError
+from ..input.compressed import unpacked
+from ..input.open import CAPTURES
+from ..logs.recognition import SHORT, credible_stop
+from .frame_rows import State
+from .input_splits import RAW, kind_of
+from .options import AUTO, FRAMES, PCAP, Options
+from .raw_frames import Walker
+
+WHOLE = "whole"  # the kind of a file that is read at once
+
+
+class Known(NamedTuple):
+    """What a place in raw frames knows of those before it; `broken` is where an impossible size has ended them."""
+
+    state: State = State()
+    broken: int | None = None
+
+
+def kind_so_far(path: str, options: Options, is_over: bool) -> str:
+    """Say what a file is, of which there may be more to come.
+
+    Args:
+        path: the file.
+        options: of the reading.
+        is_over: whether there is not.
+
+    Returns:
+        `raw frames`, a kind of capture, or `whole`; nothing while that cannot be known.
+    """
+    with Path(path).open("rb") as stream:
+        head = stream.read(PORTION)
+    if len(head) < 4 and not is_over:
+        return ""
+    kind = kind_of(path, options)
+    if kind in CAPTURES:
+        return kind if options.dump_format in (AUTO, PCAP) else WHOLE
+    if kind != RAW or options.dump_format not in (AUTO, FRAMES):
+        return WHOLE
+    return RAW if is_over or options.dump_format == FRAMES or not _may_be_log(head, Path(path).stat().st_size) else ""
+
+
+def _may_be_log(head: bytes, size: int) -> bool:
+    """Whether what looks like frames may turn out as a log, when its first batch is whole."""
+    stop = credible_stop(head, 0)
+    return stop > size or stop == SHORT or 4 + int.from_bytes(head[:4], "big") > size
+
+
+def is_whole(path: str) -> bool:
+    """Whether compressed data is complete; of other files nobody knows, and so they are."""
+    with Path(path).open("rb") as stream:
+        try:
+            opened = unpacked(portions_of(stream), path)
+            if opened.prefix:
+                for _ in opened.portions():
+                    pass
+        except DumpError as error:
+            return error.offset != stream.tell()  # damaged, but not cut short
+    return True
+
+
+def raw_end(path: str, start: int, known: Known, most: int, size: int, options: Options) -> int:
+    """Return where the last whole frame ends.
+
+    Args:
+        path: the file.
+        start: where a frame begins.
+        known: what is known there.
+        most: where to stop looking, but behind the first frame.
+        size: of the file.
+        options: of the reading.
+
+    Returns:
+        The place; `start`, if no frame is whole. What is broken is whole in all pieces.
+    """
+    if known.broken is not None:
+        return most
+    with Path(path).open("rb") as stream:
+        stream.seek(start)
+        first = stream.read(4)
+        claim = int.from_bytes(first, "big", signed=True)
+        if len(first) == 4 and known.state.least <= claim <= options.max_frame_bytes:
+            most = max(most, start + 4 + claim)
+        if most > size:
+            return start
+        stream.seek(start)
+        portions = portions_of(stream, most - start)
+        walker = Walker(portions, start, options.max_frame_bytes, options.max_corrupt_bytes, known.state.least)
+        for cuts in walker.cuts():
+            for offset, _, fault in cuts:
+                if fault is not None:
+                    return offset if walker.broken is None else most
+    return most
+
+
+def captured_end(path: str, start: int, kind: str, most: int, size: int, order: str = "") -> tuple[int, str]:
+    """Return where the last whole record of a capture ends, and the byte order there.
+
+    Args:
+        path, start, most, size: as of `raw_end`.
+        kind: of the capture.
+        order: what this returned with `start`. Of pcapng it may change from section to section; where nothing is known
+            of it, the file is read from its start.
+
+    Damaged bytes are taken along when a record is found behind them.
+    """
+    last = start
+    with Path(path).open("rb") as stream:
+        for end, now in _ENDS[kind](stream, start, size, order):
+            if end > most and last > start:
+                break
+            if end >= last:
+                last, order = end, now
+    return last, order
+
+
+def _pcap_ends(stream: BinaryIO, start: int, size: int, _: str) -> Iterator[tuple[int, str]]:
+    head = stream.read(min(FILE_HEADER, size))
+    if len(head) < FILE_HEADER:
+        return
+    base = max(start, FILE_HEADER)
+    stream.seek(base)
+    portions = chain([head], portions_of(stream, size - base))
+    yield base, ""
+    yield from _walked(PcapReader(portions, passed=base - FILE_HEADER, looks_ahead=True), 0)
+
+
+def _pcapng_ends(stream: BinaryIO, start: int, size: int, order: str) -> Iterator[tuple[int, str]]:
+    base, order = (start, order) if order else (0, "<")
+    stream.seek(base)
+    reader = PcapngReader(portions_of(stream, size - base), looks_ahead=True)
+    reader.order = order
+    yield from _walked(reader, base)
+
+
+def _walked(reader: PcapReader | PcapngReader, base: int) -> Iterator[tuple[int, str]]:
+    """Yield where whole records end, and damage that others follow; what may be still being written ends nowhere."""
+    reader.may_grow = True
+    for _ in reader.walk():
+        if not reader.is_skipping:
+            yield base + reader.cursor.offset, reader.order if isinstance(reader, PcapngReader) else ""
+
+
+_ENDS: dict[str, Callable[[BinaryIO, int, int, str], Iterator[tuple[int, str]]]] = {
+    "pcap": _pcap_ends,
+    "pcapng": _pcapng_ends,
+}

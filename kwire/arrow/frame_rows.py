@@ -1,0 +1,205 @@
+"""Rows of frames: which api each is of, which way it goes and whom it answers, as its `Connection` says.
+
+Frames come as they were cut; of each that is wanted, and of every piece that is none, a row goes out. What waits for
+an answer can be taken along to another process, which reads on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..errors import DecodeError
+from ..errors.decode import Truncated, UnexpectedResponse
+from ..protocol import Connection, Frame, Header, Source, cut_short
+from ..protocol.api_registry import Api, Apis
+from ..protocol.captured_frame import NOBODY, CapturedBatch
+from ..protocol.captured_frame import Endpoints as Named
+from ..protocol.decoder import unread
+from ..protocol.fragments import CutShort
+from ..protocol.frame_parser import FrameReading
+from .errors import Fault, fault_of
+from .raw_frames import Cut
+
+
+class RowEndpoints(NamedTuple):
+    """A connection: `ip:port` of both ends, and when it first said something, in nanoseconds since 1970."""
+
+    client: str
+    broker: str
+    began: int | None
+
+
+class State(NamedTuple):
+    """What a place in raw frames knows of those before it.
+
+    Attributes:
+        waiting: of each request in flight the correlation id, its api and version as one number, and the client id.
+        bare: whether tokens without a header may come, and `tokens` how many have come.
+        least: the smallest size of a frame.
+    """
+
+    waiting: tuple[tuple[int, int, str | None], ...] = ()
+    bare: bool = False
+    tokens: int = 0
+    least: int = 4
+
+
+# offset, bytes, nanoseconds, ends, whether it asks, api, correlation id, client id, what is wrong
+Row = tuple[int, bytes, int | None, RowEndpoints | None, bool | None, Api | None, int | None, str | None, Fault | None]
+Sink = Callable[[Row], None]
+DIRECTIONS = {True: "request", False: "response", None: None}
+TALK_COST, ASKED_COST = 1500, 120  # bytes of memory
+
+
+class _Ended(Connection):
+    """A connection that knows its ends."""
+
+    __slots__ = ("ends",)
+
+    def __init__(self, apis: Apis, ends: RowEndpoints | None) -> None:
+        super().__init__(apis=apis)
+        self.ends = ends
+
+
+class Pairing:
+    """The frames of any number of connections, each in its order.
+
+    Args:
+        apis: the apis that are known.
+        sink: takes the rows.
+    """
+
+    def __init__(self, apis: Apis, sink: Sink) -> None:
+        self.apis: Apis = apis
+        self.sink: Sink = sink
+        self._connections: dict[Any, _Ended] = {}
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory all that is remembered takes."""
+        return sum(TALK_COST + connection.remembered * ASKED_COST for connection in self._connections.values())
+
+    def state(self, least: int) -> State:
+        """Return what is to be known of the frames so far, to go on elsewhere; they are raw ones."""
+        connection = self._connection(None)
+        waiting = tuple(
+            (request.correlation_id or 0, request.call.api.number, request.client_id)
+            for request in connection.in_flight
+            if request.call is not None
+        )
+        return State(waiting, connection.expects_tokens, connection.tokens, least)
+
+    def resume(self, state: State) -> None:
+        """Go on from a state."""
+        connection = self._connection(None)
+        connection.expects_tokens, connection.tokens = state.bare, state.tokens
+        connection.authenticating = state.bare
+        for number, api_number, client in state.waiting:
+            api = self.apis.get(api_number)
+            if api is not None:
+                connection.add(api, number, client)
+
+    def raw(self, cuts: list[Cut]) -> None:
+        """Take raw frames, of which only their content says which way they go."""
+        connection = self._connection(None)
+        receive, sink = connection.receive, self.sink
+        for offset, data, fault in cuts:
+            if fault is not None:
+                sink((offset, data, None, None, None, None, None, None, fault_of(fault)))
+                continue
+            header = receive(data)
+            if header.problem or len(data) != 4 + int.from_bytes(data[:4], "big"):
+                self._odd(connection, (offset, data, None, None), None, header, None)
+                continue
+            api = header.call.api  # type: ignore[union-attr]
+            if api.asks if header.is_request else api.answers:
+                row = offset, data, None, None, header.is_request, api, header.correlation_id, header.client_id, None
+                sink(row)
+
+    def said(self, batch: CapturedBatch) -> None:
+        """Take what the connections of a capture said."""
+        connections, sink = self._connections, self.sink
+        for said in batch:
+            if type(said) is not tuple:
+                connections.pop(said, None)
+                continue
+            whose, asked, offset, now, data, fault, first, _ = said
+            connection = connections.get(whose.connection) or self._connection(whose.connection, whose, now)
+            header = connection.pair(said)
+            if header.problem or first is None:
+                self._odd(connection, (offset, data, now, connection.ends), asked, header, fault)
+                continue
+            call = header.call
+            api = call.api  # type: ignore[union-attr]
+            if api.asks if asked else api.answers:
+                client = call.client_id  # type: ignore[union-attr]
+                sink((offset, data, now, connection.ends, asked, api, header.correlation_id, client, None))
+
+    def frame(self, frame: Frame) -> None:
+        """Take a frame of any other container."""
+        source = frame.source
+        for number in frame.closed:
+            self._connections.pop(number, None)
+        now = None if source.time is None else round(source.time * 1e6) * 1000
+        whose = Named(source.client, source.broker, -1) if source.client and source.broker else NOBODY
+        key = (source.client, source.broker) if source.connection is None else source.connection
+        connection = self._connection(key, whose, now)
+        place = source.offset or 0, frame.data, now, connection.ends
+        if frame.message is not None and frame.version is not None and frame.fault is None:
+            self._named(connection, place, frame)
+            return
+        asked = None if source.direction is None else source.direction == "request"
+        self._odd(connection, place, asked, connection.receive(frame.data, asked, None, frame.fault), frame.fault)
+
+    def _connection(self, key: Any, whose: Named = NOBODY, now: int | None = None) -> _Ended:
+        connection = self._connections.get(key)
+        if connection is None:
+            ends = RowEndpoints(whose.client, whose.broker, now) if whose.client else None
+            connection = self._connections[key] = _Ended(self.apis, ends)
+        return connection
+
+    def _named(self, connection: Connection, place: Any, frame: Frame) -> None:
+        """Take a frame of which its container says what it holds."""
+        api = self.apis.named(frame)
+        codec = api.codec(None)
+        asked = {"request": True, "response": False}.get(codec.spec.type) if codec else None
+        number, client = None, None
+        if not api.bare and asked is not None:
+            header = connection.receive_named(frame.data, api)
+            number, client = header.correlation_id, header.client_id
+        if api.answers if asked is False else api.asks:
+            self.sink((*place, asked, api, number, client, None))
+
+    def _odd(
+        self, connection: Connection, place: Any, asked: bool | None, header: Header, error: DecodeError | None
+    ) -> None:
+        """Take a frame that may be cut short, a token, neither a request nor an answer, or no frame."""
+        if error is not None and not isinstance(error, CutShort):
+            self.sink((*place, asked, None, None, None, fault_of(error)))
+        elif header.problem == "token":
+            self.sink((*place, header.is_request, None, None, None, None))
+        elif header.problem:
+            self._neither(connection, place, asked, header, error or cut_short(place[1]))
+        else:
+            cut = error or cut_short(place[1])
+            call = header.call
+            assert call is not None
+            is_request = header.is_request if asked is None else asked
+            if call.api.asks if is_request else call.api.answers:
+                fault = None if cut is None else fault_of(cut)
+                self.sink((*place, is_request, call.api, header.correlation_id, call.client_id, fault))
+
+    def _neither(
+        self, connection: Connection, place: Any, asked: bool | None, header: Header, cut: DecodeError | None
+    ) -> None:
+        """Say why a frame, which may be `cut` short, is neither request nor answer."""
+        frame = Frame(place[1], Source(direction=DIRECTIONS[asked]))
+        read: Any = unread(FrameReading(frame, self.apis.catalog, salvage=True, trace=False), connection, header)
+        error = getattr(read, "error", None) or connection.unexpected(int.from_bytes(place[1][4:8], "big", signed=True))
+        fault = fault_of(cut if cut is not None and isinstance(error, Truncated | UnexpectedResponse) else error)
+        asks, api, number, client = asked, None, None, None
+        if (said := read.header) is not None:
+            asks, api = True, self.apis.unknown(said.request_api_key, said.request_api_version)
+            number, client = said.correlation_id, said.client_id
+        self.sink((*place, asks, api, number, client, fault))

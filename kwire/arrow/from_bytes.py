@@ -1,0 +1,295 @@
+"""A binary column becomes structs, of bodies or of headers; the prefix of a cell gives the version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import DecodeError
+from ..errors.decode import BadFrame, Truncated, UnknownVersion
+from ..internal.coordinator_records import OFFSET_COMMIT, RecordType, key_version, log_of, record_types
+from ..internal.kraft_records import FRAME_VERSION
+from ..protocol import LEAST, Connection
+from ..protocol.api_registry import Api, Apis
+from ..spec import MessageSpec
+from ..spec.catalog import Catalog, catalog_for
+from ..wire import INT16, UNSIGNED_VARINT, Reader
+from .batch_builder import CORRUPT, ERROR_NAME, TYPES, corrupt_column, error_column
+from .errors import BadOption, Fault, MalformedFrame, fault_of
+from .frame_rows import Row
+from .message_column import Structs
+from .options import FAILFAST
+
+Found = tuple[Api, bytes]  # what a cell holds, and its bytes from where that begins
+PROTOCOL = "ConsumerProtocol"  # the version in front may be newer than ours, and is read as ours
+
+
+class Prefix:
+    """The front of the cells of a column.
+
+    Args:
+        spec: the message that they hold.
+        catalog: the specs.
+        framed: whether size and header are in front.
+    """
+
+    def __init__(self, spec: MessageSpec, catalog: Catalog, framed: bool = False) -> None:
+        self.spec: MessageSpec = spec
+        self.catalog: Catalog = catalog
+        self.framed: bool = framed
+        self.asked: bool | None = {"request": True, "response": False}.get(spec.type)
+        self._api = lru_cache(maxsize=256)(self._make)
+
+    @property
+    def tells(self) -> bool:
+        """Whether cells say their version themselves."""
+        return self.asked is None or (self.framed and self.asked)
+
+    def read(self, data: bytes, version: int | None) -> Found | None:
+        """Return what a cell holds; None if it is another message, as a log may have.
+
+        Args:
+            data: the cell.
+            version: of its message; None if the cell says it.
+
+        Raises:
+            DecodeError: it cannot be told.
+        """
+        if self.framed:
+            check_size(data)
+        if version is not None:
+            return self._api(version), data
+        if self.framed:
+            return self._framed(data)
+        return self._recorded(data) if self.spec.type == "metadata" else self._behind_int16(data)
+
+    def _recorded(self, data: bytes) -> Found | None:
+        """Read the front of a record of the metadata log: three varints."""
+        reader = Reader(data)
+        frame, number = reader.child("frame_version", UNSIGNED_VARINT), reader.child("type", UNSIGNED_VARINT)
+        version = reader.child("version", UNSIGNED_VARINT)
+        if frame != FRAME_VERSION or self._known(number).value != self.spec.name:
+            return None
+        return self._api(version), data[reader.pos :]
+
+    def _behind_int16(self, data: bytes) -> Found | None:
+        """Read the front of a coordinator's record, or of a message of a group's protocol."""
+        reader = Reader(data)
+        version = reader.child("version", INT16)
+        if self.spec.type == "coordinator-key":
+            if not self._is_key(version):
+                return None
+            version = key_version(self.spec.name, version)
+        elif self.spec.name.startswith(PROTOCOL):
+            version = min(version, self.spec.versions.last)
+        return self._api(version), data[reader.pos :]
+
+    def _framed(self, data: bytes) -> Found | None:
+        """Read the front of a request."""
+        key, version = (int.from_bytes(data[at : at + 2], "big", signed=True) for at in (4, 6))
+        return (self._api(version), data) if key == self.spec.api_key else None
+
+    def _make(self, version: int) -> Api:
+        spec = self.spec
+        if version not in spec.versions:
+            raise UnknownVersion(found=(spec.name, version, str(spec.versions)))
+        if self.framed:
+            return Api(spec.api_key, version, spec.api_name, self.catalog)
+        return Api(None, version, spec.name, self.catalog, message=spec.name, bare=True)
+
+    def _known(self, number: int) -> RecordType:
+        log = log_of(self.spec.name, self.spec.type)
+        return record_types(self.catalog).get((log, number), RecordType())
+
+    def _is_key(self, number: int) -> bool:
+        if self.spec.name == OFFSET_COMMIT.key and number in self.spec.versions:
+            return True  # up to Kafka 4.0, its versions are its types
+        return self._known(number).key == self.spec.name
+
+
+def check_size(data: bytes) -> None:
+    """Raise if a size field does not say how much follows it."""
+    size = int.from_bytes(data[:4], "big", signed=True)
+    if len(data) < LEAST + 4 or LEAST <= size > len(data) - 4:
+        raise Truncated(offset=0, need=max(size, LEAST) + 4, have=len(data))
+    if size != len(data) - 4:
+        raise BadFrame(offset=0, found=size, need=LEAST, have=len(data) - 4)
+
+
+AT_ONCE = 2 << 20  # bytes of cells that are made into one array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """What a column of bytes holds, and what is to be made of it.
+
+    Attributes:
+        name: of the message: `MetadataResponse`, `OffsetCommitValue`; or of an api, with a `direction`.
+        direction: `request` or `response`, where `name` is an api.
+        framed: whether size and header are in front.
+        fields: those that are wanted, what is in a struct by a dot; None: all.
+        mode: `PERMISSIVE`, where a bad cell is null, or `FAILFAST`, where it raises.
+        include_errors: whether the structs also have the columns `_corrupt_record` and `_error`.
+        profile, release: the specs, as for `kwire.codec`.
+    """
+
+    name: str
+    direction: str | None = None
+    framed: bool = False
+    fields: tuple[str, ...] | None = None
+    mode: str = "PERMISSIVE"
+    include_errors: bool = False
+    profile: str = ""
+    release: str = ""
+
+    @property
+    def catalog(self) -> Catalog:
+        """The specs."""
+        return catalog_for(self.profile or None, self.release or None)
+
+    def spec(self) -> MessageSpec:
+        """Return the spec of the message; raises UnknownMessage, and BadOption where a direction is needed."""
+        specs = [self.catalog.spec(name) for name in self.catalog.named(self.name)]
+        if len(specs) == 1:
+            return specs[0]
+        if self.direction not in ("request", "response"):
+            raise BadOption("direction", self.direction, f"{self.name} is an api: request or response is needed")
+        return next(spec for spec in specs if spec.type == self.direction)
+
+
+class CellReader:
+    """Reads the cells of a column.
+
+    Args:
+        cells: what they are.
+
+    Attributes:
+        type: of what is made of them.
+        tells: whether they say their version themselves.
+
+    Raises:
+        UnknownMessage, BadOption: there is no such message or field.
+    """
+
+    def __init__(self, cells: Cells) -> None:
+        spec = cells.spec()
+        self.mode: str = cells.mode
+        self.include_errors: bool = cells.include_errors
+        self._front = Prefix(spec, cells.catalog, cells.framed)
+        self._structs = Structs(spec.name, cells.fields, cells.catalog)
+        self.tells: bool = self._front.tells
+        self.type: Any = self._structs.type
+        if cells.include_errors:
+            self.type = pa.struct([*self.type, (CORRUPT, TYPES[CORRUPT]), (ERROR_NAME, TYPES[ERROR_NAME])])
+
+    def read(self, cells: Any, versions: Any) -> Iterator[Any]:
+        """Read a column.
+
+        Args:
+            cells: an array of binary.
+            versions: of the messages: a number, an array of numbers, or None where cells say it.
+
+        Yields:
+            Arrays of structs, together as long as the column; null for null, for another message of the same log, and
+            for what cannot be read.
+
+        Raises:
+            MalformedFrame: in the mode FAILFAST, for what cannot be read.
+        """
+        for start, stop in portions(cells):
+            some = versions.slice(start, stop - start).to_pylist() if isinstance(versions, pa.Array) else None
+            numbers = some if some is not None else [versions] * (stop - start)
+            yield self._read(cells.slice(start, stop - start).to_pylist(), numbers, versions is not None, start)
+
+    def _read(self, cells: list[bytes | None], versions: list[int | None], given: bool, start: int) -> Any:
+        rows, faults = list[Row](), dict[int, Fault]()
+        for index, (cell, version) in enumerate(zip(cells, versions, strict=True)):
+            try:
+                missing = cell is None or (given and version is None)
+                found = None if missing or cell is None else self._front.read(cell, version)
+            except DecodeError as error:
+                found, faults[index] = None, fault_of(error) or Fault("BAD_FIELD", str(error), None, None)
+            api, data = found or (None, cell or b"")
+            rows.append((0, data, None, None, self._front.asked, api, None, None, None))
+        structs = self._structs.column(rows, faults)
+        if self.mode == FAILFAST and faults:
+            index = min(faults)
+            api = rows[index][5]
+            version = api.version if api else versions[index]
+            raise MalformedFrame(f"row {start + index}", 0, self._front.spec.name, version, faults[index].reason)
+        return self._with_errors(structs, cells, faults) if self.include_errors else structs
+
+    def _with_errors(self, structs: Any, cells: list[bytes | None], faults: dict[int, Fault]) -> Any:
+        empty = pa.array([cell is None for cell in cells])
+        arrays = [*structs.flatten(), corrupt_column(cells, faults), error_column(len(cells), faults)]
+        return pa.StructArray.from_arrays(arrays, fields=list(self.type), mask=empty)
+
+
+@lru_cache(maxsize=16)
+def cell_reader(cells: Cells) -> CellReader:
+    """Return the reader of such cells, one for all batches of a process."""
+    return CellReader(cells)
+
+
+def portions(cells: Any) -> Iterator[tuple[int, int]]:
+    """Yield from where to where cells are read at once.
+
+    >>> list(portions(pa.array([b"a" * AT_ONCE, b"b", None, b"c"])))
+    [(0, 1), (1, 4)]
+    """
+    lengths = pc.binary_length(cells).fill_null(0).to_numpy()
+    offsets, start = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), 0
+    while start < len(cells):
+        stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + AT_ONCE, "right")) - 1)
+        yield start, stop
+        start = stop
+
+
+TYPE = pa.struct(
+    [
+        ("length", pa.int32()),
+        ("api_key", pa.int16()),
+        ("api_name", pa.string()),
+        ("api_version", pa.int16()),
+        ("correlation_id", pa.int32()),
+        ("client_id", pa.string()),
+    ]
+)
+
+
+def header_column(cells: Any, apis: Apis, asked: bool) -> Any:
+    """Return the headers of frames.
+
+    Args:
+        cells: an array of binary, each a frame with its size.
+        apis: the apis that are known.
+        asked: whether they are requests; of an answer its header says but the correlation id.
+
+    Returns:
+        An array of structs; null for what is no whole frame. What is not known of an api is null.
+    """
+    connection = Connection(apis=apis)
+    return pa.array([_header(cell, connection, asked) for cell in cells.to_pylist()], TYPE)
+
+
+def _header(data: bytes | None, connection: Connection, asked: bool) -> dict[str, Any] | None:
+    if data is None or len(data) < (12 if asked else 8) or int.from_bytes(data[:4], "big") != len(data) - 4:
+        return None
+    if not asked:
+        return {"length": len(data), "correlation_id": int.from_bytes(data[4:8], "big", signed=True)}
+    request = connection.read_request(data)
+    api = connection.apis.get(int.from_bytes(data[4:8], "big", signed=True))
+    return {
+        "length": len(data),
+        "api_key": int.from_bytes(data[4:6], "big", signed=True),
+        "api_name": api.name if api else None,
+        "api_version": int.from_bytes(data[6:8], "big", signed=True),
+        "correlation_id": int.from_bytes(data[8:12], "big", signed=True),
+        "client_id": request.client_id if request else None,
+    }

@@ -1,0 +1,270 @@
+"""Files that grow: how far each was read, how far it can be read, and what the next batch reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..input.open import CAPTURES
+from ..protocol.api_registry import Apis
+from .complete_end import WHOLE, captured_end, is_whole, kind_so_far, raw_end
+from .errors import BadOption, LostData
+from .files import File, find_files
+from .input_splits import MOST_SHARES, RAW, Unit, least_parts, packed, shared
+from .options import Options
+from .raw_ranges import Memory
+
+SAMPLE = 1024  # bytes at either end by which a file is known again
+VERSION = 1
+Offset = dict[str, Any]
+
+
+class Place(NamedTuple):
+    """How far a file was read.
+
+    Attributes:
+        stop: in bytes from its start.
+        kind: what it was taken for: `raw frames`, a kind of capture, or `whole`: read at once.
+        mark: by which it is known again.
+        changed: when it last was, in seconds since 1970.
+        done: whether it was at its end.
+        turn: how often another file has taken its place.
+        order: the byte order there, as `struct` writes it: of pcapng, in which it may change. Nothing if nobody knows.
+    """
+
+    stop: int = 0
+    kind: str = ""
+    mark: str = ""
+    changed: int = 0
+    done: bool = False
+    turn: int = 0
+    order: str = ""
+
+
+START = Place()
+
+
+def offset_of(places: Mapping[str, Place]) -> Offset:
+    """Write places down as Spark keeps them; `places_of` reads it."""
+    defaults = START._asdict()
+    files = {
+        path: {name: value for name, value in place._asdict().items() if value != defaults[name]}
+        for path, place in sorted(places.items())
+    }
+    return {"version": VERSION, "files": files}
+
+
+def places_of(offset: Offset) -> dict[str, Place]:
+    """Read what `offset_of` wrote.
+
+    Raises:
+        BadOption: it is of a later kwire.
+
+    >>> places_of(offset_of({"/in/a": Place(12, "raw frames", "3f", 1700000000)}))
+    {'/in/a': Place(stop=12, kind='raw frames', mark='3f', changed=1700000000, done=False, turn=0,
+        order='')}
+    """
+    if offset.get("version") != VERSION:
+        raise BadOption("checkpointLocation", None, f"offsets of version {offset.get('version')}", "take a later kwire")
+    return {path: Place(**place) for path, place in offset["files"].items()}
+
+
+def mark_of(path: str, stop: int) -> str:
+    """Return by which the first `stop` bytes of a file are known again: a hash of both their ends."""
+    with Path(path).open("rb") as stream:
+        head = stream.read(min(SAMPLE, stop))
+        stream.seek(max(0, stop - SAMPLE))
+        tail = stream.read(min(SAMPLE, stop))
+    return blake2b(head + tail, digest_size=8).hexdigest()
+
+
+def difference(file: File, place: Place) -> str | None:
+    """Say what speaks against that a file is the one that was read, and may be read on."""
+    if file.size < place.stop:
+        return f"it has {file.size} bytes now, and {place.stop} were read: it was cut or replaced"
+    if place.stop and mark_of(file.path, place.stop) != place.mark:
+        return f"its first {place.stop} bytes are not those that were read: it was replaced"
+    if place.done and file.size > place.stop:
+        return f"it was read up to its end at {place.stop} bytes, and has {file.size} now"
+    return None
+
+
+def difference_now(path: str, place: Place) -> str | None:
+    """As `difference`, of a file as it is now; that it is gone is one, too."""
+    try:
+        status = Path(path).stat()
+    except FileNotFoundError:
+        return "it is not there any more, and was not read yet"
+    return difference(File(path, status.st_size, status.st_mtime_ns), place)
+
+
+SECOND = 1_000_000_000
+
+
+class Growing:
+    """Files that grow, as a stream reads them.
+
+    Args:
+        paths: files, folders and globs; those that are not there yet may come.
+        options: of the reading.
+        apis: what is known of frames.
+    """
+
+    def __init__(self, paths: Sequence[str], options: Options, apis: Apis) -> None:
+        self.paths: Sequence[str] = paths
+        self.options: Options = options
+        self._memory = Memory(options, apis)
+        # What files that had nothing more were like: size, time, place, and whether they will grow.
+        self._seen: dict[str, tuple[int, int, Place, bool]] = {}
+
+    def files(self) -> dict[str, File]:
+        """Return the files that are there.
+
+        Raises:
+            BadOption: there is no such path. A glob may match none yet.
+        """
+        return {file.path: file for file in find_files(self.paths, self.options, may_come=True)}
+
+    def latest(
+        self,
+        start: Mapping[str, Place],
+        now: float,
+        sizes: Mapping[str, int] | None = None,
+        *,
+        is_limited: bool = True,
+    ) -> dict[str, Place]:
+        """Find out how far files can be read.
+
+        Args:
+            start: how far they were read.
+            now: seconds since 1970, for the option `tailTimeout`.
+            sizes: the size up to which each file is looked at, others not at all; None: as they are.
+            is_limited: whether the options say how much there may be at once.
+
+        Returns:
+            How far, the places of `start` where nothing came.
+
+        Raises:
+            LostData: a file was replaced or cut; unless the option `failOnDataLoss` says to read it anew.
+        """
+        there = self.files()
+        files = [file for path, file in there.items() if sizes is None or path in sizes]
+        places = self._kept(start, there)
+        left = _Left(self.options, is_limited)
+        for file in sorted(files, key=lambda file: (file.changed, file.path)):
+            if left.is_none:
+                break
+            size = file.size if sizes is None else min(file.size, sizes[file.path])
+            place = places.get(file.path, START)
+            is_over = self._is_over(file, size, now)
+            seen = size, file.changed, place, is_over
+            if self._seen.get(file.path) == seen:
+                continue
+            before = self._checked(file, place)
+            after = self._reach(file, before, size, left, is_over)
+            if after != before:
+                places[file.path] = after
+                left.take(after.stop - before.stop)
+            elif left.bytes >= size - before.stop:
+                self._seen[file.path] = seen
+        return places
+
+    def _kept(self, start: Mapping[str, Place], files: Mapping[str, File]) -> dict[str, Place]:
+        """Return the places that are remembered: of files that are there, and of those that went not too long ago."""
+        newest = max((place.changed for place in start.values()), default=0)
+        oldest = newest - self.options.max_file_age
+        return {path: place for path, place in start.items() if path in files or place.changed >= oldest}
+
+    def _checked(self, file: File, place: Place) -> Place:
+        """Return where to go on in a file; at its start, if it is not what it was."""
+        problem = difference(file, place)
+        if problem is None:
+            return place
+        if self.options.fail_on_data_loss:
+            raise LostData(file.path, place.stop, problem)
+        return Place(turn=place.turn + 1)
+
+    def _is_over(self, file: File, size: int, now: float) -> bool:
+        """Whether a file will not grow any more."""
+        timeout = self.options.tail_timeout
+        return timeout is not None and size == file.size and now - file.changed / SECOND >= timeout
+
+    def _reach(self, file: File, place: Place, size: int, left: _Left, is_over: bool) -> Place:
+        """Say how far a file can be read now."""
+        if place.done or (size == place.stop and not (is_over and place.kind in CAPTURES)):
+            return place  # of captures, connections may have more to say
+        kind = place.kind or kind_so_far(file.path, self.options, is_over)
+        stop, order = self._stop(file, place, kind, size, left, is_over) if kind else (place.stop, "")
+        done = kind == WHOLE or (is_over and stop == size)
+        if stop == place.stop and not (done and stop):
+            return place
+        return Place(stop, kind, mark_of(file.path, stop), file.changed // SECOND, done, place.turn, order)
+
+    def _stop(self, file: File, place: Place, kind: str, size: int, left: _Left, is_over: bool) -> tuple[int, str]:
+        """Return the place up to which all is whole, or the end of a file that will not grow; and the byte order."""
+        path, start = file.path, place.stop
+        if kind == WHOLE:
+            is_there = is_over or (self.options.tail_timeout is None and size == file.size)
+            return (size if is_there and left.allows(size) and (is_over or is_whole(path)) else start), ""
+        most = min(size, start + left.bytes)
+        if kind == RAW:
+            stop, order = raw_end(path, start, self._memory.known(path, start), most, size, self.options), ""
+        else:
+            stop, order = captured_end(path, start, kind, most, size, place.order)
+        if is_over and (most == size or stop == start):  # what waits will not be whole
+            stop = size
+        return (start if stop > most and not left.is_fresh else stop), order
+
+    def units(self, start: Mapping[str, Place], end: Mapping[str, Place]) -> list[list[Unit]]:
+        """Divide what is between two places of all files among tasks; the same places give the same rows.
+
+        Raises:
+            LostData: what is there is not what was; unless the option `failOnDataLoss` says to leave it out.
+        """
+        units: list[Unit] = []
+        for path, place in sorted(end.items()):
+            before = start.get(path, START)
+            if place == before:
+                continue
+            if place.turn != before.turn:
+                before = START
+            problem = difference_now(path, place)
+            if problem is None:
+                units += self._between(path, before, place)
+            elif self.options.fail_on_data_loss:
+                raise LostData(path, place.stop, problem)
+        options = self.options
+        return packed(units, options.max_partition_bytes, options.open_cost_in_bytes)
+
+    def _between(self, path: str, before: Place, place: Place) -> list[Unit]:
+        start, stop, most = before.stop, place.stop, self.options.max_partition_bytes
+        if place.kind == WHOLE:
+            return [Unit(path, weight=stop)]
+        if place.kind in CAPTURES:
+            parts = max(1, min(MOST_SHARES, least_parts(self.options), -(-(stop - start) // most)))
+            whole = Unit(path, start, stop, kind=place.kind, is_end=place.done, weight=stop - start)
+            return list(shared(whole, parts))
+        return self._memory.divide(path, start, stop, most)
+
+
+class _Left:
+    """How much more one batch may take."""
+
+    def __init__(self, options: Options, is_limited: bool) -> None:
+        self.files = options.max_files_per_trigger if is_limited else 0
+        self.bytes = (options.max_bytes_per_trigger if is_limited else 0) or 1 << 62
+        self.files = self.files or 1 << 62
+        self.is_fresh = True
+
+    @property
+    def is_none(self) -> bool:
+        return self.files <= 0 or self.bytes <= 0
+
+    def allows(self, count: int) -> bool:
+        """Whether so many bytes may be taken; the first file may have any number."""
+        return self.is_fresh or count <= self.bytes
+
+    def take(self, count: int) -> None:
+        self.files, self.bytes, self.is_fresh = self.files - 1, self.bytes - count, False

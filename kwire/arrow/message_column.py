@@ -1,0 +1,280 @@
+"""The column `message`: bodies as JSON, bytes, or structs with the fields of all versions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from ..codecs import Codec
+from ..codecs.columns import arrow_schema
+from ..codecs.columns.object_columns import conform
+from ..codecs.columns.reader import Columns
+from ..errors import DecodeError, EncodeError
+from ..errors.decode import DefaultTag
+from ..protocol import Frame, Undecodable
+from ..protocol.api_registry import Api
+from ..protocol.frame_parser import FrameReading, may_be_downgraded
+from ..spec.catalog import Catalog
+from .errors import Fault, fault_of
+from .frame_rows import Row
+
+
+class Read(NamedTuple):
+    """A frame read by the reference path: the codec and message, if there is one, and what is wrong with it."""
+
+    codec: Codec | None
+    message: Any
+    fault: Fault | None
+
+
+def read_carefully(data: bytes, api: Api, asked: bool | None) -> Read:
+    """Read one frame by the reference path; never raises for what the bytes are."""
+    codec = api.codec(asked)
+    assert codec is not None
+    reading = FrameReading(Frame(data, bare=api.bare), api.catalog, salvage=True, trace=False)
+    read = reading.body if api.bare else reading.request if asked else reading.response
+    result: Any = read(codec)
+    if isinstance(result, Undecodable):
+        return Read(None, None, fault_of(result.error))
+    faults = [fault for fault in result.faults if not isinstance(fault, DefaultTag)]
+    return Read(result.codec, result.message, fault_of(faults[0]) if faults else None)
+
+
+def body_start(data: bytes, api: Api, asked: bool | None) -> int:
+    """Return where the body of a frame begins, -1 if only the reference path can say."""
+    if api.bare:
+        return 0
+    if not asked:
+        if api.response_header is None:
+            return 4
+        start = 8
+        flexible = api.response_header == 1
+        if may_be_downgraded(api.key, data):
+            return -1
+    else:
+        version = api.request_header
+        start = 14 + max(0, int.from_bytes(data[12:14], "big", signed=True)) if version else 12
+        flexible = version == 2
+    if not flexible:
+        return start
+    return start + 1 if data[start : start + 1] == b"\0" else -1
+
+
+class Bodies(ABC):
+    """What makes the column `message` out of rows.
+
+    Attributes:
+        type: of the column.
+    """
+
+    type: Any
+
+    @abstractmethod
+    def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
+        """Return the column, as an Arrow array.
+
+        Args:
+            rows: of one batch.
+            faults: gets what is wrong with bodies, by the index of the row.
+        """
+
+
+class Raw(Bodies):
+    """Frames as they are, with size and header; nothing is decoded."""
+
+    type = pa.binary()
+
+    def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
+        """Return all frames, and null for what is none."""
+        return pa.array([row[1] if row[8] is None else None for row in rows], self.type)
+
+
+class Json(Bodies):
+    """Kafka's JSON form of bodies, as text."""
+
+    type = pa.string()
+
+    def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
+        """Return texts."""
+        texts: list[str | None] = []
+        for index, (_, data, _, _, asked, api, _, _, fault) in enumerate(rows):
+            codec = api.codec(asked) if api is not None and fault is None else None
+            if codec is None or api is None:
+                texts.append(None)
+                continue
+            start = body_start(data, api, asked)
+            text = codec.json_text(data, start) if start >= 0 else None
+            texts.append(_carefully(data, api, asked, index, faults) if text is None else text)
+        return pa.array(texts, self.type)
+
+
+def _carefully(data: bytes, api: Api, asked: bool | None, index: int, faults: dict[int, Fault]) -> str | None:
+    codec, message, fault = read_carefully(data, api, asked)
+    if fault is not None:
+        faults[index] = fault
+    return None if codec is None else msgspec.json.encode(codec.jsonable(message)).decode()
+
+
+BODY = "body_index"
+LONG = 4  # values in a piece, on average
+NOWHERE = -2  # not next to any place
+WHOLE = 1 << 30  # rows or bytes: what is read at once here is little enough to be one batch
+Groups = dict[int, tuple[list[int], list[bytes]]]  # version -> the rows, and the body of each
+
+
+class _Quick(Columns):
+    """Columns that say of bad bodies no more than which they are: the reference path will read them again, for all that
+    can be had of them."""
+
+    def explain(self, body: bytes) -> DecodeError:
+        """Return an error without words."""
+        return DecodeError()
+
+
+class Structs(Bodies):
+    """Bodies of one message as structs.
+
+    Args:
+        name: the message.
+        fields: those that are wanted, in this order, what is in a struct by a dot; None: all.
+        catalog: the specs.
+
+    Attributes:
+        type: of the column. What one version does not have is null.
+    """
+
+    def __init__(self, name: str, fields: Sequence[str] | None, catalog: Catalog) -> None:
+        self.name: str = name
+        self.catalog: Catalog = catalog
+        schema = arrow_schema(name, columns=fields, catalog=catalog)
+        self.type = pa.struct([field for field in schema if field.name != BODY])
+        self._fields = [*(fields if fields is not None else self.type.names), BODY]
+        self._columns: dict[int, Columns] = {}
+
+    def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
+        """Return structs, null for all that is not this message."""
+        groups, careful = self._groups(rows)
+        found = []
+        for version, (indices, bodies) in groups.items():
+            for piece, places, errors in self._read(version, indices, bodies):
+                found.append((piece, places))
+                careful += [index for index, _ in errors]
+        again: Groups = {}
+        for index in careful:
+            self._carefully(rows[index], index, again, faults)
+        for version, (indices, bodies) in again.items():
+            for piece, places, errors in self._read(version, indices, bodies):
+                found.append((piece, places))
+                for index, error in errors:
+                    faults.setdefault(index, fault_of(error) or Fault("BAD_FIELD", str(error), None, None))
+        return in_order(found, len(rows), self.type)
+
+    def _groups(self, rows: Sequence[Row]) -> tuple[Groups, list[int]]:
+        """Return bodies by their versions, and the rows of which only the reference path knows where they begin."""
+        groups: Groups = {}
+        careful = []
+        for index, (_, data, _, _, asked, api, _, _, fault) in enumerate(rows):
+            codec = api.codec(asked) if api is not None and fault is None else None
+            if api is None or codec is None or codec.name != self.name:
+                continue
+            start = body_start(data, api, asked)
+            if start < 0:
+                careful.append(index)
+                continue
+            indices, bodies = groups.get(codec.version) or groups.setdefault(codec.version, ([], []))
+            indices.append(index)
+            bodies.append(data[start:])
+        return groups, careful
+
+    def _carefully(self, row: Row, index: int, groups: Groups, faults: dict[int, Fault]) -> None:
+        """Read a frame by the reference path; what there is of it is put down as it should have been written."""
+        assert row[5] is not None
+        codec, message, fault = read_carefully(row[1], row[5], row[4])
+        if fault is not None:
+            faults[index] = fault
+        if codec is None:
+            return
+        try:
+            body = codec.encode(message)
+        except EncodeError:  # such as text that grew too long when what is not UTF-8 was replaced
+            return
+        indices, bodies = groups.setdefault(codec.version, ([], []))
+        indices.append(index)
+        bodies.append(body)
+
+    def _read(
+        self, version: int, indices: Sequence[int], bodies: Sequence[bytes | None]
+    ) -> Iterator[tuple[Any, list[int], list[tuple[int, DecodeError]]]]:
+        columns = self._columns.get(version)
+        if columns is None:
+            spec = self.catalog.spec(self.name, version)
+            columns = _Quick(spec, version, "", self._fields, union=True, max_rows=WHOLE, max_bytes=WHOLE)
+            self._columns[version] = columns
+        for batch, errors in columns.read(bodies):
+            structs = pa.Array.from_buffers(self.type, batch.num_rows, [None], children=batch.columns[:-1])
+            places = [indices[place] for place in batch.column(batch.num_columns - 1).to_pylist()]
+            yield structs, places, [(indices[error.body_index], error.error) for error in errors]
+
+
+class Both(Bodies):
+    """Bodies of an api as structs of two: its request and its response, of which one is null.
+
+    Args:
+        parts: what makes structs of either.
+    """
+
+    def __init__(self, parts: Mapping[str, Structs]) -> None:
+        self.parts = parts
+        self.type = pa.struct([(name, structs.type) for name, structs in parts.items()])
+
+    def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
+        """Return structs; null where neither is there."""
+        arrays = [structs.column(rows, faults) for structs in self.parts.values()]
+        there = np.zeros(len(rows), bool)
+        for array in arrays:
+            there |= array.is_valid().to_numpy(zero_copy_only=False)
+        return pa.StructArray.from_arrays(arrays, fields=list(self.type), mask=pa.array(~there))
+
+
+class Shaped(Bodies):
+    """Structs with the fields of a type of the user's, in its order.
+
+    Args:
+        bodies: what makes structs with these fields, and perhaps in another order.
+        type_: the type.
+    """
+
+    def __init__(self, bodies: Bodies, type_: Any) -> None:
+        self.bodies: Bodies = bodies
+        self.type = type_
+
+    def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
+        """Return structs of this type."""
+        return conform(self.bodies.column(rows, faults), self.type)
+
+
+def in_order(found: Sequence[tuple[Any, list[int]]], count: int, type_: Any) -> Any:
+    """Put arrays together, each of whose values has its place; what has none is null."""
+    if len(found) == 1 and found[0][1] == list(range(count)):
+        return found[0][0]
+    if not found:
+        return pa.nulls(count, type_)
+    places = np.array([place for _, some in found for place in some], np.int64)
+    order = np.full(count, NOWHERE)
+    order[places] = np.arange(len(places))
+    values = pa.concat_arrays([array for array, _ in found])
+    # Where the next value is not what follows; to put large pieces together is quicker than to take each value.
+    bounds = np.flatnonzero(np.diff(order, prepend=2 * NOWHERE) != (order >= 0))
+    if len(bounds) * LONG > count:
+        return values.take(pa.array(order, mask=order < 0))
+    pieces = [
+        pa.nulls(stop - start, type_) if order[start] < 0 else values.slice(order[start], stop - start)
+        for start, stop in pairwise([*bounds.tolist(), count])
+    ]
+    return pa.concat_arrays(pieces)

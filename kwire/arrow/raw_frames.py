@@ -1,0 +1,107 @@
+"""Raw frames, cut out of bytes from any place where one begins; and what is in no whole frame, in pieces.
+
+Knows sizes, no headers. Offsets are of the whole input, of which the bytes may be a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from struct import Struct
+
+from ..capture.record_cursor import Cursor
+from ..errors import DecodeError, DumpError
+from ..errors.decode import BadFrame
+from ..protocol import LEAST
+from ..protocol.fragments import BrokenDump, CutShort
+
+Cut = tuple[int, bytes, DecodeError | None]  # offset, the bytes of a frame or of a piece that is none, and why
+SASL_HANDSHAKE_0 = b"\0\x11\0\0"  # what follows has no header, and may be empty
+_SIZE = Struct(">i").unpack_from
+
+
+class Walker:
+    """Cuts raw frames.
+
+    Args:
+        portions: the bytes.
+        offset: where they begin in the whole input.
+        limit: the largest size of a frame that is believed, in bytes.
+        piece: the most bytes of what is in no frame that are given out as one.
+        least: the smallest size that is believed.
+
+    Attributes:
+        broken: where frames end for good: nothing behind an impossible size is a frame. None if they do not.
+    """
+
+    def __init__(self, portions: Iterator[bytes], offset: int, limit: int, piece: int, least: int = LEAST) -> None:
+        self._cursor, self._base = Cursor(self._whole(portions)), offset
+        self._error: DumpError | None = None
+        self.limit: int = limit
+        self.piece: int = piece
+        self.least: int = least
+        self.broken: int | None = None
+
+    @property
+    def offset(self) -> int:
+        """Where the next frame begins."""
+        return self._base + self._cursor.offset
+
+    def cuts(self) -> Iterator[list[Cut]]:
+        """Yield all there is, in lists as long as the portions make them; concatenated, it is all bytes."""
+        cursor = self._cursor
+        while cursor.fill(4):
+            found = self._frames()
+            if found:
+                yield found
+            if self.broken is not None or not self._more():
+                break
+        fault = self._fault()
+        while cursor.fill(self.piece) or cursor.left:
+            yield [(self.offset, cursor.take(min(self.piece, cursor.left)), fault)]
+        if self._error is not None:
+            yield [(self.offset, b"", BrokenDump(found=str(self._error), offset=self._error.offset or 0))]
+
+    def _whole(self, portions: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield the portions up to where they cannot be read further."""
+        try:
+            yield from portions
+        except DumpError as error:
+            self._error = error
+
+    def _frames(self) -> list[Cut]:
+        """Cut all frames that are there."""
+        cursor, found = self._cursor, list[Cut]()
+        data, pos, least, limit = cursor.data, cursor.pos, self.least, self.limit
+        base, last = self._base + cursor.offset - pos, len(data) - 4
+        while pos <= last:
+            (size,) = _SIZE(data, pos)
+            if not least <= size <= limit:
+                self.broken = base + pos
+                break
+            stop = pos + 4 + size
+            if stop > last + 4:
+                break
+            found.append((base + pos, data[pos:stop], None))
+            if size >= 8 and data.startswith(SASL_HANDSHAKE_0, pos + 4):
+                self.least = least = 0
+            pos = stop
+        cursor.pos = pos
+        return found
+
+    def _more(self) -> bool:
+        """Have the next frame whole; False if it is not, and never will be."""
+        cursor = self._cursor
+        if not cursor.fill(4):
+            return False
+        (size,) = _SIZE(cursor.data, cursor.pos)
+        return not self.least <= size <= self.limit or cursor.fill(4 + size)
+
+    def _fault(self) -> DecodeError:
+        """Say what is wrong with the next bytes."""
+        cursor = self._cursor
+        if cursor.left < 4:
+            return CutShort(have=cursor.left, cause="the dump ended")
+        (size,) = _SIZE(cursor.data, cursor.pos)
+        if self.least <= size <= self.limit:
+            return CutShort(need=4 + size, have=cursor.left, cause="the dump ended")
+        return BadFrame(offset=0, found=size, need=self.least, have=self.limit)

@@ -1,0 +1,212 @@
+"""Files in, record batches out: what `kwire.arrow` and Spark's data source share.
+
+Nothing that is in a file makes this raise, but in the mode FAILFAST.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..capture.record_cursor import portions_of
+from ..capture.sharding import Share, Span
+from ..errors import DumpError
+from ..input import Dump, open_dump
+from ..input.compressed import unpacked
+from ..logs import LogBytes
+from ..protocol.api_registry import Apis
+from ..protocol.fragments import BrokenDump
+from ..spec.catalog import catalog_for
+from .batch_builder import MESSAGE, Builder
+from .errors import PADDING, Fault, fault_of
+from .files import find_files
+from .frame_rows import Pairing
+from .incremental_capture import Replay, Replays
+from .input_splits import RAW, Unit, divide, span_batches
+from .options import AUTO, FRAMES, HEX, LOG, PCAP, Options
+from .raw_frames import Walker
+from .raw_ranges import ENDLESS, broken_cuts
+from .selection import bodies_for, chooser, columns_for
+
+KINDS = {PCAP: ("pcap",), HEX: ("hex text",), LOG: ("a log segment", "a snapshot")}  # how `Dump.kind` begins
+
+
+class Reading:
+    """One way to read files.
+
+    Args:
+        options: of the reading.
+        schema: the columns that are wanted, as a `pyarrow.Schema`: some of those that there are, `message` perhaps with
+            some of its fields alone; None for those that the options say.
+
+    Attributes:
+        schema: of the batches.
+        apis: what is known of frames.
+
+    Raises:
+        BadOption: the options do not go together, or the schema asks for what is not there.
+        UnknownMessage: there is no such api, profile or release.
+    """
+
+    def __init__(self, options: Options, schema: Any = None) -> None:
+        self.options = options
+        self.catalog = catalog_for(options.profile or None, options.release or None)
+        self.columns: list[str] = columns_for(options, schema)
+        bodies = bodies_for(options, self.catalog, schema) if MESSAGE in self.columns else None
+        self.apis: Apis = Apis(self.catalog, chooser(options, self.catalog))
+        self._builder = Builder(self.columns, bodies, options)
+        self.schema: Any = self._builder.schema
+        self._replays = Replays()
+
+    def divide(self, paths: Sequence[str]) -> list[list[Unit]]:
+        """Find files and divide them; see `find_files` and `units.divide`."""
+        return divide(find_files(paths, self.options), self.options, self.apis)
+
+    def read(self, units: Iterable[Unit]) -> Iterator[Any]:
+        """Read units, one reading at a time.
+
+        Yields:
+            `pyarrow.RecordBatch`es.
+
+        Raises:
+            MalformedFrame: in the mode FAILFAST.
+            OSError: a file cannot be read.
+        """
+        builder, options = self._builder, self.options
+        builder.clear()
+        for unit in units:
+            builder.begin(unit.path)
+            try:
+                for _ in self._unit(unit):
+                    yield from builder.ready()
+            except FileNotFoundError:
+                if not options.ignore_missing_files:
+                    raise
+            yield from builder.ready()
+        yield from builder.rest()
+
+    def _unit(self, unit: Unit) -> Iterator[None]:
+        """Put the rows of a unit into the builder; yield now and then."""
+        if unit.kind:
+            yield from self._replayed(unit)
+            return
+        pairing = Pairing(self.apis, self._builder.rows.append)
+        pairing.resume(unit.state)
+        if unit.span is not None:
+            yield from self._spanned(unit, unit.span, pairing)
+        elif unit.broken is not None:
+            for cuts in broken_cuts(unit, self.options):
+                pairing.raw(cuts)
+                yield
+        elif unit.stop is not None:
+            with Path(unit.path).open("rb") as stream:
+                stream.seek(unit.start)
+                yield from self._raw(portions_of(stream, unit.stop - unit.start), unit, pairing)
+        elif self.options.dump_format == FRAMES:
+            yield from self._unpacked(unit, pairing)
+        else:
+            yield from self._whole(unit, pairing)
+
+    def _replayed(self, unit: Unit) -> Iterator[None]:
+        """Read a range of a capture that grows."""
+        with Path(unit.path).open("rb") as stream:
+            replay = self._replays.take(stream, unit) or Replay(unit, self.catalog, self.apis)
+            try:
+                yield from replay.read(stream, unit, self._builder.rows.append)
+            except DumpError as error:  # at once, or after packets of which there is nothing to say
+                if unit.part == 0:
+                    yield from self._refused(unit, error, 0 if replay.is_new else unit.start)
+        self._replays.keep(replay)
+
+    def _spanned(self, unit: Unit, span: Span, pairing: Pairing) -> Iterator[None]:
+        """Read connections of a capture that lie together."""
+        try:
+            for batch in span_batches(unit.path, span, Share(unit.part, unit.parts), self.catalog):
+                pairing.said(batch)
+                yield
+        except DumpError as error:  # it is not what it was when it was divided
+            yield from self._broken(error)
+
+    def _raw(self, portions: Iterator[bytes], unit: Unit, pairing: Pairing) -> Iterator[None]:
+        options = self.options
+        least = unit.state.least
+        walker = Walker(portions, unit.start, options.max_frame_bytes, options.max_corrupt_bytes, least)
+        for cuts in walker.cuts():
+            pairing.raw(cuts)
+            yield
+
+    def _unpacked(self, unit: Unit, pairing: Pairing) -> Iterator[None]:
+        """Read raw frames, compressed or not."""
+        with Path(unit.path).open("rb") as stream:
+            try:
+                opened = unpacked(portions_of(stream), unit.path)
+            except DumpError as error:
+                yield from self._refused(unit, error)
+                return
+            yield from self._raw(opened.portions(), unit, pairing)
+
+    def _whole(self, unit: Unit, pairing: Pairing) -> Iterator[None]:
+        """Read whatever it is; what is no dump at all goes out as it lies in the file."""
+        count = len(self._builder.rows)
+        begun = False
+        try:
+            with open_dump(unit.path, catalog=self.catalog, share=Share(unit.part, unit.parts)) as dump:
+                self._check(dump, unit.path)
+                if dump.kind == RAW or dump.kind.endswith(f" around {RAW}"):
+                    yield from self._unpacked(unit, pairing)
+                    return
+                for _ in self._dumped(dump, pairing):
+                    begun = begun or len(self._builder.rows) > count
+                    yield
+        except DumpError as error:
+            if unit.part == 0:
+                yield from self._broken(error) if begun else self._refused(unit, error)
+
+    def _check(self, dump: Dump, path: str) -> None:
+        wanted = self.options.dump_format
+        if wanted != AUTO and not dump.kind.rpartition(" around ")[2].startswith(KINDS[wanted]):
+            raise DumpError(f"this is {dump.kind}, not {wanted}", file=path, hint="dumpFormat=auto reads each as it is")
+
+    def _dumped(self, dump: Dump, pairing: Pairing) -> Iterator[None]:
+        if dump.batches is not None:
+            for item in dump.batches:
+                self._log_item(item)
+                yield
+        elif dump.captured is not None:
+            for batch in dump.captured:
+                pairing.said(batch)
+                yield
+        else:
+            for frame in dump.frames:
+                pairing.frame(frame)
+                yield
+
+    def _log_item(self, item: Any) -> None:
+        """Put a batch of a log into the builder, or bytes that are in none."""
+        fault: Fault | None
+        if isinstance(item, LogBytes):
+            data = item.data if isinstance(item.data, bytes) else b""
+            padding = Fault(PADDING, f"{item.count} bytes of zeros", None, None)
+            fault = (fault_of(item.error) if item.error is not None else None) or padding
+            place, fault = item.position, fault._replace(bytes=item.count)
+        else:
+            data, place = bytes(item.header.data), item.header.position
+            fault = fault_of(item.faults[0]) if item.faults else None
+        self._builder.rows.append((place, data, None, None, None, None, None, None, fault))
+
+    def _broken(self, error: DumpError) -> Iterator[None]:
+        """Say that a dump cannot be read further."""
+        fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))
+        self._builder.rows.append((error.offset or 0, b"", None, None, None, None, None, None, fault))
+        yield
+
+    def _refused(self, unit: Unit, error: DumpError, offset: int = 0) -> Iterator[None]:
+        """Give out a file, or a part of it, in pieces that nobody can read."""
+        fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))
+        with Path(unit.path).open("rb") as stream:
+            stream.seek(offset)
+            while piece := stream.read(min(self.options.max_corrupt_bytes, (unit.stop or ENDLESS) - offset)):
+                self._builder.rows.append((offset, piece, None, None, None, None, None, None, fault))
+                offset += len(piece)
+                yield

@@ -1,0 +1,157 @@
+"""What a reading gives out, by its options or by a schema of the user's: columns, `message`, apis.
+
+Knows types and names; reads nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from ..errors import UnknownMessage
+from ..protocol.api_registry import Api
+from ..spec.catalog import Catalog
+from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES
+from .errors import BadOption
+from .message_column import Bodies, Both, Json, Raw, Shaped, Structs
+from .options import JSON, NONE, PERMISSIVE, STRUCT, Options
+
+PARTS = ("request", "response")
+CORRUPT_HINT = "add it, or choose mode=DROPMALFORMED (leave such frames out) or mode=FAILFAST"
+
+
+def columns_for(options: Options, schema: Any = None) -> list[str]:
+    """Return the names of the columns that are wanted, in order."""
+    corrupt = options.column_name_of_corrupt_record
+    known = [corrupt if name == CORRUPT else name for name in TYPES if options.body != NONE or name != MESSAGE]
+    if schema is not None:
+        names = list(schema.names)
+        if options.mode == PERMISSIVE and corrupt not in names:
+            raise BadOption(
+                "schema", None, f"in PERMISSIVE, the schema needs the column {corrupt} BINARY", CORRUPT_HINT
+            )
+    else:
+        names = list(options.columns) or known
+        if options.mode == PERMISSIVE:
+            names += [name for name in (corrupt, ERROR_NAME) if name not in names]
+    for name in names:
+        if name not in known or names.count(name) > 1:
+            raise UnknownMessage("column", name, known)
+        if schema is not None and name != MESSAGE:
+            _check(name, TYPES[CORRUPT if name == corrupt else name], schema.field(name))
+    return names
+
+
+def _check(name: str, type_: Any, field: Any) -> None:
+    if field.type != type_:
+        raise BadOption("schema", None, f"the column {name} is {type_}, not {field.type}")
+
+
+def chooser(options: Options, catalog: Catalog) -> Callable[[Api], None]:
+    """Return what says of an api which of its frames are wanted."""
+    wanted = set(_messages(options, catalog))
+
+    def choose(api: Api) -> None:
+        names = [codec.name if codec else None for codec in (api.request, api.response)]
+        if api.message is not None and api.version is not None:
+            names = [api.message, api.message]
+        api.asks, api.answers = [not options.apis or name in wanted for name in names]
+        if options.direction != "auto":
+            api.asks, api.answers = (
+                api.asks and options.direction == PARTS[0],
+                api.answers and options.direction == PARTS[1],
+            )
+
+    return choose
+
+
+def _messages(options: Options, catalog: Catalog) -> Iterator[str]:
+    """Yield the names of the messages that are wanted of the apis that are named."""
+    for word in options.apis:
+        names = catalog.named(word)
+        is_api = len(names) > 1
+        yield from (name for name in names if not is_api or options.direction in ("auto", catalog.spec(name).type))
+
+
+def bodies_for(options: Options, catalog: Catalog, schema: Any = None) -> Bodies:
+    """Return what makes the column `message`."""
+    field = None if schema is None else schema.field(MESSAGE)
+    if options.body == STRUCT:
+        return _structs(options, catalog, field)
+    bodies: Bodies = Json() if options.body == JSON else Raw()
+    if field is not None and field.type != bodies.type:
+        hint = "body=struct is for structs, body=raw for binary, body=json for text"
+        raise BadOption("body", options.body, f"message is {bodies.type} then, not {field.type}", hint)
+    return bodies
+
+
+def _structs(options: Options, catalog: Catalog, field: Any) -> Bodies:
+    messages = list(dict.fromkeys(_messages(options, catalog)))
+    apis = {catalog.spec(name).api_key for name in messages}
+    if len(apis) != 1:
+        hint = "apis=MetadataResponse, or apis=Metadata for its requests and responses in one struct"
+        raise BadOption("body", STRUCT, "a struct is of one api: name it in the option apis", hint)
+    if len(messages) == 1:
+        return _shaped(Structs(messages[0], _dotted(field and field.type), catalog), field)
+    parts = {catalog.spec(name).type: name for name in messages}
+    inner = {part: None if field is None else _inner(field.type, part) for part in parts}
+    both = Both(
+        {
+            part: Structs(name, _dotted(inner[part]), catalog)
+            for part, name in parts.items()
+            if field is None or inner[part] is not None
+        }
+    )
+    return _shaped(both, field)
+
+
+def _shaped(bodies: Bodies, field: Any) -> Bodies:
+    if field is None:
+        return bodies
+    if not alike(bodies.type, field.type):
+        raise BadOption("schema", None, f"message is {bodies.type}, not {field.type}")
+    return Shaped(bodies, field.type)
+
+
+def _inner(type_: Any, name: str) -> Any:
+    """Return the type of a field of a struct; None if it has none of this name."""
+    place = type_.get_field_index(name) if pa.types.is_struct(type_) else -1
+    return None if place < 0 else type_.field(place).type
+
+
+def _dotted(type_: Any) -> list[str] | None:
+    """Return the fields of a struct as `kwire.columns` takes them; None, all of them, where there is no type."""
+    if type_ is None:
+        return None
+    if not pa.types.is_struct(type_):
+        raise BadOption("schema", None, f"message is a struct, not {type_}")
+    return list(_names(type_, ""))
+
+
+def _names(type_: Any, before: str) -> Iterator[str]:
+    for field in type_:
+        inner = field.type
+        while pa.types.is_list(inner):
+            inner = inner.value_type
+        if pa.types.is_struct(inner) and inner.num_fields:
+            yield from _names(inner, f"{before}{field.name}.")
+        else:
+            yield before + field.name
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Say whether two types are the same but for the order of fields in structs.
+
+    >>> one, other = ([("a", pa.int8()), ("b", pa.string())], [("b", pa.string()), ("a", pa.int8())])
+    >>> alike(pa.list_(pa.struct(one)), pa.list_(pa.struct(other))), alike(pa.int8(), pa.int16())
+    (True, False)
+    """
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        return alike(one.value_type, other.value_type)
+    if not (pa.types.is_struct(one) and pa.types.is_struct(other)):
+        return bool(one == other)
+    inner = {field.name: field.type for field in one}
+    same = sorted(inner) == sorted(field.name for field in other)
+    return same and all(alike(inner[field.name], field.type) for field in other)

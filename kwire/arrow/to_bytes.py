@@ -1,0 +1,109 @@
+"""A column of structs becomes a column of bodies: what `to_kwire` does to each batch.
+
+Structs have the fields of all versions, as `kwire.columns` gives them: null is null where a version has that, else the
+default. Knows trees and values; knows no Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from .. import wire
+from ..codecs import Codec, codec_in
+from ..codecs.columns.plan import fields_of, trees_of
+from ..errors import KwireError, UnknownField
+from .from_bytes import Cells
+
+Make = Callable[[Any], Any]
+AT_ONCE = 1024  # rows
+
+
+class CellWriter:
+    """Encodes structs of one message.
+
+    Args:
+        cells: what is to be made.
+
+    Raises:
+        UnknownMessage, BadOption: there is no such message.
+    """
+
+    def __init__(self, cells: Cells) -> None:
+        self.mode: str = cells.mode
+        self._spec, self._catalog = cells.spec(), cells.catalog
+        self._makers: dict[int, tuple[Codec, Make]] = {}
+
+    def write(self, structs: Any, versions: Any) -> Iterator[Any]:
+        """Encode a column.
+
+        Args:
+            structs: an array of structs.
+            versions: of the bodies: a number, or an array of numbers.
+
+        Yields:
+            Arrays of binary, together as long as the column; null for null, and in the mode PERMISSIVE for what
+            cannot be encoded.
+
+        Raises:
+            EncodeError, UnsupportedVersion: in the mode FAILFAST, for what cannot be encoded.
+        """
+        for start in range(0, len(structs), AT_ONCE):
+            some = structs.slice(start, AT_ONCE).to_pylist()
+            each = isinstance(versions, pa.Array)
+            numbers = versions.slice(start, AT_ONCE).to_pylist() if each else [versions] * len(some)
+            yield pa.array([self._body(*row) for row in zip(some, numbers, strict=True)], pa.binary())
+
+    def _body(self, value: Any, version: int | None) -> bytes | None:
+        if value is None or version is None:
+            return None
+        try:
+            codec, make = self._makers.get(version) or self._made(version)
+            return codec.encode(make(value))
+        except KwireError:
+            if self.mode == "FAILFAST":
+                raise
+            return None
+
+    def _made(self, version: int) -> tuple[Codec, Make]:
+        codec = codec_in(self._catalog, self._spec.name, version)
+        found = self._makers[version] = codec, maker(trees_of(codec.spec), codec.schema)
+        return found
+
+
+def maker(nodes: Sequence[Any], now: Any) -> Make:
+    """Return what makes a value of a message out of a plain one.
+
+    Args:
+        nodes: one place in the trees of all versions.
+        now: the same in that of the version to encode; None if it has none there.
+    """
+    _, struct, is_array = wire.content_of(nodes[0])
+    make: Make = _plain
+    if struct is not None:
+        structs = [wire.content_of(node).node for node in nodes]
+        make = _struct_maker(structs, None if now is None else wire.content_of(now).node)
+    return (lambda value: tuple(map(make, value)) if isinstance(value, list) else value) if is_array else make
+
+
+def _plain(value: Any) -> Any:
+    return value
+
+
+def _struct_maker(nodes: list[Any], now: Any) -> Make:
+    here = {} if now is None else {name: some[0] for name, some in fields_of([now]).items()}
+    makers = {name: maker(some, here.get(name)) for name, some in fields_of(nodes).items()}
+    nulls = {name for name, node in here.items() if node.nullable}
+    message_class = nodes[0].message_class
+
+    def make(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        for name in value.keys() - makers.keys():
+            raise UnknownField(segments=(name,))
+        given = {name: item for name, item in value.items() if item is not None or name in nulls}
+        return message_class(**{name: makers[name](item) for name, item in given.items()})
+
+    return make

@@ -1,0 +1,255 @@
+"""The start of a connection: is it Kafka's, and which side is the broker, by the first bytes of both?"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from ..protocol import LEAST, LIMIT
+from ..protocol.captured_frame import CapturedFrame
+from .conversation import Conversation
+from .frame_stream import Search
+from .kafka_detection import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, STRONG, WEAK, Recogniser, Verdict
+from .non_kafka import UNKNOWN, NonKafkaConnection, protocol_of, zookeeper_may_answer
+from .tcp_reassembly import Connection, Gap, Portion, Unseen
+
+STARTS = 64  # packets at whose begin a chain of frames is looked for
+TELLING = 20  # bytes of a frame that tell a little
+ENOUGH = 3  # frames of a chain that does not begin at the first byte
+
+
+class Head:
+    """The first bytes of one side, or the first behind a gap.
+
+    Attributes:
+        data: the bytes so far.
+        whole: whether they are the stream's first.
+        refuted: whether it is known that they do not begin as a client's stream does.
+    """
+
+    def __init__(self, recogniser: Recogniser, *, whole: bool = True) -> None:
+        self.recogniser = recogniser
+        self.data: bytearray = bytearray()
+        self.whole = whole
+        self.refuted: bool = False
+        self._packets: list[int] = []  # where the first of them begin
+        self._request = 0  # where the first request begins
+        self._search = None if whole else Search(lambda: REQUESTS, self._judge)
+
+    def add(self, data: bytes) -> None:
+        """Take the next bytes."""
+        if self._search is not None:
+            self._search.packet(len(self.data))
+        if len(self._packets) < STARTS:
+            self._packets.append(len(self.data))
+        self.data += data
+
+    def asks(self, *, opener: bool, final: bool = False) -> bool:
+        """Whether there is a request with a client id; with `final`, what is cut short counts too."""
+        if self._search is not None:
+            return self._found(self._search, final)
+        looks = self.recogniser.header(self.data)
+        if looks == FAIR and not opener:
+            return self._proven()
+        self.refuted |= looks == NO
+        return looks >= FAIR or (final and looks == SHORT and len(self.data) > LEAST + 4)
+
+    def may_ask(self) -> bool:
+        """Whether there is a request without a client id, which decodes."""
+        if not self.whole:
+            found = self._found(Search(lambda: REQUESTS, self._judge_all), final=False)
+            return found and not self._has_chain(self._request)  # frames in front of it that are no requests
+        return not self.refuted and self.recogniser.header(self.data) == WEAK and self._proven()
+
+    def hints(self) -> bool:
+        """Whether these bytes, which are all that was captured of a packet, begin as a request other than Produce."""
+        return len(self.data) >= 8 and self.recogniser.header(self.data) == SHORT and any(self.data[4:6])
+
+    def _proven(self) -> bool:
+        stop = 4 + int.from_bytes(self.data[:4], "big")
+        if self.refuted or len(self.data) < stop:
+            return False
+        self.refuted = not self.recogniser.proves_request(bytes(self.data[:stop]))
+        return not self.refuted
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the request that was found stands in front of all else."""
+        return self._request == 0
+
+    @property
+    def request_head(self) -> bytes:
+        """Api key, version and correlation id of the first request; nothing if they are not there."""
+        head = bytes(self.data[self._request + 4 : self._request + 12])
+        return head if len(head) == 8 else b""
+
+    @property
+    def cut_request(self) -> bytes:
+        """Api key, version and correlation id of what may be a request, if a gap cut it short; else nothing."""
+        head = bytes(self.data[4:12])
+        return b"" if len(head) < 8 or self.recogniser.header(self.data) == NO else head
+
+    def answers(self, request_head: bytes) -> bool:
+        """Whether these bytes begin with a whole response to a request: by its correlation id, and it decodes."""
+        stop = 4 + int.from_bytes(self.data[:4], "big")
+        if len(self.data) < stop or self.data[4:8] != request_head[4:]:
+            return False
+        return self.recogniser.proves_response(bytes(self.data[:stop]), request_head[:4])
+
+    def is_chain(self) -> bool:
+        """Whether sizes, and correlation ids near each other, lead to the end of these bytes: from the first on, or if
+        they begin in the middle of a frame, three times from the begin of some packet on.
+
+        ZooKeeper's answers do so too, but each of them is known by its error.
+        """
+        return self._has_chain(len(self.data))
+
+    def _has_chain(self, stop: int) -> bool:
+        """Whether such frames begin in front of a position."""
+        starts = [start for start in self._packets if start < stop]
+        return stop > 0 and (self._chain(0) > 0 or any(self._chain(start) >= ENOUGH for start in starts))
+
+    def _chain(self, position: int) -> int:
+        """Count the frames from a position to the end."""
+        before, count, others = None, 0, 0
+        while position + 8 <= len(self.data):
+            size = int.from_bytes(self.data[position : position + 4], "big")
+            number = int.from_bytes(self.data[position + 4 : position + 8], "big")
+            if not LEAST <= size <= LIMIT or (before is not None and abs(number - before) > FAR):
+                return 0
+            if position + min(4 + size, TELLING) > len(self.data):
+                break
+            others += not zookeeper_may_answer(self.data, position)
+            position, before, count = position + 4 + size, number, count + 1
+        return count if others else 0
+
+    def _found(self, search: Search, final: bool) -> bool:
+        found = search.look(self.data)
+        if found is None and final:
+            found = search.likely
+        self._request = found or 0
+        return found is not None
+
+    def _judge(self, data: bytearray, position: int, packets: Set[int]) -> Verdict:
+        looks = self.recogniser.header(data, position)
+        if looks == WEAK or (looks == FAIR and position not in packets):
+            return NEVER
+        return self._judge_all(data, position, packets)
+
+    def _judge_all(self, data: bytearray, position: int, packets: Set[int]) -> Verdict:
+        return self.recogniser.judge_request(data, position, packets, None)
+
+
+UNDECIDED = 1 << 20  # bytes after which a connection without a request is taken for another protocol's
+DOUBTFUL = 1 << 16  # bytes after which a request without a client id is enough
+EVENT_COST = 100  # bytes of memory
+CLIENT_ID = 14  # bytes of a request before it
+ENOUGH_HINTS = 3  # requests of which less was captured
+
+
+def begins_at_once(recogniser: Recogniser, data: bytes) -> bool:
+    """Whether a connection's very first bytes show a conversation, as most do; an `Opening` would say so, too."""
+    return recogniser.header(data) == STRONG
+
+
+class Opening:
+    """A connection of which it is not known yet what it speaks."""
+
+    def __init__(self, recogniser: Recogniser, connection: Connection) -> None:
+        self.recogniser: Recogniser = recogniser
+        self.connection: Connection = connection
+        self.buffered: int = 0
+        self._counts = [0, 0]  # bytes of each side
+        self._doubted = DOUBTFUL
+        self._hints = [0, 0]
+        self._answers = [False, False]  # whether a side that does not ask seems to answer
+        self._cut = [b"", b""]  # heads of what may be requests of which a gap took the end
+        self._asking: dict[int, Head] = {}  # in front of a gap, with a request without a client id, which decodes
+        self._heads = [Head(recogniser), Head(recogniser)]
+        self._log: list[Portion | Gap | Unseen] = []
+
+    def feed(self, event: Portion | Gap | Unseen) -> Conversation | NonKafkaConnection | None:
+        """Take the next bytes of one side; returns what speaks here, once that is known."""
+        self._log.append(event)
+        self.buffered += EVENT_COST
+        if isinstance(event, Unseen):
+            return None
+        head, opens = self._heads[event.side], event.side == self.connection.opener
+        if isinstance(event, Gap):
+            return self._gap(event.side, head, opens=opens)
+        head.add(event.data)
+        self.buffered += len(event.data)
+        self._counts[event.side] += len(event.data)
+        self.recogniser.allow(len(event.data))
+        if head.asks(opener=opens) or (opens and head.may_ask()):
+            return self._conversation(event.side)
+        if (answered := self._answered(1 - event.side)) is not None:
+            return answered
+        name = protocol_of(head.data) if head.whole else protocol_of(event.data, middle=True)
+        if name is not None:
+            return NonKafkaConnection(self.recogniser, self.connection, name)
+        return self._doubt()
+
+    def _gap(self, side: int, head: Head, *, opens: bool) -> Conversation | None:
+        """Judge by what came before a gap; what comes behind it has a head of its own."""
+        if len(head.data) >= CLIENT_ID and head.asks(opener=opens, final=True):
+            return self._conversation(side)
+        self._hints[side] += head.hints()
+        if self._hints[side] == ENOUGH_HINTS:
+            return self._conversation(side)
+        self._answers[side] |= head.is_chain()
+        self._cut[side] = head.cut_request or self._cut[side]
+        if self._may_open(side) and side not in self._asking and head.may_ask():
+            self._asking[side] = head
+        answered = self._answered(side)
+        self._heads[side] = Head(self.recogniser, whole=False)
+        return answered
+
+    def _answered(self, side: int) -> Conversation | None:
+        """Believe a request that a gap cut short, if the other side begins with a whole response to it."""
+        asked = self._cut[side]
+        if not asked or not self._heads[1 - side].answers(asked):
+            return None
+        return Conversation(self.recogniser, self.connection, side, asked)
+
+    def _doubt(self) -> Conversation | NonKafkaConnection | None:
+        """Settle for less, after a while."""
+        if self.buffered > UNDECIDED or all(head.refuted for head in self._heads):
+            return self.decide()
+        if sum(self._counts) > self._doubted:
+            self._doubted *= 2
+            decided = self.decide()
+            return decided if isinstance(decided, Conversation) else None
+        return None
+
+    def decide(self) -> Conversation | NonKafkaConnection:
+        """Decide by what is there."""
+        opener = self.connection.opener
+        sides = (1, 0) if opener == 1 else (0, 1)
+        for side in sides:
+            if self._heads[side].asks(opener=side == opener, final=True):
+                return self._conversation(side)
+        for side in sides:
+            if side not in self._asking and self._may_open(side) and self._heads[side].may_ask():
+                self._asking[side] = self._heads[side]
+        doubtful = [side for side in sides if side in self._asking]
+        if doubtful:
+            side = min(doubtful, key=lambda side: not self._asking[side].at_once)
+            return Conversation(self.recogniser, self.connection, side, self._asking[side].request_head)
+        answers = [side for side in sides if side != opener and self._seems_to_answer(side)]
+        if len(answers) == 1 and not self._counts[1 - answers[0]]:
+            return self._conversation(1 - answers[0])  # only the broker's side was captured
+        return NonKafkaConnection(self.recogniser, self.connection, UNKNOWN)
+
+    def _may_open(self, side: int) -> bool:
+        return self.connection.opener in (None, side)
+
+    def _seems_to_answer(self, side: int) -> bool:
+        return self._answers[side] or self._heads[side].is_chain()
+
+    def replay(self, state: Conversation | NonKafkaConnection) -> list[CapturedFrame]:
+        """Hand on everything that was kept."""
+        return [said for event in self._log for said in state.feed(event)]
+
+    def _conversation(self, client: int) -> Conversation:
+        head = self._heads[client].request_head
+        return Conversation(self.recogniser, self.connection, client, head)

@@ -1,0 +1,206 @@
+"""A Kafka conversation: both directions of a connection become frames, requests before their answers.
+
+Notes which answers are awaited, as far as finding frames needs it, and the bare tokens of SASL. What the frames say
+is decoded elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from struct import Struct
+
+from ..errors import DecodeError
+from ..native.states import ConversationState
+from ..protocol import FrameReader
+from ..protocol.captured_frame import CapturedFrame, numbers_of
+from ..protocol.fragments import BareToken, CutShort, Fragment, NoFrame, PassedOver
+from ..protocol.fragments import Gap as GapFault
+from .frame_source import ends_of
+from .frame_stream import Cut, Direction, Search
+from .kafka_detection import FAR, NO, REQUESTS, RESERVED, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
+from .tcp_reassembly import Connection, Gap, Portion, Unseen
+
+SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: what follows has no header
+TOKEN = (0, None)
+EMPTY = bytes(4)  # the answer to many a token, and nothing else's
+IN_FLIGHT = 1024  # requests that are remembered
+NOTHING = Awaited()
+_INT, _INTS = Struct(">i").unpack_from, Struct(">ii").unpack_from
+LOOKED_AT = 64  # of which so many are looked at when an answer must be found
+
+
+class Conversation(ConversationState):
+    """A connection of which it is known that it is Kafka's, and which side is the broker.
+
+    The fast path takes note of most requests and responses itself (`ConversationState`).
+
+    Args:
+        recogniser: what frames look like.
+        client: the side that sends requests.
+        head: api key, version and correlation id of the request that showed it.
+    """
+
+    def __init__(self, recogniser: Recogniser, connection: Connection, client: int, head: bytes = b"") -> None:
+        self.recogniser: Recogniser = recogniser
+        self.connection: Connection = connection
+        self.client: int = client
+        self.ends = ends_of(connection, client)
+        # `newest` and `answered` are of the ids that a client counts up: not of the reserved ones.
+        self.newest = int.from_bytes(head[4:], "big") if head and head[4:] < RESERVED else None
+        self._awaited = NOTHING
+        if head:
+            self.add_api(_INT(head)[0])
+        self._is_lossy = False  # whether requests are missing
+        self.readers: tuple[FrameReader, FrameReader] = FrameReader(), FrameReader()  # of responses, and of requests
+        self._directions: list[Direction | None] = [None, None]  # made when the fast path does not do
+
+    def begin_late(self, requests: int, responses: int) -> None:
+        """Begin in the middle, with these offsets in the streams."""
+        self._direction(True).begin_at(requests)
+        self._direction(False).begin_at(responses)
+
+    @property
+    def buffered(self) -> int:
+        """How many bytes wait for others."""
+        return sum(
+            len(reader) if direction is None else direction.buffered
+            for reader, direction in zip(self.readers, self._directions, strict=True)
+        )
+
+    def _direction(self, asked: bool) -> Direction:
+        """Return what cuts requests, or responses."""
+        direction = self._directions[asked]
+        if direction is None:
+            search = self._search_request if asked else self._search_response
+            direction = self._directions[asked] = Direction(search, self.readers[asked])
+        return direction
+
+    def feed(self, event: Portion | Gap | Unseen) -> list[CapturedFrame]:
+        """Take the next bytes of one side, or a gap."""
+        asked = event.side == self.client
+        self._is_lossy |= asked and not isinstance(event, Portion)
+        if isinstance(event, Unseen):  # requests, which the responses that follow may lack
+            return [(self.ends, True, event.offset, event.nanoseconds, b"", GapFault(), None, 0)] if asked else []
+        direction = self._direction(asked)
+        if isinstance(event, Portion):
+            if not direction.synced:
+                self._prepare(len(event.data))
+            cuts = direction.feed(event.data)
+        else:
+            self._prepare(direction.buffered)
+            cuts = direction.gap(event.offset, event.count)
+        return self._frames(cuts, asked, event.nanoseconds) if cuts else []
+
+    def stop(self, now: int | None, cause: str) -> list[CapturedFrame]:
+        """Give out what waits for bytes that will not come; `cause` says what came instead."""
+        self._prepare(self.buffered)
+        asked, answered = self._direction(True).stop(cause), self._direction(False).stop(cause)
+        return self._frames(asked, True, now) + self._frames(answered, False, now)
+
+    def _frames(self, cuts: list[Cut], asked: bool, now: int | None) -> list[CapturedFrame]:
+        said: list[CapturedFrame] = []
+        for offset, data, fault in cuts:
+            first, second = numbers_of(data) if fault is None else (None, 0)
+            if fault is None or isinstance(fault, CutShort):
+                token: DecodeError | None = (self.note_request if asked else self.note_response)(data)
+                fault = fault or token
+            elif data == EMPTY and not asked and isinstance(fault, Fragment | PassedOver):
+                fault = self._empty_answer(fault)
+            said.append((self.ends, asked, offset, now, data, fault, first, second))
+        return said
+
+    def note_request(self, data: bytes) -> NoFrame | None:
+        """Note that an answer is awaited."""
+        if self.tokens and self._is_token(data):
+            self.expect(*TOKEN)
+            return BareToken(len(data))
+        if len(data) < 12:
+            self.tokens = False
+            return None
+        api, correlation_id = _INTS(data, 4)  # also of what is cut short
+        self._note_api(data, api)
+        self.expect(api, correlation_id)
+        if 0 <= correlation_id < RESERVED_IDS:
+            self.newest = correlation_id
+        return None
+
+    def _note_api(self, data: bytes, api: int) -> None:
+        """Note what matters of a request besides its correlation id."""
+        self.tokens = data[4:8] == SASL_HANDSHAKE_0
+        if self.tokens:
+            self.readers[False].least = 0  # the answer to a token may be empty
+        if self.client_id is None and len(data) > 14:
+            self.client_id = data[12 : 14 + int.from_bytes(data[12:14], "big")]
+        self.add_api(api)
+
+    def note_response(self, data: bytes) -> NoFrame | None:
+        """Note that an answer is awaited no longer; those before it will not come."""
+        correlation_id = _INT(data, 4)[0] if len(data) >= 8 else None
+        expected = self.expected(1)
+        if expected and expected[0][1] == correlation_id is not None:
+            self.settle(1)
+        elif self._overtakes(correlation_id):
+            return BareToken(len(data))
+        if correlation_id is not None and 0 <= correlation_id < RESERVED_IDS:
+            self.answered = correlation_id
+        return None
+
+    def _empty_answer(self, fault: NoFrame) -> NoFrame:
+        """Note an empty answer in no frame, behind lost ones: one to a token, which may be among lost requests."""
+        expected = self.expected(IN_FLIGHT)
+        if TOKEN in expected:
+            self.settle(expected.index(TOKEN) + 1)
+            return BareToken(len(EMPTY))
+        return Fragment(len(EMPTY)) if self._is_lossy else fault
+
+    def _overtakes(self, correlation_id: int | None) -> bool:
+        """Note an answer that is not the one awaited next; returns whether it is the answer to a token."""
+        expected = self.expected(IN_FLIGHT)
+        for index, (_, awaited) in enumerate(expected):
+            if awaited == correlation_id is not None:
+                self.settle(index + 1)
+                return False
+        token = bool(expected) and expected[0] == TOKEN
+        if (token or self.tokens) and not self._is_of_now(correlation_id):
+            self.settle(int(token))
+            return True
+        return False
+
+    def _is_of_now(self, correlation_id: int | None) -> bool:
+        """Whether a request that was lost may have had this id."""
+        if correlation_id is None or self.newest is None:
+            return False
+        return 0 < (correlation_id & 0xFFFFFFFF) - self.newest < FAR
+
+    def _is_token(self, data: bytes) -> bool:
+        """Whether these are no request behind SaslHandshake v0."""
+        looks = self.recogniser.header(data)
+        whole = len(data) == 4 + int.from_bytes(data[:4], "big")
+        return looks == NO or (looks == SHORT and whole)
+
+    def _prepare(self, count: int) -> None:
+        """Get ready to search so many bytes."""
+        self.recogniser.allow(count)
+        asked: dict[bytes, list[bytes]] = {}
+        for api, awaited in self.expected(LOOKED_AT):
+            if awaited is not None:
+                asked.setdefault(awaited.to_bytes(4, "big", signed=True), []).append(
+                    api.to_bytes(4, "big", signed=True)
+                )
+        self._awaited = Awaited(asked, self.apis, self.answered, self.newest)
+
+    def _search_request(self) -> Search:
+        return Search(lambda: REQUESTS, self._judge_request)
+
+    def _judge_request(self, data: bytearray, position: int, packets: Set[int]) -> Verdict:
+        return self.recogniser.judge_request(data, position, packets, self.client_id)
+
+    def _search_response(self) -> Search:
+        return Search(lambda: self._awaited.pattern, self._judge_response)
+
+    def _judge_response(self, data: bytearray, position: int, packets: Set[int]) -> Verdict:
+        return self.recogniser.judge_response(data, position, packets, self._awaited)
+
+
+def _bytes(number: int) -> bytes:
+    return number.to_bytes(4, "big", signed=True)

@@ -1,0 +1,274 @@
+"""Packets become the frames of all Kafka conversations among them, each frame as soon as it is whole.
+
+Nothing is lost: every byte of every TCP stream is in a frame, in a gap, or in a piece that says what it is. Knows
+who does what; reads no bytes itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from ..errors import DumpError
+from ..protocol import Frame
+from ..protocol.captured_frame import CapturedBatch
+from ..protocol.fragments import BrokenDump, CutRecord, Damaged, LostPackets
+from ..spec.catalog import Catalog
+from .connection_start import Opening, begins_at_once
+from .conversation import Conversation
+from .frame_source import note, written
+from .in_order import InOrderPackets, cut_in_order
+from .kafka_detection import Recogniser
+from .link_layers import LOST, NOT_TCP, Segment, segment_of
+from .non_kafka import NonKafkaConnection
+from .pcap import Packet, PcapReader
+from .pcapng import PcapngReader
+from .record_cursor import Damage
+from .sharding import ALL, Newcomers, Share
+from .tcp_connections import EVERY, Limits, Reassembler
+from .tcp_reassembly import Connection, Ended, Event, Finished, Portion
+
+BUFFERED = 32 << 20  # bytes of frames that are not whole, besides the largest one
+BETWEEN_TRIMS = 8 << 20  # bytes
+MOST_OTHERS = 1 << 12  # few enough to stay near the processor
+SIDE_COST, AWAITED_COST, OTHER_COST = 1280, 64, 128  # bytes of memory, of what is remembered
+UNREAD_AT_MOST = 100  # packets of a link type that is not read, before any that is
+State = Opening | Conversation | NonKafkaConnection
+
+
+class Streams:
+    """All connections of one capture.
+
+    Args:
+        file: its name.
+        catalog: the specs by which requests are recognised; those of Kafka's releases unless told.
+        limits: what may wait in memory for missing packets.
+        share: which connections are read; all unless told.
+
+    Attributes:
+        broken: why the capture cannot be read further.
+    """
+
+    def __init__(
+        self,
+        file: str = "",
+        catalog: Catalog | None = None,
+        limits: Limits | None = None,
+        share: Share | Newcomers = ALL,
+    ) -> None:
+        self.file: str = file
+        self.share: Share | Newcomers = share
+        self.others: set[bytes] = set()  # keys of connections of other shares, the newest
+        self.broken: DumpError | None = None
+        self.recogniser: Recogniser = Recogniser(catalog)
+        self.reassembler: Reassembler = Reassembler(limits)
+        self.states: dict[int, State] = {}
+        self._lost: Counter[str] = Counter()
+        self._others = 0  # packets that carry no TCP
+        self.trim_at: int = BETWEEN_TRIMS
+        self._is_over = self._has_damage = False
+
+    def frames(self, packets: Iterable[Packet | Damage]) -> Iterator[Frame]:
+        """Read all packets.
+
+        Yields:
+            Frames, and with a `fault` what is none: gaps, bytes passed over, streams of other protocols, damaged
+            bytes of the capture, lost packets, and at the very end the place where it cannot be read further.
+
+        Raises:
+            DumpError: nothing of a capture can be read: its link type is unknown, or it is broken at once.
+        """
+        return written(self.batches(packets), self.file)
+
+    def batches(self, packets: Iterable[Packet | Damage]) -> Iterator[CapturedBatch]:
+        """Read all packets, as `frames` does; give out what the connections say as soon as more input is needed."""
+        yield from self.hear(packets)
+        yield self.finish()
+
+    def hear(self, packets: Iterable[Packet | Damage]) -> Iterator[CapturedBatch]:
+        """Read the packets that there are; more may be heard later, but nothing once the capture is `broken`."""
+        if self.broken is not None:
+            return
+        in_order = InOrderPackets(packets, self) if isinstance(packets, PcapReader | PcapngReader) else None
+        out: CapturedBatch = []
+        try:
+            for packet in packets:
+                self._hear(packet, out)
+                if in_order is not None:
+                    in_order.run(out)
+                if out and not (in_order is not None and in_order.reader.is_ahead):
+                    yield out
+                    out = []
+        except DumpError as error:
+            self.broken = error
+        if out:
+            yield out
+
+    def _hear(self, packet: Packet | Damage, out: CapturedBatch) -> None:
+        if isinstance(packet, Damage):
+            self._has_damage = True
+            if self.share.tells:
+                kind = CutRecord if packet.is_cut else Damaged
+                fault = kind(len(packet.data), found=packet.problem, offset=packet.offset)
+                out.append(note(fault, packet.data, packet.offset))
+            return
+        segment = segment_of(packet)
+        if isinstance(segment, Segment):
+            self.feed(segment, out)
+        else:
+            self._lose(segment)
+
+    def finish(self) -> CapturedBatch:
+        """End all connections, for no more packets will come; raises DumpError as `frames` does."""
+        out: CapturedBatch = []
+        self._is_over = True
+        for event in self.reassembler.finish():
+            self._take(event, out)
+        self._last_words(self.broken, out)
+        return out
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory all that is remembered takes."""
+        states, reassembler = self.states.values(), self.reassembler
+        waiting = sum(state.buffered for state in states) + sum(one.held for one in reassembler.stuck.values())
+        awaited = sum(state.awaited for state in states if isinstance(state, Conversation))
+        return waiting + awaited * AWAITED_COST + len(reassembler.known) * SIDE_COST + len(self.others) * OTHER_COST
+
+    def feed(self, segment: Segment, out: CapturedBatch) -> None:
+        """Take a segment; what the connections have to say then is added to `out`."""
+        reassembler = self.reassembler
+        if self.is_other(segment.key):
+            reassembler.packets += 1
+            if reassembler.packets % EVERY == 0:
+                self.look_around(segment.nanoseconds, out)
+            return
+        for event in reassembler.feed(segment):
+            self._take(event, out)
+        if reassembler.packets % EVERY == 0:
+            self._trim(out)
+
+    def look_around(self, now: int | None, out: CapturedBatch) -> None:
+        """End what is over, and bound what waits: every now and then, behind a packet of this time."""
+        for event in self.reassembler.look_around(now):
+            self._take(event, out)
+        self._trim(out)
+
+    def end(self, connection: Connection, out: CapturedBatch) -> None:
+        """End a connection that was closed, for no more of it will come."""
+        for event in self.reassembler.end(connection):
+            self._take(event, out)
+
+    def is_other(self, key: bytes) -> bool:
+        """Whether a connection is in another share, by the key of a segment."""
+        if self.share.is_all or self.share.has(key):
+            return False
+        if len(self.others) >= MOST_OTHERS:
+            self.others.clear()
+        self.others.add(key)
+        return True
+
+    def recognise(self, connection: Connection, side: int, data: bytes) -> None:
+        """Look whether the very first bytes of a connection show a conversation at once; they are not taken yet."""
+        if connection.number in self.states:
+            return
+        if begins_at_once(self.recogniser, data):
+            self.converse(connection, side, data[4:12], len(data))
+
+    def converse(self, connection: Connection, side: int, head: bytes, count: int) -> None:
+        """Take a connection for a conversation: its first bytes, so many, begin as a request.
+
+        Args:
+            connection, side: which is the client's.
+            head: api key, version and correlation id.
+            count: of the bytes, which are not taken yet.
+        """
+        self.recogniser.allow(count)
+        state = self.states[connection.number] = Conversation(self.recogniser, connection, side, head)
+        cut_in_order(state)
+
+    def _take(self, event: Event, out: CapturedBatch) -> None:
+        connection = event.connection
+        if isinstance(event, Finished | Ended):
+            self._end(connection, out, gone=isinstance(event, Ended))
+            return
+        if isinstance(event, Portion):
+            self.recognise(connection, event.side, event.data)
+        state = self.states.get(connection.number)
+        if state is None:
+            state = self.states[connection.number] = Opening(self.recogniser, connection)
+        if isinstance(state, Opening):
+            decided = state.feed(event)
+            if decided is not None:
+                self._decided(state, decided, out)
+            return
+        out += state.feed(event)
+        if isinstance(state, NonKafkaConnection) and state.turned is not None:
+            self.states[connection.number] = state.turned
+            cut_in_order(state.turned)
+
+    def _decided(self, opening: Opening, state: Conversation | NonKafkaConnection, out: CapturedBatch) -> None:
+        self.states[opening.connection.number] = state
+        if isinstance(state, Conversation):
+            cut_in_order(state)
+        out += opening.replay(state)
+
+    def _end(self, connection: Connection, out: CapturedBatch, *, gone: bool) -> None:
+        """Forget a connection; while packets of it may still come, only if its end cut a frame short."""
+        state = self.states.get(connection.number)
+        if state is not None and (gone or (isinstance(state, Conversation) and state.buffered)):
+            if not isinstance(state, Conversation) or state.buffered:
+                ended = "the capture ended" if self._is_over else "no more of the connection was captured"
+                self._stop(connection, out, "the connection closed" if connection.is_closing else ended)
+            del self.states[connection.number]
+            out.append(connection.number)
+        if gone:
+            connection.release()
+
+    def _stop(self, connection: Connection, out: CapturedBatch, cause: str) -> None:
+        """Wait no longer for the rest of what a connection has begun to say; `cause` says why."""
+        state = self.states.get(connection.number)
+        if isinstance(state, Opening):
+            decided = state.decide()
+            self._decided(state, decided, out)
+            out += decided.stop(connection.last, cause)
+        elif state is not None:
+            out += state.stop(connection.last, cause)
+
+    def _trim(self, out: CapturedBatch) -> None:
+        """Bound the memory of frames that are not whole; the largest may grow on."""
+        if self.reassembler.read <= self.trim_at:
+            return
+        self.trim_at = self.reassembler.read + BETWEEN_TRIMS
+        sizes = sorted((state.buffered, number) for number, state in self.states.items() if state.buffered)
+        total = sum(size for size, _ in sizes[:-1])
+        for size, number in reversed(sizes[:-1]):
+            if total <= BUFFERED:
+                return
+            total -= size
+            self._stop(self.states[number].connection, out, "others needed the memory")
+
+    def _lose(self, reason: str) -> None:
+        if reason == NOT_TCP:
+            self._others += 1
+            return
+        self._lost[reason] += 1
+        if not self.reassembler.read and reason not in LOST and self._lost[reason] == UNREAD_AT_MOST:
+            raise DumpError(f"its packets are {reason}, which is not read", file=self.file)
+
+    def _last_words(self, broken: DumpError | None, out: CapturedBatch) -> None:
+        """Say what could not be read. That nothing could is an error."""
+        unread = next((reason for reason in self._lost if reason not in LOST), None)
+        nothing = not self.reassembler.count and not self.others
+        if nothing and broken is None and unread:
+            broken = DumpError(f"its packets are {unread}, which is not read", file=self.file)
+        if nothing and broken is None and self._others:
+            broken = DumpError(f"none of its packets carries TCP: {self._others} were looked at", file=self.file)
+        if nothing and broken is not None and not self._has_damage:
+            raise broken
+        if not self.share.tells:
+            return
+        for reason, count in sorted(self._lost.items()):
+            out.append(note(LostPackets(count, found=reason)))
+        if broken is not None:
+            out.append(note(BrokenDump(found=str(broken), offset=broken.offset or 0)))

@@ -1,0 +1,237 @@
+"""Does this look like a Kafka frame? Cheap looks at headers, and decoding for proof where a look is not enough."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Set
+from typing import NamedTuple
+
+from ..codecs import codec_in
+from ..errors.decode import TrailingBytes
+from ..protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
+from ..protocol.header_versions import header_version_for
+from ..spec.catalog import Catalog, catalog_for
+
+# How much a header looks like a request's. SHORT: there are too few bytes to say. WEAK: it has no client id. FAIR: it
+# has one, but is a Produce request, as which many an answer can be read: its correlation id as api key 0 and a version,
+# then a count, then the name of a topic. STRONG: all else.
+NO, SHORT, WEAK, FAIR, STRONG = range(5)
+
+_SIZE = rb"(?=(?!\x00\x00\x00[\x00-\x03])[\x00-\x06][\x00-\xff]{3}"  # 4 to 117 million, without moving on
+REQUESTS = re.compile(_SIZE + rb"\x00[\x00-\x7f]\x00[\x00-\x3f])")
+NEAR, FAR = 16, 4096  # how far correlation ids of about one time lie apart: as a rule, and at most
+RESERVED_IDS = 0x7FFFFFF8  # from here on: Kafka's own clients, while they authenticate
+API_VERSIONS, EMPTY_ARRAY = b"\x00\x12", bytes(4)
+RESERVED = RESERVED_IDS.to_bytes(4, "big")
+LONGEST_UNLIKELY = 1 << 20  # of a frame that is waited for on little evidence
+# Hostile bytes shall not cost much more time than others: so many places are looked at, and so many frames decoded.
+PROOFS_AT_FIRST, _BYTES_PER_PROOF = 256, 128
+LOOKS_AT_FIRST, _BYTES_PER_LOOK = 4096, 64
+_KNOWN_AT_MOST = 8192  # (api key, version) pairs remembered
+
+
+class Verdict(NamedTuple):
+    """Whether a frame begins at a place: surely, or never; or it will be known when there are `stop` bytes.
+
+    Until then, what is `likely` goes before other frames inside it; what is MOST_LIKELY is believed too if those bytes
+    never come.
+    """
+
+    sure: bool = False
+    stop: int = 0
+    likely: int = 0
+
+
+SURE, NEVER, LIKELY, MOST_LIKELY = Verdict(sure=True), Verdict(), 1, 2
+
+
+class Awaited(NamedTuple):
+    """What is known of the answers that may come.
+
+    `asked` are the apis (key and version) of the requests that wait for an answer, by correlation id; `apis` all that
+    the client has used. Requests may have been lost: their answers have ids behind `answered`, the one answered last,
+    and not far from `newest`, the newest one asked.
+    """
+
+    asked: dict[bytes, list[bytes]] = {}
+    apis: Collection[bytes] = ()
+    answered: int | None = None
+    newest: int | None = None
+
+    def may_be(self, number: int, distance: int) -> bool:
+        """Whether a correlation id may be that of a request which was not captured."""
+        if self.newest is None or number >= RESERVED_IDS:
+            return True
+        # Clients count up, though one by one only nearly: a request may be sent before others that are older.
+        least = self.newest if self.answered is None else self.answered
+        return least - distance <= number <= self.newest + distance
+
+    def may_follow(self, data: bytearray, position: int) -> bool:
+        """Whether an answer may begin at a position, as far as its header is there."""
+        head = bytes(data[position : position + 8])
+        if len(head) >= 4 and not LEAST <= int.from_bytes(head[:4], "big") <= LIMIT:
+            return False
+        return len(head) < 8 or head[4:] in self.asked or self.may_be(int.from_bytes(head[4:], "big"), FAR)
+
+    @property
+    def pattern(self) -> re.Pattern[bytes]:
+        """The pattern of a response's size and correlation id."""
+        if self.newest is None:
+            return re.compile(_SIZE + rb"[\x00-\xff]{4})")
+        ids = {int.from_bytes(one, "big") for one in self.asked}
+        least = self.newest if self.answered is None else min(self.answered, self.newest)
+        ids |= {max(0, least - FAR), least, self.newest, self.newest + FAR, RESERVED_IDS}
+        halves = {number >> 16 & 0xFFFF for number in ids}
+        any_of = b"|".join(re.escape(half.to_bytes(2, "big")) for half in sorted(halves))
+        return re.compile(_SIZE + rb"(?:" + any_of + rb")[\x00-\xff]{2})")
+
+
+class Recogniser:
+    """Looks for frames in bytes.
+
+    Args:
+        catalog: the specs to go by; those of Kafka's releases unless told.
+    """
+
+    def __init__(self, catalog: Catalog | None = None) -> None:
+        self.catalog: Catalog = catalog or catalog_for()
+        self._headers: dict[bytes, int | None] = {}  # api key and version -> header version; None if unknown
+        self.proofs: int = PROOFS_AT_FIRST  # frames that may still be decoded for proof
+        self.looks: int = LOOKS_AT_FIRST  # places inside packets that may still be looked at
+
+    def allow(self, count: int) -> None:
+        """Let so many more bytes be searched: some of what looks like a frame in them may be decoded for proof."""
+        self.proofs += count // _BYTES_PER_PROOF + 1
+        self.looks = max(self.looks, 0) + count // _BYTES_PER_LOOK + 1
+
+    def header(self, data: bytes | bytearray, start: int = 0) -> int:
+        """Say how much the bytes from `start` on look like a request: NO, SHORT, WEAK, FAIR or STRONG."""
+        there = len(data) - start
+        size = int.from_bytes(data[start : start + 4], "big")
+        if there < 8:
+            return NO if there >= 4 and not 8 <= size <= LIMIT else SHORT
+        version = self._header_version(bytes(data[start + 4 : start + 8]))
+        if version is None or not 8 <= size <= LIMIT:
+            return NO
+        if version == 0:
+            return WEAK if size == 12 else NO  # ControlledShutdown v0: a correlation id and a broker id
+        if there < 14:
+            return SHORT
+        length = int.from_bytes(data[start + 12 : start + 14], "big", signed=True)
+        if length < -1 or size < 10 + length:
+            return NO
+        if length <= 0:
+            return WEAK
+        likely = STRONG if any(data[start + 4 : start + 6]) else FAIR
+        return _printable(bytes(data[start + 14 : start + 14 + length]), length, likely)
+
+    def _header_version(self, pair: bytes) -> int | None:
+        if pair not in self._headers:
+            if len(self._headers) > _KNOWN_AT_MOST:
+                self._headers.clear()
+            api_key, version = int.from_bytes(pair[:2], "big"), int.from_bytes(pair[2:], "big")
+            spec = self.catalog.find(api_key, "request", version)
+            self._headers[pair] = None if spec is None else header_version_for(spec, version)
+        return self._headers[pair]
+
+    def proves_request(self, data: bytes) -> bool:
+        """Whether a whole frame decodes as a request, to its last byte; an ApiVersions request may end with zeros."""
+        decoder = FrameDecoder(self.catalog, salvage=False)
+        if not self._may_prove():
+            return False
+        result = decoder.decode(Frame(data, Source(direction="request")))
+        return isinstance(result, Request) or (
+            # librdkafka writes an empty array behind ApiVersions, which has no fields before version 3.
+            isinstance(result, Undecodable)
+            and isinstance(result.error, TrailingBytes)
+            and data[4:6] == API_VERSIONS
+            and data.endswith(EMPTY_ARRAY)
+            and result.error.have == len(EMPTY_ARRAY)
+        )
+
+    def proves_response(self, data: bytes, api: bytes) -> bool:
+        """Whether a whole frame decodes as an answer of an api: key and version."""
+        api_key, version = int.from_bytes(api[:2], "big"), int.from_bytes(api[2:], "big")
+        spec = self.catalog.find(api_key, "response", version)
+        if spec is None:
+            return False
+        decoder = FrameDecoder(self.catalog, salvage=False, answers=codec_in(self.catalog, spec.name, version))
+        return self._may_prove() and isinstance(decoder.decode(Frame(data, Source(direction="response"))), Response)
+
+    def judge_request(self, data: bytearray, position: int, packets: Set[int], client: bytes | None) -> Verdict:
+        """Judge whether a request begins at a position.
+
+        Args:
+            data: the bytes.
+            position: the place.
+            packets: where packets began.
+            client: the client id of the connection, with its length in front, if it is known.
+        """
+        looks = self.header(data, position) if self._may_look(position, packets) else NO
+        stop = position + 4 + int.from_bytes(data[position : position + 4], "big")
+        if looks == NO:
+            return NEVER
+        if looks >= FAIR and client and data.startswith(client, position + 12):
+            return SURE
+        if looks != STRONG and stop - position > LONGEST_UNLIKELY:
+            return NEVER
+        if looks == SHORT:
+            return Verdict(stop=len(data) + 1)
+        if stop > len(data):
+            return Verdict(stop=stop, likely=MOST_LIKELY if looks == STRONG and position in packets else 0)
+        follows = self.header(data, stop)
+        if looks == STRONG and follows == STRONG:
+            return SURE
+        if follows == NO and stop not in packets:
+            return NEVER
+        return SURE if self.proves_request(bytes(data[position:stop])) else NEVER
+
+    def judge_response(self, data: bytearray, position: int, packets: Set[int], awaited: Awaited) -> Verdict:
+        """Judge whether a response begins at a position; arguments as `judge_request`."""
+        if not self._may_look(position, packets):
+            return NEVER
+        size, number = (int.from_bytes(data[start : start + 4], "big") for start in (position, position + 4))
+        stop = position + 4 + size
+        apis: Collection[bytes] = awaited.asked.get(bytes(data[position + 4 : position + 8]), ())
+        # An answer to a request that was lost is believed if it decodes, or if it is just what lies in some packets.
+        in_front = _in_front(position, packets)
+        lost = size <= LONGEST_UNLIKELY and awaited.may_be(number, FAR if in_front else NEAR)
+        if size > LIMIT or not (apis or lost):
+            return NEVER
+        if stop > len(data):
+            likely = LIKELY * (in_front and awaited.may_be(number, NEAR))
+            return Verdict(stop=stop, likely=MOST_LIKELY if apis and position in packets else likely)
+        if stop not in packets and not awaited.may_follow(data, stop):
+            return NEVER
+        frame = bytes(data[position:stop])
+        if not apis and (in_front or self.proofs > PROOFS_AT_FIRST // 2):
+            apis = awaited.apis
+        if any(self.proves_response(frame, api) for api in apis):
+            return SURE
+        return SURE if lost and in_front and (stop == len(data) or stop in packets) else NEVER
+
+    def _may_look(self, position: int, packets: Set[int]) -> bool:
+        if position in packets:
+            return True
+        self.looks -= 1
+        return self.looks >= 0
+
+    def _may_prove(self) -> bool:
+        self.proofs -= 1
+        return self.proofs >= 0
+
+
+def _in_front(position: int, packets: Set[int]) -> bool:
+    """Whether a packet begins with a header; the size may have been sent before, on its own."""
+    return position in packets and packets.isdisjoint(position + step for step in (1, 2, 3, 5, 6, 7))
+
+
+def _printable(text: bytes, length: int, likely: int) -> int:
+    try:
+        printable = text.decode().isprintable()
+    except UnicodeDecodeError as error:
+        # A character may be cut where the bytes end.
+        printable = len(text) < length and error.start > len(text) - 4 and text[: error.start].decode().isprintable()
+    if not printable:
+        return NO
+    return likely if len(text) == length else SHORT

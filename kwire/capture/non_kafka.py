@@ -1,0 +1,143 @@
+"""Connections of other protocols: named by their first bytes and counted, not decoded."""
+
+from __future__ import annotations
+
+import re
+
+from ..protocol.captured_frame import CapturedFrame
+from ..protocol.fragments import Encrypted, NoFrame, NotKafka
+from ..protocol.fragments import Gap as GapFault
+from .conversation import Conversation
+from .frame_source import ends_of
+from .kafka_detection import STRONG, Recogniser
+from .tcp_reassembly import Connection, Gap, Portion, Unseen
+
+TLS = "TLS"
+UNKNOWN = "an unknown protocol"
+
+ZOOKEEPER = "ZooKeeper"
+# ConnectRequest: 44 or 45 bytes with protocol version 0, then an id, a timeout, a session and 16 bytes of password.
+# ConnectResponse: 36 or 37 bytes with version 0, then a timeout, a session and the password.
+_CONNECT = rb"\x00\x00\x00(?:[\x2c\x2d]\x00{4}[\x00-\xff]{20}|[\x24\x25]\x00{4}[\x00-\xff]{12})\x00\x00\x00\x10"
+_PING = rb"\x00\x00\x00\x08\xff\xff\xff\xfe\x00\x00\x00\x0b"
+_PING_ANSWER = rb"\x00\x00\x00\x10\xff\xff\xff\xfe[\x00-\xff]{8}\x00{4}"
+_EVENT = rb"\x00\x00[\x00-\xff]{2}\xff{12}\x00{4}"
+_PATH_REQUEST = (
+    rb"\x00\x00[\x00-\xff]{6}\x00\x00\x00[\x01-\x16]\x00\x00[\x00-\xff]{2}/"  # xid, operation, length of path
+)
+
+# name -> the first bytes of either side
+FIRST_BYTES = {
+    # RFC 8446: a record of type handshake or alert, its version, and a length of at most 2^14 + 256
+    TLS: re.compile(rb"[\x15\x16]\x03[\x00-\x04][\x00-\x41]"),
+    "HTTP": re.compile(rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|CONNECT|PATCH|TRACE) [/*\w]|HTTP/\d|PRI \* HTTP/2"),
+    "SSH": re.compile(rb"SSH-\d"),
+    ZOOKEEPER: re.compile(_CONNECT),
+    "ZooKeeper's four-letter words": re.compile(rb"(?:ruok|stat|srvr|mntr|conf|cons|envi|isro|dump|wchs)\n?\Z"),
+}
+# name -> the first bytes of some packet, where a capture begins in the middle
+LATER_BYTES = {
+    TLS: re.compile(rb"[\x14-\x17]\x03[\x01-\x04][\x00-\x41]"),  # a row of records of application data
+    ZOOKEEPER: re.compile(b"|".join([_CONNECT, _PING, _PING_ANSWER, _EVENT, _PATH_REQUEST])),
+}
+# xid, zxid (an epoch and a count), an error: none or negative
+_ZOOKEEPER_ANSWER = re.compile(
+    _CONNECT + rb"|[\x00-\xff]{8}\x00\x00[\x00-\xff]{2}(?!\x00{4})[\x00-\xff]{4}(?:\x00{4}|\xff\xff\xff[\x80-\xff])"
+)
+
+
+def protocol_of(data: bytes | bytearray, *, middle: bool = False) -> str | None:
+    """Name the protocol of a stream by its first bytes, or with `middle` by those of some packet; None if unknown.
+
+    >>> protocol_of(bytes.fromhex("16030100c8010000c40303")), protocol_of(b"GET / HTTP/1.1")
+    ('TLS', 'HTTP')
+    """
+    patterns = LATER_BYTES if middle else FIRST_BYTES
+    return next((name for name, pattern in patterns.items() if pattern.match(data)), None)
+
+
+def zookeeper_may_answer(data: bytes | bytearray, position: int) -> bool:
+    """Whether what begins at a position reads as an answer of ZooKeeper's; some of Kafka's do too."""
+    return _ZOOKEEPER_ANSWER.match(data, position) is not None
+
+
+SHOWN = 64  # bytes of each side
+
+
+class _Counted:
+    """What one side has sent."""
+
+    def __init__(self) -> None:
+        self.first = b""
+        self.count = self.missing = self.stop = 0
+        self.now: int | None = None
+
+    def add(self, event: Portion | Gap) -> None:
+        size = len(event.data) if isinstance(event, Portion) else event.count or 0
+        self.stop, self.now = event.offset + size, event.nanoseconds
+        if isinstance(event, Gap):
+            self.missing += size
+            return
+        self.count += size
+        if len(self.first) < SHOWN:
+            self.first = (self.first + event.data)[:SHOWN]
+
+
+class NonKafkaConnection:
+    """A connection of another protocol.
+
+    Attributes:
+        name: the protocol.
+        turned: the conversation that it has turned out to be.
+    """
+
+    buffered = 0
+
+    def __init__(self, recogniser: Recogniser, connection: Connection, name: str) -> None:
+        self.recogniser: Recogniser = recogniser
+        self.connection: Connection = connection
+        self.name: str = name
+        self.turned: Conversation | None = None
+        self._sides = _Counted(), _Counted()
+
+    def feed(self, event: Portion | Gap | Unseen) -> list[CapturedFrame]:
+        """Count the next bytes of one side."""
+        if self.turned is not None:
+            return self.turned.feed(event)
+        if self.name == UNKNOWN and isinstance(event, Portion) and self._asks(event.data):
+            return self._turn(event)
+        if not isinstance(event, Unseen):
+            self._sides[event.side].add(event)
+        return []
+
+    def stop(self, now: int | None, cause: str) -> list[CapturedFrame]:
+        """Name the bytes of each side; arguments as of `Conversation.stop`."""
+        if self.turned is not None:
+            return self.turned.stop(now, cause)
+        opener = self.connection.opener or 0
+        return self._named(opener, opener) + self._named(1 - opener, opener)
+
+    def _named(self, side: int, client: int) -> list[CapturedFrame]:
+        counted = self._sides[side]
+        if not counted.count and not counted.missing:
+            return []
+        kind = Encrypted if self.name == TLS else NotKafka
+        fault: NoFrame = kind(counted.count, found=self.name, missing=counted.missing)
+        if not counted.count:
+            fault = GapFault(counted.missing)
+        return [(ends_of(self.connection, client), side == client, 0, counted.now, counted.first, fault, None, 0)]
+
+    def _asks(self, data: bytes) -> bool:
+        """Whether a packet is a request, beyond doubt."""
+        if self.recogniser.header(data) != STRONG:
+            return False
+        size = 4 + int.from_bytes(data[:4], "big")
+        self.recogniser.allow(len(data))
+        return size <= len(data) and self.recogniser.proves_request(data[:size])
+
+    def _turn(self, event: Portion) -> list[CapturedFrame]:
+        frames = self._named(event.side, event.side) + self._named(1 - event.side, event.side)
+        head = event.data[4:12]
+        self.turned = Conversation(self.recogniser, self.connection, event.side, head)
+        self.turned.begin_late(event.offset, self._sides[1 - event.side].stop)
+        return frames + self.turned.feed(event)

@@ -1,0 +1,269 @@
+"""Packets out of pcap: both byte orders, micro- and nanoseconds, any snap length. Pcapng has a room of its own.
+
+https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html. Knows records; knows nothing of what is in a packet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from struct import Struct
+from typing import NamedTuple
+
+import msgspec
+
+from ..errors import DumpError
+from .record_cursor import PIECE, Cursor, Damage, Skipper, find_begin
+
+LONGEST = 1 << 24  # of a packet or of a block that holds one; no link has longer packets
+SECOND = 1_000_000_000
+
+# magic -> byte order, nanoseconds in one tick of a record's second number
+MAGICS = {
+    b"\xd4\xc3\xb2\xa1": ("<", 1000),
+    b"\xa1\xb2\xc3\xd4": (">", 1000),
+    b"\x4d\x3c\xb2\xa1": ("<", 1),
+    b"\xa1\xb2\x3c\x4d": (">", 1),
+}
+FILE_HEADER, RECORD_HEADER = 24, 16
+USUAL = 1 << 18  # bytes; the snap length of tcpdump and Wireshark, whatever the file says of its own
+NEAR = 1 << 25  # seconds (a year) that may pass between packets: what says otherwise may be damaged
+DAY = 86_400  # seconds; what is as near to the packets before it as that needs no others behind it
+ROW = 3  # records that must follow each other otherwise
+NO_RECORD = "they are no packet's record"
+
+
+class Packet(msgspec.Struct, frozen=True, gc=False):
+    """A captured packet.
+
+    `nanoseconds` since 1970 are exact, None where the container has no time; `link` is the link type (1 is
+    Ethernet); `data` is what was captured of the `length` bytes that were on the wire.
+    """
+
+    nanoseconds: int | None
+    link: int
+    data: bytes
+    length: int
+
+    @property
+    def time(self) -> float | None:
+        """Seconds since 1970, to the nearest float."""
+        return None if self.nanoseconds is None else self.nanoseconds / SECOND
+
+
+class Interface(NamedTuple):
+    """What an interface captures: packets of a link type, with times in so many ticks of a second, from an offset on.
+
+    A file of pcap has one, a section of pcapng may have many.
+    """
+
+    link: int
+    ticks: int
+    offset: int = 0  # seconds
+    snap_length: int = 0
+
+    def nanoseconds(self, ticks: int) -> int:
+        """Return nanoseconds since 1970."""
+        return ticks * SECOND // self.ticks + self.offset * SECOND
+
+
+class PcapReader:
+    """Reads the packets of a pcap file, in the order of the file, each as soon as its last byte was read.
+
+    Where a record is damaged, reading goes on at the next header that others follow: the bytes between are a `Damage`.
+
+    Args:
+        portions: the file, in portions of any size.
+        file: its name, for errors.
+        passed: bytes between the file header and what follows it here.
+        looks_ahead: wait for the header behind each packet, which shows that the packet has the right length. Without,
+            a packet is checked so only if that header was read already, as is right where packets come while they are
+            captured.
+
+    Attributes:
+        cursor: where it is in the file. Who knows packets better may read some there, and move on. At the end of a
+            file that grows, new portions go there, and iterating goes on.
+        order: the byte order of the file's own numbers, as `struct` writes it.
+        tick: nanoseconds in one tick of a record's second number.
+        link: the link type. All three are known from the first packet on.
+        interfaces: the same of what captured the packets, which is one interface.
+        may_grow: whether more may be written behind the end: then a record that is not whole yet is left there.
+
+    Iterating raises DumpError where the file header is not whole.
+    """
+
+    order, tick, link = "", 0, -1
+    interfaces: tuple[Interface, ...] = ()
+
+    def __init__(
+        self, portions: Iterator[bytes], file: str = "", passed: int = 0, *, looks_ahead: bool = False
+    ) -> None:
+        self.cursor: Cursor = Cursor(portions, passed)
+        self.file: str = file
+        self.looks_ahead: bool = looks_ahead
+        self.may_grow: bool = False
+        self._skipper = Skipper(self.cursor)
+        self._time: int | None = None  # seconds, of the last packet whose time was credible
+
+    def _begin(self) -> None:
+        if not self.cursor.fill(FILE_HEADER):
+            if self.may_grow:
+                raise StopIteration
+            raise cut(self.cursor, "the file header", FILE_HEADER, self.file)
+        header = self.cursor.take(FILE_HEADER)
+        self.order, self.tick = MAGICS[header[:4]]
+        self._unpack = Struct(self.order + "IIII").unpack_from
+        snap, link = Struct(self.order + "II").unpack_from(header, 16)
+        # The upper half of this field has flags, and the length of the frame check sequence.
+        self.link = link & 0xFFFF
+        self.interfaces = (Interface(self.link, SECOND // self.tick),)
+        self._most = max(snap if snap <= LONGEST else 0, USUAL)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the next packet was read already."""
+        cursor = self.cursor
+        if cursor.left < RECORD_HEADER:
+            return False
+        return bool(cursor.left >= RECORD_HEADER + self._unpack(cursor.data, cursor.pos)[2])
+
+    @property
+    def is_skipping(self) -> bool:
+        """Whether the next bytes are damaged."""
+        return self._skipper.is_skipping
+
+    def note_time(self, seconds: int | None) -> None:
+        """Take note of the time of the last packet that was read by moving the cursor; None: there was none."""
+        self._time = self._time if seconds is None else seconds
+
+    def walk(self) -> Iterator[None]:
+        """Move on record by record, and yield behind each."""
+        for _ in self:
+            yield
+
+    def __iter__(self) -> PcapReader:
+        return self
+
+    def __next__(self) -> Packet | Damage:
+        """Read the next packet."""
+        cursor = self.cursor
+        if not self.order:
+            self._begin()
+        if self._skipper.is_skipping:
+            return self._skipper.take()
+        if cursor.left < RECORD_HEADER and not cursor.fill(RECORD_HEADER):
+            return self._damaged(0, None)
+        seconds, ticks, captured, length = self._unpack(cursor.data, cursor.pos)
+        size = RECORD_HEADER + captured
+        if not self._is_record(seconds, ticks, captured, size):
+            if self.may_grow and size > cursor.left and self._is_credible(0):
+                raise StopIteration  # it is still being written, and may hold anything, also what looks like records
+            found = self._search()
+            if not self._is_credible(0) or size > (cursor.left if found is None else found):
+                return self._damaged(size, found)
+            if found is not None:  # this record is whole, and what is damaged lies behind it
+                self._skipper.expect(cursor.offset + found, NO_RECORD)
+        start = cursor.pos + RECORD_HEADER
+        cursor.pos = start + captured
+        return Packet(seconds * SECOND + ticks * self.tick, self.link, cursor.data[start : cursor.pos], length)
+
+    def _is_record(self, seconds: int, ticks: int, captured: int, size: int) -> bool:
+        """Whether the next bytes are a record, as its header and the one behind it show."""
+        cursor, need = self.cursor, size + RECORD_HEADER
+        if captured > LONGEST:
+            return False
+        if cursor.left < need and not (self.looks_ahead and cursor.fill(need)):
+            if cursor.left < size and not cursor.fill(size):
+                return False
+            if cursor.left < need:
+                self._time = seconds if self._is_near(seconds) else self._time
+                return (self._time == seconds and ticks * self.tick < SECOND) or self._is_header(0)
+        if not self._is_near(seconds) and not captured:
+            return False  # zeros: a record in which nothing was captured would be followed by another for ever
+        then, ticks, captured, _ = self._unpack(cursor.data, cursor.pos + size)
+        follows = captured <= LONGEST and ticks * self.tick < SECOND and (self._is_near(then) or near(then, seconds))
+        if follows and (self._is_near(seconds) or near(then, seconds)):
+            self._time = seconds
+        return follows or self._is_row(size)
+
+    def _is_near(self, seconds: int, most: int = NEAR) -> bool:
+        """Whether a packet may be of this time, by those before it."""
+        return self._time is None or near(seconds, self._time, most)
+
+    def _damaged(self, size: int, found: int | None) -> Damage:
+        """Give out bytes that are no record.
+
+        Args:
+            size: what the next record seems to have.
+            found: where the record behind it begins, if there is one.
+        """
+        left, skipper = self.cursor.left, self._skipper
+        if found is not None:
+            skipper.skip(found, NO_RECORD)
+        elif not left or (self.may_grow and left <= LONGEST):
+            raise StopIteration
+        elif left > LONGEST:
+            skipper.skip(left - RECORD_HEADER + 1, NO_RECORD)
+        else:
+            is_cut = left < RECORD_HEADER or (size > left and self._is_credible(0))
+            need = size or RECORD_HEADER
+            problem = f"a packet's record has {left} of its {need} bytes" if is_cut else NO_RECORD
+            skipper.skip(left, problem, is_cut=is_cut)
+        return skipper.take()
+
+    def _search(self) -> int | None:
+        """Find the next record behind the begin of the one that is here; return how far it is."""
+        more = PIECE if self.looks_ahead else 1
+        return find_begin(self.cursor, self._pattern(), self._begins, least=RECORD_HEADER, more=more, most=LONGEST)
+
+    def _pattern(self) -> re.Pattern[bytes]:
+        """Return what a header looks like: a credible time, and lengths of which neither is too large."""
+        first = b"[^\0]"
+        if self._time is not None:
+            nears = range(self._time - NEAR >> 24, (self._time + NEAR >> 24) + 1)
+            first = b"[" + b"".join(re.escape(bytes([one & 0xFF])) for one in nears) + b"]"
+        ticks = b"[\0-\x3b]" if self.tick == 1 else b"\0"
+        parts = [b"...", first, b"...", ticks, rb"(?!\0\0\0)...", b"\0", rb"(?!\0\0\0)...", b"\0"]
+        if self.order == ">":
+            parts = [part for one, other in zip(parts[::2], parts[1::2], strict=True) for part in (other, one)]
+        return re.compile(b"(?=" + b"".join(parts) + b")", re.DOTALL)
+
+    def _begins(self, place: int) -> bool:
+        """Whether a record begins so many bytes from here: its time is near those before, or others follow it."""
+        if not self._is_credible(place):
+            return False
+        seconds, _, captured, _ = self._unpack(self.cursor.data, self.cursor.pos + place)
+        is_whole = self.cursor.fill(place + RECORD_HEADER + captured)
+        return is_whole and ((self._time is not None and self._is_near(seconds, DAY)) or self._is_row(place))
+
+    def _is_row(self, place: int) -> bool:
+        """Whether records follow each other so many bytes from here, up to the end if that is near."""
+        for number in range(ROW):
+            if not self.cursor.fill(place + RECORD_HEADER):
+                return number > 1 or (number == 1 and place == self.cursor.left and not self.may_grow)
+            if not self._is_header(place):
+                return False
+            place += RECORD_HEADER + self._unpack(self.cursor.data, self.cursor.pos + place)[2]
+        return True
+
+    def _is_credible(self, place: int) -> bool:
+        """Whether the header so many bytes from here may be one, by itself alone."""
+        return self._is_header(place) and self._is_near(self._unpack(self.cursor.data, self.cursor.pos + place)[0])
+
+    def _is_header(self, place: int) -> bool:
+        """Whether these are numbers that a header may have, at any time."""
+        _, ticks, captured, length = self._unpack(self.cursor.data, self.cursor.pos + place)
+        return bool(0 < captured <= min(length, self._most) and length <= LONGEST and ticks * self.tick < SECOND)
+
+
+def near(one: int, other: int, most: int = NEAR) -> bool:
+    """Whether two times, in seconds, may be those of packets that follow each other."""
+    return abs(one - other) <= most
+
+
+def cut(cursor: Cursor, what: str, need: int, file: str, start: int | None = None) -> DumpError:
+    """Make the error of a file that ends too early; `start` is where the record began, if the cursor has moved on."""
+    start = cursor.offset if start is None else start
+    have = cursor.offset + cursor.left - start
+    hint = "the capture was cut short; what comes before is read"
+    return DumpError(f"{what} has {have} of its {need} bytes", file=file, offset=start, hint=hint)

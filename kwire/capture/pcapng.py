@@ -1,0 +1,248 @@
+"""Packets out of pcapng: sections of either byte order, several interfaces, packet blocks of all three kinds.
+
+https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html. Other blocks are passed over, however long.
+Knows blocks; knows nothing of what is in a packet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from struct import calcsize, unpack_from
+
+from ..errors import DumpError
+from .pcap import LONGEST, Interface, Packet
+from .record_cursor import PIECE, Cursor, Damage, Skipper, find_begin
+
+MAGIC = b"\x0a\x0d\x0d\x0a"
+BYTE_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+INTERFACE, OLD_PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 1, 2, 3, 6
+LEAST = 12  # of a block: type, length, length again
+SECTION = 0x0A0D0D0A
+KINDS = frozenset([*range(1, 12), 0x0BAD, 0x40000BAD])  # that are looked for behind damage
+NO_BLOCK = "they are no block"
+ETHERNET = 1
+END_OF_OPTIONS, TIME_RESOLUTION, TIME_OFFSET = 0, 9, 14
+MICROSECONDS = b"\x06"
+
+
+class PcapngReader:
+    """Reads the packets of a pcapng file; arguments, attributes, packets and errors as `PcapReader`.
+
+    `interfaces` are those of the section. A block's length stands at its end, too: so a damaged one is known without a
+    look at the next.
+    """
+
+    def __init__(self, portions: Iterator[bytes], file: str = "", *, looks_ahead: bool = False) -> None:
+        self.cursor: Cursor = Cursor(portions)
+        self.file: str = file
+        self.looks_ahead: bool = looks_ahead
+        self.may_grow: bool = False
+        self.order: str = "<"
+        self.interfaces: tuple[Interface, ...] = ()
+        self._skipper = Skipper(self.cursor)
+        self._has_skipped = False  # in this section
+
+    def __iter__(self) -> PcapngReader:
+        return self
+
+    def __next__(self) -> Packet | Damage:
+        """Read the next packet."""
+        while not isinstance(block := self._block(), Damage):
+            if block[0] not in BLOCKS and block[0] != INTERFACE:
+                self._pass_over(*block)
+            elif (packet := self._packet(*block)) is not None:
+                return packet
+        return block
+
+    def walk(self) -> Iterator[None]:
+        """Move on block by block, and yield behind each; nothing is learned of interfaces."""
+        with suppress(StopIteration):
+            while True:
+                if not isinstance(block := self._block(), Damage):
+                    self._pass_over(*block)
+                yield
+
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the next block is a packet's, and was read already."""
+        cursor = self.cursor
+        if cursor.left < LEAST:
+            return False
+        kind, size = unpack_from(self.order + "II", cursor.data, cursor.pos)
+        return kind in BLOCKS and cursor.left >= size
+
+    @property
+    def is_skipping(self) -> bool:
+        """Whether the next bytes are damaged."""
+        return self._skipper.is_skipping
+
+    def _block(self) -> tuple[int, int] | Damage:
+        """Look at the next block; return its type and length."""
+        cursor = self.cursor
+        if self._skipper.is_skipping:
+            return self._skipper.take()
+        if not cursor.fill(LEAST):
+            return self._damaged(0)
+        order = self._order(0)
+        kind, size = unpack_from((order or "<") + "II", cursor.data, cursor.pos)
+        if not order or size < LEAST or size % 4 or not self._is_block(order, kind, size):
+            return self._damaged(size if order else 0)
+        if kind == SECTION:
+            self.order, self.interfaces, self._has_skipped = order, (), False
+        return kind, size
+
+    def _pass_over(self, kind: int, size: int) -> None:
+        start = self.cursor.offset
+        if not self.cursor.skip(size):
+            problem = f"a block of type {kind} has {self.cursor.offset - start} of its {size} bytes"
+            raise DumpError(problem, file=self.file, offset=start, hint="the capture was cut short")
+
+    def _order(self, place: int) -> str:
+        """Return the byte order of the block so many bytes from here; nothing if it is a section's of no known one."""
+        start = self.cursor.pos + place
+        if not self.cursor.data.startswith(MAGIC, start):
+            return self.order
+        return BYTE_ORDERS.get(self.cursor.data[start + 8 : start + 12], "")
+
+    def _is_block(self, order: str, kind: int, size: int) -> bool:
+        """Whether the next block is whole, and ends with its length; one that is longer than any packet just is whole
+        as long as it is not read, and as no other block is inside."""
+        if size > LONGEST:
+            return kind not in (INTERFACE, *BLOCKS) and not self.may_grow and self._search() is None
+        cursor = self.cursor
+        return cursor.fill(size) and unpack_from(order + "I", cursor.data, cursor.pos + size - 4)[0] == size
+
+    def _packet(self, kind: int, size: int) -> Packet | Damage | None:
+        block = self.cursor.data[self.cursor.pos + 8 : self.cursor.pos + size - 4]
+        interfaces, packet = self.interfaces, None
+        if self._has_skipped and not interfaces:
+            interfaces = (Interface(ETHERNET, 10**6),)  # its description may have been damaged
+        try:
+            if kind == INTERFACE:
+                interfaces += (_interface(block, self.order),)
+            else:
+                packet = BLOCKS[kind](block, self.order, interfaces)
+        except (ValueError, IndexError) as error:
+            self._skipper.skip(size, f"a block of type {kind}: {error}")
+            return self._skipper.take()
+        self.cursor.pos += size
+        self.interfaces = interfaces
+        return packet
+
+    def _damaged(self, size: int) -> Damage:
+        """Give out bytes that are no block; `size` is what the next block seems to have."""
+        cursor, skipper = self.cursor, self._skipper
+        is_credible = bool(size) and self._is_credible(0)
+        # A block that is still being written may hold anything, also what looks like blocks.
+        waits = self.may_grow and is_credible and cursor.left < size
+        found = self._search() if cursor.left >= LEAST and not waits else None
+        left = cursor.left
+        self._has_skipped = True
+        if found is not None:
+            skipper.skip(found, NO_BLOCK)
+        elif not left or (self.may_grow and left <= LONGEST):
+            raise StopIteration
+        elif left > LONGEST:
+            skipper.skip(left - LEAST + 1, NO_BLOCK)
+        else:
+            is_cut = left < LEAST or (is_credible and size > left)
+            problem = f"a block has {left} of its {size or LEAST} bytes" if is_cut else NO_BLOCK
+            skipper.skip(left, problem, is_cut=is_cut)
+        return skipper.take()
+
+    def _search(self) -> int | None:
+        """Find the next block behind the begin of the one that is here; return how far it is."""
+        more = PIECE if self.looks_ahead else 1
+        return find_begin(self.cursor, STARTS[self.order], self._begins, least=LEAST, more=more, most=LONGEST)
+
+    def _begins(self, place: int) -> bool:
+        """Whether a block begins so many bytes from here: its length stands at its end, too."""
+        if not self._is_credible(place):
+            return False
+        order = self._order(place)
+        (size,) = unpack_from(order + "I", self.cursor.data, self.cursor.pos + place + 4)
+        if not self.cursor.fill(place + size):
+            return False
+        return bool(unpack_from(order + "I", self.cursor.data, self.cursor.pos + place + size - 4)[0] == size)
+
+    def _is_credible(self, place: int) -> bool:
+        """Whether the block so many bytes from here may be one, by its type and length."""
+        order = self._order(place)
+        if not order:
+            return False
+        kind, size = unpack_from(order + "II", self.cursor.data, self.cursor.pos + place)
+        return bool(LEAST <= size <= LONGEST and size % 4 == 0 and (kind in KINDS or kind == SECTION))
+
+
+def _interface(block: bytes, order: str) -> Interface:
+    link, _, snap_length = _fields(block, order + "HHI")
+    options = dict(_options(block[8:], order))
+    resolution = (options.get(TIME_RESOLUTION) or MICROSECONDS)[0]
+    ticks = 1 << (resolution & 0x7F) if resolution & 0x80 else 10**resolution
+    offset = options.get(TIME_OFFSET, b"")
+    seconds = _fields(offset, order + "q")[0] if len(offset) >= 8 else 0
+    return Interface(link, ticks, seconds, snap_length)
+
+
+def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+    pos = 0
+    while pos + 4 <= len(data):
+        code, length = unpack_from(order + "HH", data, pos)
+        if code == END_OF_OPTIONS:
+            return
+        yield code, data[pos + 4 : pos + 4 + length]
+        pos += 4 + (length + 3) // 4 * 4
+
+
+def _enhanced_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]) -> Packet:
+    number, high, low, captured, length = _fields(block, order + "IIIII")
+    interface = _numbered(interfaces, number)
+    return Packet(interface.nanoseconds(high << 32 | low), interface.link, _captured(block, 20, captured), length)
+
+
+def _simple_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]) -> Packet:
+    (length,) = _fields(block, order + "I")
+    interface = _numbered(interfaces, 0)
+    # It does not say how much was captured: what the snap length lets through. Zero is no limit.
+    captured = min(length, interface.snap_length or length)
+    return Packet(None, interface.link, block[4 : 4 + captured], length)
+
+
+def _old_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]) -> Packet:
+    number, _, high, low, captured, length = _fields(block, order + "HHIIII")
+    interface = _numbered(interfaces, number)
+    return Packet(interface.nanoseconds(high << 32 | low), interface.link, _captured(block, 20, captured), length)
+
+
+BLOCKS: dict[int, Callable[[bytes, str, tuple[Interface, ...]], Packet]] = {
+    ENHANCED_PACKET: _enhanced_packet,
+    SIMPLE_PACKET: _simple_packet,
+    OLD_PACKET: _old_packet,
+}
+
+
+# How a block begins, by byte order: a type that is looked for, and a length.
+STARTS = {
+    "<": re.compile(rb"(?=(?:[\x01-\x0b]\0\0\0|\xad\x0b\0[\0\x40]|\x0a\x0d\x0d\x0a)...[\0\x01])", re.DOTALL),
+    ">": re.compile(rb"(?=(?:\0\0\0[\x01-\x0b]|[\0\x40]\0\x0b\xad|\x0a\x0d\x0d\x0a)[\0\x01])", re.DOTALL),
+}
+
+
+def _fields(block: bytes, layout: str) -> tuple[int, ...]:
+    if len(block) < calcsize(layout):
+        raise ValueError(f"{calcsize(layout)} bytes needed, {len(block)} there")
+    return unpack_from(layout, block)
+
+
+def _numbered(interfaces: tuple[Interface, ...], number: int) -> Interface:
+    if number >= len(interfaces):
+        raise ValueError(f"interface {number} was not described; {len(interfaces)} were")
+    return interfaces[number]
+
+
+def _captured(block: bytes, start: int, captured: int) -> bytes:
+    if captured > len(block) - start:
+        raise ValueError(f"a packet of {captured} bytes in {len(block) - start}")
+    return block[start : start + captured]

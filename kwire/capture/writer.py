@@ -1,0 +1,281 @@
+"""Frames become a capture of their connections: a pcap file that decodes to the same frames."""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from collections import Counter
+from decimal import Decimal
+from ipaddress import ip_address
+from math import isfinite
+from typing import BinaryIO
+
+from ..protocol import Frame, Source
+from ..protocol.fragments import BegunBefore, Gap, NotKafka
+from .link_layers import ACK, FIN, SYN
+from .pcap import SECOND
+from .tcp_reassembly import PATIENCE_TO_BEGIN
+
+RAW_IP = 101  # the link type: no link header, IPv4 or IPv6
+MAGIC = 0xA1B23C4D  # times are in nanoseconds
+SNAPLEN = 1 << 18
+PORTION = 60_000  # bytes; an IP packet has room for 65,535
+PSH, WINDOW = 8, 65535
+End = tuple[str, int]  # an IP address and a port
+
+
+class PcapWriter:
+    """Writes the packets of a pcap file.
+
+    Args:
+        stream: where to.
+        live: whether each packet is to be readable at once.
+    """
+
+    def __init__(self, stream: BinaryIO, *, live: bool = False) -> None:
+        self.stream: BinaryIO = stream
+        self._live = live
+        stream.write(struct.pack("<IHHiIII", MAGIC, 2, 4, 0, 0, SNAPLEN, RAW_IP))
+
+    def packet(self, nanoseconds: int, data: bytes, missing: int = 0) -> None:
+        """Write one packet.
+
+        Args:
+            nanoseconds: since 1970.
+            data: what was captured of it.
+            missing: bytes behind these that were not captured.
+        """
+        seconds, ticks = divmod(nanoseconds, SECOND)
+        lengths = len(data), min(len(data) + missing, 0xFFFFFFFF)
+        self.stream.write(struct.pack("<IIII", seconds & 0xFFFFFFFF, ticks, *lengths) + data)
+        if self._live:
+            self.stream.flush()
+
+
+class TcpWriter:
+    """One TCP connection in a pcap file.
+
+    Args:
+        pcap: what writes it.
+        client, broker: its endpoints.
+        nanoseconds: when it begins.
+        handshake: whether it begins in the capture; else the capture begins in the middle of both streams.
+        first: the sequence number before the first byte of both sides.
+
+    Attributes:
+        handshake: as above.
+    """
+
+    def __init__(
+        self,
+        pcap: PcapWriter,
+        client: End,
+        broker: End,
+        nanoseconds: int,
+        *,
+        handshake: bool = True,
+        first: int = 0,
+    ) -> None:
+        self.pcap: PcapWriter = pcap
+        self.handshake: bool = handshake
+        self._hosts, self._ports = _hosts(client[0], broker[0]), (client[1], broker[1])
+        self._next = [first, first]  # sequence numbers, of the client and of the broker
+        self._last = nanoseconds
+        self._unsettled = not handshake
+        if handshake:
+            self._write(0, SYN)
+            self._write(1, SYN | ACK)
+            self._write(0, ACK)
+
+    def send(self, nanoseconds: int, data: bytes, *, by_client: bool) -> None:
+        """Write what one side sent."""
+        self._last = nanoseconds
+        side = 0 if by_client else 1
+        for start in range(0, len(data), PORTION):
+            self._write(side, PSH | ACK, data[start : start + PORTION])
+            self._settle(side)
+
+    def skip(self, nanoseconds: int, count: int, *, by_client: bool) -> None:
+        """Write that one side sent `count` bytes more that were not captured: a packet cut behind its headers."""
+        self._last = nanoseconds
+        side = 0 if by_client else 1
+        self._write(side, ACK, missing=count)
+        self._settle(side)
+
+    def close(self) -> None:
+        """Write that both sides are done, at the time of what was written last."""
+        for side in (0, 1):
+            self._write(side, FIN | ACK)
+
+    def _settle(self, side: int) -> None:
+        """Acknowledge the first bytes of a connection without a handshake until no reader waits for its SYN.
+
+        Readers wait for so many packets, as one may have been captured late (`tcp`); what comes after would be read
+        before it.
+        """
+        if self._unsettled:
+            self._unsettled = False
+            for _ in range(PATIENCE_TO_BEGIN + 1):
+                self._write(1 - side, ACK)
+
+    def _write(self, side: int, flags: int, data: bytes = b"", missing: int = 0) -> None:
+        ports, sequence = (self._ports[side], self._ports[1 - side]), self._next[side] & 0xFFFFFFFF
+        acknowledged = self._next[1 - side] & 0xFFFFFFFF if flags & ACK else 0
+        header = struct.pack(">HHIIBBHHH", *ports, sequence, acknowledged, 5 << 4, flags, WINDOW, 0, 0)
+        self._next[side] += len(data) + missing + bool(flags & (SYN | FIN))
+        ip = _ip_header(self._hosts[side], self._hosts[1 - side], len(header) + len(data) + missing)
+        self.pcap.packet(self._last, ip + header + data, missing)
+
+
+def _hosts(*texts: str) -> tuple[bytes, bytes]:
+    """Return two IP addresses as bytes, of the same version; raises ValueError if one is none."""
+    one, other = (ipaddress.ip_address(text.strip("[]").partition("%")[0]).packed for text in texts)
+    if len(one) != len(other):
+        one, other = (bytes(10) + b"\xff\xff" + host if len(host) == 4 else host for host in (one, other))
+    return one, other
+
+
+def _ip_header(source: bytes, target: bytes, count: int) -> bytes:
+    """Make the header of a packet with TCP; checksums are left 0, as a network card would fill them in.
+
+    A length that does not fit is 0, as with segmentation offload: then the packet's length says it.
+    """
+    if len(source) == 16:
+        return struct.pack(">IHBB", 6 << 28, count if count <= 0xFFFF else 0, 6, 64) + source + target
+    total = count + 20
+    return struct.pack(">BBHHHBBH", 0x45, 0, total if total <= 0xFFFF else 0, 0, 0, 64, 6, 0) + source + target
+
+
+END_OF_TIME = SECOND << 32  # seconds have 32 bits
+DIRECTIONS = ("request", "response")
+LARGEST_GAP = 1 << 30  # bytes; TCP has no larger window (RFC 7323)
+Key = tuple[str | None, int | None, str, str]  # file, number, endpoints
+
+
+class CaptureWriter:
+    """Writes frames as a pcap file. Connections keep their endpoints, and are numbered in the order of first frames.
+
+    Args:
+        stream: where to.
+
+    Attributes:
+        connections: how many were written.
+        left_out: what could not be kept -> how often, in plural.
+
+    >>> import io
+    >>> stream, source = io.BytesIO(), Source(client="10.0.0.1:5000", broker="10.0.0.2:9092", direction="request")
+    >>> writer = CaptureWriter(stream)
+    >>> writer.write(Frame(bytes.fromhex("00000004 00000007"), source))
+    >>> writer.close()
+    >>> writer.connections, len(stream.getvalue())
+    (1, 368)
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.connections: int = 0
+        self.left_out: Counter[str] = Counter()
+        self._pcap = PcapWriter(stream)
+        self._open: dict[Key, TcpWriter] = {}
+        self._keys: dict[tuple[str, str], Key] = {}  # by endpoints, which are a connection's at a time
+        self._numbers: dict[tuple[str | None, int], Key] = {}
+        self._now = 0
+
+    def write(self, frame: Frame, data: bytes | None = None, nanoseconds: int | None = None) -> None:
+        """Write a frame, a piece of a stream that is no frame, or a gap; in the order of the input.
+
+        Args:
+            frame: with its source: endpoints, direction and, where they are known, the number and the time.
+            data: what to write instead of its bytes.
+            nanoseconds: its time, since 1970, where that is known more precisely than the source has it.
+        """
+        source, fault = frame.source, frame.fault
+        for number in frame.closed:
+            self._close(self._numbers.get((source.file, number)))
+        if isinstance(fault, NotKafka):
+            self.left_out[f"bytes of {fault.found}"] += fault.count or 0
+        elif source.direction not in DIRECTIONS or (_key(source) not in self._open and not names_connection(source)):
+            self.left_out["frames that name no connection (--raw writes them)"] += 1
+        else:
+            self._write(frame, frame.data if data is None else data, self._time(source, nanoseconds))
+
+    def end(self, source: Source) -> None:
+        """Take note that there are no more frames of the connection that one came from."""
+        self._close(_key(source))
+
+    def close(self) -> None:
+        """End all connections, the oldest first."""
+        for key in list(self._open):
+            self._close(key)
+
+    def _write(self, frame: Frame, data: bytes, now: int) -> None:
+        fault, by_client = frame.fault, frame.source.direction == "request"
+        begun_before = isinstance(fault, BegunBefore)
+        connection = self._connection(frame.source, now, handshake=not begun_before)
+        if isinstance(fault, Gap) and (fault.count or 0) > LARGEST_GAP:
+            self.left_out["gaps of more than 1 GiB"] += 1
+        elif isinstance(fault, Gap):
+            connection.skip(now, fault.count or 0, by_client=by_client)
+        elif not begun_before:
+            connection.send(now, data, by_client=by_client)
+        elif connection.handshake:
+            self.left_out["streams that begin in the middle of a connection"] += 1
+
+    def _time(self, source: Source, nanoseconds: int | None) -> int:
+        """Return the time of a frame, of the one before where it has none that a pcap file can hold."""
+        if nanoseconds is None and source.time is not None:
+            # The shortest decimal number that is this float: microseconds stay microseconds.
+            nanoseconds = round(Decimal(repr(source.time)) * SECOND) if isfinite(source.time) else -1
+        if nanoseconds is not None and 0 <= nanoseconds < END_OF_TIME:
+            self._now = nanoseconds
+        elif nanoseconds is not None:
+            self.left_out["times before 1970 or after 2106"] += 1
+        return self._now
+
+    def _connection(self, source: Source, now: int, *, handshake: bool) -> TcpWriter:
+        key = _key(source)
+        ends = key[2:]
+        if key not in self._open:
+            self._close(self._keys.get(ends))  # the ports are used again
+            self.connections += 1
+            first = self.connections * 0x9E3779B1  # differs, so that a later connection is no retransmission
+            client, broker = end_of(ends[0]), end_of(ends[1])
+            self._open[key] = TcpWriter(self._pcap, client, broker, now, handshake=handshake, first=first)
+            self._keys[ends] = key
+            if source.connection is not None:
+                self._numbers[source.file, source.connection] = key
+        return self._open[key]
+
+    def _close(self, key: Key | None) -> None:
+        connection = self._open.pop(key, None) if key is not None else None
+        if key is None or connection is None:
+            return
+        connection.close()
+        self._keys.pop(key[2:], None)
+        if key[1] is not None:
+            self._numbers.pop((key[0], key[1]), None)
+
+
+def _key(source: Source) -> Key:
+    return source.file, source.connection, source.client or "", source.broker or ""
+
+
+def names_connection(source: Source) -> bool:
+    """Whether a source says which endpoint sent a frame to which."""
+    try:
+        end_of(source.client or "")
+        end_of(source.broker or "")
+    except ValueError:
+        return False
+    return source.direction in DIRECTIONS
+
+
+def end_of(text: str) -> End:
+    """Read `10.0.0.1:9092` or `[::1]:9092`; raises ValueError if it is no IP address with a port.
+
+    >>> end_of("[::1]:9092")
+    ('::1', 9092)
+    """
+    host, _, port = text.rpartition(":")
+    if not 0 <= int(port) <= 0xFFFF:
+        raise ValueError(port)
+    return str(ip_address(host.strip("[]").partition("%")[0])), int(port)

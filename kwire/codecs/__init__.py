@@ -1,0 +1,275 @@
+"""One message at one version: `decode`, `encode`, `trace`, `to_json`, `from_json`.
+
+The fast path goes first, the reference path explains what that refuses. Knows no headers and no frames.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, SupportsIndex, cast, overload
+
+from .. import native
+from ..caches import once, once_attribute
+from ..errors import DecodeError
+from ..messages.classes import find_spec
+from ..spec import MessageSpec
+from ..spec.catalog import Catalog
+from ..wire import Reader, Struct, Writer, bytes_of
+from . import json
+from .fast_path import ENGINE, ElementReaders, FastPath, fast_path
+from .schema_tree import grow
+from .tracing import Span, TracingReader
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer, TypeVar
+
+    M = TypeVar("M", default=Any)
+else:
+    from typing import TypeVar
+
+    M = TypeVar("M")
+
+
+class Salvaged(NamedTuple, Generic[M]):
+    """What salvage got out of bytes: the message, what Kafka tolerates and no right writer writes, and the tail.
+
+    Each of `faults` is a `DecodeError` with `offset`, `path` and the bytes in `raw`. Strict decoding accepts the same
+    bytes when there are none, or only `DefaultTag`s.
+    """
+
+    message: M
+    faults: tuple[DecodeError, ...]
+    rest: bytes
+
+
+class Codec(Generic[M]):
+    """Encodes and decodes the body of one message at one version; made by `kwire.codec`.
+
+    Attributes:
+        name, version, spec: the message, and the spec of all its versions.
+        schema: the construct tree; every method walks it.
+        message_class: the class of decoded messages.
+    """
+
+    def __init__(self, spec: MessageSpec, version: int, schema: Struct) -> None:
+        self.name: str = spec.name
+        self.version: int = version
+        self.spec: MessageSpec = spec
+        self.schema: Struct = schema
+        self.message_class: type[M] = schema.message_class
+        self._ahead = ElementReaders(repr(self)[1:-1])
+
+    def __repr__(self) -> str:
+        return f"<kwire codec {self.name} v{self.version}{f' of {self.spec.origin}' if self.spec.origin else ''}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made = codec_of(self.spec, self.version)
+        if self.schema is not made.schema:
+            raise TypeError(f"{self!r} has a tree of its own, and cannot be pickled")
+        return codec_of, (self.spec, self.version)
+
+    @overload
+    def decode(self, data: Buffer, *, salvage: Literal[False] = False) -> M: ...
+    @overload
+    def decode(self, data: Buffer, *, salvage: Literal[True]) -> Salvaged[M]: ...
+    @overload
+    def decode(self, data: Buffer, *, salvage: bool) -> M | Salvaged[M]: ...
+    def decode(self, data: Any, *, salvage: bool = False) -> Any:
+        """Decode a body.
+
+        Args:
+            data: the bytes of the body alone, without frame and header.
+            salvage: read what Kafka tolerates too, and say what it was.
+
+        Returns:
+            The message; with `salvage` a `Salvaged`.
+
+        Raises:
+            DecodeError: with offset, path, the part decoded so far and the bytes from there on. Also in salvage,
+                for what Kafka itself refuses.
+
+        >>> import kwire
+        >>> kwire.codec("ControlledShutdownRequest", 1).decode(bytes.fromhex("00000003"))
+        ControlledShutdownRequest(broker_id=3, broker_epoch=-1, unknown_tags=None)
+        """
+        if type(data) is not bytes:  # a call saved
+            data = bytes_of(data)
+        try:
+            message = self._fast.decode(data)
+            return Salvaged(message, (), b"") if salvage else message
+        except Exception:  # the reference path says what it is
+            pass
+        reader = Reader(data, salvage=salvage)
+        message = self.explain(reader)
+        rest = reader.finish()
+        return Salvaged(message, tuple(reader.faults), rest) if salvage else message
+
+    def encode(self, message: M) -> bytes:
+        """Encode a message to a body.
+
+        Raises:
+            EncodeError: a value that does not fit, or that this version would lose; with its path.
+
+        >>> import kwire
+        >>> codec = kwire.codec("ControlledShutdownRequest", 1)
+        >>> codec.encode(kwire.messages.ControlledShutdownRequest(broker_id=3)).hex()
+        '00000003'
+        """
+        try:
+            return self._fast.encode(message)
+        except Exception:  # the reference path says what it is
+            writer = Writer(self.name, self.version)
+        self.schema._build(message, writer, None, "")
+        return bytes(writer.out)
+
+    def trace(self, data: Buffer, *, salvage: bool = False) -> list[Span]:
+        """Decode a body and say which bytes are which field.
+
+        Returns:
+            Spans that cover the bytes without gap or overlap. With `salvage`, what cannot be understood
+            is a last span of type `not understood` or `left over`, and nothing is raised; else as `decode` does.
+        """
+        reader = TracingReader(bytes_of(data), salvage=salvage)
+        try:
+            self.explain(reader)
+            if reader.finish():
+                reader.leave_rest("left over", reader.pending.pop())
+        except DecodeError as error:
+            if not salvage:
+                raise
+            reader.leave_rest("not understood", error)
+        return reader.spans
+
+    def to_json(self, message: M) -> dict[str, Any]:
+        """Turn a message into Kafka's JSON form, as plain values.
+
+        Raises:
+            EncodeError: a value that this version cannot carry.
+
+        >>> import kwire
+        >>> codec = kwire.codec("ControlledShutdownRequest", 1)
+        >>> codec.to_json(kwire.messages.ControlledShutdownRequest(broker_id=3))
+        {'brokerId': 3}
+        """
+        self.encode(message)
+        return self.jsonable(message)
+
+    def jsonable(self, message: M) -> dict[str, Any]:
+        """As `to_json`, of a message that is known to be right, such as a decoded one, or one without its secrets."""
+        members: dict[str, Any] = self._jsonable(message)
+        return members
+
+    def json_text(self, data: bytes, start: int = 0) -> str | None:
+        """Turn a body into the text of its JSON form, without a message in between.
+
+        Args:
+            data, start: bytes up to the end of the body, and where it begins.
+
+        Returns:
+            The text, as short as JSON can be; None where the body has to be decoded first, for the faults in it.
+
+        >>> import kwire
+        >>> kwire.codec("ControlledShutdownRequest", 1).json_text(bytes.fromhex("00000003"))
+        '{"brokerId":3}'
+        """
+        try:
+            return self._fast.json(data, start).decode()
+        except Exception:  # of any kind: it is for the reference path to say what it is
+            return None
+
+    def from_json(self, obj: Any, *, defaults: bool = False) -> M:
+        """Turn Kafka's JSON form (plain values) into a message.
+
+        Former names of fields are accepted; an unknown one, or one of another version, is an error.
+
+        Args:
+            obj: the JSON form.
+            defaults: a field that is missing has its default; else that is an error, as in Kafka.
+
+        Raises:
+            EncodeError: with the path in JSON names.
+
+        >>> import kwire
+        >>> kwire.codec("ControlledShutdownRequest", 1).from_json({"brokerId": 3}).broker_id
+        3
+        """
+        message: M = json.from_json(self.schema, obj, json.Place(self.name, self.version, defaults=defaults))
+        return message
+
+    def read(self, reader: Reader) -> M:
+        """Read one body from where a reader stands, and leave the reader behind it."""
+        message: M
+        if type(reader) is Reader and type(reader.data) is bytes and reader.end == len(reader.data):
+            try:
+                message, stop = self._fast.decode_from(reader.data, reader.pos)
+                reader.pos, reader.message, reader.version = stop, self.name, self.version
+                return message
+            except Exception:  # the reference path says what it is
+                pass
+        return self.explain(reader)
+
+    def explain(self, reader: Reader) -> M:
+        """Read one body by the reference path, which explains what it refuses."""
+        reader.message, reader.version, reader.ahead = self.name, self.version, self._ahead.__getitem__
+        message: M = self.schema._parse(reader, None, "")
+        return message
+
+    @once_attribute
+    def _fast(self) -> FastPath:
+        return fast_path(self.schema, repr(self)[1:-1])
+
+    @once_attribute
+    def _jsonable(self) -> json.JsonWriter:
+        return cast(json.JsonWriter, json.json_writer(self.schema))  # None for leaves alone
+
+
+_CODEC: type[Codec[Any]] = Codec
+if ENGINE == "native":
+
+    class NativeCodec(native.NativeMethods, Codec[Any]):
+        """A codec whose usual calls are the engine's, without a Python function in between."""
+
+    _CODEC = NativeCodec
+
+
+def codec(
+    name: str | int | type[Any],
+    version: SupportsIndex,
+    *,
+    profile: str | None = None,
+    release: str | None = None,
+    catalog: Catalog | None = None,
+) -> Codec[Any]:
+    """Return the codec of a message at a version.
+
+    Args:
+        name: the message, as in Kafka's specs: `MetadataResponse`, `RequestHeader`; or its class, such as
+            `kwire.messages.MetadataResponse`; or an api key, which stands for the request.
+        version: 0 or higher.
+        profile: `KIP-36`, `KIP-112` or `KIP-879` for the shapes that these KIPs proposed; messages that a profile
+            does not change are the released ones.
+        release: a Kafka release such as `3.6`; only versions that it speaks are given, and its own layout where
+            early access changed one without a new version.
+        catalog: specs of your own, of `Catalog.from_directory`; instead of profile and release. A class needs none.
+
+    Raises:
+        UnknownMessage: there is no message, profile or release of that name.
+        UnsupportedVersion: the message has no such version.
+        TypeError: an argument is of another type, or a catalog is given and a profile or release too.
+
+    >>> import kwire
+    >>> kwire.codec("UpdateMetadataRequest", 8), kwire.codec(kwire.messages.MetadataRequest, 4), kwire.codec(3, 4)
+    (<kwire codec UpdateMetadataRequest v8>, <kwire codec MetadataRequest v4>, <kwire codec MetadataRequest v4>)
+    """
+    return codec_of(find_spec(name, version, profile=profile, release=release, catalog=catalog), int(version))
+
+
+@once
+def codec_in(catalog: Catalog, name: str, version: int) -> Codec:
+    """Return the codec of a message of a catalog; errors as `codec`."""
+    return codec_of(catalog.spec(name, version), version)
+
+
+@once
+def codec_of(spec: MessageSpec, version: int) -> Codec:
+    """Return the codec of a message, whichever catalog has it, at one of its versions."""
+    return _CODEC(spec, version, grow(spec, version))

@@ -1,0 +1,121 @@
+"""Arrays of a message as Arrow columns, without a Python object per value.
+
+The native engine fills the columns from the bytes of many bodies (`buffers`); without it, decoded messages do. Knows
+trees and bytes, no frames. Loads pyarrow and numpy (the extra `arrow`) when called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ...errors import MissingExtra
+from ...messages.classes import find_spec
+from ...spec.catalog import Catalog
+from ..schema_tree import grow
+
+if TYPE_CHECKING:
+    from .reader import Columns
+
+__all__ = ["arrow_schema", "columns"]
+
+
+def columns(
+    name: str | int | type[Any],
+    version: int,
+    path: str = "",
+    *,
+    columns: Sequence[str] | None = None,
+    union: bool = False,
+    dictionary: bool = False,
+    max_rows: int = 4096,
+    max_bytes: int = 8 << 20,
+    profile: str | None = None,
+    release: str | None = None,
+    catalog: Catalog | None = None,
+) -> Columns:
+    """Return what reads many bodies of a message into Arrow record batches.
+
+    It is fast where it is given many: a batch is made of up to 2 MiB of them.
+
+    A row is an element of the array at `path`. Its fields are columns under their own names; fields of the levels that
+    enclose it are repeated, under the name of their array or struct: `topics_name`, and `message_cluster_id` for the
+    message itself. `body_index` is the body that a row came from, from 0. Arrays are lists, structs in them structs,
+    uuids 16 bytes of binary; tagged fields nobody knows are binary in `unknown_tags`, as they stand.
+
+    Args:
+        name, version, profile, release, catalog: the message, as for `kwire.codec`.
+        path: one of its arrays, `topics[].partitions[]`, or a struct in it; empty for the message itself.
+        columns: the columns that are wanted, in this order; what is in a struct by a dot, `topics.name`. What is not
+            wanted is skipped: its lengths are read, its contents are not looked at. None: all columns but the arrays
+            of enclosing levels, which have to be named.
+        union: have the columns of all versions, null where this one has none; else those of this version.
+        dictionary: encode strings and uuids of enclosing levels as dictionaries; Spark does not take them.
+        max_rows, max_bytes: of a record batch; one row may be larger.
+
+    Raises:
+        MissingExtra: pyarrow or numpy are not installed.
+        UnknownMessage: there is no such message, array or column; UnsupportedVersion: no such version.
+
+    >>> import kwire
+    >>> states = kwire.columns("StopReplicaRequest", 0, columns=["controller_id", "body_index"])
+    >>> batch, errors = next(states.read([bytes.fromhex("00000007 00000001 00 00000000"), b"cut"]))
+    >>> batch.to_pylist()
+    [{'controller_id': 7, 'body_index': 0}]
+    >>> print(errors[0].body_index, errors[0].error)
+    1 StopReplicaRequest v0: controller_id: 4 bytes needed, 3 left (offset 0)
+    """
+    need_libraries()
+    from .reader import Columns
+
+    spec = find_spec(name, version, profile=profile, release=release, catalog=catalog)
+    return Columns(
+        spec, version, path, columns, union=union, dictionary=dictionary, max_rows=max_rows, max_bytes=max_bytes
+    )
+
+
+def arrow_schema(
+    name: str | int | type[Any],
+    version: int | None = None,
+    path: str = "",
+    *,
+    columns: Sequence[str] | None = None,
+    profile: str | None = None,
+    release: str | None = None,
+    catalog: Catalog | None = None,
+) -> Any:
+    """Return the Arrow schema of the columns of a message, as `columns` gives them.
+
+    Args:
+        name, path, columns, profile, release, catalog: as for `columns`.
+        version: of the message; None for the columns of all versions together.
+
+    Returns:
+        A `pyarrow.Schema`. Every field is nullable; types are those that Spark takes too: unsigned numbers are widened.
+
+    Raises:
+        As `columns`.
+
+    >>> import kwire
+    >>> print(kwire.arrow_schema("StopReplicaRequest", 4, "topic_states[].partition_states[]",
+    ...     columns=["body_index", "topic_states_topic_name", "partition_index"]))
+    body_index: int64
+    topic_states_topic_name: string
+    partition_index: int32
+    """
+    need_libraries()
+    from .plan import Plan, trees_of
+
+    spec = find_spec(name, version, profile=profile, release=release, catalog=catalog)
+    trees = trees_of(spec) if version is None else [grow(spec, version)]
+    return Plan(trees, path, columns).schema
+
+
+def need_libraries() -> None:
+    """Raise MissingExtra if pyarrow or numpy cannot be imported."""
+    for library in ("numpy", "pyarrow"):
+        try:
+            import_module(library)
+        except ImportError:
+            raise MissingExtra("columns", library, "arrow") from None

@@ -1,0 +1,221 @@
+"""Bodies in, record batches out: reads many bodies at once, leaves out the bad ones, and keeps batches small."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeGuard
+
+import pyarrow as pa
+
+from ...errors import DecodeError
+from ...errors.decode import BadBoolean, BadText, DefaultTag, NoColumns
+from ...native import NoTable
+from ...spec import MessageSpec
+from ...wire import Reader
+from ..fast_path import ENGINE, fast_path
+from ..schema_tree import grow
+from .object_columns import Collector, ObjectCollector, batches, halves
+from .plan import Plan, Wanted, trees_of
+
+MOST_BODIES = 1 << 14  # that are made into columns together
+MOST_BATCH = 2**30  # bytes
+ARENA = 16 << 20  # bytes
+ENOUGH = 2 << 20  # bytes of bodies that are worth making columns of; what more makes falls out of the cache
+
+
+class BadBody(NamedTuple):
+    """A body that cannot be read: its index, from 0, and the error."""
+
+    body_index: int
+    error: DecodeError
+
+
+class Batch(NamedTuple):
+    """A `pyarrow.RecordBatch`, and the bodies that could not be read."""
+
+    rows: Any
+    errors: tuple[BadBody, ...]
+
+
+class Columns:
+    """Reads bodies of one message at one version into columns; made by `kwire.columns`.
+
+    Attributes:
+        schema: the `pyarrow.Schema` of all batches.
+    """
+
+    def __init__(
+        self,
+        spec: MessageSpec,
+        version: int,
+        path: str,
+        columns: Sequence[str] | None,
+        *,
+        union: bool = False,
+        dictionary: bool = False,
+        max_rows: int = 4096,
+        max_bytes: int = 8 << 20,
+    ) -> None:
+        self.name: str = spec.name
+        self.version: int = version
+        options = {"union": union, "dictionary": dictionary, "max_rows": max_rows, "max_bytes": max_bytes}
+        self._made_by = partial(Columns, **options), (spec, version, path, columns)  # type: ignore[arg-type]
+        self._tree = grow(spec, version)
+        self._plan = Plan(trees_of(spec) if union else [self._tree], path, columns, dictionary=dictionary)
+        self.schema: Any = self._plan.schema
+        self._most_rows, self._most_bytes = max(max_rows, 1), min(max(max_bytes, 1), MOST_BATCH)
+        self._title = f"{self.name} v{self.version}: columns"
+        self._idle: list[Collector] = []
+        bytearray(ARENA)  # glibc keeps the memory of batches from when a large block is freed, and else gives all back
+        # after each: three quarters of the time went into pages that came again
+
+    def __repr__(self) -> str:
+        return f"<kwire columns of {self.name} v{self.version}: {', '.join(self.schema.names)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._made_by
+
+    def read(self, bodies: Iterable[Any]) -> Iterator[Batch]:
+        """Read bodies.
+
+        Args:
+            bodies: the bytes of each, without frame and header; also a pyarrow array of binary. None is passed over.
+
+        Yields:
+            Batches, whose rows are in the order of the bodies; with each, the bodies before its end that are bad.
+            A bad body gives no rows, and takes none from the others.
+        """
+        try:
+            collector = self._idle.pop()  # another thread may read at the same time
+        except IndexError:
+            collector = self._collector()
+        try:
+            yield from self._read(collector, bodies)
+        finally:
+            self._idle.append(collector)
+
+    def _collector(self) -> Collector:
+        if ENGINE == "native":
+            from .native_columns import BufferCollector
+
+            try:
+                return BufferCollector(self._tree, self._plan)
+            except NoTable:  # a node of somebody's own
+                pass
+        return ObjectCollector(self._tree, self._plan, fast_path(self._tree, self._title).decode)
+
+    def _read(self, collector: Collector, bodies: Iterable[Any]) -> Iterator[Batch]:
+        enough = min(self._most_bytes, ENOUGH)
+        if is_small(bodies, enough):  # the loop below takes two fifths of the time of Heartbeats
+            if bodies:
+                yield from self._batches(collector, bodies, list(range(len(bodies))))
+            return
+        some: list[bytes] = []
+        numbers: list[int] = []
+        size = 0
+        for number, body in enumerate(bodies):
+            data = body if type(body) is bytes else as_bytes(body)
+            if data is None:
+                continue
+            if size and len(data) >= enough:  # nothing is added to what fills Arrow's offsets alone
+                yield from self._batches(collector, some, numbers)
+                some, numbers, size = [], [], 0
+            some.append(data)
+            numbers.append(number)
+            size += len(data)
+            if size >= enough or len(some) == MOST_BODIES:
+                yield from self._batches(collector, some, numbers)
+                some, numbers, size = [], [], 0
+        if some:
+            yield from self._batches(collector, some, numbers)
+
+    def _add(self, collector: Collector, bodies: list[bytes], numbers: list[int]) -> list[BadBody]:
+        """Add the rows of bodies; return those that are bad."""
+        bad: list[BadBody] = []
+        index = collector.add_bodies(bodies, numbers, 0)
+        while index < len(bodies):
+            message = self._accepted(bodies[index])
+            try:
+                if message is not None:
+                    collector.add_message(message, numbers[index])
+            except Exception:  # more than an array can hold
+                message = None
+            if message is None:
+                bad.append(BadBody(numbers[index], self.explain(bodies[index])))
+            index = collector.add_bodies(bodies, numbers, index + 1)
+        return bad
+
+    def _accepted(self, data: bytes) -> Any:
+        """Return a body as the reference path reads it; None if it is bad in what is wanted of it."""
+        reader = Reader(data, salvage=True)
+        try:
+            message = self._tree._parse(reader, None, "")
+            reader.finish()
+        except DecodeError:
+            return None
+        harmless = all(
+            type(fault) is DefaultTag or (type(fault) in _CONTENTS and not is_wanted(self._plan.wanted, fault.segments))
+            for fault in reader.faults
+        )
+        return message if harmless else None
+
+    def _batches(self, collector: Collector, bodies: list[bytes], numbers: list[int]) -> Iterator[Batch]:
+        """Yield the columns of some bodies. Errors go with the first batch."""
+        try:
+            errors = tuple(self._add(collector, bodies, numbers))
+        finally:
+            rows, columns = collector.take()  # leaves nothing for who uses the collector next
+        for batch in batches(self._plan, rows, columns, self._most_bytes):
+            for piece in self._pieces(batch):
+                yield Batch(piece, errors)
+                errors = ()
+        if errors:
+            yield Batch(pa.RecordBatch.from_pylist([], schema=self.schema), errors)
+
+    def _pieces(self, batch: Any) -> Iterator[Any]:
+        """Cut a batch into pieces that are no larger than they may be."""
+        for start in range(0, batch.num_rows, self._most_rows):
+            yield from halves(batch.slice(start, self._most_rows), self._most_bytes)
+
+    def explain(self, body: bytes) -> DecodeError:
+        """Return the error of a body, by the reference path."""
+        reader = Reader(body)
+        reader.message, reader.version = self.name, self.version
+        try:
+            self._tree._parse(reader, None, "")
+            reader.finish()
+            reader.refuse(NoColumns, 0, found=len(body))
+        except DecodeError as error:
+            return error.with_traceback(None)
+
+
+_CONTENTS = (BadText, BadBoolean)  # faults inside of a value: where it is skipped, nobody looks at it
+
+
+def is_wanted(wanted: Wanted, segments: Sequence[str | int]) -> bool:
+    """Whether a field is among those that are wanted, or is inside of one."""
+    for name in segments:
+        if wanted is None:
+            return True
+        if isinstance(name, str):
+            if name not in wanted:
+                return False
+            wanted = wanted[name]
+    return True
+
+
+def is_small(bodies: Iterable[Any], most: int) -> TypeGuard[list[bytes]]:
+    """Whether these are a list of bytes, and all together go into one batch."""
+    return (
+        type(bodies) is list
+        and len(bodies) <= MOST_BODIES
+        and set(map(type, bodies)) <= {bytes}
+        and sum(map(len, bodies)) <= most
+    )
+
+
+def as_bytes(body: Any) -> bytes | None:
+    """Return a body, also one of a pyarrow array, as bytes."""
+    data = body.as_py() if hasattr(body, "as_py") else body
+    return None if data is None else bytes(data)

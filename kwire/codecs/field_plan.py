@@ -1,0 +1,118 @@
+"""Where messages have fields of interest: a plan of the steps to them, made once per codec and run over its messages.
+
+Knows trees and messages; what is of interest (topics, error codes, secrets, records), each caller says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ..wire import Field, Struct, content_of
+from . import Codec
+
+
+class Place(NamedTuple):
+    """A field that holds no struct: its message, its struct, and the node of its value or of its elements."""
+
+    message: str
+    struct: Struct
+    field: Field
+    node: Any
+    is_array: bool
+
+    @property
+    def name(self) -> str:
+        """The attribute."""
+        return str(self.field.name)
+
+    @property
+    def owner(self) -> str:
+        """The name of its struct."""
+        return str(self.struct.message_class.__name__)
+
+
+class Step(NamedTuple):
+    """A field of interest, or one that holds structs with such fields.
+
+    Attributes:
+        name: the attribute.
+        path: from the message on, joined by dots, without indices.
+        is_array: whether it holds an array.
+        interest: what was said of it; None where it leads on.
+        steps: those of its struct.
+    """
+
+    name: str
+    path: str
+    is_array: bool
+    interest: Any = None
+    steps: tuple[Step, ...] = ()
+
+
+Interest = Callable[[Place], Any]  # None: of no interest
+
+
+@lru_cache(maxsize=1024)
+def plan_of(codec: Codec, interest: Interest) -> tuple[Step, ...]:
+    """Return the steps to the fields of interest in wire order; none if there is no such field. Raises UnknownNode."""
+    return tuple(_steps(codec.name, codec.schema, "", interest))
+
+
+def _steps(message: str, struct: Struct, above: str, interest: Interest) -> Iterator[Step]:
+    for field in struct.all_fields:
+        content, name = content_of(field.subcon), str(field.name)
+        if content.struct is not None:
+            steps = tuple(_steps(message, content.struct, f"{above}{name}.", interest))
+            if steps:
+                yield Step(name, above + name, content.is_array, None, steps)
+        else:
+            said = interest(Place(message, struct, field, content.node, content.is_array))
+            if said is not None:
+                yield Step(name, above + name, content.is_array, said)
+
+
+def leaves_of(steps: tuple[Step, ...]) -> Iterator[Step]:
+    """Yield the steps of a plan to the fields themselves."""
+    for step in steps:
+        if step.steps:
+            yield from leaves_of(step.steps)
+        else:
+            yield step
+
+
+def found_in(steps: tuple[Step, ...], *values: Any) -> Iterator[tuple[Step, tuple[Any, ...], Any]]:
+    """Yield the fields of interest that are not empty: step, structs from the message to the one that holds it, value.
+
+    Args:
+        steps: a plan.
+        values: the message.
+    """
+    for step in steps:
+        held = getattr(values[-1], step.name)
+        if not held:
+            continue
+        if not step.steps:
+            yield step, values, held
+        elif step.is_array:
+            for item in held:
+                yield from found_in(step.steps, *values, item)
+        else:
+            yield from found_in(step.steps, *values, held)
+
+
+def leaves(steps: tuple[Step, ...]) -> Iterator[Step]:
+    """Yield the steps of a plan that lead no further: the fields of interest themselves."""
+    for step in steps:
+        yield from leaves(step.steps) if step.steps else (step,)
+
+
+@lru_cache(maxsize=256)
+def places_in(codec: Codec) -> dict[str, Place]:
+    """Return the fields that hold no struct, by their paths without indices."""
+    return {step.path: step.interest for step in leaves(tuple(_steps(codec.name, codec.schema, "", _any)))}
+
+
+def _any(place: Place) -> Place:
+    return place

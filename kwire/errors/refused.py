@@ -1,0 +1,289 @@
+"""What a cluster refuses to do: the kin of `Refused`, named after Kafka's exceptions, and their words.
+
+Knows no cluster: an error gets a reason and the figures that its words need.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import KwireError, excerpt
+
+# reason -> what is wrong, what to try. Braces take the error's own attributes.
+WORDS: dict[str, tuple[str, str]] = {
+    "no_members": ("the group has no members", "assign when somebody has joined"),
+    "division_by_zero": ("the group has no members", "assign when somebody has joined"),
+    "more_partitions_left_than_room_for": (
+        "{count} partitions are left and all members have their share",
+        "a member says it holds partitions that do not exist; take them out of what it holds",
+    ),
+    "members_without_their_share": (
+        "no partitions are left and {count} members have less than their share",
+        "members say they hold partitions that do not exist; take them out of what they hold",
+    ),
+    "holder_cannot_take_part": (
+        "a partition is, or was, held by a member that has nothing to give or get in this rebalance",
+        "let that member forget what it held",
+    ),
+    "nobody_can_take_part": (
+        "partitions are to be moved, and no member has anything to give or get in this rebalance",
+        "members say they hold partitions that do not exist; take them out of what they hold",
+    ),
+    "no_rest": (
+        "moving partitions does not come to an end in {count} rounds, as in Kafka it never would",
+        "let members forget what they held in earlier generations",
+    ),
+    "partitions_not_positive": ("{num_partitions} partitions cannot be placed", "ask for at least one"),
+    "too_many_replicas": (
+        "{num_partitions} partitions with {replication_factor} replicas each are more than {most} replicas",
+        "ask for fewer",
+    ),
+    "replication_factor_not_positive": ("replication factor {replication_factor} places nothing", "ask for at least 1"),
+    "replication_factor_larger_than_brokers": (
+        "replication factor {replication_factor} needs as many brokers, and there are {brokers}",
+        "ask for fewer replicas, or name more brokers",
+    ),
+    "no_unfenced_broker": ("all brokers are fenced", "wait until one of them has registered"),
+    "only_some_brokers_have_a_rack": (
+        "brokers {without} have no rack and others have one",
+        "give all of them racks, or place without racks (--disable-rack-awareness)",
+    ),
+    "int_overflow_negative_index": (
+        "the start index {start_index} runs over Java's 32-bit numbers",
+        "take a start index below the number of brokers",
+    ),
+    "partition_count_not_increased": (
+        "the topic has {existing} partitions already and {num_partitions} are wanted",
+        "ask for more: partitions can be added only",
+    ),
+    "partition_zero_missing": ("partition 0 is not among those that exist", "give the whole topic"),
+    "empty_replica_list": ("partition {partition} has no replicas", "give it at least one"),
+    "broker_twice_in_one_partition": ("partition {partition} has a broker twice: {replicas}", "name each broker once"),
+    "replication_factor_differs_between_partitions": (
+        "partition {partition} has {found} replicas and the topic has {replication_factor} each",
+        "give all partitions as many replicas",
+    ),
+    "unknown_broker": ("there are no brokers {unknown}", "name brokers that are there"),
+    "broker_twice_in_list": ("the list of brokers names some twice: {twice}", "name each broker once"),
+    "topic_twice_in_list": ("the list of topics names some twice: {twice}", "name each topic once"),
+    "bad_topic_name": (
+        "{topic!r} cannot be the name of a topic",
+        "take up to 249 letters, digits, dots, _ and -, and not . or ..",
+    ),
+    "topic_collides": ("{topic!r} is too much like {other!r}: dots and _ are one in metrics", "take another name"),
+    "reserved_topic": ("{topic!r} is the controllers' own", "take another name"),
+    "topic_exists": ("there is a topic {topic!r} already", "take another name, or delete that"),
+    "too_many_partitions": ("this would be more than {most} partitions", "ask for fewer, or delete topics"),
+    "partitions_not_consecutive": (
+        "partitions {found} are assigned, and they are not numbered on from {first}",
+        "number them from {first} on",
+    ),
+    "no_live_replica": ("none of the brokers {replicas} of partition {partition} is alive", "name one that is"),
+    "assignment_and_counts": (
+        "partitions or replicas are counted where an assignment is given",
+        "give -1 for both numbers, or no assignment",
+    ),
+    "assignments_not_as_many": (
+        "{found} assignments are given for {wanted} new partitions",
+        "give one for each partition that is added",
+    ),
+    "in_request_twice": ("the request names {name!r} more than once", "name it once"),
+    "name_and_id": ("a topic is named by its name and by its id", "give one of both"),
+    "neither_name_nor_id": ("a topic has neither name nor id", "give one of both"),
+    "unknown_topic_id": ("there is no topic with the id {topic_id}", "name topics that are there"),
+    "unknown_config": ("topics have no config {config!r}", "see kafka-configs --describe --all for those that are"),
+    "bad_config_value": ("config {config!r} cannot be {value!r}", "it takes {takes}"),
+    "not_this_broker": ("broker {asked!r} was meant, and this is {node_id}", "ask that one, or for '' of all brokers"),
+    "config_without_value": ("config {config!r} has no value", "give one, or delete the config"),
+    "not_to_be_altered": ("configs of resources of type {type} stay as they are", "alter those of topics (2)"),
+    "unknown_resource_type": ("resources of type {type} have no configs here", "ask for topics (2) or brokers (4)"),
+    "unknown_topic": ("there is no topic {topic!r}", "name topics that are there"),
+    "must_start_with_slash": ("the rack {rack!r} is no path: it does not start with /", "write it as in /DC1/R1"),
+    "empty_component": ("the rack {rack!r} has an empty name in it", "write it as in /DC1/R1"),
+    "too_many_levels": ("the rack {rack!r} has {levels} levels", "have at most {most}"),
+    "no_rack": (
+        "brokers {without} have no rack, and racks of many levels need one for each broker",
+        "give them racks, or force the simple assignment (--disable-rack-awareness)",
+    ),
+    "broker_twice": ("broker {broker} is there twice", "name each broker once"),
+    "not_an_increase": (
+        "the partition has {existing} replicas already and {replication_factor} are wanted",
+        "ask for more: replicas are added only",
+    ),
+    "no_such_start": (
+        "the ring of {node!r} cannot start at {start}: {problem}",
+        "name nodes of the tree, and a child from 0 on",
+    ),
+    "unknown_assignor": ("there is no replica assignor {name!r}: {problem}", "known: {known}; or MODULE:FUNCTION"),
+    "assignor_raised": ("the replica assignor {name} raised {problem}", "mend it, or name another one"),
+    "assignor_returned": (
+        "the replica assignor {name} returned {problem}",
+        "a mapping of each partition to the ids of different brokers is needed, as many as the replication factor",
+    ),
+    "empty_assignment": (
+        "the broker refused {num_partitions} partitions with {replication_factor} replicas on {on}, and cannot say why",
+        "the replication factor may be larger than the number of these brokers, partitions or replicas not positive "
+        "or too many, an id not that of a live broker, a broker without a rack path, or {timeout_ms} ms were over",
+    ),
+    "wrong_partition_ids": (
+        "the broker answered with partitions {found}, not 0 to {last}",
+        "its assignor may number them otherwise, or the response belongs to another request",
+    ),
+}
+
+
+class Refused(KwireError):
+    """A cluster refuses an operation.
+
+    Attributes: `reason`, a short code that does not change; the figures of the case, such as `replication_factor`;
+    of the class `exception`, the Java class that Kafka 3.9 throws, and `error_code`, what a broker answers with.
+    """
+
+    exception = ""
+    error_code = -1  # UNKNOWN_SERVER_ERROR
+
+    def __init__(self, reason: str = "", **facts: Any) -> None:
+        super().__init__()
+        self.reason = reason
+        self.__dict__.update(facts)
+        words, hint = WORDS.get(reason, ("{reason}", ""))
+        told = {name: _short(value) for name, value in vars(self).items()}
+        self.problem: str = words.format_map(told)
+        self.hint = hint.format_map(told)
+
+    def __str__(self) -> str:
+        return f"{self.problem}; {self.hint}" if self.hint else self.problem
+
+
+def _short(value: Any) -> Any:
+    return value if isinstance(value, int | str) else excerpt(value)
+
+
+class CannotAssign(Refused):
+    """Kafka's assignor fails for this consumer group; `assignor` is the assignor's name in Kafka."""
+
+    assignor = ""
+    count = 0  # of partitions, members or rounds, as the reason says
+    thrown = {
+        "no_members": "java.lang.IllegalArgumentException",
+        "division_by_zero": "java.lang.ArithmeticException",
+        "more_partitions_left_than_room_for": "java.lang.IllegalStateException",
+        "members_without_their_share": "java.lang.IllegalStateException",
+        "holder_cannot_take_part": "java.lang.NullPointerException",
+        "nobody_can_take_part": "java.util.NoSuchElementException",
+    }
+
+    def __init__(self, reason: str = "", **facts: Any) -> None:
+        super().__init__(reason, **facts)
+        self.exception: str = self.thrown.get(reason, "")
+
+
+class InvalidPartitions(Refused):
+    """An invalid number of partitions."""
+
+    exception = "org.apache.kafka.common.errors.InvalidPartitionsException"
+    error_code = 37
+
+
+class InvalidReplicationFactor(Refused):
+    """An invalid replication factor, or one that these brokers cannot provide."""
+
+    exception = "org.apache.kafka.common.errors.InvalidReplicationFactorException"
+    error_code = 38
+
+
+class InvalidReplicaAssignment(Refused):
+    """An invalid replica assignment."""
+
+    exception = "org.apache.kafka.common.errors.InvalidReplicaAssignmentException"
+    error_code = 39
+
+
+class InvalidRequest(Refused):
+    """A request whose fields contradict each other."""
+
+    exception = "org.apache.kafka.common.errors.InvalidRequestException"
+    error_code = 42
+
+
+class InvalidConfig(Refused):
+    """An unknown configuration key, or an invalid value of one."""
+
+    exception = "org.apache.kafka.common.errors.InvalidConfigurationException"
+    error_code = 40
+
+
+class UnknownTopicId(Refused):
+    """No topic has this id."""
+
+    exception = "org.apache.kafka.common.errors.UnknownTopicIdException"
+    error_code = 100
+
+
+class BrokerNotAvailable(Refused):
+    """The named brokers do not exist."""
+
+    exception = "org.apache.kafka.common.errors.BrokerNotAvailableException"
+    error_code = 8
+
+
+class UnknownTopicOrPartition(Refused):
+    """The named topics or partitions do not exist."""
+
+    exception = "org.apache.kafka.common.errors.UnknownTopicOrPartitionException"
+    error_code = 3
+
+
+class InvalidTopicException(Refused):
+    """An invalid topic name."""
+
+    exception = "org.apache.kafka.common.errors.InvalidTopicException"
+    error_code = 17
+
+
+class TopicAlreadyExists(Refused):
+    """A topic of this name already exists."""
+
+    exception = "org.apache.kafka.common.errors.TopicExistsException"
+    error_code = 36
+
+
+class PolicyViolation(Refused):
+    """The operation exceeds what the operator of the cluster allows."""
+
+    exception = "org.apache.kafka.common.errors.PolicyViolationException"
+    error_code = 44
+
+
+class AdminOperation(Refused):
+    """The state of the cluster does not allow the operation."""
+
+    exception = "org.apache.kafka.server.common.AdminOperationException"
+
+
+class InvalidRack(AdminOperation):
+    """A rack that is not a valid path, or a required rack that is missing (KIP-879)."""
+
+
+class AdminCommandFailed(Refused):
+    """Contradictory lists in a reassignment."""
+
+    exception = "org.apache.kafka.server.common.AdminCommandFailedException"
+
+
+class IndexOutOfBounds(Refused):
+    """Numbers that overflow a Java int, for which Kafka raises the same error."""
+
+    exception = "java.lang.IndexOutOfBoundsException"
+
+
+class UnknownAssignor(Refused):
+    """A setting names an unknown replica assignor."""
+
+
+class ReplicaAssignorFailed(Refused):
+    """A custom replica assignor raised an error, or returned an invalid assignment."""
+
+
+class ReplicaAssignmentRefused(Refused):
+    """A broker returned an empty or invalid CreateReplicaAssignment response (KIP-879 has no error code)."""

@@ -1,0 +1,350 @@
+"""Hex text becomes bytes, in the dialect of whichever tool wrote it."""
+
+from __future__ import annotations
+
+import base64
+import re
+import textwrap
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from .errors import DumpError
+
+_TOKEN = re.compile(r"""\\x([0-9A-Fa-f]{2})|\\([0abtnvfr\\'"])(?![0-7])|([^\\])""")
+_SHORT = dict(zip("0abtnvfr\\'\"", b"\0\a\b\t\n\v\f\r\\'\"", strict=True))
+
+
+def unlist(text: str) -> bytes:
+    """Read numbers of a list.
+
+    >>> unlist("0x00, 0x1f,0xA")
+    b'\\x00\\x1f\\n'
+    """
+    return bytes(int(word, 16) for word in re.findall(r"0[xX]([0-9A-Fa-f]{1,2})", text))
+
+
+def unescape(text: str) -> bytes:
+    r"""Read the inside of a string as C, Python and the shell write it. Raises ValueError.
+
+    >>> unescape(r"\x00\x05kwire\n").hex()
+    '00056b776972650a'
+    """
+    data, position = bytearray(), 0
+    while position < len(text):
+        token = _TOKEN.match(text, position)
+        if token is None or not token[0].isascii():
+            raise ValueError(f"{text[position : position + 4]!r} is no byte")
+        if token[1]:
+            data.append(int(token[1], 16))
+        else:
+            data.append(_SHORT[token[2]] if token[2] else ord(token[3]))
+        position = token.end()
+    return bytes(data)
+
+
+def unbase64(text: str) -> bytes:
+    """Read base64, lines and all. Raises ValueError, also for what no encoder writes.
+
+    >>> unbase64("AAAA\\nBA==").hex()
+    '00000004'
+    """
+    joined = "".join(text.split())
+    data = base64.b64decode(joined, validate=True)
+    if base64.b64encode(data).decode() != joined:
+        raise ValueError("bits are left over")
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one tool writes bytes.
+
+    Attributes:
+        name: the tool, or the form.
+        sign: found in the text (without empty lines and comments) if it is of this dialect.
+        line: matches every line that holds bytes.
+        base: of offsets.
+        other: matches lines that hold none; a line that is neither is an error.
+        several: an offset of 0 begins the next piece.
+        packets: the pieces may be packets of a network.
+        marked: one line alone may be plain hex just as well.
+        convert: turns the `hex` of a line into bytes; raises ValueError.
+    """
+
+    name: str
+    sign: re.Pattern[str]
+    line: re.Pattern[str]
+    base: int = 16
+    other: re.Pattern[str] | None = None
+    several: bool = False
+    packets: bool = False
+    marked: bool = False
+    convert: Callable[[str], bytes] = bytes.fromhex
+
+
+def _row(name: str, line: str, sign: str = "", other: str = "", **more: object) -> Dialect:
+    """Make a row. Unless `sign` says more, its texts begin with lines of `other`, then one of `line`."""
+    begins = sign or (rf"\A(?:(?:{other})\n)*(?:{line})$" if other else rf"\A(?:{line})$")
+    rest = re.compile(other) if other else None
+    return Dialect(name, re.compile(begins, re.MULTILINE), re.compile(line), other=rest, **more)  # type: ignore[arg-type]
+
+
+def _eights(digit: str) -> str:
+    eight = f"{digit}{{2}}(?: {digit}{{2}}){{0,7}}"
+    return f"(?P<hex>{eight}(?:  {eight})?)"
+
+
+_PAIRS = "[0-9A-Fa-f]{2}(?: [0-9A-Fa-f]{2}){0,15}"
+_GROUPS = "(?:[0-9A-Fa-f]{2,} )*[0-9A-Fa-f]{2,}"
+_PLAIN = r"(?:0[xX])?(?P<hex>[0-9A-Fa-f \t]*[0-9A-Fa-f])"
+_HEAD = r"(?:[\w \t*:<>\[\]]*=[\w \t\[\]]*)?[\[{(\s]*"  # unsigned char x[] = {
+_NUMBERS = r"(?P<hex>(?:0[xX][0-9A-Fa-f]{1,2}(?:\s*,\s*|\s+|(?=[\])};])|$))+)"
+
+
+def _od(base: int, letter: str, digits: str, marked: bool = False) -> Dialect:
+    line = rf"(?P<offset>{digits}) (?P<hex>{_PAIRS})(?: +>(?P<chars>.*)<)?|(?P<end>{digits})"
+    sign = rf"\A{digits} {_PAIRS}(?: +>.*<)?$"
+    return _row(f"od -A{letter} -tx1", line, sign, base=base, marked=marked)
+
+
+DIALECTS = (
+    _row(
+        "hexdump -C",
+        rf"(?P<offset>[0-9a-f]{{8,}})  (?=.{{50}}\|){_eights('[0-9a-f]')} *\|(?P<chars>.{{1,16}})\|"
+        r"|(?P<end>[0-9a-f]{8,})",
+        r"\A[0-9a-f]{8,}  (?=.{50}\|)[0-9a-f]{2}( |$)",
+    ),
+    _row(
+        "annotated hexdump",
+        r"(?P<offset>[0-9a-f]{8})  (?P<hex>(?:[0-9a-f]{2} ){0,7}[0-9a-f]{2})(?: {2,}.*)?",
+        other=r"  .*",
+        several=True,
+    ),
+    # Two groups of eight in capitals, then at column 50 the characters; narrow lines of xxd have them earlier.
+    _row("hexdump.py", rf"(?P<offset>[0-9A-F]{{8,}}): (?=.{{50}}.|[20 ]+$){_eights('[0-9A-F]')} *(?:  .{{1,16}})?"),
+    _row("xxd", rf"(?P<offset>[0-9A-Fa-f]{{8,}}): (?P<hex>{_GROUPS}) ?(?: .*)?"),
+    _od(16, "x", "[0-9a-f]{6}", marked=True),
+    _od(8, "o", "[0-7]{7}"),
+    _od(10, "d", "[0-9]{7}"),
+    _row(
+        "tcpdump -X",
+        rf"\s*0x(?P<offset>[0-9a-f]{{4,}}):  (?P<hex>{_GROUPS})(?:  .*)?",
+        r"^\s*0x0000:  [0-9a-f]{2}",
+        other=r"(?!\s*0x[0-9a-f]{4,}:).*",
+        several=True,
+        packets=True,
+    ),
+    _row(
+        "tshark -x",
+        rf"(?P<offset>[0-9a-f]{{4,8}})  (?:(?P<hex>{_PAIRS})| (?P<hex2>{_PAIRS}))(?:  .*)?",
+        r"^0000   ?[0-9a-f]{2}( [0-9a-f]{2})*(  |$)",
+        other=r"(?![0-9a-f]{4,8}   ?[0-9a-f]{2}(?: |$)).*",
+        several=True,
+        packets=True,
+    ),
+    _row(
+        "xxd -i",
+        rf"{_HEAD}{_NUMBERS}[\])}};\s]*|\s*unsigned int \w+_len = (?P<end>\d+);",
+        r"\Aunsigned char \w+\[\] = \{$",
+        other=r"unsigned char \w+\[\] = \{|\};",
+        base=10,
+        convert=unlist,
+    ),
+    _row("a list of 0x..", rf"{_HEAD}{_NUMBERS}[\])}};\s]*", other=rf"{_HEAD}|[\[\](){{}};,\s]+", convert=unlist),
+    _row(r"\x..", r"(?P<hex>(?:\\x[0-9A-Fa-f]{2})+)\\?", convert=unescape),
+    _row(
+        r"a string with \x..",
+        r"""(?:[\w *\[\]]*= *)?\(?[bB$]?(?P<q>["'])(?P<hex>(?:\\.|(?!(?P=q))[^\\])*)(?P=q)[\s;,+)\\]*""",
+        convert=unescape,
+    ),
+    _row("colon-separated", r"(?P<hex>[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2})+):?|(?P<last>[0-9A-Fa-f]{2})"),
+    _row("plain hex", _PLAIN),
+    _row("hex # comment", rf"{_PLAIN}\s*(?:(?:#|//|;).*)?", other=r"\s*(?:#|//|;).*"),
+    # What would be hex but for a letter or two is hex mistyped: nothing else has so many zeros.
+    _row(
+        "base64",
+        "(?P<hex>[A-Za-z0-9+/]{2,}={0,2})",
+        r"\A(?!(?:[^0\n]{0,3}0){4})(?=[A-Za-z0-9+/]{11,}=?=?$)(?=.*[g-zG-Z+/=]|[^#]*=\Z)",
+        convert=unbase64,
+    ),
+)
+# (taken for, but may be): offsets of od do not say that they are octal; comments and the = of base64 may come late.
+MAY_BE = frozenset({("od -Ao -tx1", "od -Ad -tx1"), ("plain hex", "hex # comment"), ("plain hex", "base64")})
+# What is hex text and says not enough: (pattern of the first line, what it is, what to do instead)
+UNREADABLE = (
+    (
+        re.compile(r"[0-9a-f]{6,7}(?: [0-9a-f]{4}){1,8}"),
+        "words of two bytes, in the order of the machine that wrote them (hexdump, od -x)",
+        "write it with hexdump -C or od -Ax -tx1",
+    ),
+    (
+        re.compile(r"[0-7]{7}(?: [0-7]{6}| [0-7]{3}){1,16}"),
+        "octal numbers (od)",
+        "write it with od -Ax -tx1 or xxd",
+    ),
+)
+
+
+MOST = 1 << 28  # bytes that `*` may stand for
+# The heading of what tshark put together, decrypted or decompressed; the hexdump behind it alone is that.
+_PANE = re.compile(r"(?!Frame|Packet)[A-Z].* \([1-9]\d* bytes?\):?")
+
+
+class HexText(NamedTuple):
+    """What a text holds: its pieces, the name of its dialect, and whether the pieces may be packets."""
+
+    pieces: tuple[bytes, ...]
+    dialect: str
+    packets: bool
+
+
+def parse_hex_text(text: str, file: str = "") -> tuple[bytes, str]:
+    """Read hex text as one run of bytes.
+
+    Args:
+        text: the whole text. Empty lines and lines that begin with `#` are left out, and so are the
+            headings of annotated hexdumps, which begin with spaces.
+        file: its name, for errors.
+
+    Returns:
+        The bytes, and the name of the dialect.
+
+    Raises:
+        DumpError: with the line that is none of the dialects, or whose offset does not fit.
+
+    >>> parse_hex_text("00000000: 0000 0004 0000 0007  ........")
+    (b'\\x00\\x00\\x00\\x04\\x00\\x00\\x00\\x07', 'xxd')
+    """
+    found = read_hex_text(text, file)
+    return b"".join(found.pieces), found.dialect
+
+
+def read_hex_text(text: str, file: str = "") -> HexText:
+    """Read hex text, piece by piece where offsets begin at 0 again; arguments and errors as `parse_hex_text`.
+
+    >>> read_hex_text("0x0000:  0102\\n0x0000:  03")
+    HexText(pieces=(b'\\x01\\x02', b'\\x03'), dialect='tcpdump -X', packets=True)
+    """
+    lines = [(number, line.rstrip()) for number, line in enumerate(textwrap.dedent(text).splitlines(), 1)]
+    lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    joined = "\n".join(line for _, line in lines)
+    candidates = [dialect for dialect in DIALECTS if lines and dialect.sign.search(joined)]
+    _refuse_unreadable(lines, file)
+    if not candidates:
+        tried = ", ".join(dialect.name for dialect in DIALECTS)
+        problem, line = "this text is no hex that is known here", lines[0][0] if lines else 1
+        raise DumpError(problem, file=file, line=line, hint=f"tried: {tried}")
+    return _first_that_reads(candidates, lines, file)
+
+
+def _first_that_reads(candidates: list[Dialect], lines: list[tuple[int, str]], file: str) -> HexText:
+    """Read as the first candidate, or as another that may look like it at first; the error is the first one's."""
+    first = candidates[0]
+    try:
+        return _Reading(first, file).read(lines)
+    except DumpError:
+        for other in candidates:
+            if (first.name, other.name) in MAY_BE:
+                with suppress(DumpError):
+                    return _Reading(other, file).read(lines)
+        raise
+
+
+def _refuse_unreadable(lines: list[tuple[int, str]], file: str) -> None:
+    for pattern, what, instead in UNREADABLE:
+        if lines and pattern.fullmatch(lines[0][1]):
+            raise DumpError(f"these are {what}", file=file, line=lines[0][0], hint=instead)
+
+
+class _Reading:
+    """One text being read as one dialect."""
+
+    def __init__(self, dialect: Dialect, file: str) -> None:
+        self.dialect, self.file = dialect, file
+        self.pieces: list[bytearray] = []
+        self.beside: list[bytearray] = []  # panes that show again what is in the pieces
+        self.piece, self.origin = bytearray(), 0  # the piece being read, and its first offset
+        self.row = b""  # what the last line held, which `*` repeats
+        self.repeats = self.ended = self.hidden = False
+        self.number = 0
+        self.count = 0  # of lines with bytes
+
+    def read(self, lines: list[tuple[int, str]]) -> HexText:
+        """Read all lines. Raises DumpError."""
+        for self.number, line in lines:
+            self.line(line)
+        if self.repeats:
+            raise self.error("nothing follows the *", "the text is cut short")
+        if self.dialect.marked and self.count == 1 and not self.ended:
+            raise self.error(
+                "this may be plain hex, or a line of od with its offset",
+                "take the offset away, or add od's last line",
+            )
+        return HexText(tuple(map(bytes, self.pieces)), self.dialect.name, self.dialect.packets)
+
+    def line(self, line: str) -> None:
+        match = self.dialect.line.fullmatch(line)
+        if self.ended and not (self.dialect.other and self.dialect.other.fullmatch(line)):
+            raise self.error("the text should have ended before this line", "two dumps? give one at a time")
+        if line == "*" and "offset" in self.dialect.line.groupindex and self.row:
+            self.repeats = True
+        elif match is not None:
+            self.matched(match.groupdict())
+        elif self.dialect.other is None or not self.dialect.other.fullmatch(line):
+            raise self.error(f"this line is no {self.dialect.name}, as those before it are")
+        else:
+            self.hidden = _PANE.fullmatch(line) is not None if self.dialect.packets else False
+
+    def matched(self, groups: dict[str, str | None]) -> None:
+        """Take the bytes of a line, or the offset behind the last."""
+        if groups.get("end"):
+            self.ended = True
+            self.at(groups["end"] or "")
+            return
+        self.at(groups.get("offset") or "")
+        text = next(groups[name] for name in ("hex", "hex2", "last") if groups.get(name) is not None)
+        self.row = self.bytes(text or "")
+        if groups.get("chars") is not None and len(groups["chars"] or "") != len(self.row):
+            raise self.error(f"{len(self.row)} bytes, and {len(groups['chars'] or '')} characters beside them")
+        self.piece += self.row
+        self.count += 1
+
+    def at(self, text: str) -> None:
+        """Check an offset; where it begins anew, begin a piece."""
+        offset = int(text, self.dialect.base) if text else None
+        if not self.pieces or (self.dialect.several and offset == 0):
+            self.piece, self.origin = bytearray(), offset or 0
+            (self.beside if self.hidden and self.pieces else self.pieces).append(self.piece)
+            self.hidden = False
+        if offset is None:
+            return
+        if self.repeats:
+            self.repeat(offset)
+        have = len(self.piece)
+        if offset != self.origin + have:
+            problem = f"the offset says {offset:#x}, but {have:#x} bytes were read from {self.origin:#x} on"
+            raise self.error(problem, "a line is missing or damaged")
+
+    def repeat(self, offset: int) -> None:
+        """Write the last line again, up to an offset."""
+        self.repeats = False
+        missing = offset - self.origin - len(self.piece)
+        if missing <= 0 or missing % len(self.row) or missing > MOST:
+            raise self.error(f"the * before it cannot stand for {missing} bytes", "a line is missing or damaged")
+        self.piece += self.row * (missing // len(self.row))
+
+    def bytes(self, text: str) -> bytes:
+        try:
+            return self.dialect.convert(text.replace(":", " "))
+        except ValueError as error:
+            if self.dialect.convert != bytes.fromhex:
+                raise self.error(f"this is no {self.dialect.name}: {error}") from None
+            raise self.error("an odd number of hex digits", "two digits make a byte") from None
+
+    def error(self, problem: str, hint: str = "") -> DumpError:
+        return DumpError(problem, file=self.file, line=self.number, hint=hint)
+
+
+__all__ = ["DIALECTS", "HexText", "parse_hex_text", "read_hex_text"]

@@ -1,0 +1,300 @@
+"""Opens a dump, looks at its first bytes, and gives out its frames one by one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from ..capture.frame_extractor import Streams
+from ..capture.frame_source import written
+from ..capture.pcap import MAGICS, Packet, PcapReader
+from ..capture.pcapng import MAGIC, PcapngReader
+from ..capture.record_cursor import PORTION
+from ..capture.sharding import ALL, Share
+from ..errors import DumpError
+from ..fixtures import parse_fixture
+from ..hex_text import HexText, read_hex_text
+from ..logs import looks_like_log
+from ..protocol import LIMIT, Frame, Source
+from ..protocol.captured_frame import CapturedBatch
+from ..spec.catalog import Catalog, catalog_for
+from .compressed import Opened, unpacked
+from .log_files import Item, log_kind, logged, looked
+from .pasted_packets import PacketReader, tcp_segment
+from .raw_frames import raw_frames
+from .request_log import Notes, log_frames
+from .request_log import looks_like_log as looks_like_request_log
+from .unsupported_formats import refuse_foreign, refuse_unknown
+
+LONGEST_TEXT = 1 << 28
+_BOM = b"\xef\xbb\xbf"
+_TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
+
+# kind -> (the four bytes it begins with, which as a frame's size are above any limit; its reader)
+CAPTURES: dict[str, tuple[frozenset[bytes], Callable[..., PcapReader | PcapngReader]]] = {
+    "pcap": (frozenset(MAGICS), PcapReader),
+    "pcapng": (frozenset([MAGIC]), PcapngReader),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A dump: what it was taken for, and its frames, read as they are asked for.
+
+    Bytes that are in no whole frame (a cut tail, what follows an impossible size) are a last frame whose
+    data does not fit its size field, so that nothing is lost; what is known to be no frame has a `fault`.
+    `remarks` grows as frames are read: what else is to be known of the dump, such as what is not in it.
+    A log segment or snapshot has `batches` (`LogBatch`, and `LogBytes` for what is in none) and no frames: to read
+    these is a DumpError. Of all else `batches` is None.
+    `captured` is there for captures: the same as `frames`, of which either can be read, for who counts millions; `file`
+    is what their frames are said to come from.
+    """
+
+    kind: str
+    frames: Iterator[Frame]
+    remarks: list[str] = field(default_factory=list)
+    batches: Iterator[Item] | None = None
+    captured: Iterator[CapturedBatch] | None = None
+    file: str = ""
+
+
+@contextmanager
+def open_dump(
+    path: str | Path,
+    *,
+    bare: bool = False,
+    catalog: Catalog | None = None,
+    topic: str | None = None,
+    share: Share = ALL,
+) -> Iterator[Dump]:
+    """Open a dump.
+
+    Args:
+        path: a file; `-` is standard input.
+        bare: the bytes are one body, without size and header.
+        catalog: the specs that JSON is written by; those of Kafka's releases unless told.
+        topic: what a log is of, such as `__consumer_offsets`; its folder's name or its records tell it unless told.
+        share: which connections of a capture are read; all unless told.
+
+    Yields:
+        A `Dump`, to be used inside the `with` block.
+
+    Raises:
+        DumpError: hex text with a line that cannot be read, a capture of which nothing can be read.
+        OSError: the file cannot be read.
+    """
+    with open_unpacked(path) as opened:
+        dump = _dump(looked(opened), str(path), bare, catalog or catalog_for(), topic, share)
+        yield replace(dump, kind=opened.prefix + dump.kind)
+
+
+@contextmanager
+def packets_of(path: str | Path) -> Iterator[Iterator[Packet]]:
+    """Open a capture for its packets; raises DumpError if it is none, OSError as `open_dump`."""
+    with open_unpacked(path) as opened:
+        for magics, reader in CAPTURES.values():
+            if opened.head[:4] in magics:
+                packets = reader(opened.portions(), str(path), looks_ahead=_is_file(str(path)))
+                yield (packet for packet in packets if isinstance(packet, Packet))
+                return
+        refuse_foreign(opened.head, str(path))
+        raise DumpError(f"this is no capture: {', '.join(CAPTURES)} are read", file=str(path))
+
+
+def open_hex(text: str, file: str = "--hex", *, bare: bool = False, topic: str | None = None) -> Dump:
+    """Open hex text that is at hand.
+
+    Args:
+        text: in any dialect of `kwire.hex_text`.
+        file: what to call it.
+        bare: the bytes are one body, without size and header.
+        topic: as of `open_dump`.
+
+    Raises:
+        DumpError: with the line that cannot be read.
+
+    >>> [frame.data.hex() for frame in open_hex("00 00 00 04 00 00 00 07").frames]
+    ['0000000400000007']
+    """
+    return _hex_dump(read_hex_text(text, file), file, bare, topic)
+
+
+def read_log(path: str | Path, *, topic: str | None = None) -> Iterator[Item]:
+    """Read the batches of a log segment, of a metadata log or of a snapshot, one by one.
+
+    Args:
+        path: a file, compressed with gzip or zstd or not; `-` is standard input.
+        topic: the topic it is of, such as `__consumer_offsets`, whose records are then read as Kafka's own; its
+            folder's name or its records tell it unless told. Of other topics, records are keys and values in bytes.
+
+    Yields:
+        `LogBatch`, whose `entries` are `LogRecord`s; and `LogBytes`, with why, for bytes that are in no batch.
+
+    Raises:
+        DumpError: it is no log, or as `open_dump`.
+        OSError: the file cannot be read.
+
+    >>> batch = next(read_log("fixtures/logs/__consumer_offsets-1/00000000000000000000.log"))
+    >>> [(entry.record.offset, entry.message.key.message.group_id) for entry in batch.entries()][:2]
+    [(0, 'modern'), (1, 'modern')]
+    """
+    with open_dump(path, topic=topic) as dump:
+        if dump.batches is None:
+            raise DumpError(f"this is no log: it was taken for {dump.kind}", file=str(path), hint="try kwire.read_dump")
+        yield from dump.batches
+
+
+def read_dump(path: str | Path) -> Iterator[Frame]:
+    """Read the frames of a dump, one by one.
+
+    Args:
+        path: a file of raw frames, hex text, a capture, a log of requests, or a fixture; `-` is standard input.
+
+    Yields:
+        Frames, with `source.file`, `source.frame` (from 0) and `source.offset` (bytes from the start).
+
+    Raises:
+        DumpError, OSError: as `open_dump`.
+    """
+    with open_dump(path) as dump:
+        yield from dump.frames
+
+
+@contextmanager
+def open_unpacked(path: str | Path) -> Iterator[Opened]:
+    """Open a file, `-` for standard input, without its compression; raises DumpError, OSError as `open_dump`."""
+    if str(path) == "-":
+        yield unpacked(_portions(sys.stdin.buffer), "-")
+    else:
+        with Path(path).open("rb") as stream:
+            yield unpacked(_portions(stream), str(path))
+
+
+def _is_file(name: str) -> bool:
+    """Whether all bytes of an input are there; pipes may bring packets while they are captured."""
+    return name != "-" and Path(name).is_file()
+
+
+def _portions(stream: BinaryIO) -> Iterator[bytes]:
+    """Read what there is each time, so that the first message is there before the input ends."""
+    read1 = getattr(stream, "read1", stream.read)
+    while portion := read1(PORTION):
+        yield portion
+
+
+def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None, share: Share) -> Dump:
+    head = opened.head
+    if not head:
+        raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
+    for kind, (magics, reader) in CAPTURES.items():
+        if head[:4] in magics:
+            packets = reader(opened.portions(), file, looks_ahead=_is_file(file))
+            captured = Streams(file, catalog, share=share).batches(packets)
+            return Dump(kind, written(captured, file), captured=captured, file=file)
+    refuse_foreign(head, file)
+    # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
+    if _TEXT.issuperset(head[:4]) or head.startswith(_BOM):
+        if looks_like_request_log(head.decode("utf-8-sig", "replace")) and not bare:
+            return _log_dump(opened, file, catalog)
+        return _text_dump(_whole(opened, file), file, bare, topic)
+    if bare:
+        return Dump("a bare body", iter([Frame(_whole(opened, file), Source(file, 0, 0), bare=True)]))
+    if looks_like_log(head):
+        return _segment_dump(opened, file, topic)
+    refuse_unknown(head, file)
+    return Dump("raw frames", raw_frames(opened.portions(), file))
+
+
+def _segment_dump(opened: Opened, file: str, topic: str | None) -> Dump:
+    kind, topic, remarks = *log_kind(opened.head, file, topic), list[str]()
+    return Dump(kind, _no_frames(file), remarks, logged(opened.portions(), file, topic, remarks))
+
+
+def _no_frames(file: str) -> Iterator[Frame]:
+    hint = "kwire decode, explain (as text), check and cluster read logs; in Python, kwire.read_log"
+    raise DumpError("this is a log: it has record batches, and no requests and responses", file=file, hint=hint)
+    yield
+
+
+def _whole(opened: Opened, file: str) -> bytes:
+    data = bytearray()
+    for portion in opened.portions():
+        data += portion
+        if len(data) > LONGEST_TEXT:
+            raise DumpError(f"more than {LONGEST_TEXT} bytes in one piece", file=file, hint="split it")
+    return bytes(data)
+
+
+def _log_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
+    notes, remarks = Notes(), list[str]()
+
+    def frames() -> Iterator[Frame]:
+        try:
+            yield from log_frames(_lines(opened.portions(), file), file, catalog, notes)
+        finally:
+            remarks.extend(notes.texts())
+
+    return Dump("a log of requests", frames(), remarks)
+
+
+def _lines(portions: Iterator[bytes], file: str) -> Iterator[bytes]:
+    """Yield the lines of a text as they come."""
+    begun: list[bytes] = []
+    size = 0
+    for portion in portions:
+        first, *others = portion.split(b"\n")
+        begun.append(first)
+        size += len(first)
+        if size > LIMIT:
+            raise DumpError(f"a line of more than {LIMIT} bytes", file=file, hint="is it a log?")
+        if others:
+            yield b"".join(begun)
+            yield from others[:-1]
+            begun, size = [others[-1]], len(others[-1])
+    yield b"".join(begun)
+
+
+def _text_dump(data: bytes, file: str, bare: bool, topic: str | None) -> Dump:
+    text = data.decode("utf-8-sig", "replace")
+    fixture = parse_fixture(text, file)
+    if fixture is not None:
+        frame = Frame(
+            fixture.data,
+            Source(file, 0, 0),
+            message=fixture.message,
+            version=fixture.version,
+            bare=fixture.bare,
+            profile=fixture.profile,
+        )
+        return Dump("a fixture", iter([frame]))
+    return open_hex(text, file, bare=bare, topic=topic)
+
+
+def _hex_dump(text: HexText, file: str, bare: bool, topic: str | None) -> Dump:
+    kind = f"hex text ({text.dialect})"
+    found = next(filter(None, map(tcp_segment, text.pieces)), None) if text.packets and not bare else None
+    if found is not None:
+        remarks: list[str] = []
+        return Dump(f"{kind}, packets: {found[0]}", _of_packets(text.pieces, file, remarks), remarks)
+    raw = b"".join(text.pieces)
+    if looks_like_log(raw) and not bare:
+        dump = _segment_dump(Opened(raw, iter(())), file, topic)
+        return replace(dump, kind=f"{kind}, {dump.kind}")
+    frames = iter([Frame(raw, Source(file, 0, 0), bare=True)]) if bare else raw_frames(iter([raw]), file)
+    remarks = ["no packet with TCP was recognised: the bytes are taken as they are"] if text.packets else []
+    return Dump(kind, frames, remarks)
+
+
+def _of_packets(packets: tuple[bytes, ...], file: str, remarks: list[str]) -> Iterator[Frame]:
+    reader = PacketReader(file)
+    for packet in packets:
+        yield from reader.feed(packet)
+    yield from reader.finish()
+    if reader.gaps:
+        remarks.append(f"{reader.gaps} bytes are missing between the packets")
+    if reader.others:
+        remarks.append(f"{reader.others} packets without TCP were left out")

@@ -1,0 +1,147 @@
+"""Packets that stood in a hex text: the frames that TCP carries are cut out of them. For a paste, not for a capture:
+packets are taken in the order of the text, and which link layer is in front of them is found out.
+
+What is in a packet `link` knows; nothing here knows what is in a frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..capture.link_layers import SYN, Segment, segment_of
+from ..capture.pcap import Packet
+from ..capture.tcp_stream import MASK
+from ..errors.decode import BadFrame
+from ..protocol import Frame, FrameDecoder, FrameReader, Request, Source
+
+# link layer -> (its type in captures, where IP begins behind it)
+LINKS = {
+    "raw IP": (101, 0),
+    "Ethernet": (1, 14),
+    "Ethernet with a VLAN tag": (1, 18),
+    "Linux cooked": (113, 16),
+    "Linux cooked v2": (276, 20),
+    "loopback": (0, 4),
+}
+
+
+def tcp_segment(packet: bytes) -> tuple[str, Segment] | None:
+    """Find the TCP segment in a packet, whatever link layer is in front of it.
+
+    Args:
+        packet: from its link layer or its IP header on.
+
+    Returns:
+        The link layer, and the segment; None if there is no IPv4 or IPv6 packet with TCP in it, or not its headers.
+    """
+    for name, (link, start) in LINKS.items():
+        length = _ip_length(packet[start:])
+        segment = segment_of(Packet(None, link, packet, start + length)) if length else ""
+        if isinstance(segment, Segment):
+            return name, segment
+    return None
+
+
+def _ip_length(data: bytes) -> int:
+    """Return how many bytes an IP packet had, all there are if the card was to fill that in; 0 if this is none."""
+    version, header = (data[0] >> 4, (data[0] & 15) * 4) if len(data) >= 20 else (0, 0)
+    if version == 4 and _checksum(data[:header]) in (0, 0xFFFF):
+        return _int16(data, 2) or len(data)
+    return 40 + (_int16(data, 4) or len(data) - 40) if version == 6 else 0
+
+
+def _int16(data: bytes, start: int) -> int:
+    return int.from_bytes(data[start : start + 2], "big")
+
+
+def _checksum(header: bytes) -> int:
+    """Add up a header; 0xffff is right, 0 is what a card that was to fill it in leaves behind."""
+    if header[10:12] == b"\0\0":
+        return 0
+    total = sum(_int16(header, at) for at in range(0, len(header), 2))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+class PacketReader:
+    """Puts together what the packets of a text carry, each direction for itself, and cuts it into frames.
+
+    Args:
+        file: the text's name, for the frames' sources.
+
+    Attributes:
+        others: how many packets were no TCP.
+        gaps: how many bytes are missing between packets, as far as can be told.
+    """
+
+    def __init__(self, file: str = "") -> None:
+        self.file = file
+        self.others: int = 0
+        self.gaps: int = 0
+        self._count = 0
+        self._flows: dict[tuple[str, str], _Flow] = {}
+        self._ends: dict[tuple[str, str], tuple[str, str]] = {}
+
+    def feed(self, packet: bytes) -> Iterator[Frame]:
+        """Yield the frames that end in a packet."""
+        found = tcp_segment(packet)
+        if found is None:
+            self.others += 1
+            return
+        _, segment = found
+        ends = segment.source, segment.target
+        flow = self._flows.setdefault(ends, _Flow())
+        if segment.payload:
+            gap, data = flow.next(segment)
+            if gap:
+                self.gaps += gap
+                yield from self._rest(ends, flow)
+            yield from self._frames(ends, flow, data)
+
+    def finish(self) -> Iterator[Frame]:
+        """Yield what is in no whole frame, of each direction."""
+        for ends, flow in self._flows.items():
+            yield from self._rest(ends, flow)
+
+    def _frames(self, ends: tuple[str, str], flow: _Flow, data: bytes) -> Iterator[Frame]:
+        try:
+            for frame in flow.reader.feed(data):
+                yield self._placed(ends, frame.data, frame.source.offset)
+        except BadFrame:
+            yield from self._rest(ends, flow)
+
+    def _rest(self, ends: tuple[str, str], flow: _Flow) -> Iterator[Frame]:
+        if flow.reader.rest:
+            yield self._placed(ends, flow.reader.rest, flow.reader.offset)
+        flow.reader = FrameReader()
+
+    def _placed(self, ends: tuple[str, str], data: bytes, offset: int | None) -> Frame:
+        """Say which end is the broker: the one that a request goes to."""
+        source, target = ends
+        if ends not in self._ends:
+            asks = isinstance(FrameDecoder().decode(Frame(data)), Request)
+            client, broker = (source, target) if asks else (target, source)
+            self._ends[source, target] = self._ends[target, source] = client, broker
+        self._count += 1
+        client, broker = self._ends[ends]
+        direction = "request" if source == client else "response"
+        return Frame(data, Source(self.file, self._count - 1, offset, None, client, broker, direction=direction))
+
+
+class _Flow:
+    """One direction of a connection."""
+
+    def __init__(self) -> None:
+        self.reader = FrameReader()
+        self.expected: int | None = None
+
+    def next(self, segment: Segment) -> tuple[int, bytes]:
+        """Return how many bytes are missing in front of a segment, and what is new in it."""
+        start = segment.sequence + bool(segment.flags & SYN)  # a SYN counts as a byte
+        ahead = 0 if self.expected is None else (start - self.expected) & MASK
+        again = 0x100000000 - ahead if ahead >> 31 else 0
+        data = segment.payload[again:]
+        if data:
+            self.expected = (start + len(segment.payload)) & MASK
+        return (0 if again else ahead), data

@@ -1,0 +1,256 @@
+"""Lines of logs that hold requests and responses as JSON become frames.
+
+Read are the request logs of brokers from Kafka 2.7 on (behind a log4j prefix or bare, also as rows collected from
+them), the lines of Kroxylicious' protocol logger, and the lines of `kwire decode --jsonl`. What a log leaves out
+(records) is written empty and remarked on. Lines of anything else are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..codecs import codec_in
+from ..errors import DumpError, EncodeError, KwireError, WrongType
+from ..protocol import Frame, Source, encode_request, encode_response
+from ..spec.catalog import Catalog
+from .json_frames import envelope_frame, need, source_of
+
+# Kafka logs the size of records instead of the records: JSON name in the log -> name of the field.
+SIZES = {
+    "recordsSizeInBytes": "records",
+    "recordSetSizeInBytes": "records",  # Fetch, up to Kafka 2.8
+    "unalignedRecordsSizeInBytes": "unalignedRecords",
+}
+MOST_ERRORS = 100  # that are kept
+_COMPLETED = "Completed request:"
+_OBJECT = re.compile(r'\{ ?"(?:isForwarded|requestHeader|request_header|header|kwire|broker|connection)" ?:')
+_CONNECTION = re.compile(r"(.+:\d+)-(.+:\d+)-\d+(?:-\d+)?")
+
+
+@dataclass
+class Notes:
+    """What was lost and what could not be read: `remarks` counts, `errors` are the first ones, of `broken` lines."""
+
+    remarks: Counter[str] = field(default_factory=Counter)
+    errors: list[DumpError] = field(default_factory=list)
+    broken: int = 0
+
+    def refuse(self, error: KwireError, file: str, line: int) -> None:
+        """Keep an error, with its line."""
+        self.broken += 1
+        if len(self.errors) < MOST_ERRORS:
+            self.errors.append(error if isinstance(error, DumpError) else DumpError(str(error), file=file, line=line))
+
+    def texts(self) -> list[str]:
+        """Return the remarks as text.
+
+        >>> Notes(Counter({"lines are no requests": 2})).texts()
+        ['2 lines are no requests']
+        """
+        return [f"{count} {text}" for text, count in self.remarks.items()]
+
+
+def looks_like_log(head: str) -> bool:
+    """Whether a text begins as a log that is read here.
+
+    >>> looks_like_log('[2024-05-01] DEBUG Completed request:{"isForwarded":false'), looks_like_log("00 01")
+    (True, False)
+    """
+    return head.lstrip().startswith("{") or _COMPLETED in head or _OBJECT.search(head) is not None
+
+
+def log_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+    """Read the frames of a log.
+
+    Args:
+        lines: of the log.
+        file: its name, for sources and errors.
+        catalog: the specs to use.
+        notes: takes what is lost, and the lines that are broken.
+
+    Yields:
+        For each logged line its request and, where it is logged, its response.
+
+    Raises:
+        DumpError: at the end, the first line that is no JSON, or no message; or there was no request at all.
+    """
+    count = 0
+    for count, frame in enumerate(readable_frames(lines, file, catalog, notes), 1):  # noqa: B007
+        yield frame
+    if notes.errors:
+        first, more = notes.errors[0], f"; {notes.broken - 1} more lines cannot be read" if notes.broken > 1 else ""
+        raise DumpError(first.problem + more, file=file, line=first.line, hint=first.hint)
+    if not count:
+        what = "; ".join(notes.texts()) or "there is nothing in it"
+        raise DumpError(f"no request in JSON: {what}", file=file, hint="brokers log JSON from Kafka 2.7 on")
+
+
+def readable_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+    """Read the frames of a log as `log_frames` does; lines that cannot be read are noted alone."""
+    count = 0
+    for number, line in enumerate(lines, 1):
+        try:
+            members = _members(line.decode("utf-8-sig", "replace"), file, number, notes)
+            found = [] if members is None else list(frames_of(members, catalog, notes))
+        except KwireError as error:
+            notes.refuse(error, file, number)
+            continue
+        for frame in found:
+            yield replace(frame, source=replace(frame.source, file=file, frame=count, offset=None))
+            count += 1
+
+
+def frames_of(members: Any, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+    """Turn one JSON object of a log into frames.
+
+    Args:
+        members: a broker's line, a row collected from one, a line of Kroxylicious, or of kwire.
+        catalog: the specs to use.
+        notes: takes what is lost.
+
+    Raises:
+        EncodeError: it is none of these, or does not fit the message; with the place in the JSON.
+    """
+    for keys, opener in SHAPES:
+        if isinstance(members, dict) and keys <= members.keys():
+            yield from opener(members, catalog, notes)
+            return
+    raise WrongType(need="a logged request, or an object with header and payload", found=f"{members!r}"[:60])
+
+
+def _members(line: str, file: str, number: int, notes: Notes) -> Any:
+    """Find the JSON object of a line; None if there is none."""
+    start = _OBJECT.search(line)
+    begin = start.start() if start else line.find("{") if line.lstrip().startswith("{") else -1
+    if begin < 0:
+        if line.strip():
+            kind = "of requests in the text form of Kafka before 2.7" if _COMPLETED in line else "without a request"
+            notes.remarks[f"lines {kind} were left out"] += 1
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(line, begin)[0]
+    except (json.JSONDecodeError, RecursionError) as error:
+        what = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
+        hint = "each object must stand on one line; kwire encode also reads indented ones"
+        raise DumpError(f"this is no JSON: {what}", file=file, line=number, hint=hint) from None
+
+
+def _text(members: dict[str, Any], catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+    notes.remarks["lines of requests in the text form of Kafka before 2.7 were left out"] += 1
+    yield from ()
+
+
+def _own(members: dict[str, Any], catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+    if members.get("type") == "foreign":
+        notes.remarks["streams of other protocols were left out"] += 1
+        return
+    yield envelope_frame(members, catalog)
+
+
+def _broker(members: dict[str, Any], catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+    """One line of a request log: header, request and response, and the connection's ends."""
+    header_name = "requestHeader" if "requestHeader" in members else "request_header"
+    header = need(members, header_name, dict)
+    names = ("requestApiKey", "requestApiVersion", "correlationId")
+    key, version, correlation = (need(header, name, int, header_name) for name in names)
+    source = _source(members.get("connection"))
+    if members.get("isForwarded") or (members.get("more") or {}).get("isForwarded"):
+        notes.remarks["requests came inside an Envelope, which is not in the log"] += 1
+    asked = _payload(need(members, "request", dict), notes)
+    yield _request(catalog, key, version, asked, correlation, header.get("clientId"), source)
+    answer = members.get("response")
+    if isinstance(answer, dict):
+        yield _response(catalog, key, version, _payload(answer, notes), correlation, source)
+    else:
+        notes.remarks["requests without a response in the log"] += 1
+
+
+def _kroxylicious(members: dict[str, Any], catalog: Catalog, notes: Notes) -> Iterator[Frame]:
+    header = need(members, "header", dict)
+    key, kind = _api_key(need(header, "apiKey", object, "header"), catalog), need(header, "type", str, "header")
+    version, correlation = (need(header, name, int, "header") for name in ("apiVersion", "correlationId"))
+    payload = _payload(need(members, "payload", dict), notes)
+    if kind.casefold() == "request":
+        yield _request(catalog, key, version, payload, correlation, header.get("clientId"), source_of(members))
+    else:
+        yield _response(catalog, key, version, payload, correlation, source_of(members))
+
+
+# members that are there -> who wrote it; the first that fits
+SHAPES: tuple[tuple[set[str], Callable[[dict[str, Any], Catalog, Notes], Iterator[Frame]]], ...] = (
+    ({"requestHeader"}, _broker),
+    ({"request_header"}, _broker),
+    ({"kwire"}, _own),
+    ({"type", "header"}, _own),
+    ({"header", "payload"}, _kroxylicious),
+    ({"text", "stage"}, _text),
+)
+
+
+def _request(
+    catalog: Catalog, key: int, version: int, payload: Any, correlation: int, client: Any, source: Source
+) -> Frame:
+    name = _message(catalog, key, "request", version)
+    message = codec_in(catalog, name, version).from_json(payload)
+    data = encode_request(message, version, correlation_id=correlation, client_id=client, catalog=catalog)
+    return Frame(data, replace(source, direction="request"), message=name, version=version)
+
+
+def _response(catalog: Catalog, key: int, version: int, payload: Any, correlation: int, source: Source) -> Frame:
+    name = _message(catalog, key, "response", version)
+    try:
+        message = codec_in(catalog, name, version).from_json(payload)
+    except EncodeError:
+        if name != "ApiVersionsResponse":  # KIP-511: refused in version 0
+            raise
+        version = 0
+        message = codec_in(catalog, name, version).from_json(payload)
+    data = encode_response(message, version, correlation_id=correlation, catalog=catalog)
+    return Frame(data, replace(source, direction="response"), message=name, version=version)
+
+
+def _message(catalog: Catalog, key: int, kind: str, version: int) -> str:
+    spec = catalog.find(key, kind, version)
+    if spec is None:
+        found = f"{kind} of api key {key} version {version}"
+        raise WrongType(need="a known api key and version", found=found, segments=["header"])
+    return spec.name
+
+
+def _api_key(value: Any, catalog: Catalog) -> int:
+    """Find an api by its key or by its name in capitals."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    wanted = f"{value}".replace("_", "").casefold() + "request"
+    for name, (_, key) in catalog.heads().items():
+        if name.casefold() == wanted and key is not None:
+            return key
+    raise WrongType(need="an api key or the name of an api", found=f"{value!r}"[:60], segments=["header", "apiKey"])
+
+
+def _payload(value: Any, notes: Notes) -> Any:
+    """Write empty records where the log has their size."""
+    if isinstance(value, list):
+        return [_payload(item, notes) for item in value]
+    if not isinstance(value, dict):
+        return value
+    members = {}
+    for name, item in value.items():
+        if name in SIZES and isinstance(item, int):
+            members[SIZES[name]] = ""
+            if item:
+                notes.remarks["bytes of records are not in the log"] += item
+        else:
+            members[name] = _payload(item, notes)
+    return members
+
+
+def _source(connection: Any) -> Source:
+    """Read a broker's name of a connection: its own end, the client's, a number."""
+    match = _CONNECTION.fullmatch(connection) if isinstance(connection, str) else None
+    return Source(client=match[2], broker=match[1]) if match else Source()

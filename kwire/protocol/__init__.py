@@ -1,0 +1,47 @@
+"""Frames and conversations: bytes of a connection become requests and responses, and back. Sans-IO.
+
+Knows sizes, headers and who answers whom; knows no files and no sockets.
+"""
+
+from .connection import Connection
+from .decoder import FrameDecoder, decode_frames
+from .encoder import encode_request, encode_response
+from .frame_header import Header
+from .framing import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames, cut_short
+from .header_reader import HeaderReader, Peek, peek
+from .in_flight_requests import InFlightRequests
+from .results import NOBODY, Client, Request, Response, Result, Token, Undecodable
+from .sasl import SaslMessage
+from .single_frame import decode_request, decode_response
+from .spans import spans_for
+
+__all__ = [
+    "LEAST",
+    "LIMIT",
+    "NOBODY",
+    "Client",
+    "Connection",
+    "Frame",
+    "FrameDecoder",
+    "FrameReader",
+    "Header",
+    "HeaderReader",
+    "InFlightRequests",
+    "Peek",
+    "Request",
+    "Response",
+    "Result",
+    "SaslMessage",
+    "Source",
+    "Token",
+    "Undecodable",
+    "cut_frames",
+    "cut_short",
+    "decode_frames",
+    "decode_request",
+    "decode_response",
+    "encode_request",
+    "encode_response",
+    "peek",
+    "spans_for",
+]

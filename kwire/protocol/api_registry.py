@@ -1,0 +1,255 @@
+"""What the header of a frame may name: an api at a version, with all that is looked up but once.
+
+Knows catalogs and header versions; reads no frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from ..caches import once_attribute
+from ..codecs import Codec, codec_in
+from ..spec.catalog import Catalog, catalog_for
+from .frame_parser import API_VERSIONS
+from .framing import Frame
+from .header_versions import header_version_for
+from .in_flight_requests import prefixes_of
+
+SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE = 17, 36, 58
+MOST_KNOWN = 4096  # versions that a spec leaves open may be any
+MOST_CLIENTS = 1024  # client ids whose calls are kept for all connections
+
+
+class Api:
+    """An api at a version.
+
+    Args:
+        key, version: as the header has them; None where nothing does.
+        name: of the api; of a message that is no request or response, its own; None if it is not known.
+        catalog: where its messages are.
+        message: the message, where a container names it.
+        bare: whether frames are a body alone.
+
+    Attributes:
+        asks, answers: whether rows are wanted of its requests and of its responses; both, unless somebody says no.
+    """
+
+    def __init__(
+        self,
+        key: int | None,
+        version: int | None,
+        name: str | None,
+        catalog: Catalog,
+        *,
+        message: str | None = None,
+        bare: bool = False,
+    ) -> None:
+        self.key: int | None = key
+        self.version: int | None = version
+        self.name: str | None = name
+        self.catalog: Catalog = catalog
+        self.message: str | None = message
+        self.bare: bool = bare
+        self.asks = self.answers = True
+
+    @once_attribute
+    def number(self) -> int:
+        """Key and version in one, as requests begin."""
+        return (self.key or 0) << 16 | (self.version or 0) & 0xFFFF
+
+    @once_attribute
+    def is_sasl(self) -> bool:
+        """Whether its requests belong to the authentication of a client."""
+        return self.key in (SASL_HANDSHAKE, SASL_AUTHENTICATE)
+
+    @once_attribute
+    def answered(self) -> tuple[bytes, ...]:
+        """How requests go on behind the client id that certainly are answered; empty if all are."""
+        return self._prefixes(True)
+
+    @once_attribute
+    def unanswered(self) -> tuple[bytes, ...]:
+        """The same of requests that certainly are not answered."""
+        return self._prefixes(False)
+
+    def _prefixes(self, answered: bool) -> tuple[bytes, ...]:
+        tags = b"\0" if self.request_header == 2 else b""
+        found = prefixes_of(self.request, answered=answered) if self.request else ()
+        return tuple(tags + prefix for prefix in found)
+
+    @once_attribute
+    def request_header(self) -> int | None:
+        """The version of the header in front of requests; None if there is none, or the api is not known."""
+        spec = None if self.key is None else self.catalog.find(self.key, "request", self.version)
+        return None if spec is None or self.version is None else header_version_for(spec, self.version)
+
+    @once_attribute
+    def response_header(self) -> int | None:
+        """The version of the header in front of responses."""
+        spec = None if self.key is None else self.catalog.find(self.key, "response", self.version)
+        return None if spec is None or self.version is None else header_version_for(spec, self.version)
+
+    @once_attribute
+    def request(self) -> Codec | None:
+        """The codec of its requests."""
+        return self._codec("request")
+
+    @once_attribute
+    def response(self) -> Codec | None:
+        """The codec of its responses."""
+        return self._codec("response")
+
+    def codec(self, asked: bool | None) -> Codec | None:
+        """Return the codec of one direction, or of the message that is named."""
+        if self.message is not None and self.version is not None:
+            return codec_in(self.catalog, self.message, self.version)
+        return self.request if asked else None if asked is None else self.response
+
+    def _codec(self, type_name: str) -> Codec | None:
+        spec = None if self.key is None else self.catalog.find(self.key, type_name, self.version)
+        return None if spec is None or self.version is None else codec_in(self.catalog, spec.name, self.version)
+
+
+class Call:
+    """What the requests of an api at a version by one client have in common, and the responses to them.
+
+    Attributes:
+        api: the api, at the version that was asked for.
+        version: of the bodies of requests; of responses too, unless they are `downgraded`.
+        client: the client id as it stands in the header, with its length; empty where there is none.
+        client_id: the same as text; None for null.
+        start: where requests go on behind the client id.
+        is_answered: whether all of them are; else only those that go on there with one of `answered` certainly are.
+        is_plain: whether all its responses are in the version that was asked for.
+        note: for whoever reads the headers: None at first.
+    """
+
+    __slots__ = (
+        "_downgraded",
+        "answered",
+        "api",
+        "client",
+        "client_id",
+        "is_answered",
+        "is_plain",
+        "note",
+        "start",
+        "version",
+    )
+
+    def __init__(self, api: Api, client: bytes) -> None:
+        self.api: Api = api
+        self.client: bytes = client
+        self.client_id: str | None = (
+            None if client[:1] >= b"\x80" or not client else client[2:].decode("utf-8", "replace")
+        )
+        self.start: int = 12 + len(client)
+        self.version: int = -1 if api.version is None else api.version
+        self.answered: tuple[bytes, ...] = api.answered
+        self.is_plain: bool = api.key != API_VERSIONS
+        self.is_answered: bool = not self.answered
+        self.note: Any = None
+        self._downgraded: Call | None = None
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether the client id is as clients write it: text in UTF-8, or a null of length -1."""
+        if self.client_id is None:
+            return self.client in (b"", b"\xff\xff")
+        return self.client_id.encode() == self.client[2:]
+
+    def codec(self, is_request: bool | None) -> Codec | None:
+        """Return the codec of its requests or of its responses; None if the api is not known."""
+        codec = self.api.codec(is_request)
+        if codec is None or codec.version == self.version:
+            return codec
+        return codec_in(self.api.catalog, codec.name, self.version)
+
+    @property
+    def downgraded(self) -> Call:
+        """The same, for responses in version 0 (KIP-511)."""
+        if self._downgraded is None:
+            self._downgraded = Call(self.api, self.client)
+            self._downgraded.version = 0
+        return self._downgraded
+
+
+class Apis:
+    """The apis of a catalog, by the number that stands in front of a request: api key and version in one.
+
+    Args:
+        catalog: the specs.
+        choose: says of an api which of its frames are wanted.
+
+    >>> apis = Apis(catalog_for())
+    >>> apis.get(3 << 16 | 12).name, apis.get(3 << 16 | 999)
+    ('Metadata', None)
+    """
+
+    def __init__(self, catalog: Catalog, choose: Callable[[Api], None] = lambda api: None) -> None:
+        self.catalog: Catalog = catalog
+        self._choose = choose
+        self._known: dict[int, Api] = {}
+        self._ranges: dict[int, tuple[tuple[int, int], ...]] = {}  # the versions of a key's requests
+        self._calls: dict[tuple[bytes, Hashable], dict[int, Call]] = {}
+
+    def calls(self, client: bytes, group: Hashable = None) -> dict[int, Call]:
+        """Return the calls of a client that are known, by the number of their api; connections add to them.
+
+        Args:
+            client: the client id as it stands in headers.
+            group: connections of different groups have different calls.
+        """
+        calls = self._calls.get((client, group))
+        if calls is None or len(calls) > MOST_KNOWN:
+            if len(self._calls) >= MOST_CLIENTS:
+                self._calls.clear()
+            calls = self._calls[client, group] = {}
+        return calls
+
+    def get(self, number: int) -> Api | None:
+        """Return an api at a version; None if the catalog has no such request."""
+        api = self._known.get(number)
+        if api is not None:
+            return api
+        key, version = number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000
+        ranges = self._ranges.get(key)
+        if ranges is None:
+            ranges = self._ranges[key] = self._ranges_of(key)
+        for low, high in ranges:
+            if low <= version <= high:
+                return self._find(number, key, version)
+        return None
+
+    def named(self, frame: Frame) -> Api:
+        """Return what a container says that a frame holds."""
+        assert frame.message is not None and frame.version is not None
+        catalog = catalog_for(frame.profile) if frame.profile else self.catalog
+        spec = catalog.spec(frame.message, frame.version)
+        is_of_api = spec.type in ("request", "response")
+        name = spec.api_name if is_of_api else spec.name
+        key = spec.api_key if is_of_api else None
+        return self._chosen(Api(key, frame.version, name, catalog, message=frame.message, bare=frame.bare))
+
+    def unknown(self, key: int, version: int) -> Api:
+        """Return an api, or a version of one, that the catalog does not have."""
+        spec = self.catalog.find(key, "request")
+        return Api(key, version, None if spec is None else spec.api_name, self.catalog)
+
+    def _ranges_of(self, key: int) -> tuple[tuple[int, int], ...]:
+        specs = (layer.find(key, "request", None, self.catalog.release) for layer in self.catalog.layers)
+        return tuple(span for spec in specs if spec is not None for span in spec.versions.ranges)
+
+    def _find(self, number: int, key: int, version: int) -> Api | None:
+        spec = self.catalog.find(key, "request", version)
+        if spec is None:
+            return None
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        api = self._known[number] = self._chosen(Api(key, version, spec.api_name, self.catalog))
+        return api
+
+    def _chosen(self, api: Api) -> Api:
+        self._choose(api)
+        return api

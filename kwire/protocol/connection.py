@@ -1,0 +1,239 @@
+"""One connection, from the headers of its frames: which way each goes, and which request a response answers.
+
+Sans-IO, as h11's Connection: whole frames go in, header values come out; bodies are decoded elsewhere. The rules of a
+connection stand here and nowhere else: requests in flight, those that are never answered (acks=0), responses that
+overtake others, SASL tokens without a header, ApiVersions in version 0 (KIP-511), frames that are cut short.
+
+Nearly every frame needs its first bytes only. A body is decoded where the header leaves a question open: without a
+known direction where a frame reads as a request and as a response; where several requests in flight have the same
+correlation id, or a lost one may have it; where a producer may have asked for no answer; in SaslHandshake; in
+ApiVersions with error 35.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import Any
+
+from ..errors import DecodeError
+from .api_registry import Api, Call
+from .body_checks import best_answered, contradicts, is_request, is_response
+from .captured_frame import CapturedFrame, numbers_of
+from .connection_state import ConnectionState, is_whole
+from .fragments import BareToken, CutShort, loses
+from .frame_header import CLIENT_ID, Header, client_in
+from .frame_parser import may_be_downgraded
+
+_INT32 = Struct(">i").unpack_from
+
+
+class Connection(ConnectionState):
+    """The state of one connection between a client and a broker, seen from either end or from between them.
+
+    Args:
+        catalog: the specs; those of Kafka's releases if not given.
+        apis: what is looked up of them, to be shared by many connections; in place of `catalog`.
+
+    Attributes:
+        in_flight: the headers of the requests without a response, the oldest first.
+        authenticating: whether the newest request was one of SASL; one that does not decode changes nothing.
+        expects_tokens: whether SASL tokens without a header may come (SaslHandshake v0).
+        tokens: how many have come since the handshake.
+        mechanism: the SASL mechanism that the client asked for last; None before.
+        answers: what a response is that answers no request in flight; None if nothing tells it.
+        lossy: whether bytes of the connection are missing, so that requests may be among them.
+
+    >>> import kwire
+    >>> connection = kwire.Connection()
+    >>> asked = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, correlation_id=7, client_id="me")
+    >>> header = connection.receive(asked, from_client=True)
+    >>> header.is_request, header.api_key, header.api_version, header.correlation_id, header.client_id
+    (True, 3, 1, 7, 'me')
+    >>> answer = kwire.encode_response(kwire.messages.MetadataResponse(controller_id=5), 1, correlation_id=7)
+    >>> header = connection.receive(answer, from_client=False)
+    >>> header.request.client_id, header.codec.decode(answer[header.body_start(answer) :]).controller_id
+    ('me', 5)
+    """
+
+    __slots__ = ()
+
+    def receive(
+        self, data: bytes, from_client: bool | None = None, time: Any = None, fault: DecodeError | None = None
+    ) -> Header:
+        """Take the next frame of the connection, and return what its header says.
+
+        Args:
+            data: the whole frame, with its size field; or the first bytes of one that is cut short.
+            from_client: who sent it; None if only its content tells.
+            time: of the frame, in any unit; it comes back in the header, and in that of the response to it.
+            fault: why the bytes are no whole frame, if a container of frames says so (`Frame.fault`).
+
+        Returns:
+            The header. Never raises for what the bytes are; see `Header.problem`.
+        """
+        if from_client is None:
+            return self._receive(data, None, time, fault)
+        first, second = numbers_of(data)
+        header = self.pair((None, from_client, 0, time, data, fault, first, second))  # type: ignore[arg-type]
+        if header.is_request and not from_client:
+            return header.answer(time)
+        return header
+
+    def pair(self, captured: CapturedFrame) -> Header:
+        """Take the next frame as captures give it, whose first numbers are read already: `receive` by the million.
+
+        Returns:
+            As `receive`; but of a response of which nothing more is to be said, the header of its request.
+        """
+        _, from_client, _, time, data, fault, first, second = captured
+        if fault is None and first is not None:
+            waiting = self.in_flight
+            if from_client:
+                call = self._calls.get(first)
+                if call is None or not data.startswith(self._client, CLIENT_ID):
+                    call = self._known_call(data, first)
+                if call is not None and (call.is_answered or data.startswith(call.answered, call.start)):
+                    header = Header(True, call, second, time)
+                    waiting.append(header)
+                    return header
+            elif waiting and (request := waiting[0]).correlation_id == first:
+                call = request.call
+                is_plain = call.is_plain or not may_be_downgraded(call.api.key, data)  # type: ignore[union-attr]
+                is_sole = len(waiting) == 1 or waiting[1].correlation_id != first
+                if is_plain and is_sole and not self._doubt.active:
+                    waiting.popleft()
+                    return request
+        return self._receive(data, from_client, time, fault)
+
+    def receive_named(self, data: bytes, api: Api, time: Any = None) -> Header:
+        """Take a frame of which something else tells what it is, as the line of a request log does.
+
+        Args:
+            data: the whole frame.
+            api: names the message (`Apis.named`); a response to a request of another api is not paired.
+            time: of the frame.
+        """
+        codec = api.codec(None)
+        if codec is not None and codec.spec.type == "request":
+            client = b"" if not api.request_header else client_in(data)
+            if client is None or api.request_header is None or len(data) < CLIENT_ID:
+                return Header(True, Call(api, b""), None, time)
+            return self._accept(data, Header(True, Call(api, client), _INT32(data, 8)[0], time))
+        number = _INT32(data, 4)[0] if len(data) >= 8 else None
+        found = [] if number is None else [one for one in self._find(number) if one.api_key == api.key]
+        return self._settle(found[0], data, time) if found else Header(False, Call(api, b""), number, time)
+
+    def add(self, api: Api, correlation_id: int, client_id: str | None = None, time: Any = None) -> Header:
+        """Add a request in flight that came before the first frame that is received.
+
+        Args:
+            api: as `apis` has it.
+            correlation_id, client_id: of the request.
+            time: of the request.
+        """
+        raw = b"\xff\xff" if client_id is None else client_id.encode("utf-8", "replace")
+        client = raw if client_id is None else len(raw).to_bytes(2, "big") + raw
+        header = Header(True, Call(api, client if api.request_header else b""), correlation_id, time)
+        self._append(header)
+        return header
+
+    def _known_call(self, data: bytes, number: int) -> Call | None:
+        """Return the call that a request is of, if another connection has made it and nothing needs a closer look."""
+        if self._calls is self._known and (client := client_in(data)) is not None:
+            self._use(client)
+            return self._calls.get(number)
+        return None
+
+    def _receive(self, data: bytes, from_client: bool | None, time: Any, fault: DecodeError | None) -> Header:
+        """Take any frame."""
+        if fault is not None:
+            if loses(fault):
+                self.lossy = True
+                self._doubt.lose(self.in_flight)
+            if isinstance(fault, BareToken):
+                return self._token(from_client, time)
+            if not isinstance(fault, CutShort):
+                return Header(from_client, None, None, time, None, "fragment")
+        if len(data) < 8 or _INT32(data)[0] < len(data) - 4:
+            return self._neither(data, from_client, time, "fragment")
+        if from_client is None:
+            return self._undirected(data, time)
+        return self._request(data, time) if from_client else self._response(data, time)
+
+    def _request(self, data: bytes, time: Any) -> Header:
+        """Take what a client sent."""
+        header = self.read_request(data, time)
+        # Of what is cut short the body says nothing: its header is believed, for few tokens read as one.
+        if header is not None and (not self.expects_tokens or not is_whole(data) or is_request(data, header)):
+            return self._accept(data, header)
+        header = self._neither(data, True, time, "unknown")
+        if header.call is not None:
+            self._append(header)
+        return header
+
+    def _response(self, data: bytes, time: Any) -> Header:
+        """Take what a broker sent: the response to a request in flight, in most cases the next one."""
+        found = self._find(_INT32(data, 4)[0])
+        if not found and self.answers is not None:
+            return Header(False, self.answers, _INT32(data, 4)[0], time)
+        if not found:
+            return self._neither(data, False, time, "unpaired")
+        request = found[0] if len(found) == 1 else best_answered(data, found)
+        if self._doubt.covers(request, self.in_flight) and is_whole(data) and contradicts(data, request):
+            return self._neither(data, False, time, "unpaired")
+        return self._settle(request, data, time)
+
+    def _undirected(self, data: bytes, time: Any) -> Header:
+        """Take a frame of which only the content tells who sent it."""
+        first = _INT32(data, 4)[0]
+        if self._ids is None:
+            self._index()
+        if not self.authenticating and self.answers is None and (header := self._plain(data, first, time)) is not None:
+            return header
+        request = self.read_request(data, time)
+        found = self._find(first)
+        awaited = found[0] if found else None
+        if self.answers is not None:
+            return self._either(data, time, request, awaited)
+        if request is None:
+            if awaited is not None and (awaited is self.in_flight[0] or is_response(data, awaited)):
+                return self._settle(awaited, data, time)
+            return self._neither(data, None, time, "unpaired" if self.in_flight else "unknown")
+        if awaited is None and not self.expects_tokens:
+            return self._accept(data, request)
+        return self._either(data, time, request, awaited)
+
+    def _either(self, data: bytes, time: Any, request: Header | None, awaited: Header | None) -> Header:
+        """Take what may be a request, by its header, and the response to one, or a token: by its body."""
+        next_one = awaited if awaited is not None and awaited is self.in_flight[0] else None
+        if next_one is not None and is_response(data, next_one):
+            return self._settle(next_one, data, time)
+        told = None if self.answers is None else Header(False, self.answers, _INT32(data, 4)[0], time)
+        if told is not None and is_response(data, told):
+            return told
+        if request is not None and is_request(data, request):
+            return self._accept(data, request)
+        if awaited is not None and next_one is None and is_response(data, awaited):
+            return self._settle(awaited, data, time)
+        if self.expects_tokens and is_whole(data):
+            return self._token(None, time)
+        if next_one is not None:
+            return self._settle(next_one, data, time)
+        return told or self._accept(data, request)  # type: ignore[arg-type]
+
+    def _plain(self, data: bytes, first: int, time: Any) -> Header | None:
+        """Take what can only be a request like one before, or the response to the next one; None if it is neither."""
+        waiting = self.in_flight
+        if waiting and (request := waiting[0]).correlation_id == first:
+            if self.apis.get(first) is not None or not request.call.is_plain:  # type: ignore[union-attr]
+                return None
+            waiting.popleft()
+            return request.answer(time)
+        call = self._known.get(first)
+        if call is None or first in self._ids or not data.startswith(self._client, CLIENT_ID):  # type: ignore[operator]
+            return None
+        if not (call.is_answered or data.startswith(call.answered, call.start)):
+            return None
+        header = Header(True, call, _INT32(data, 8)[0], time)
+        self._append(header)
+        return header

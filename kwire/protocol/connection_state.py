@@ -1,0 +1,200 @@
+"""What is known of a connection between two of its frames, and how a frame changes it.
+
+Knows which requests are in flight, also those that are never answered, who authenticates, and the calls of the newest
+client; `connection` decides what a frame is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable
+from itertools import islice
+from struct import Struct
+from typing import Any
+
+from ..errors.decode import UnexpectedResponse
+from ..spec.catalog import Catalog, catalog_for
+from .api_registry import SASL_HANDSHAKE, Api, Apis, Call
+from .body_checks import as_request, as_response, is_answered, is_request
+from .fragments import unexpected_response
+from .frame_header import CLIENT_ID, Header, client_in
+from .frame_parser import may_be_downgraded
+from .in_flight_requests import Doubt
+from .results import Request
+
+MOST_IN_FLIGHT = 65536  # requests; the oldest are forgotten first
+MOST_CANDIDATES = 8  # requests with the same correlation id that are compared
+MOST_ASKED = 0xFFFF  # requests of a client that authenticates, as their correlation ids count them
+MANY = 1024  # requests in flight whose correlation ids are indexed once one is not found
+_NUMBERS = Struct(">ii").unpack_from
+_INT32 = Struct(">i").unpack_from
+_NO_CALLS: dict[int, Call] = {}
+
+
+class ConnectionState:
+    """The state of a connection; see `Connection`, which is its public form."""
+
+    __slots__ = (
+        "_calls",
+        "_client",
+        "_doubt",
+        "_ids",
+        "_known",
+        "answers",
+        "apis",
+        "authenticating",
+        "expects_tokens",
+        "group",
+        "in_flight",
+        "lossy",
+        "mechanism",
+        "tokens",
+    )
+
+    def __init__(self, catalog: Catalog | None = None, *, apis: Apis | None = None) -> None:
+        self.apis: Apis = apis or Apis(catalog or catalog_for())
+        self.in_flight: deque[Header] = deque(maxlen=MOST_IN_FLIGHT)
+        self.authenticating: bool = False
+        self.expects_tokens: bool = False
+        self.lossy: bool = False
+        self._doubt = Doubt()
+        self.tokens: int = 0
+        self.mechanism: str | None = None
+        self.group: Hashable = None
+        self.answers: Call | None = None
+        self._ids: set[int] | None = None  # correlation ids, those in flight among them
+        self._client = b""
+        self._known = self._calls = _NO_CALLS  # calls of this client; `_calls` is empty where each needs a closer look
+
+    @property
+    def remembered(self) -> int:
+        """How many requests and correlation ids are remembered."""
+        return len(self.in_flight) + len(self._ids or ())
+
+    def unexpected(self, correlation_id: int) -> UnexpectedResponse:
+        """Return the error of a response that answers no request in flight."""
+        return unexpected_response(
+            correlation_id, self.in_flight[0].correlation_id if self.in_flight else None, lossy=self.lossy
+        )
+
+    def regroup(self, group: Hashable) -> None:
+        """Use other `Call` objects from here on, those of a group of connections."""
+        self.group = group
+        self._use(self._client)
+
+    def read_request(self, data: bytes, time: Any = None) -> Header | None:
+        """Read a frame as a request, without any change to the connection; None if its header is not one's.
+
+        >>> import kwire
+        >>> kwire.Connection().read_request(kwire.encode_request(kwire.messages.ListGroupsRequest(), 0)).call.api.name
+        'ListGroups'
+        """
+        if len(data) < CLIENT_ID:
+            return None
+        number, correlation_id = _NUMBERS(data, 4)
+        api = self.apis.get(number)
+        if api is None or api.request_header is None:
+            return None
+        client = b"" if not api.request_header else client_in(data)
+        return None if client is None else Header(True, self._call(api, client), correlation_id, time)
+
+    def _neither(self, data: bytes, from_client: bool | None, time: Any, problem: str) -> Header:
+        """Take what is neither a request of a known api nor the response to one."""
+        if self.expects_tokens and is_whole(data) and not (problem == "unpaired" and self._may_lack_request(data)):
+            return self._token(from_client, time)
+        if problem == "unpaired":
+            return Header(from_client, None, _INT32(data, 4)[0], time, problem=problem)
+        client = client_in(data) if problem == "unknown" else None
+        if client is None or from_client is False:
+            return Header(from_client, None, None, time, None, problem)
+        number, correlation_id = _NUMBERS(data, 4)
+        call = Call(self.apis.unknown(number >> 16, (number & 0xFFFF ^ 0x8000) - 0x8000), client)
+        return Header(from_client, call, correlation_id, time, problem=problem)
+
+    def _may_lack_request(self, data: bytes) -> bool:
+        """Whether a frame may be the response to a lost request: no mechanism's tokens begin with such numbers."""
+        return self.lossy and 0 <= _INT32(data, 4)[0] <= MOST_ASKED
+
+    def _token(self, from_client: bool | None, time: Any) -> Header:
+        """Take a SASL token without a header; where nothing tells who sent it, client and broker take turns."""
+        sender = self.tokens % 2 == 0 if from_client is None else from_client
+        self.tokens += 1
+        return Header(sender, None, None, time, problem="token")
+
+    def _accept(self, data: bytes, header: Header) -> Header:
+        """Take a request."""
+        call = header.call
+        assert call is not None
+        self.authenticating = call.api.is_sasl or (self.authenticating and not is_request(data, header))
+        self.expects_tokens = False
+        if call.api.key == SASL_HANDSHAKE:
+            self._shake_hands(data, call)
+        self._calls = _NO_CALLS if self.authenticating or self._ids is not None else self._known
+        if is_answered(data, call):
+            self._append(header)
+        return header
+
+    def _shake_hands(self, data: bytes, call: Call) -> None:
+        self.expects_tokens, self.tokens = call.version == 0, 0
+        handshake = as_request(data, call)
+        if isinstance(handshake, Request):
+            self.mechanism = handshake.message.mechanism
+
+    def _append(self, header: Header) -> None:
+        self.in_flight.append(header)
+        if self._ids is not None and header.correlation_id is not None:
+            self._ids.add(header.correlation_id)
+            if len(self._ids) > 2 * len(self.in_flight) + MANY:  # most of them have been answered
+                self._index()
+
+    def _settle(self, request: Header, data: bytes, time: Any) -> Header:
+        """Take a response to a request in flight; those that it overtakes stay without one."""
+        overtaken = []
+        while (header := self.in_flight.popleft()) is not request:
+            overtaken.append(header)
+        self._doubt.settle(request, overtaken)
+        call = request.call
+        assert call is not None
+        if may_be_downgraded(call.api.key, data) and call.api.response is not None:
+            version = as_response(data, request).codec.version
+            call = call if version == call.version else call.downgraded
+        return Header(False, call, request.correlation_id, time, request, request.problem, tuple(overtaken))
+
+    def _find(self, correlation_id: int) -> list[Header]:
+        """Return the requests in flight that have a correlation id, the oldest first."""
+        if self._ids is not None and correlation_id not in self._ids:
+            return []
+        matching = (header for header in self.in_flight if header.correlation_id == correlation_id)
+        found = list(islice(matching, MOST_CANDIDATES))
+        if not found and self._ids is not None:
+            self._ids.discard(correlation_id)
+        elif not found and len(self.in_flight) > MANY:
+            self._index()
+        return found
+
+    def _index(self) -> None:
+        """Keep the correlation ids in flight, so that ids of none are not searched for again and again."""
+        self._ids = {header.correlation_id for header in self.in_flight if header.correlation_id is not None}
+        self._calls = _NO_CALLS
+
+    def _call(self, api: Api, client: bytes) -> Call:
+        if api.is_sasl or not api.request_header:
+            return Call(api, client)
+        if client != self._client:
+            self._use(client)
+        call = self._known.get(api.number)
+        if call is None:
+            if self._known is _NO_CALLS:
+                self._use(client)
+            call = self._known[api.number] = Call(api, client)
+        return call
+
+    def _use(self, client: bytes) -> None:
+        self._client, self._known = client, self.apis.calls(client, self.group)
+        if self._ids is None and not self.authenticating:
+            self._calls = self._known
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether the size of a frame is that of all its bytes."""
+    return len(data) >= 4 and _INT32(data)[0] == len(data) - 4

@@ -1,0 +1,224 @@
+"""Frames of a connection to requests and responses; of frames that a filter leaves out, the headers alone are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from msgspec.structs import force_setattr
+
+from ..codecs import Codec, codec_in
+from ..errors import DecodeError
+from ..errors.decode import Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
+from ..spec.catalog import Catalog, catalog_for
+from .api_registry import ENVELOPE, Api, Apis, Call
+from .connection import Connection
+from .fragments import CutShort
+from .frame_header import Header
+from .frame_parser import API_VERSIONS, FrameReading
+from .framing import Frame, cut_short, int16, int32, size_fault
+from .header_reader import Connections, DecodedConnection, Peek, peek_of
+from .nested import inside_request, inside_response, token_of
+from .results import Request, Result, Undecodable
+from .summary import software_of
+
+
+class FrameDecoder:
+    """Decodes the frames of any number of connections, each frame in the order of its connection.
+
+    Args:
+        catalog: the specs to use; those of Kafka's releases unless told.
+        salvage: keep what Kafka tolerates as faults; else it makes a frame undecodable.
+        trace: fill the `spans` of the results.
+        answers: what a response is that answers no request seen before it.
+
+    Attributes:
+        connections: what is known of each connection, from the frames so far.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog | None = None,
+        *,
+        salvage: bool = True,
+        trace: bool = False,
+        answers: Codec | None = None,
+    ) -> None:
+        self.catalog: Catalog = catalog or catalog_for()
+        self.salvage: bool = salvage
+        self.trace: bool = trace
+        self.answers: Codec[Any] | None = answers
+        self.connections: Connections[DecodedConnection] = Connections(Apis(self.catalog), self._begin)
+
+    def decode(self, frame: Frame) -> Result:
+        """Decode one frame. Never raises for what the bytes are; see `Undecodable`. A SASL token may be a `Token`."""
+        return self.result(frame, *self.connections.receive(frame))
+
+    def result(self, frame: Frame, connection: DecodedConnection, header: Header, second: float = 1) -> Result:
+        """Decode a frame of which the header is read.
+
+        Args:
+            frame: the frame.
+            connection: what it came on.
+            header: what the connection said when it took the frame, by `receive` or `pair`.
+            second: how much a second is in the times of headers.
+        """
+        if header.is_request and frame.source.direction == "response" and frame.message is None:
+            header = header.answer(None)
+        catalog = catalog_for(frame.profile) if frame.profile else self.catalog
+        reading = FrameReading(frame, catalog, salvage=self.salvage, trace=self.trace, client=connection.client)
+        if header.problem == "token":
+            return token_of(reading, connection, bool(header.is_request))
+        result = self._read(reading, connection, header, second)
+        if not isinstance(result, Undecodable):
+            return result
+        error = _cut_or(frame, result.error)
+        return replace(result, error=error, client=connection.client, is_private=connection.authenticating)
+
+    def forget(self, connection: object) -> None:
+        """Take note that a connection has ended."""
+        self.connections.forget(connection)
+
+    def _begin(self, apis: Apis) -> DecodedConnection:
+        connection, codec = DecodedConnection(apis), self.answers
+        if codec is not None:
+            api = Api(codec.spec.api_key, codec.version, codec.spec.api_name, self.catalog)
+            api.response = codec
+            connection.answers = Call(api, b"")
+        return connection
+
+    def _read(self, reading: FrameReading, connection: DecodedConnection, header: Header, second: float) -> Result:
+        frame = reading.frame
+        if frame.fault is not None and not isinstance(frame.fault, CutShort):
+            return reading.undecodable(frame.fault)
+        is_named = frame.message is not None and frame.version is not None
+        codec = codec_in(reading.catalog, frame.message, frame.version) if is_named else header.codec  # type: ignore[arg-type]
+        if frame.bare and codec is not None:
+            return reading.body(codec)
+        if codec is None or size_fault(frame.data) is not None:
+            return unread(reading, connection, header)
+        if header.is_request:
+            return _request(reading, connection, header, codec)
+        then = None if header.request is None else header.request.time
+        return _response(reading, connection, header, codec, None if then is None else then / second)
+
+
+def _request(reading: FrameReading, connection: DecodedConnection, header: Header, codec: Codec) -> Result:
+    result = reading.request(codec)
+    force_setattr(header, "decoded", result.header)
+    if isinstance(result, Undecodable):
+        return result
+    assert isinstance(result, Request)
+    software = software_of(result.message) if codec.spec.api_key == API_VERSIONS else ""
+    connection.meet(codec.spec.api_key, getattr(result.header, "client_id", None), software)
+    inside, client = inside_request(result, connection, reading), connection.client
+    return result if inside is None and client == result.client else replace(result, client=client, inside=inside)
+
+
+def _response(
+    reading: FrameReading, connection: DecodedConnection, header: Header, codec: Codec, asked_at: float | None
+) -> Result:
+    """Decode a response, and add what it carries."""
+    result = reading.response(codec, None if header.request is None else header.request.message, asked_at)
+    if isinstance(result, Undecodable):
+        return result
+    inside = inside_response(result, connection, reading)
+    if inside is None and not header.overtaken:
+        return result
+    return replace(result, inside=inside, unanswered=tuple(one.message for one in header.overtaken))
+
+
+def unread(reading: FrameReading, connection: Connection, header: Header) -> Result:
+    """Say why a frame is neither a request of a known api nor the response to one."""
+    data, direction = reading.frame.data, reading.frame.source.direction
+    if (bad := size_fault(data)) is not None:
+        return reading.undecodable(bad)
+    if header.request is not None:
+        return reading.undecodable(UnknownApi(offset=4, found=header.request.api_key))
+    if direction == "response":
+        return reading.undecodable(connection.unexpected(int32(data, 4)))
+    found = _codec_of_request(reading)
+    may_be_answer = connection.in_flight and direction is None
+    if isinstance(found, Codec):
+        result = reading.request(found)
+        if result.header is not None or not may_be_answer:
+            return result  # in most cases its header does not decode
+        found = connection.unexpected(int32(data, 4))  # no request begins like this, so it is an answer, to nobody
+    reader, message = reading.reader(), None
+    try:
+        message = reading.header(reader, "RequestHeader", 1)
+        force_setattr(header, "decoded", message)
+    except DecodeError:
+        found = connection.unexpected(int32(data, 4)) if may_be_answer else cut_short(data) or found
+        reader = reading.reader()
+    found.rest = data[found.offset :]
+    return reading.undecodable(found, reader, message)
+
+
+def _codec_of_request(reading: FrameReading) -> Codec | DecodeError:
+    """Return the codec that a request header of a frame asks for, or why there is none."""
+    api_key, version = int16(reading.frame.data, 4), int16(reading.frame.data, 6)
+    spec = reading.catalog.find(api_key, "request", version)
+    if spec is not None:
+        return codec_in(reading.catalog, spec.name, version)
+    known = reading.catalog.find(api_key, "request")
+    if known is None:
+        return UnknownApi(offset=4, found=api_key)
+    return UnknownVersion(offset=6, found=(known.name, version, str(known.versions)))
+
+
+def _cut_or(frame: Frame, error: DecodeError) -> DecodeError:
+    """Say that a frame is cut short, if that is why it does not decode; else return the error as it is."""
+    cut = frame.fault if isinstance(frame.fault, CutShort) else None if frame.bare else cut_short(frame.data)
+    if cut is None or error is cut or not isinstance(error, Truncated | UnexpectedResponse):
+        return error
+    names = "offset", "segments", "message", "version", "partial", "rest", "faults"
+    facts: dict[str, Any] = {name: getattr(error, name) for name in names}
+    return CutShort(need=cut.need, have=cut.have, cause=cut.cause, **facts)
+
+
+TELLING = frozenset((API_VERSIONS, ENVELOPE))  # the client's software, and requests inside
+Wanted = Callable[[Peek], bool]
+
+
+def decode_frames(
+    frames: Iterable[Frame],
+    catalog: Catalog | None = None,
+    *,
+    salvage: bool = True,
+    trace: bool = False,
+    wanted: Wanted | None = None,
+) -> Iterator[Result]:
+    """Decode frames one after the other.
+
+    Args:
+        frames: as `kwire.read_dump` gives them; requests and responses may be mixed.
+        catalog, salvage, trace: as for `FrameDecoder`.
+        wanted: asked of each header whether the frame is to be decoded; all are unless given. Bodies of others are
+            not touched, but for those that say something of others: ApiVersions, SASL, Envelope.
+
+    Yields:
+        A `Request`, `Response`, `Token` (a SASL token without a header, behind SaslHandshake v0) or `Undecodable` for
+        each frame that is wanted, in the same order, and for each whose header cannot be read. Unlike `Codec.decode`
+        and `decode_request`, this salvages unless told otherwise: it is for captures.
+
+    >>> import kwire
+    >>> frames = kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin")
+    >>> [result.codec.name for result in decode_frames(frames, wanted=lambda peek: peek.api_key == 3)]
+    ['MetadataRequest', 'MetadataResponse']
+    """
+    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace)
+    if wanted is None:
+        yield from map(decoder.decode, frames)
+        return
+    connections = decoder.connections
+    for frame in frames:
+        connection, header = connections.receive(frame)
+        peek = peek_of(frame, header, connections.apis)
+        if peek.is_request is None or wanted(peek):
+            yield decoder.result(frame, connection, header)
+        elif peek.api_key in TELLING:
+            decoder.result(frame, connection, header)
+        elif peek.is_request:
+            connection.meet(peek.api_key, peek.client_id)

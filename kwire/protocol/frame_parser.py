@@ -1,0 +1,149 @@
+"""One frame read as what it is said to be: the header that goes with a message, the body, the bytes left over.
+
+Knows no connection, and so not whom a response answers; never raises for what the bytes are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ..codecs import Codec, codec_in
+from ..codecs.tracing import Span, TracingReader
+from ..errors import DecodeError
+from ..spec.catalog import Catalog
+from ..wire import INT32, Reader
+from .framing import Frame, int16, int32
+from .header_versions import header_version_for
+from .results import NOBODY, Client, Request, Response, Undecodable
+
+API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
+
+_Kind = TypeVar("_Kind", Request, Response)
+
+
+class FrameReading:
+    """Reads one frame.
+
+    Args:
+        frame: the frame.
+        catalog: the specs.
+        salvage, trace: as for `FrameDecoder`.
+        client: who speaks on this connection, as far as that is known.
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        catalog: Catalog,
+        *,
+        salvage: bool,
+        trace: bool,
+        client: Client = NOBODY,
+    ) -> None:
+        self.frame: Frame = frame
+        self.catalog: Catalog = catalog
+        self.salvage: bool = salvage
+        self.trace: bool = trace
+        self.client = client
+
+    def request(self, codec: Codec) -> Request | Undecodable:
+        """Read a request."""
+        return self._read(codec, Request, "RequestHeader", lambda header: int(header.correlation_id))
+
+    def response(self, codec: Codec, request: Any = None, asked_at: float | None = None) -> Response | Undecodable:
+        """Read a response, in the version asked for or in the one that was answered in.
+
+        Args:
+            codec: of the version asked for.
+            request: the header of the request that it answers.
+            asked_at: the time of that request.
+        """
+        first = self._response_in(self._answered_in(codec), request, asked_at)
+        if first.codec is codec or (isinstance(first, Response) and not first.faults):
+            return first
+        second = self._response_in(codec, request, asked_at)
+        return second if isinstance(second, Response) else first
+
+    def _response_in(self, codec: Codec, request: Any, asked_at: float | None) -> Response | Undecodable:
+        number = int32(self.frame.data, 4)
+        return self._read(codec, Response, "ResponseHeader", lambda _: number, request=request, asked_at=asked_at)
+
+    def _answered_in(self, codec: Codec) -> Codec:
+        refused = may_be_downgraded(codec.spec.api_key, self.frame.data)
+        return codec_in(self.catalog, codec.name, 0) if refused else codec
+
+    def body(self, codec: Codec) -> Request | Response | Undecodable:
+        """Read a bare body."""
+        if codec.spec.type == "request":
+            return self._read(codec, Request, "", lambda _: None)
+        return self._read(codec, Response, "", lambda _: None)
+
+    def _read(
+        self, codec: Codec, kind: type[_Kind], header_name: str, number: Callable[[Any], int | None], **more: Any
+    ) -> _Kind | Undecodable:
+        reader, header = self.reader(bare=not header_name), None
+        try:
+            if header_name:
+                header = self.header(reader, header_name, header_version_for(codec.spec, codec.version))
+            message = codec.read(reader)
+            rest = reader.finish()
+        except DecodeError as error:
+            return self.undecodable(error, reader, header, codec)
+        return kind(
+            frame=self.frame,
+            codec=codec,
+            message=message,
+            header=header,
+            correlation_id=number(header),
+            rest=rest,
+            client=self.client,
+            **_notes(reader),
+            **more,
+        )
+
+    def reader(self, *, bare: bool = False) -> Reader:
+        """Return a reader that stands behind the size, if there is one."""
+        reader = (TracingReader if self.trace else Reader)(self.frame.data, salvage=self.salvage)
+        if not bare:
+            reader.child("size", INT32)
+        return reader
+
+    def header(self, reader: Reader, name: str, version: int | None) -> Any:
+        """Read a header; None where the message has none."""
+        if version is None:
+            return None
+        reader.path.append("header")
+        header = codec_in(self.catalog, name, version).read(reader)
+        reader.path.pop()
+        return header
+
+    def undecodable(
+        self, error: DecodeError, reader: Reader | None = None, header: Any = None, codec: Codec | None = None
+    ) -> Undecodable:
+        """Say why the frame could not be read, and how far it could."""
+        if self.trace and reader is None:
+            reader = TracingReader(self.frame.data, salvage=True)
+        spans: tuple[Span, ...] = ()
+        if isinstance(reader, TracingReader):
+            reader.leave_rest("not understood", error)
+            spans = tuple(reader.spans)
+        return Undecodable(frame=self.frame, error=error, header=header, codec=codec, spans=spans)
+
+
+def may_be_downgraded(api_key: int | None, data: bytes) -> bool:
+    """Whether the frame of a response may be in version 0, whatever version was asked for.
+
+    KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, with error 35.
+    """
+    return api_key == API_VERSIONS and int16(data, 8) == UNSUPPORTED_VERSION
+
+
+def _notes(reader: Reader) -> dict[str, Any]:
+    """Collect the faults and spans of a frame that was read."""
+    spans: tuple[Span, ...] = ()
+    if isinstance(reader, TracingReader):
+        if reader.pending:
+            reader.leave_rest("left over", reader.pending.pop())
+        spans = tuple(reader.spans)
+    return {"faults": tuple(reader.faults), "spans": spans}

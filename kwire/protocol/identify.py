@@ -1,0 +1,145 @@
+"""What a frame could be: every message at every version that consumes it exactly, the likeliest first.
+
+Knows how to try and how to judge; the bytes alone often leave several answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from ..codecs import Codec, codec_in
+from ..errors import DecodeError
+from ..spec.catalog import Catalog, catalog_for
+from ..values import Value, kind_of
+from ..wire import Reader, Struct, content_of
+from .decoder import FrameDecoder
+from .framing import Frame, int16
+from .header_versions import header_version_for
+from .results import Request, Response, Result
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """One thing that a frame could be.
+
+    Attributes:
+        codec: the message and version.
+        result: the decoded frame.
+        doubts: how much speaks against it: numbers without a name, control characters in text, odd counts.
+        named: a request whose own header names this api and version.
+        evidence: how many bytes were read as text or as a known code; chance makes few.
+    """
+
+    codec: Codec
+    result: Result
+    doubts: int
+    named: bool
+    evidence: int
+
+
+def guesses(frame: Frame, catalog: Catalog | None = None) -> list[Guess]:
+    """Return every request and response, at every version, that consumes a frame to its last byte without a fault.
+
+    Args:
+        frame: with its size field.
+        catalog: the specs to use; those of Kafka's releases unless told.
+
+    Returns:
+        The likeliest first: what the header names, then few doubts, then much evidence.
+
+    >>> import kwire
+    >>> data = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, client_id="me")
+    >>> guesses(kwire.Frame(data))[0].codec
+    <kwire codec MetadataRequest v1>
+    """
+    kinds = ("request", "response") if frame.source.direction is None else (frame.source.direction,)
+    codecs = [codec for codec in _codecs(catalog or catalog_for(), kinds) if _may_be(frame, codec)]
+    found = [guess for codec in codecs if (guess := _try(frame, codec, catalog))]
+    return sorted(found, key=lambda guess: (not guess.named, guess.doubts, -guess.evidence))
+
+
+def _codecs(catalog: Catalog, kinds: tuple[str, ...]) -> Iterator[Codec]:
+    for name, (type_name, _) in catalog.heads().items():
+        if type_name in kinds:
+            spec = catalog.spec(name)
+            for version in spec.versions:
+                if spec.versions.last - version < 200:  # a hostile spec may claim 32,767
+                    yield codec_in(catalog, name, version)
+
+
+def _may_be(frame: Frame, codec: Codec) -> bool:
+    """Whether a frame may be a message, by a look that is quick where it is not; most are not.
+
+    A request has its api key and version in front. Anything else is read by the reference path: to compile all
+    versions of all messages takes longer than a second.
+    """
+    data, is_request = frame.data, codec.spec.type == "request"
+    if is_request and not frame.bare:
+        return (int16(data, 4), int16(data, 6)) == (codec.spec.api_key, codec.version)
+    if codec.name == "ApiVersionsResponse":  # KIP-511: it may be in version 0
+        return True
+    if len(data) < _least(codec):
+        return False
+    reader = Reader(data, 0 if frame.bare else 4)
+    header = None if frame.bare else header_version_for(codec.spec, codec.version)
+    try:
+        if header is not None:
+            codec_in(catalog_for(), "ResponseHeader", header).read(reader)
+        codec.explain(reader)
+        reader.finish()
+    except DecodeError:
+        return False
+    return True
+
+
+@cache
+def _least(codec: Codec) -> int:
+    """The fewest bytes of a body."""
+    return codec.schema.least
+
+
+def _try(frame: Frame, codec: Codec, catalog: Catalog | None) -> Guess | None:
+    decoder = FrameDecoder(catalog, salvage=False)
+    result = decoder.decode(replace(frame, message=codec.name, version=codec.version, profile=None))
+    if not isinstance(result, Request | Response) or result.rest:
+        return None
+    header = result.header if isinstance(result, Request) else None  # a body alone has none, and names nothing
+    named = header is not None and header.request_api_key == codec.spec.api_key
+    if header is not None and not (named and header.request_api_version == codec.version):
+        return None
+    judge = _Judge(codec)
+    judge.struct(codec.schema, result.message)
+    if result.header is not None and result.header.unknown_tags:
+        judge.doubts += 1
+    return Guess(codec, result, judge.doubts, named, judge.evidence)
+
+
+class _Judge:
+    """Counts what speaks against a message, and what for it."""
+
+    def __init__(self, codec: Codec) -> None:
+        self.codec, self.doubts, self.evidence = codec, 0, 0
+
+    def struct(self, node: Struct, value: Any) -> None:
+        self.doubts += bool(value.unknown_tags)
+        owner = node.message_class.__name__
+        for field in node.all_fields:
+            kind = kind_of(self.codec.name, owner, field.json_name)
+            _, struct, is_array = content_of(field.subcon)
+            held = getattr(value, field.name)
+            for item in (held or ()) if is_array else (held,):
+                if struct is None:
+                    self.value(item, kind)
+                elif item is not None:
+                    self.struct(struct, item)
+
+    def value(self, value: Any, kind: type[Value] | None) -> None:
+        if isinstance(value, str):
+            self.doubts += not value.isprintable()
+            self.evidence += len(value)
+        elif isinstance(value, int):
+            nameless = kind is not None and kind.__name__ == "ErrorCode" and not kind(value).name
+            self.doubts += nameless or (kind is None and value < -2)

@@ -1,0 +1,127 @@
+"""SASL tokens: what a client and a broker say to each other while they authenticate, as far as it is plain text.
+
+PLAIN is RFC 4616, SCRAM RFC 5802; of OAUTHBEARER (RFC 7628) and GSSAPI nothing is read. Knows no frames.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_SCRAM = re.compile(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,[a-zA-Z]=|[a-zA-Z]=[^,]*(?:,[a-zA-Z]=[^,]*)*\Z")
+_BEARER = re.compile(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,\x01")
+_GSSAPI = 0x60  # a token of RFC 2743 begins with this tag of ASN.1
+# attribute of SCRAM -> what it is called here
+_PARTS = {
+    "n": "user",
+    "r": "nonce",
+    "s": "salt",
+    "i": "iterations",
+    "c": "channel_binding",
+    "p": "proof",
+    "v": "signature",
+    "e": "error",
+    "tokenauth": "delegation_token",
+}
+_OPAQUE = "token"
+
+
+@dataclass(frozen=True, slots=True)
+class SaslMessage:
+    """What a SASL token holds.
+
+    Attributes:
+        mechanism: such as `PLAIN`; None where no SaslHandshake was seen and the token does not show it.
+        phase: what it is: `credentials`, `client first`, `server first`, `client final`, `server final`, `outcome`,
+            or `token` where only its direction is known.
+        size: of the token in bytes.
+        fields: its parts that can be told apart, by name; `kwire.sensitive_fields.SECRET_PARTS` says which are secret.
+    """
+
+    mechanism: str | None
+    phase: str
+    size: int
+    fields: dict[str, object] = field(default_factory=dict)
+
+
+def read_token(data: bytes, mechanism: str | None = None, from_client: bool = True) -> SaslMessage:
+    """Read a SASL token. Never raises: what is not understood is one part, `token`.
+
+    Args:
+        data: the token without the size in front.
+        mechanism: what the client chose in SaslHandshake, if that is known.
+        from_client: whether the client sent it.
+
+    >>> read_token(b"\\0alice\\0wonder", "PLAIN").fields["user"]
+    'alice'
+    >>> read_token(b"n,,n=carol,r=abc").mechanism
+    'SCRAM'
+    """
+    name = mechanism or _recognised(data, from_client)
+    if name == "PLAIN":
+        return _plain(data, name, from_client)
+    if name is not None and name.startswith("SCRAM"):
+        return _scram(data, name, from_client)
+    phase = "token" if from_client or data else "outcome"
+    return SaslMessage(name, phase, len(data), {_OPAQUE: data} if data else {})
+
+
+def seems_token(data: bytes) -> bool:
+    """Whether bytes of which nothing is known look like a token, with its secret."""
+    return _recognised(data, True) in ("PLAIN", "SCRAM", "OAUTHBEARER")
+
+
+def _recognised(data: bytes, from_client: bool) -> str | None:
+    if _BEARER.match(data):
+        return "OAUTHBEARER"
+    if _SCRAM.match(data):
+        return "SCRAM"
+    if data[:1] == bytes([_GSSAPI]):
+        return "GSSAPI"
+    parts = data.split(b"\0")
+    plain = from_client and len(parts) == 3 and all(parts[1:]) and min(parts[1] + parts[2]) >= 0x20
+    return "PLAIN" if plain else None
+
+
+def _plain(data: bytes, mechanism: str, from_client: bool) -> SaslMessage:
+    parts = data.split(b"\0")
+    if not from_client or len(parts) != 3:
+        phase = "credentials" if from_client else "outcome"
+        return SaslMessage(mechanism, phase, len(data), {_OPAQUE: data} if data else {})
+    authzid, user, password = parts
+    fields: dict[str, object] = {"authzid": _text(authzid), "user": _text(user), "password": password}
+    return SaslMessage(mechanism, "credentials", len(data), fields)
+
+
+def _scram(data: bytes, mechanism: str, from_client: bool) -> SaslMessage:
+    if not _SCRAM.match(data):
+        return SaslMessage(mechanism, "token", len(data), {_OPAQUE: data} if data else {})
+    fields: dict[str, object] = {}
+    opening = re.match(rb"([ny]|p=[^,]*),(?:a=([^,]*))?,", data)
+    if opening:
+        fields["authzid"] = _name(opening[2] or b"")
+    for part in data[opening.end() if opening else 0 :].split(b","):
+        key, _, value = part.partition(b"=")
+        name = _PARTS.get(key.decode("latin-1"))
+        if name is None:
+            fields["extra"] = part
+        else:
+            fields[name] = _name(value) if name == "user" else _text(value)
+    return SaslMessage(mechanism, _phase(fields, bool(opening)), len(data), fields)
+
+
+def _phase(fields: dict[str, object], opening: bool) -> str:
+    if opening:
+        return "client first"
+    if "salt" in fields:
+        return "server first"
+    return "client final" if "proof" in fields else "server final"
+
+
+def _name(raw: bytes) -> str:
+    """Undo what SCRAM does to names: a comma and an equals sign are written as =2C and =3D."""
+    return _text(raw).replace("=2C", ",").replace("=3D", "=")
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")

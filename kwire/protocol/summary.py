@@ -1,0 +1,121 @@
+"""What matters of a message: the topics it is about, the error codes it carries, the client's software.
+
+Knows which field holds what; knows no frames and no text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..codecs import Codec
+from ..codecs.field_plan import Place, found_in, leaves_of, plan_of
+from ..names import snake_case
+from ..values import Value, kind, kind_of
+from ..wire import Integer, String
+
+TOPIC_FIELDS = frozenset(("topic_name", "topic", "topic_names", "subscribed_topic_names", "source_topics"))
+SOFTWARE = ("client_software_name", "client_software_version")
+MOST_TOPICS = 100_000  # ids remembered
+
+
+class Facts(NamedTuple):
+    """What was found in one message: topics in their order, each once; error codes other than 0, in their order."""
+
+    topics: tuple[str, ...] = ()
+    errors: tuple[Value, ...] = ()
+
+
+class MessageSummary:
+    """Finds topics and errors in messages; remembers which topic has which id, as the messages say.
+
+    >>> import kwire
+    >>> Reply = kwire.messages.ControlledShutdownResponse
+    >>> MessageSummary().facts(kwire.codec("ControlledShutdownResponse", 1), Reply(error_code=7)).errors
+    (<ErrorCode 7 REQUEST_TIMED_OUT>,)
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[bytes, str] = {}
+
+    def facts(self, codec: Codec, message: Any) -> Facts:
+        """Return the topics and error codes of a decoded message.
+
+        Args:
+            codec: of the message.
+            message: what it decoded to.
+
+        A topic that has only an id is named if an earlier message named it; else it is `?` and the id's beginning.
+        """
+        topics: dict[str, None] = {}
+        for step, structs, held in found_in(plan_of(codec, _topic), message):
+            if not isinstance(step.interest, _Id):
+                topics.update(dict.fromkeys(held if step.is_array else (held,)))
+            elif any(held):
+                name = step.interest.name
+                topics[self._named(held, name and getattr(structs[-1], name))] = None
+        return Facts(tuple(topics), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
+
+    def is_told_by_others(self, codec: Codec) -> bool:
+        """Whether messages may have topics that other messages name, so that the same bytes may say something else."""
+        return any(isinstance(step.interest, _Id) for step in leaves_of(plan_of(codec, _topic)))
+
+    def _named(self, topic_id: bytes, name: str | None) -> str:
+        if name and len(self._names) < MOST_TOPICS:
+            self._names[topic_id] = name
+        return name or self._names.get(topic_id) or f"?{topic_id.hex()[:8]}"
+
+
+def error_codes(codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
+    """Return (path without indices, code) of every error code of a message but 0, which says there is no error.
+
+    >>> import kwire
+    >>> topic = kwire.messages.MetadataResponse.MetadataResponseTopic(error_code=3, name="t")
+    >>> message = kwire.messages.MetadataResponse(topics=(topic,))
+    >>> error_codes(kwire.codec("MetadataResponse", 0), message)
+    (('topics.error_code', 3),)
+    """
+    return tuple(
+        (step.path, code)
+        for step, _, held in found_in(plan_of(codec, _error_code), message)
+        for code in (held if step.is_array else (held,))
+        if code
+    )
+
+
+def software_of(message: Any) -> str:
+    """Return name and version of the client's software that an ApiVersions request tells; empty for others.
+
+    >>> import kwire
+    >>> software_of(kwire.messages.ApiVersionsRequest(client_software_name="librdkafka", client_software_version="2"))
+    'librdkafka 2'
+    """
+    return " ".join(filter(None, (getattr(message, attribute, "") for attribute in SOFTWARE)))
+
+
+def is_topic_field(struct: str, attribute: str) -> bool:
+    """Whether a text field of a struct holds names of topics.
+
+    >>> is_topic_field("MetadataResponseTopic", "name"), is_topic_field("CreatableTopicConfig", "name")
+    (True, False)
+    """
+    named = attribute == "name" and "_topic" in f"_{snake_case(struct)}" and "Config" not in struct
+    return named or attribute in TOPIC_FIELDS
+
+
+class _Id(NamedTuple):
+    """A field of a topic's id; `name` is that of its name beside it."""
+
+    name: str | None
+
+
+def _topic(place: Place) -> _Id | bool | None:
+    if place.name == "topic_id" and not place.is_array:
+        names = [str(field.name) for field in place.struct.all_fields if isinstance(field.subcon, String)]
+        return _Id(next((name for name in names if is_topic_field(place.owner, name)), None))
+    # Not indexes of topics.
+    return True if isinstance(place.node, String) and is_topic_field(place.owner, place.name) else None
+
+
+def _error_code(place: Place) -> bool | None:
+    is_number = isinstance(place.node, Integer)
+    return (is_number and kind_of(place.message, place.owner, place.field.json_name) is kind("ErrorCode")) or None

@@ -1,0 +1,200 @@
+"""Differences between two frames: field by field by their spans, then bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import NamedTuple
+
+from ..codecs import Codec
+from ..codecs.tracing import Span
+from ..protocol import FrameDecoder, Result, Undecodable, cut_frames, spans_for
+from .annotate import joined, span_text
+from .style import PLAIN, Style, escape
+from .tree import title
+from .values import Meaning, count_text, hex_text, hidden_from, value_text, with_name
+
+WIDTH = 100  # of a value
+LISTED = 5  # fields that differ
+BYTES = 16  # shown of a field
+
+
+class Difference(NamedTuple):
+    """A field that differs: its path, and what the two sides have; None where one does not have it at all."""
+
+    path: str
+    left: Span | None
+    right: Span | None
+
+
+def field_differences(left: Sequence[Span], right: Sequence[Span], one: bytes, other: bytes) -> Iterator[Difference]:
+    """Yield the fields that differ, in the order of the bytes.
+
+    Args:
+        left, right: the spans of two messages.
+        one, other: the bytes that they belong to.
+
+    >>> import kwire
+    >>> codec = kwire.codec("MetadataRequest", 4)
+    >>> datas = [bytes.fromhex("00000001 0003 616263 01"), bytes.fromhex("00000001 0003 616264 01")]
+    >>> [found.path for found in field_differences(*map(codec.trace, datas), *datas)]
+    ['topics[0].name']
+    """
+    ours, theirs = _numbered(joined(left)), _numbered(joined(right))
+    for key in _merged(list(ours), list(theirs)):
+        mine, yours = ours.get(key), theirs.get(key)
+        if mine and yours and one[mine.start : mine.stop] == other[yours.start : yours.stop]:
+            continue
+        yield Difference(key[0], mine, yours)
+
+
+def difference_lines(left: bytes, right: bytes, codec: Codec | None = None) -> list[str]:
+    """Say which fields of two dumps of frames differ; nothing where they are equal, or are not frames.
+
+    Args:
+        left, right: whole frames, one or many, sizes and headers included.
+        codec: of the message that answers no request before it, where there is one.
+
+    >>> import kwire
+    >>> frames = [kwire.encode_request(kwire.messages.MetadataRequest(), 4, correlation_id=id) for id in (1, 2)]
+    >>> for line in difference_lines(*frames): print(line)
+    Kafka frames differ in header.correlation_id at offset 8
+      Metadata v4 request, correlation 1, no client id, 19 bytes, frame 0 at 0
+      left:  header.correlation_id = 1    00 00 00 01
+      right: header.correlation_id = 2    00 00 00 02
+    """
+    if left == right:
+        return []
+    pairs = zip_longest(_results(left, codec), _results(right, codec))
+    for index, (one, other) in enumerate(pairs):
+        if isinstance(one, Undecodable) or isinstance(other, Undecodable):
+            return []
+        if one is None or other is None:
+            longer, side = (one or other), "right" if other is None else "left"
+            assert longer is not None
+            return [f"Kafka frames differ: {side} ends after {count_text(index, 'frame')}", f"  {_title(longer)}"]
+        if one.frame.data != other.frame.data:
+            return _explained(one, other)
+    return []
+
+
+def _explained(one: Result, other: Result) -> list[str]:
+    datas = one.frame.data, other.frame.data
+    found = list(field_differences(spans_for(one), spans_for(other), *datas))
+    if not found:
+        return []
+    # The size field differs with all that follows it; it is told last.
+    found.sort(key=lambda difference: difference.path == "size")
+    first = found[0]
+    span = first.left or first.right
+    assert span is not None
+    start = (one.frame.source.offset or 0) if first.left else (other.frame.source.offset or 0)
+    lines = [f"Kafka frames differ in {escape(first.path)} at offset {start + span.start}", f"  {_title(one)}"]
+    lines += [f"  {_title(other)}"] if _title(one).split(",")[0] != _title(other).split(",")[0] else []
+    for name, result, held in (("left: ", one, first.left), ("right:", other, first.right)):
+        lines.append(f"  {name} {_held(result, held)}")
+    if len(found) > 1:
+        names = ", ".join(escape(difference.path) for difference in found[1:LISTED])
+        lines.append(f"  {len(found) - 1} more: {names}{', ...' if len(found) > LISTED else ''}")
+    return lines
+
+
+def _held(result: Result, span: Span | None) -> str:
+    if span is None:
+        return "(not there)"
+    name = Meaning(result.codec).name(span.path, span.value)
+    value = with_name(span_text(span, WIDTH), name, WIDTH)
+    size = span.stop - span.start
+    raw = hex_text(result.frame.data, span.start, span.start + min(size, BYTES), hidden_from(span))
+    return f"{escape(span.path)} = {value}    {raw}{' ...' if size > BYTES else ''}"
+
+
+def _title(result: Result) -> str:
+    return escape(title(result))
+
+
+def _results(data: bytes, codec: Codec | None) -> Iterator[Result]:
+    """Decode the frames of a dump one by one; the first that is no frame, or is cut, is undecodable."""
+    decoder = FrameDecoder(answers=codec)
+    return (decoder.decode(frame) for frame in cut_frames(data))
+
+
+def _numbered(spans: Iterator[Span]) -> dict[tuple[str, int], Span]:
+    """Give every span a key: its path, and how many of that path were before it (a tag, then its field)."""
+    found: dict[tuple[str, int], Span] = {}
+    for span in spans:
+        number = 0
+        while (span.path or span.type, number) in found:
+            number += 1
+        found[span.path or span.type, number] = span
+    return found
+
+
+def _merged(left: list[tuple[str, int]], right: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Merge two orders of keys: those of the left, and what only the right has where it stands there."""
+    known, place = set(left), {key: index for index, key in enumerate(right)}
+    at = 0
+    for key in left:
+        if key in place:
+            while at < place[key]:
+                if right[at] not in known:
+                    yield right[at]
+                at += 1
+            at = max(at, place[key] + 1)
+        yield key
+    yield from (key for key in right[at:] if key not in known)
+
+
+def frame_differences(one: Result, other: Result, style: Style = PLAIN) -> Iterator[str]:
+    """Yield the lines that say how two frames differ; none if their bytes are the same.
+
+    Args:
+        one, other: results of a tracing `FrameDecoder`.
+        style: colours.
+
+    Yields:
+        A line for each field (`~` changed, `-` only in the first, `+` only in the second), in the order of
+        the bytes, then one for the first byte that differs.
+    """
+    before, after = one.frame.data, other.frame.data
+    old, new = _fields(one.spans), _fields(other.spans)
+    if before == after and all(old[path].value == new[path].value for path in old.keys() & new.keys()):
+        return
+    for path in [*old, *(path for path in new if path not in old)]:
+        if path not in new:
+            yield _line("-", path, _text(old[path]), style)
+        elif path not in old:
+            yield _line("+", path, _text(new[path]), style)
+        elif old[path].value != new[path].value:
+            yield _line("~", path, f"{_text(old[path])} -> {_text(new[path])}", style)
+    pairs = enumerate(zip(before, after, strict=False))
+    at = next((at for at, (a, b) in pairs if a != b), min(len(before), len(after)))
+    if before == after:
+        return  # what differs is hidden
+    runs = " -> ".join(_run(one, at) or "the end" for one in (one, other))
+    yield f"  first byte that differs: {at:#x} ({at}): {runs}; {len(before)} and {len(after)} bytes"
+
+
+def _run(result: Result, start: int) -> str:
+    """Write eight bytes as hex, those of secrets as `**`."""
+    words = []
+    for at in range(start, min(start + 8, len(result.frame.data))):
+        span = next((span for span in result.spans if span.start <= at < span.stop), None)
+        words.append(hex_text(result.frame.data, at, at + 1, hidden_from(span) if span else None))
+    return " ".join(words)
+
+
+def _fields(spans: tuple[Span, ...]) -> dict[str, Span]:
+    """Return the spans by their paths; of two with one path (a count and a marker) the last."""
+    return {span.path: span for span in spans}
+
+
+def _text(span: Span) -> str:
+    if span.type.endswith(("array", "count", "size")):
+        return str(span.value)
+    return value_text(span.value, span.type, 60)
+
+
+def _line(sign: str, path: str, text: str, style: Style) -> str:
+    kind = {"+": "title", "-": "error", "~": "warning"}[sign]
+    return f"  {style.paint(kind, sign)} {style.paint('name', escape(path))}: {escape(text)}"

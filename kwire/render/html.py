@@ -1,0 +1,298 @@
+"""HTML: the page of `kwire explain --html` (fields beside bytes), and messages in notebooks. No network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..codecs import Codec, codec
+from ..codecs.tracing import Span
+from ..messages.classes import find_spec
+from ..protocol import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames, spans_for
+from ..redaction import mask
+from ..spec.catalog import Catalog
+from .annotate import SEGMENT, error_lines, joined, span_text
+from .schema_text import heading
+from .style import escape
+from .tree import is_note, note, title
+from .values import Meaning, count_text, hidden_from, with_name
+
+
+def document(title: str, style: str, script: str, body: Iterable[str]) -> Iterator[str]:
+    """Yield an HTML document, piece by piece.
+
+    Args:
+        title: plain text.
+        style: CSS, ours.
+        script: JavaScript, ours, which runs behind the body; empty for none at all.
+        body: HTML.
+    """
+    allowed = f"'{_hash(script)}'" if script else "'none'"
+    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src {allowed}; base-uri 'none'"
+    yield (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}; form-action \'none\'">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="dark light">\n'
+        f"<title>{text(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+    )
+    yield from body
+    if script:
+        yield f"<script>{script}</script>\n"
+    yield "</body>\n</html>\n"
+
+
+def text(value: object) -> str:
+    """Write a value as text inside HTML, or inside an attribute in quotes: no markup, nothing invisible.
+
+    >>> text("<b>" + chr(0x202E))
+    '&lt;b&gt;\\\\u202e'
+    """
+    return html.escape(escape(str(value)))
+
+
+def embedded(value: Any) -> str:
+    """Write plain values as JSON that may stand inside a script element of a type that does not run.
+
+    >>> embedded("</script><!--")
+    '"\\\\u003c/script>\\\\u003c!--"'
+    """
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+@cache
+def asset(name: str) -> str:
+    """Return a style or a script that lies beside this module."""
+    return Path(__file__).with_name(name).read_text("utf-8")
+
+
+def _hash(source: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
+
+
+LONGEST = 400  # characters of a value; of the list of an array of numbers too
+
+
+class Node(NamedTuple):
+    """A field, or a struct that holds fields.
+
+    `name` is one segment of a path: `topics`, `[0]`; `start` and `stop` are the bytes that are its own, none for a
+    struct without a marker; `faults` says what is wrong with them.
+    """
+
+    depth: int
+    name: str
+    start: int
+    stop: int
+    type: str
+    value: str
+    faults: tuple[str, ...] = ()
+
+
+def nodes(spans: Iterable[Span], codec: Codec | None = None) -> Iterator[Node]:
+    """Yield the fields of a frame, what holds them in front of them, in the order of the bytes.
+
+    Args:
+        spans: of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
+        codec: of the message, for names of numbers such as error codes.
+
+    >>> import kwire
+    >>> codec = kwire.codec("MetadataRequest", 4)
+    >>> for node in nodes(codec.trace(bytes.fromhex("00000001 0003 616263 01"))):
+    ...     print("  " * node.depth + node.name, node.start, node.stop, node.value)
+    topics 0 4 1 item
+      [0] 4 4
+        name 4 9 "abc"
+    allow_auto_topic_creation 9 10 true
+    """
+    meaning = Meaning(codec)
+    shown: list[str] = []
+    for span in joined(spans):
+        segments = SEGMENT.findall(span.path) or [span.type]
+        for depth in range(_common(shown, segments), len(segments) - 1):
+            yield Node(depth, escape(segments[depth]), span.start, span.start, "", "")
+        shown = segments
+        name = meaning.name(span.path, span.value)
+        value = with_name(span_text(span, LONGEST), name, LONGEST)
+        faults = tuple(escape(f"{type(fault).__name__}: {fault.reason}") for fault in span.faults)
+        yield Node(len(segments) - 1, escape(segments[-1]), span.start, span.stop, escape(span.type), value, faults)
+
+
+def _common(shown: list[str], segments: list[str]) -> int:
+    """Count the segments that are on the page already; the last one always gets a row of its own."""
+    count = 0
+    while count < min(len(shown), len(segments) - 1) and shown[count] == segments[count]:
+        count += 1
+    return count
+
+
+MOST = 1 << 22  # bytes of one frame that are on the page
+
+_TOP = """<header><h1>{heading}</h1>
+<p class="hint">Point at a byte or a field; click to keep it. Arrow keys move; left and right fold.</p>
+<noscript><p class="hint">Fields and bytes need JavaScript; <code>kwire explain</code> prints them as text.</p>
+</noscript><nav hidden><input type="search" placeholder="filter: api, client, error ..." aria-label="Filter frames">
+<button type="button" data-turn="-1">&larr;<span class="word"> earlier</span></button>
+<output></output><button type="button" data-turn="1"><span class="word">later </span>&rarr;</button>
+</nav></header>
+<main>
+"""
+
+
+def explain_html(data: bytes, spans: Sequence[Span], codec: Codec | None = None) -> str:
+    """Write a page that shows the bytes of one message and the fields they belong to.
+
+    Args:
+        data: all its bytes.
+        spans: of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
+        codec: of the message, for its title and for names of numbers such as error codes.
+
+    Returns:
+        A whole HTML document, which needs nothing else.
+
+    >>> import kwire
+    >>> codec = kwire.codec("MetadataRequest", 4)
+    >>> data = bytes.fromhex("00000001 0003 616263 01")
+    >>> page = kwire.explain_html(data, codec.trace(data), codec)
+    >>> page[:15], "MetadataRequest v4" in page
+    ('<!DOCTYPE html>', True)
+    """
+    name = heading(codec) if codec else count_text(len(data), "byte")
+    block = _block(name, "message", _members(data, spans, codec), is_open=True)
+    return "".join(_page(name, [block]))
+
+
+def result_html(result: Result) -> str:
+    """Write a page that shows one decoded frame, as `explain_html` does."""
+    return "".join(_page(title(result), [_frame(result, is_open=True)]))
+
+
+def explain_page(name: str, results: Iterable[Result]) -> Iterator[str]:
+    """Yield a page of many frames, piece by piece; the first frame is open.
+
+    Args:
+        name: what the page is about, such as the dump's name.
+        results: of a `FrameDecoder`; where it did not trace, the frame is read again.
+    """
+    blocks = (_frame(result, is_open=index == 0) for index, result in enumerate(results))
+    yield from _page(name, blocks)
+
+
+def _page(name: str, blocks: Iterable[str]) -> Iterator[str]:
+    def body() -> Iterator[str]:
+        yield _TOP.format(heading=text(name))
+        yield from blocks
+        yield "</main>\n"
+
+    yield from document(f"{name} - kwire", asset("page.css"), asset("page.js"), body())
+
+
+def _frame(result: Result, *, is_open: bool) -> str:
+    members = _members(result.frame.data, spans_for(result), result.codec)
+    if isinstance(result, Undecodable) and not is_note(result):
+        members["errors"] += [line.strip() for line in error_lines(result.error)]
+    kind = "undecodable" if isinstance(result, Undecodable) else "response"
+    kind = "request" if isinstance(result, Request) else kind
+    return _block(note(result) if is_note(result) else title(result), kind, members, is_open=is_open)
+
+
+def _block(name: str, kind: str, members: dict[str, Any], *, is_open: bool) -> str:
+    return (
+        f'<details class="frame {html.escape(kind)}"{" open" if is_open else ""}><summary>{text(name)}</summary>'
+        f'<script type="application/json">{embedded(members)}</script></details>\n'
+    )
+
+
+def _members(data: bytes, spans: Sequence[Span], codec: Codec | None) -> dict[str, Any]:
+    members: dict[str, Any] = {"bytes": base64.b64encode(data[:MOST]).decode()}
+    members["nodes"] = [node for node in nodes(spans, codec) if node.start < MOST]
+    members["hidden"] = [[start, span.stop] for span in spans if (start := hidden_from(span)) is not None]
+    members["errors"] = [f"the first {MOST} of {len(data)} bytes are shown"] if len(data) > MOST else []
+    return members
+
+
+LOWEST, HIGHEST = 240, 620  # pixels
+_ROW, _REST = 20, 190  # pixels of a field, and of all that is around the fields
+
+
+class Shown:
+    """Something to look at: a page in a notebook, one line anywhere else. `html` is the page by itself."""
+
+    def __init__(self, words: str, page: str, height: int = HIGHEST) -> None:
+        self.words: str = words
+        self.html: str = page
+        self.height: int = height
+
+    def __repr__(self) -> str:
+        return f"<kwire shows {self.words}>"
+
+    def _repr_html_(self) -> str:
+        """Return the page for a notebook, in a frame that can run nothing but the page's own script."""
+        height = max(LOWEST, min(self.height, HIGHEST))
+        return (
+            f'<iframe sandbox="allow-scripts" width="100%" height="{height}" style="border: 0" '
+            f'title="{html.escape(self.words)}" srcdoc="{html.escape(self.html)}"></iframe>'
+        )
+
+
+def show(thing: Any, version: int | None = None, *, secrets: bool = False, catalog: Catalog | None = None) -> Shown:
+    """Show bytes and their fields beside each other, in a notebook.
+
+    Args:
+        thing: bytes of whole frames; a `Request`, `Response` or `Undecodable`, or several of them; or a message.
+        version: for a message, the version to encode it in.
+        secrets: show passwords, proofs and keys of frames too.
+        catalog: the specs of frames given as bytes; a message knows its own.
+
+    Returns:
+        A value that a notebook draws; its `html` is a page that can be written to a file.
+
+    Raises:
+        TypeError: the thing is none of these, or a message comes without version.
+        EncodeError, UnsupportedVersion: the message cannot be encoded so.
+
+    >>> import kwire
+    >>> kwire.show(kwire.messages.MetadataRequest(), 4)
+    <kwire shows MetadataRequest v4, 5 bytes>
+    >>> kwire.show(kwire.encode_request(kwire.messages.MetadataRequest(), 4, correlation_id=1))
+    <kwire shows Metadata v4 request, correlation 1, no client id, 19 bytes, frame 0 at 0>
+    """
+    if isinstance(thing, bytes | bytearray | memoryview):
+        return _results(list(decode_frames(cut_frames(bytes(thing)), catalog, trace=True)), secrets)
+    if isinstance(thing, Request | Response | Token | Undecodable):
+        return _results([thing], secrets)
+    if hasattr(thing, "__struct_fields__"):
+        return _message(thing, version, catalog)
+    if isinstance(thing, Iterable) and not isinstance(thing, str | dict):
+        return _results(list(thing), secrets)
+    raise TypeError(f"show takes bytes of frames, decoded frames or a message, not {type(thing).__name__}")
+
+
+def _message(message: Any, version: int | None, catalog: Catalog | None) -> Shown:
+    name = type(message).__name__
+    if version is None:
+        newest = find_spec(type(message), None, catalog=catalog).versions.last
+        raise TypeError(f"a message is shown in a version: show(message, {newest})")
+    its = codec(type(message), version, catalog=catalog)
+    data = its.encode(message)
+    spans = its.trace(data)
+    return Shown(
+        f"{name} v{version}, {count_text(len(data), 'byte')}", explain_html(data, spans, its), _REST + _ROW * len(spans)
+    )
+
+
+def _results(results: list[Result], secrets: bool) -> Shown:
+    for result in results:
+        if not isinstance(result, Request | Response | Token | Undecodable):
+            raise TypeError(f"show takes decoded frames, not {type(result).__name__}")
+    results = results if secrets else [mask(result) for result in results]
+    if len(results) != 1:
+        words = count_text(len(results), "frame")
+        return Shown(words, "".join(explain_page(words, results)))
+    return Shown(title(results[0]), result_html(results[0]))

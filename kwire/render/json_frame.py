@@ -1,0 +1,155 @@
+"""The JSON object of a frame, shape version 1; `kwire.input.json_frames` is the way back:"""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+import msgspec
+
+from ..codecs.json import UNKNOWN_TAGS
+from ..codecs.json import unknown_tags_json as tags_to_json
+from ..errors import DecodeError
+from ..internal.envelope import principal_of
+from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
+from ..protocol.fragments import NotKafka
+from ..sensitive_fields import HIDDEN, Hidden
+from .style import escape
+from .values import count_text, value_text
+
+
+def token_text(content: SaslMessage, *, short: bool = False) -> str:
+    """Say what a SASL token holds.
+
+    Args:
+        content: the token.
+        short: who it is only, for a line.
+
+    >>> token_text(SaslMessage("PLAIN", "credentials", 15, {"user": "alice"}))
+    'SASL PLAIN credentials, 15 bytes, user "alice"'
+    """
+    words = f"{content.mechanism or 'an unknown mechanism'} {content.phase}"
+    if short:
+        user = content.fields.get("user")
+        return words if user is None else f"{words} {user}"
+    words = f"SASL {words}"
+    parts = [f"{name} {value_text(value)}" for name, value in content.fields.items()]
+    return ", ".join([words, count_text(content.size, "byte"), *parts])
+
+
+def token_json(content: SaslMessage) -> dict[str, Any]:
+    """Return a token as JSON: mechanism, phase, size in bytes, parts; a hidden part is an object with its size."""
+    parts = {name: _part(value) for name, value in content.fields.items()}
+    return {"mechanism": content.mechanism, "phase": content.phase, "size": content.size, "parts": parts}
+
+
+def sender_of(envelope: Any) -> tuple[str | None, str]:
+    """Return who sent what is inside an envelope, and from where.
+
+    Args:
+        envelope: an `EnvelopeRequest`.
+
+    Returns:
+        The principal, such as `User:alice`, None where none is named or it is not Kafka's own kind; the address.
+    """
+    principal = principal_of(envelope)
+    message = None if principal is None else principal.message
+    address = envelope.client_host_address
+    host = str(ipaddress.ip_address(address)) if len(address) in (4, 16) else address.hex()
+    return None if message is None else f"{message.type}:{message.name}", host
+
+
+def _part(value: object) -> object:
+    if isinstance(value, Hidden):
+        return {HIDDEN: value.size}
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def envelope(result: Result) -> dict[str, Any]:
+    """Return the JSON object of a frame, as plain values. Offsets count from the frame's size field."""
+    members: dict[str, Any] = {"kwire": 1, "type": _type(result), "source": _source(result)}
+    header = _header(result)
+    if header:
+        members["header"] = header
+    if isinstance(result, Undecodable):
+        raw = {HIDDEN: result.hidden} if result.hidden else result.frame.data.hex()
+        return {**members, "error": error_json(result.error), "raw": raw}
+    if isinstance(result, Token):
+        return {**members, "token": token_json(result.content), "raw": _token_raw(result)}
+    if isinstance(result, Response) and result.codec.version != result.api_version:
+        members["payloadVersion"] = result.codec.version
+    members["payload"] = result.codec.jsonable(result.message)
+    if result.faults:
+        members["faults"] = [{**error_json(fault), "raw": fault.raw.hex()} for fault in result.faults]
+    return members | _inside(result)
+
+
+def _inside(result: Request | Response) -> dict[str, Any]:
+    """Return the members that say what a message carries."""
+    inside = result.inside
+    if isinstance(inside, SaslMessage):
+        return {"token": token_json(inside)}
+    if inside is None:
+        return {}
+    if not isinstance(result, Request):
+        return {"inside": envelope(inside)}
+    principal, host = sender_of(result.message)
+    return {"forwarded": {"principal": principal, "clientHost": host}, "inside": envelope(inside)}
+
+
+def _token_raw(result: Token) -> Any:
+    hidden = any(isinstance(value, Hidden) for value in result.content.fields.values())
+    return {HIDDEN: result.content.size} if hidden else result.frame.data.hex()
+
+
+def json_line(result: Result) -> str:
+    """Return the JSON of a frame on one line, safe for a terminal."""
+    return escape(msgspec.json.encode(envelope(result)).decode())
+
+
+def error_json(error: DecodeError) -> dict[str, Any]:
+    """Return an error as JSON: code, class, message, offset, path, need, have; of bytes in no frame their count."""
+    members = {
+        "code": error.code,
+        "class": type(error).__name__,
+        "message": str(error),
+        "offset": error.offset,
+        "path": error.path,
+        "need": error.need,
+        "have": error.have,
+        "count": getattr(error, "count", None),
+    }
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _type(result: Result) -> str:
+    if isinstance(result, Undecodable):
+        foreign = isinstance(result.error, NotKafka)
+        return "undecodable" if result.is_failure else "foreign" if foreign else "incomplete"
+    return "token" if isinstance(result, Token) else result.codec.spec.type
+
+
+def _source(result: Result) -> dict[str, Any]:
+    source = result.frame.source
+    names = ("file", "frame", "offset", "time", "client", "broker", "connection", "direction")
+    return {name: getattr(source, name) for name in names if getattr(source, name) is not None}
+
+
+def _header(result: Result) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    codec, header = result.codec, result.header
+    if codec is not None and codec.spec.api_key is not None:
+        members["apiKey"] = codec.spec.api_key
+        members["apiName"] = codec.spec.api_name
+        members["apiVersion"] = result.api_version if isinstance(result, Request | Response) else codec.version
+    elif header is not None and hasattr(header, "request_api_key"):
+        members["apiKey"], members["apiVersion"] = header.request_api_key, header.request_api_version
+    whole = result if isinstance(result, Request | Response) else header
+    correlation = getattr(whole, "correlation_id", None)
+    if correlation is not None:
+        members["correlationId"] = correlation
+    if header is not None and hasattr(header, "client_id"):
+        members["clientId"] = header.client_id
+    if header is not None and header.unknown_tags:
+        members[UNKNOWN_TAGS] = tags_to_json(header.unknown_tags)
+    return members

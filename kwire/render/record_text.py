@@ -1,0 +1,244 @@
+"""Logs as lines: one for each batch that says more than its records do, one for each day, one for each record."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from ..errors import DecodeError
+from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
+from ..internal.versioned_body import Embedded, codec_of
+from ..logs import LogBatch, LogBytes, LogRecord
+from ..logs.log import Message
+from ..records import RecordBatch
+from ..values import kind
+from ..wire import Struct, content_of
+from .style import PLAIN, Style, escape
+from .values import count_text, shorten, value_text
+
+MOST = 200  # characters of one value
+_LAST_TIME = 253402300799999  # the year 9999
+
+
+def time_text(timestamp: int) -> str:
+    """Write a record's time (UTC); `-` where there is none, the number where it is no time of people.
+
+    >>> time_text(1700000000123), time_text(-1), time_text(2**60)
+    ('2023-11-14 22:13:20.123', '-', '1152921504606846976')
+    """
+    if timestamp == -1:
+        return "-"
+    if not 0 <= timestamp <= _LAST_TIME:
+        return str(timestamp)
+    seconds, milliseconds = divmod(timestamp, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}.{milliseconds:03}"
+
+
+def bytes_text(value: bytes | None, width: int = 60) -> str:
+    """Write a key or value: text in quotes where it is printable, else hex.
+
+    >>> bytes_text(b"k1"), bytes_text(b'{"n":1}'), bytes_text(b"\\0\\1"), bytes_text(None)
+    ('"k1"', '\\'{"n":1}\\'', '0001 (2 bytes)', 'null')
+    """
+    text = _text(value)
+    if text is not None and '"' in text and not set(text) & set("'\\\n\r\t"):
+        return shorten(f"'{text}'", width)
+    return value_text(value if text is None else text, width=width)
+
+
+def _text(value: bytes | None) -> str | None:
+    try:
+        text = (value or b"").decode()
+    except UnicodeDecodeError:
+        return None
+    return text if text and all(one.isprintable() or one in "\n\t\r" for one in text) else None
+
+
+def message_text(message: Message) -> str:
+    """Write what a record says: `OffsetCommit g t 0: offset=5 leader_epoch=0`."""
+    if isinstance(message, ControlRecord):
+        return f"{control_name(message)} {embedded_text(message.value)}".rstrip()
+    if isinstance(message, FramedRecord):
+        name = message.value.name or f"type {message.type}"
+        return f"{name.removesuffix('Record')} {embedded_text(message.value)}".rstrip()
+    name = (message.key.name or f"type {message.type}").removesuffix("Key")
+    value = "deleted" if message.value is None else embedded_text(message.value)
+    return f"{name} {_key_text(message.key)}: {value}"
+
+
+def _key_text(key: Embedded) -> str:
+    """Write the values in a key, without their names; text without quotes where it is one word."""
+    codec = codec_of(key)
+    if codec is None:
+        return embedded_text(key)
+    texts = []
+    for field in codec.schema.all_fields:
+        value = getattr(key.message, field.name)
+        is_word = isinstance(value, str) and value and not set(value) & set("\"'\\: ") and value.isprintable()
+        texts.append(value if is_word else _field_text(field.subcon, value))
+    return " ".join(texts)
+
+
+def control_name(message: ControlRecord) -> str:
+    """Return Kafka's name of a control record: `COMMIT`."""
+    return kind("ControlRecordType")(message.type).name or f"control record {message.type}"
+
+
+def embedded_text(embedded: Embedded | None) -> str:
+    """Write the fields of a message, those left out that are empty; of an unknown one its bytes."""
+    codec = None if embedded is None else codec_of(embedded)
+    if embedded is None:
+        return ""
+    if codec is None:
+        version = "" if embedded.version is None else f"v{embedded.version} "
+        return f"{version}{value_text(embedded.rest, width=MOST)}"
+    return _fields_text(codec.schema, embedded.message)
+
+
+def _fields_text(struct: Struct, value: Any) -> str:
+    tagged = struct.tagged.fields.values() if struct.tagged else ()
+    pairs = [(field, getattr(value, field.name)) for field in struct.all_fields]
+    shown = [
+        f"{field.name}={_field_text(field.subcon, held)}"
+        for field, held in pairs
+        if held not in (None, "", b"", ())
+        and field.name != "version"
+        and not (field in tagged and held == field.default)
+    ]
+    return " ".join(shown)
+
+
+def _field_text(node: Any, value: Any) -> str:
+    inner, struct, is_array = content_of(node)
+    if not is_array:
+        return value_text(value, inner.type_name) if struct is None else f"{{{_fields_text(struct, value)}}}"
+    if struct is not None and len(value) > 1:
+        return f"[{count_text(len(value))}]"
+    return "[" + ", ".join(_field_text(inner, item) for item in value) + "]"
+
+
+def bytes_json(value: bytes | None) -> dict[str, Any] | None:
+    """Return a key or value as JSON: `{"text": ...}` where it is printable UTF-8, else `{"base64": ...}`."""
+    if value is None:
+        return None
+    text = _text(value)
+    return {"base64": base64.b64encode(value).decode()} if text is None else {"text": text}
+
+
+def embedded_json(embedded: Embedded | None) -> dict[str, Any] | None:
+    """Return a message as JSON: name, version and payload; an unknown one has its bytes in `base64`."""
+    if embedded is None:
+        return None
+    codec = codec_of(embedded)
+    members: dict[str, Any] = {"name": embedded.name, "version": embedded.version}
+    if codec is not None:
+        members["payload"] = codec.jsonable(embedded.message)
+    if embedded.rest or codec is None:
+        members["base64"] = base64.b64encode(embedded.rest).decode()
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def parts_of(message: Message) -> tuple[Embedded | None, Embedded | None]:
+    """Return the messages in key and value."""
+    if isinstance(message, FramedRecord):
+        return None, message.value
+    assert isinstance(message, ControlRecord | CoordinatorRecord)
+    return message.key, message.value
+
+
+def safe(text: str) -> str:
+    """Write text on one line, whatever is in it."""
+    return escape(text).replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+
+
+Entry = LogRecord | LogBytes | LogBatch
+
+
+class RecordLines:
+    """Writes the lines of one log after another; knows which batch it is in.
+
+    >>> from kwire import Record, build_batch
+    >>> from kwire.logs import Log
+    >>> lines = RecordLines()
+    >>> for batch in Log([build_batch([Record(7, 1700000000000, b"k", b"v")])]):
+    ...     for entry in batch.entries():
+    ...         print(*lines.lines(entry), sep="\\n")
+    # batch at 0, 70 bytes: offset 7, none
+    # 2023-11-14
+           7 22:13:20.000 "k": "v"
+    """
+
+    def __init__(self, style: Style = PLAIN) -> None:
+        self.style = style
+        self._batch: RecordBatch | None = None
+        self._date = ""
+
+    def lines(self, entry: Entry) -> Iterator[str]:
+        """Yield the lines of a record, of bytes that could not be read, or of a batch without records."""
+        batch = entry if isinstance(entry, LogBatch) else entry.batch
+        header = batch.header if isinstance(batch, LogBatch) else batch
+        if header is not None and header is not self._batch:
+            self._batch = header
+            yield from self._batch_lines(header, batch.faults if isinstance(batch, LogBatch) else header.faults)
+        if not isinstance(entry, LogBatch):
+            yield from [self._bytes(entry)] if isinstance(entry, LogBytes) else self._record(entry)
+
+    def _batch_lines(self, batch: RecordBatch, faults: Iterable[DecodeError]) -> Iterator[str]:
+        if batch.magic == 2 or batch.compression_id:
+            yield self._line("dim", batch_text(batch))
+        for fault in faults:
+            yield self._line("warning", f"! batch at {batch.position}: {fault}")
+
+    def _record(self, entry: LogRecord) -> Iterator[str]:
+        """Yield the line of a record; in front of it the date (UTC), where it is another than before."""
+        record = entry.record
+        date, _, time = time_text(record.timestamp).rpartition(" ")
+        if date not in ("", self._date):
+            self._date = date
+            yield self._line("dim", f"# {date}")
+        headers = f"  {count_text(len(record.headers), 'header')}" if record.headers else ""
+        if entry.message is not None:
+            text = message_text(entry.message)
+        else:
+            text = f"{bytes_text(record.key)}: {bytes_text(record.value, self.style.width)}{headers}"
+        fault = f"!{entry.fault.reason}  " if entry.fault else ""
+        kind = "warning" if entry.fault else "value"
+        yield self._line(kind, f"{record.offset:>8} {time:<12} {fault}{text}")
+
+    def _bytes(self, entry: LogBytes) -> str:
+        if entry.error is None:
+            return self._line("dim", f"# {count_text(entry.count, 'zero')} at {entry.position}: space allocated ahead")
+        return self._line("error", f"?  !undecodable at {entry.position}: {entry.error.reason}")
+
+    def _line(self, kind: str, text: str) -> str:
+        return self.style.paint(kind, shorten(safe(text), self.style.width))
+
+
+def batch_text(batch: RecordBatch) -> str:
+    """Say in one line what a batch is: place, size, offsets, compression, producer, and the bits that are set."""
+    first = batch.last_offset if batch.base_offset is None else batch.base_offset
+    offsets = f"offset {first}" if first == batch.last_offset else f"offsets {first}-{batch.last_offset}"
+    notes = [offsets if batch.base_offset is not None else f"up to {offsets}"]
+    if batch.record_count is not None and batch.record_count != batch.last_offset - first + 1:
+        notes.append(count_text(batch.record_count, "record"))
+    notes.append(batch.compression or f"compression {batch.compression_id}")
+    if batch.magic < 2:
+        notes.append(f"magic {batch.magic}")
+    bits = {"control": batch.is_control, "transactional": batch.is_transactional}
+    notes += [word for word, is_set in bits.items() if is_set]
+    return f"# batch at {batch.position}, {count_text(len(batch.data), 'byte')}: {', '.join([*notes, *_origin(batch)])}"
+
+
+def _origin(batch: RecordBatch) -> Iterator[str]:
+    """Say who wrote a batch, and whose its times are."""
+    if batch.producer_id != -1:
+        sequence = "" if batch.base_sequence == -1 else f" sequence {batch.base_sequence}"
+        yield (f"producer {batch.producer_id} epoch {batch.producer_epoch}{sequence}")
+    if batch.timestamp_type == "LogAppendTime":
+        yield ("LogAppendTime")
+    if batch.delete_horizon is not None:
+        yield (f"delete horizon {time_text(batch.delete_horizon)}")
+    if batch.partition_leader_epoch != -1:
+        yield (f"leader epoch {batch.partition_leader_epoch}")

@@ -1,0 +1,243 @@
+"""Schemas as text: tables, BNF, Markdown, JSON templates, and what differs between two versions."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..codecs import Codec
+from ..codecs.json import to_json
+from ..protocol.header_versions import header_version_for
+from ..spec.folder import WIRE_TYPES
+from ..wire import Field, Node, Struct, content_of
+from .style import PLAIN, Style
+from .values import value_text
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One field: `path` in attributes without indices, `depth` from 0, `type` as traces call it, `tag` if tagged."""
+
+    path: str
+    depth: int
+    name: str
+    json_name: str
+    type: str
+    tag: int | None
+    default: Any
+    about: str
+
+
+def rows(codec: Codec) -> list[Row]:
+    """Return the fields of a message in wire order, the fields of a struct behind the field that holds it."""
+    return list(_rows(codec.schema, "", 0))
+
+
+def layout_table(codec: Codec, style: Style = PLAIN) -> Iterator[str]:
+    """Yield the layout for people: name, type, and below them what the field means."""
+    yield style.paint("title", heading(codec))
+    for row in rows(codec):
+        indent = "  " * (row.depth + 1)
+        yield f"{indent}{style.paint('name', row.name)}  {style.paint('dim', row.type + _notes(row))}"
+        width = max(style.width - len(indent) - 4, 30)
+        yield from (f"{indent}    {line}" for line in textwrap.wrap(row.about, width))
+
+
+def layout_bnf(codec: Codec) -> Iterator[str]:
+    """Yield the layout as a grammar, in the manner of Kafka's protocol guide, tagged fields included."""
+    yield f"{codec.spec.api_name} {codec.spec.type} (Version: {codec.version}) => {_sequence(codec.schema)}"
+    yield from _bnf(codec.schema, 1)
+
+
+def layout_markdown(codec: Codec) -> Iterator[str]:
+    """Yield the layout as a Markdown table."""
+    yield f"### {heading(codec)}"
+    yield ""
+    yield "| field | type | tag | default | meaning |"
+    yield "|---|---|---|---|---|"
+    for row in rows(codec):
+        name = f"{'&nbsp;&nbsp;' * row.depth}`{row.json_name}`"
+        tag = "" if row.tag is None else str(row.tag)
+        yield f"| {name} | {row.type} | {tag} | {_default(row)} | {row.about.replace('|', '&#124;')} |"
+
+
+def layout_json(codec: Codec) -> dict[str, Any]:
+    """Return the layout as plain JSON values."""
+    spec = codec.spec
+    members: dict[str, Any] = {"name": codec.name, "type": spec.type, "version": codec.version}
+    if spec.api_key is not None:
+        members["apiKey"] = spec.api_key
+    members["validVersions"] = str(spec.versions)
+    members["flexible"] = codec.schema.tagged is not None
+    if spec.type in WIRE_TYPES:
+        members["headerVersion"] = header_version_for(spec, codec.version)
+    members["fields"] = _json_fields(codec.schema)
+    return members
+
+
+def heading(codec: Codec) -> str:
+    """Say in one line what a message is: `FetchRequest v17: api key 1, versions 0-18, flexible, header 2`."""
+    spec = codec.spec
+    parts = [] if spec.api_key is None else [f"{'api key' if spec.type in WIRE_TYPES else 'type'} {spec.api_key}"]
+    parts += [f"versions {spec.versions}", "flexible" if codec.schema.tagged is not None else "not flexible"]
+    if spec.type in WIRE_TYPES:
+        version = header_version_for(spec, codec.version)
+        parts.append("no header" if version is None else f"header {version}")
+    if spec.latest_version_unstable and codec.version == spec.versions.last:
+        parts.append("unstable")
+    return f"{codec.name} v{codec.version}: {', '.join(parts)}"
+
+
+def _rows(struct: Struct, path: str, depth: int) -> Iterator[Row]:
+    for field, tag in _tagged(struct):
+        here = f"{path}.{field.name}" if path else str(field.name)
+        yield Row(here, depth, str(field.name), field.json_name, _type(field), tag, field.default, str(field.docs))
+        inner = content_of(field.subcon).struct
+        if inner is not None:
+            yield from _rows(inner, here, depth + 1)
+
+
+def _tagged(struct: Struct) -> Iterator[tuple[Field, int | None]]:
+    yield from ((field, None) for field in struct.fields)
+    for tag, field in struct.tagged.fields.items() if struct.tagged else ():
+        yield field, tag
+
+
+def _type(field: Field) -> str:
+    node, struct, is_array = content_of(field.subcon)
+    of = node.type_name if struct is None else struct.message_class.__name__
+    return f"{field.subcon.type_name} of {of}" if is_array else str(field.subcon.type_name)
+
+
+def _notes(row: Row) -> str:
+    tag = "" if row.tag is None else f", tag {row.tag}"
+    default = _default(row)
+    return f"{tag}, default {default}" if default else tag
+
+
+def _default(row: Row) -> str:
+    """Write a default that is not the type's own zero."""
+    plain = row.default in (0, "", b"", (), False, bytes(16)) or (row.default is None and "records" in row.type)
+    return "" if plain or hasattr(row.default, "unknown_tags") else value_text(row.default, row.type)
+
+
+def _sequence(struct: Struct) -> str:
+    names = [f"[{f.name}]" if content_of(f.subcon).is_array else str(f.name) for f in struct.fields]
+    return " ".join([*names, "_tagged_fields"] if struct.tagged is not None else names)
+
+
+def _bnf(struct: Struct, depth: int) -> Iterator[str]:
+    for field, tag in _tagged(struct):
+        inner = content_of(field.subcon).struct
+        name = str(field.name) if tag is None else f"{field.name}<tag: {tag}>"
+        yield f"{'  ' * depth}{name} => {_bnf_type(field) if inner is None else _sequence(inner)}"
+        if inner is not None:
+            yield from _bnf(inner, depth + 1)
+
+
+def _bnf_type(field: Field) -> str:
+    return str(content_of(field.subcon).node.type_name).upper().replace(" ", "_").replace("BOOL", "BOOLEAN")
+
+
+def _json_fields(struct: Struct) -> list[dict[str, Any]]:
+    return [_json_field(field, tag) for field, tag in _tagged(struct)]
+
+
+def _json_field(field: Field, tag: int | None) -> dict[str, Any]:
+    members: dict[str, Any] = {"name": field.json_name, "attribute": str(field.name), "type": _type(field)}
+    members["nullable"] = field.subcon.nullable
+    if tag is not None:
+        members["tag"] = tag
+    members["default"] = None if field.default is None else to_json(field.subcon, field.default)
+    members["about"] = str(field.docs)
+    inner = content_of(field.subcon).struct
+    if inner is not None:
+        members["fields"] = _json_fields(inner)
+    return members
+
+
+def template(codec: Codec) -> dict[str, Any]:
+    """Return the JSON of a message to be filled in: for a request or response the whole frame's.
+
+    >>> import kwire
+    >>> template(kwire.codec("ControlledShutdownRequest", 1))["payload"]
+    {'brokerId': 0}
+    """
+    payload: dict[str, Any] = to_json(codec.schema, _filled(codec.schema, None))
+    spec = codec.spec
+    if spec.type not in WIRE_TYPES:
+        return payload
+    header: dict[str, Any] = {"apiKey": spec.api_key, "apiName": spec.api_name, "apiVersion": codec.version}
+    header["correlationId"] = 1
+    if spec.type == "request":
+        header["clientId"] = "kwire"
+    return {"kwire": 1, "type": spec.type, "header": header, "payload": payload}
+
+
+def _filled(node: Node, default: Any) -> Any:
+    _, struct, is_array = content_of(node)
+    if struct is None:
+        return default
+    made = struct.message_class(**{str(field.name): _filled(field.subcon, field.default) for field in struct.fields})
+    return (made,) if is_array else made
+
+
+NOTHING = "  no field differs"
+
+
+def layout_differences(one: Codec | None, other: Codec | None) -> Iterator[tuple[str, str]]:
+    """Yield what changes from one layout to the other, in wire order.
+
+    Args:
+        one, other: the codecs; None for a message that is not there.
+
+    Yields:
+        (sign, text): `+` came, `-` went, `~` changed.
+
+    >>> import kwire
+    >>> list(layout_differences(kwire.codec("MetadataRequest", 3), kwire.codec("MetadataRequest", 4)))
+    [('+', 'allow_auto_topic_creation: bool')]
+    """
+    before = {row.path: row for row in rows(one)} if one else {}
+    after = {row.path: row for row in rows(other)} if other else {}
+    for path in _in_order(list(before), list(after)):
+        if path not in before:
+            yield "+", _text(after[path])
+        elif path not in after:
+            yield "-", _text(before[path])
+        elif _text(before[path]) != _text(after[path]):
+            yield "~", f"{_text(before[path])} -> {_text(after[path]).removeprefix(f'{path}: ')}"
+
+
+def difference_lines(one: Codec | None, other: Codec | None, style: Style = PLAIN) -> Iterator[str]:
+    """Yield the differences as lines; one line if there are none."""
+    found = list(layout_differences(one, other))
+    flexible = [codec is not None and codec.schema.tagged is not None for codec in (one, other)]
+    if flexible[0] != flexible[1] and one and other:
+        yield f"  ~ {'flexible (compact lengths, tagged fields)' if flexible[1] else 'not flexible'} from here on"
+    for sign, text in found:
+        kind = {"+": "title", "-": "error", "~": "warning"}[sign]
+        yield f"  {style.paint(kind, sign)} {text}"
+    if not found and flexible[0] == flexible[1]:
+        yield NOTHING
+
+
+def _text(row: Row) -> str:
+    # What turns compact in a flexible version is one change of the version, not one of each field.
+    kind = row.type.replace("compact ", "")
+    return f"{row.path}: {kind}" + ("" if row.tag is None else f", tag {row.tag}")
+
+
+def _in_order(before: list[str], after: list[str]) -> list[str]:
+    """Merge two orders of paths: what is only in one stays behind what it follows there."""
+    merged = list(after)
+    place = 0
+    for path in before:
+        if path in merged:
+            place = merged.index(path) + 1
+        else:
+            merged.insert(place, path)
+            place += 1
+    return merged

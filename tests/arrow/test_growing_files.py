@@ -1,0 +1,341 @@
+"""Files that grow in any portions, read in any batches: together what one reading of the finished files gives."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import kwire
+from kwire.arrow.errors import BadOption, LostData
+from kwire.arrow.growing_files import Growing, Offset, offset_of, places_of
+from kwire.arrow.input_splits import Unit
+from kwire.arrow.options import Options
+from kwire.arrow.reader import Reading
+from tests.arrow.captures import FRAMES, PCAP, Rows, conversation, write
+from tests.arrow.test_reader import UNKNOWN
+
+TALK = b"".join(conversation(9))
+HANDSHAKE = kwire.encode_request(kwire.messages.SaslHandshakeRequest(mechanism="PLAIN"), 0, correlation_id=1)
+NEW: Offset = offset_of({})
+TIMES = {pa.timestamp("us", "UTC"): pa.int64()}
+LATE = 4e9  # seconds since 1970, when every file is at its end
+
+
+class Stream:
+    """A stream as Spark runs it: offsets go through JSON, and each process may be a new one."""
+
+    def __init__(self, *paths: Path, **options: Any) -> None:
+        self.paths = [str(path) for path in paths]
+        self.reading = Reading(Options.parse({"body": "raw", **options}))
+        self.offset = NEW
+        self.restart()
+
+    def restart(self) -> None:
+        self.growing = Growing(self.paths, self.reading.options, self.reading.apis)
+
+    def batch(self, now: float = 0, sizes: dict[str, int] | None = None, *, is_limited: bool = True) -> Rows:
+        """Read the next batch, and see that another process would read the same."""
+        start = self.offset
+        latest = offset_of(self.growing.latest(places_of(start), now, sizes, is_limited=is_limited))
+        self.offset = json.loads(json.dumps(latest))
+        rows = self.between(self.growing, start)
+        anew = self.between(Growing(self.paths, self.reading.options, self.reading.apis), start)
+        assert in_order(anew) == in_order(rows)
+        return rows
+
+    def between(self, growing: Growing, start: Offset) -> Rows:
+        packs = growing.units(places_of(start), places_of(self.offset))
+        return self.rows(packs)
+
+    def rows(self, packs: list[list[Unit]]) -> Rows:
+        """Read units; times are numbers, for in damaged captures they are beyond what Python's calendar has."""
+        batches = [batch for pack in packs for batch in self.reading.read(pack)]
+        table = pa.Table.from_batches(batches, schema=self.reading.schema)
+        ends = pa.struct(
+            [field.with_type(TIMES.get(field.type, field.type)) for field in table.schema.field("connection").type]
+        )
+        columns = {"timestamp": table["timestamp"].cast(pa.int64()), "connection": table["connection"].cast(ends)}
+        rows: Rows = [
+            dict(zip(table.column_names, row, strict=True))
+            for row in zip(*(columns.get(name, table[name]).to_pylist() for name in table.column_names), strict=True)
+        ]
+        return rows
+
+    def whole(self) -> Rows:
+        """Read the files as they are, all at once."""
+        return self.rows(self.reading.divide(self.paths))
+
+    def all(self, now: float = 0) -> Rows:
+        """Read batches until there is nothing more."""
+        return list(self._all(now))
+
+    def _all(self, now: float) -> Iterator[Any]:
+        before = None
+        while before != self.offset:
+            before = self.offset
+            yield from self.batch(now)
+
+
+def in_order(rows: Rows) -> list[str]:
+    return sorted(map(repr, rows))
+
+
+def good(rows: Rows) -> list[str]:
+    return in_order([row for row in rows if row["_error"] is None])
+
+
+def corrupt(rows: Rows) -> dict[str, bytes]:
+    """Return what is in no frame, of each side of each connection; it is cut where batches end."""
+    found: dict[str, bytes] = {}
+    for row in sorted((row for row in rows if row["_error"]), key=lambda row: row["offset"]):
+        whose = repr((row["path"], row["connection"], row["direction"]))
+        found[whose] = found.get(whose, b"") + (row["_corrupt_record"] or b"")
+    return found
+
+
+@st.composite
+def finished(draw: st.DrawFn) -> tuple[list[str], int, bytes, int]:
+    """What a file holds in the end: parts, and what was changed in it."""
+    raw = st.lists(st.sampled_from(["talk", "unknown", "handshake", "empty", "cut", "noise"]), min_size=1, max_size=6)
+    parts = draw(raw | st.sampled_from([["pcap"], ["pcapng"], ["frames"]]))
+    if draw(st.booleans()):
+        return parts, 0, b"", 0
+    size = len(joined(parts))
+    return parts, draw(st.integers(0, size)), draw(st.binary(max_size=9)), draw(st.integers(0, 5))
+
+
+def joined(parts: list[str], at: int = 0, change: bytes = b"", removed: int = 0) -> bytes:
+    data = b"".join(PARTS[part] for part in parts)
+    return data[:at] + change + data[at + removed :]
+
+
+def pcapng_of(pcap: bytes) -> bytes:
+    """Write a pcap's packets as pcapng, in two sections of either byte order."""
+    records, at = [], 24
+    while at < len(pcap):
+        size = int.from_bytes(pcap[at + 8 : at + 12], "little")
+        records.append((pcap[at : at + 16], pcap[at + 16 : at + 16 + size]))
+        at += 16 + size
+    link = pcap[20:22]
+    half = len(records) // 2
+    return _section("little", link, records[:half]) + _section("big", link, records[half:])
+
+
+def _section(order: Any, link: bytes, records: list[tuple[bytes, bytes]]) -> bytes:
+    def number(value: int, size: int = 4) -> bytes:
+        return value.to_bytes(size, order)
+
+    def block(kind: int, body: bytes) -> bytes:
+        size = number(12 + len(body))
+        return number(kind) + size + body + size
+
+    found = block(0x0A0D0D0A, number(0x1A2B3C4D) + number(1, 2) + number(0, 2) + b"\xff" * 8)
+    found += block(1, number(int.from_bytes(link, "little"), 2) + bytes(6))
+    for header, data in records:
+        seconds, micros, captured, length = (int.from_bytes(header[at : at + 4], "little") for at in range(0, 16, 4))
+        high, low = divmod(seconds * 1_000_000 + micros, 1 << 32)
+        padded = data + bytes(-len(data) % 4)
+        found += block(6, b"".join(map(number, (0, high, low, captured, length))) + padded)
+    return found
+
+
+SOME_PACKETS = PCAP.read_bytes()[:14000]  # connections do not end in it
+PARTS = {
+    "talk": TALK,
+    "unknown": UNKNOWN,
+    "handshake": HANDSHAKE,
+    "empty": bytes(4),
+    "cut": TALK[:-3],
+    "noise": b"\xff" * 30,
+    "frames": FRAMES.read_bytes(),
+    "pcap": SOME_PACKETS,
+    "pcapng": pcapng_of(SOME_PACKETS),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_batches_together_are_one_reading_of_the_end(data: st.DataObject) -> None:
+    ends = [joined(*end) for end in data.draw(st.lists(finished(), min_size=1, max_size=3))]
+    limits = data.draw(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "maxFilesPerTrigger": st.integers(1, 2),
+                "maxBytesPerTrigger": st.integers(300, 5000),
+                "maxPartitionBytes": st.integers(50, 5000),
+            },
+        )
+    )
+    with TemporaryDirectory() as folder:
+        stream = Stream(Path(folder), tailTimeout=3600, **limits)
+        rows: Rows = []
+        lengths = [0] * len(ends)
+        for _ in range(data.draw(st.integers(0, 6))):
+            which = data.draw(st.integers(0, len(ends) - 1))
+            lengths[which] = min(len(ends[which]), lengths[which] + data.draw(st.integers(1, 9000)))
+            write(Path(folder), ends[which][: lengths[which]], f"file-{which}")
+            if data.draw(st.booleans()):
+                stream.restart()
+            if data.draw(st.booleans()):
+                rows += stream.batch()
+        for index, end in enumerate(ends):
+            write(Path(folder), end, f"file-{index}")
+        rows += stream.all(LATE)
+        whole = stream.whole()
+        assert good(rows) == good(whole)
+        assert corrupt(rows) == corrupt(whole)
+        assert stream.all(LATE) == []
+
+
+def test_half_frames_wait_and_answers_find_their_requests(tmp_path: Path) -> None:
+    frames = conversation(8)
+    ends = [sum(map(len, frames[:count])) for count in range(len(frames) + 1)]
+    stream, rows = Stream(tmp_path), []
+    for count in range(1, len(frames)):
+        write(tmp_path, TALK[: ends[count] + 5])
+        rows += stream.batch()
+        assert stream.batch() == []
+        assert stream.offset["files"][str(tmp_path / "dump")]["stop"] == ends[count]
+        stream.restart()
+    assert [row["message"] for row in rows] == frames[:-1]
+    assert {row["client_id"] for row in rows} == {"me"}
+    assert stream.all(LATE) == []
+
+
+def test_a_tail_is_given_out_when_its_file_rests(tmp_path: Path) -> None:
+    path = write(tmp_path, TALK[:-3])
+    stream = Stream(tmp_path, tailTimeout="10m")
+    assert {row["_error"] for row in stream.batch(path.stat().st_mtime + 599)} == {None}
+    (row,) = stream.batch(path.stat().st_mtime + 600)
+    assert (row["_error"]["code"], stream.all(LATE)) == ("CUT_SHORT", [])
+    write(tmp_path, TALK)
+    with pytest.raises(LostData, match="it was read up to its end at"):
+        stream.batch(LATE)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (TALK[:30], "it was cut or replaced"),
+        (b"\0\0\0\x08" + bytes(len(TALK)), "it was replaced"),
+        (TALK[:-2] + b"xx" + TALK, "it was replaced"),
+    ],
+)
+def test_replaced_files_are_noticed(tmp_path: Path, data: bytes, text: str) -> None:
+    write(tmp_path, TALK)
+    strict, lenient = Stream(tmp_path), Stream(tmp_path, failOnDataLoss=False, tailTimeout=3600)
+    assert len(strict.batch()) == len(lenient.batch()) == 18
+    before = strict.offset
+    path = write(tmp_path, data)
+    with pytest.raises(LostData, match=rf"\[KWIRE_LOST_DATA\] path={path}, offset={len(TALK)}: .*{text}"):
+        strict.batch()
+    with pytest.raises(LostData, match=text):
+        strict.growing.units({}, places_of(before))
+    assert in_order(lenient.all(LATE)) == in_order(lenient.whole())
+    assert lenient.growing.units({}, places_of(before)) == []
+
+
+def test_a_file_that_is_gone_is_known_when_it_comes_back(tmp_path: Path) -> None:
+    write(tmp_path, TALK).rename(tmp_path / "one")
+    stream = Stream(tmp_path)
+    assert len(stream.batch()) == 18
+    (tmp_path / "one").rename(tmp_path.parent / "away")
+    assert stream.batch() == []
+    (tmp_path.parent / "away").rename(tmp_path / "one")
+    assert stream.batch() == []
+    planned, stream.offset = places_of(stream.offset), NEW
+    (tmp_path / "one").unlink()
+    with pytest.raises(LostData, match="not there any more"):
+        stream.growing.units({}, planned)
+
+
+def test_files_that_are_long_gone_are_forgotten(tmp_path: Path) -> None:
+    for name, age in (("old", 1000), ("older", 2000), ("new", 3000)):
+        os.utime(write(tmp_path, TALK, name), (age, age))
+    stream = Stream(tmp_path, maxFileAge=1500)
+    assert len(stream.batch()) == 3 * 18
+    (tmp_path / "old").unlink()
+    (tmp_path / "older").unlink()
+    stream.batch()
+    assert [Path(path).name for path in stream.offset["files"]] == ["new", "older"]
+
+
+def test_compressed_files_wait_until_they_are_whole(tmp_path: Path) -> None:
+    data = gzip.compress(TALK)
+    write(tmp_path, data[:-4])
+    stream = Stream(tmp_path)
+    assert stream.batch() == []
+    write(tmp_path, data)
+    assert good(stream.batch()) == good(stream.whole())
+    write(tmp_path, data[:60] + b"\xff" * 20 + data[80:], "damaged")
+    assert len(corrupt(stream.batch())) == 1
+
+
+def test_other_files_are_read_at_once_and_whole(tmp_path: Path) -> None:
+    text = TALK.hex().encode()
+    write(tmp_path, text, "text")
+    stream = Stream(tmp_path, maxBytesPerTrigger=10)
+    assert len(stream.batch()) == 18
+    write(tmp_path, text * 2, "text")
+    with pytest.raises(LostData, match="move it in when it is complete"):
+        stream.batch()
+
+
+def test_batches_are_bounded(tmp_path: Path) -> None:
+    for name in "abc":
+        write(tmp_path, TALK, name)
+    assert len(Stream(tmp_path, maxFilesPerTrigger=2).batch()) == 36
+    stream = Stream(tmp_path, maxBytesPerTrigger=100, maxPartitionBytes=60)
+    rows = stream.batch()
+    assert 0 < sum(row["length"] for row in rows) <= 100
+    assert stream.batch(is_limited=False) + rows
+    assert good(stream.all()) == []
+    frame = conversation(1)[0]
+    assert len(Stream(tmp_path, maxBytesPerTrigger=1).batch()) == 1 < len(frame)
+
+
+def test_what_comes_later_is_not_looked_at(tmp_path: Path) -> None:
+    path = write(tmp_path, TALK)
+    stream = Stream(tmp_path)
+    sizes = {file.path: file.size for file in stream.growing.files().values()}
+    write(tmp_path, TALK * 2)
+    write(tmp_path, TALK, "other")
+    assert len(stream.batch(sizes=sizes)) == 18
+    assert stream.batch(sizes=sizes) == []
+    assert (len(stream.batch()), stream.offset["files"][str(path)]["stop"]) == (36, 2 * len(TALK))
+
+
+def test_requests_in_flight_are_found_again_when_they_were_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kwire.arrow.raw_ranges.MOST_REMEMBERED", 1)
+    for name in "ab":
+        write(tmp_path, TALK, name)
+    stream = Stream(tmp_path, maxBytesPerTrigger=200)
+    assert good(stream.all()) == good(stream.whole())
+
+
+def test_paths_that_may_come_are_globs(tmp_path: Path) -> None:
+    stream = Stream(tmp_path / "*.bin")
+    assert stream.batch() == []
+    write(tmp_path, TALK, "a.bin")
+    assert len(stream.batch()) == 18
+    with pytest.raises(BadOption, match="PATH_NOT_FOUND"):
+        Stream(tmp_path / "none").batch()
+
+
+def test_a_unit_of_a_range_goes_between_processes() -> None:
+    unit = Unit("a", 1, 2, kind="pcap", is_end=True, broken=3)
+    assert pickle.loads(pickle.dumps(unit)) == unit

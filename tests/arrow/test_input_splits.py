@@ -1,0 +1,75 @@
+"""Files are divided where frames begin, packed by size, and captures by connections."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from kwire.arrow.input_splits import Unit
+from kwire.arrow.options import Options
+from kwire.arrow.reader import Reading
+from tests.arrow.captures import FRAMES, PCAP, conversation, write
+
+
+def divided(*paths: Path, **options: Any) -> list[list[Unit]]:
+    values = {"openCostInBytes": 0, "minPartitions": 1, **options}
+    return Reading(Options.parse(values)).divide([str(path) for path in paths])
+
+
+def test_parts_begin_where_frames_do_and_know_who_waits(tmp_path: Path) -> None:
+    frames = conversation(20)
+    path = write(tmp_path, b"".join(frames))
+    ends = [0]
+    for frame in frames:
+        ends.append(ends[-1] + len(frame))
+    units = sorted((unit for pack in divided(path, maxPartitionBytes=50) for unit in pack), key=lambda unit: unit.start)
+    assert units[0].start == 0
+    assert units[-1].stop == ends[-1]
+    assert all(one.stop == other.start for one, other in pairwise(units))
+    assert {unit.start for unit in units} <= set(ends)
+    assert max(len(unit.state.waiting) for unit in units) == 2
+    assert all(unit.stop and unit.stop - unit.start == unit.weight < 50 + max(map(len, frames)) for unit in units)
+    assert pickle.loads(pickle.dumps(units)) == units
+
+
+def test_what_is_no_frame_is_left_to_the_last_part(tmp_path: Path) -> None:
+    data = b"".join(conversation(9))
+    units = [unit for pack in divided(write(tmp_path, data + b"\xff" * 500), maxPartitionBytes=60) for unit in pack]
+    last = max(units, key=lambda unit: unit.start)
+    assert last.start < len(data)
+    assert last.stop == len(data) + 500
+
+
+def test_small_files_are_packed_and_large_ones_first(tmp_path: Path) -> None:
+    paths = [write(tmp_path, b"".join(conversation(3)), f"file-{number}") for number in range(10)]
+    size = paths[0].stat().st_size
+    assert [len(pack) for pack in divided(*paths, maxPartitionBytes=size * 4)] == [4, 4, 2]
+    assert [len(pack) for pack in divided(*paths, maxPartitionBytes=size * 4, openCostInBytes=size)] == [2] * 5
+    assert len(divided(*paths, maxPartitionBytes="1g", minPartitions=5)) == 5
+
+
+def test_captures_are_divided_by_connections_and_others_are_whole(tmp_path: Path) -> None:
+    size = PCAP.stat().st_size
+    units = [unit for pack in divided(PCAP, maxPartitionBytes=size // 4, minPartitions=4) for unit in pack]
+    shares = [(unit.span, unit.part, unit.parts) for unit in units]
+    assert len({span for span, _, _ in shares}) > 1
+    assert {(span, part, parts) for span, _, parts in shares for part in range(parts)} == set(shares)
+    assert size - 24 - len(units) < sum(unit.weight for unit in units) <= size - 24
+    cut = write(tmp_path, PCAP.read_bytes()[:40] + b"\xff" * size, "no packets")
+    broken = [unit for pack in divided(cut, maxPartitionBytes=size // 2, minPartitions=3) for unit in pack]
+    assert [(unit.span, unit.part, unit.parts) for unit in broken] == [(None, part, 3) for part in range(3)]
+    assert [len(pack) for pack in divided(PCAP, maxPartitionBytes=size // 3)] == [1]  # none has to be divided
+    packed = write(tmp_path, gzip.compress(FRAMES.read_bytes()))
+    junk = write(tmp_path, b"\xff" * 1000, "junk")
+    for path in (packed, junk):
+        assert divided(path, maxPartitionBytes=10) == [[Unit(str(path), weight=path.stat().st_size)]]
+    assert divided(write(tmp_path, b"", "empty")) == []
+
+
+def test_a_format_that_is_told_is_not_guessed(tmp_path: Path) -> None:
+    frames = write(tmp_path, b"".join(conversation(9)))
+    assert len(divided(frames, maxPartitionBytes=60, dumpFormat="frames")) > 3
+    assert len(divided(write(tmp_path, b"\xff" * 100, "junk"), maxPartitionBytes=10, dumpFormat="frames")) == 1

@@ -1,0 +1,39 @@
+"""Input that is no dump is an error that says what was tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kwire.errors import DumpError
+from kwire.input import open_dump
+from kwire.input.unsupported_formats import FORMATS, refuse_foreign
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_captures_of_other_formats_are_named(name: str) -> None:
+    for magic in FORMATS[name]:
+        with pytest.raises(DumpError, match="editcap -F pcapng") as info:
+            refuse_foreign(magic + bytes(100), "x")
+        assert f"this is {name}, which is not read" in str(info.value)
+
+
+@pytest.mark.parametrize(
+    ("head", "size"),
+    [(b"\x7fELF\2\1\1\0", 2135247942), (b"\x89PNG\r\n\x1a\n", -1991225785), (bytes(8), 0), (b"PK\3\4", 1347093252)],
+)
+def test_what_begins_as_no_dump_does(head: bytes, size: int, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(head + bytes(1000))
+    with pytest.raises(DumpError) as info, open_dump(path):
+        pass
+    assert f"this is no dump that is known here; as a frame it would have {size} bytes; tried: pcap" in str(info.value)
+    assert (info.value.file, info.value.offset) == (str(path), 0)
+
+
+def test_the_first_bytes_of_a_size_are_a_cut_dump(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"\xff\xff")
+    with open_dump(path) as dump:
+        assert [frame.data for frame in dump.frames] == [b"\xff\xff"]

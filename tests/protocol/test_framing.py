@@ -1,0 +1,63 @@
+"""Frames out of bytes that come in any portions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kwire
+from kwire.errors.decode import BadFrame
+from kwire.protocol import cut_frames
+from kwire.protocol.framing import cut_short
+
+FRAMES = [
+    bytes.fromhex("00000004 00000007"),
+    bytes.fromhex("00000006 00000008 abcd"),
+    bytes.fromhex("00000005 00000009 ff"),
+]
+
+
+@given(st.lists(st.integers(1, 9), min_size=1))
+def test_portions_of_any_size_give_the_same_frames(sizes: list[int]) -> None:
+    data, reader, seen = b"".join(FRAMES), kwire.FrameReader(), []
+    while data:
+        size = sizes[len(data) % len(sizes)]
+        seen += [(frame.data, frame.source.frame, frame.source.offset) for frame in reader.feed(data[:size])]
+        data = data[size:]
+    assert seen == [(FRAMES[0], 0, 0), (FRAMES[1], 1, 8), (FRAMES[2], 2, 18)]
+    assert (reader.rest, reader.count, reader.offset) == (b"", 3, 27)
+
+
+@pytest.mark.parametrize("size", [-1, -(2**31), 0, 3, 101, 2**31 - 1])
+def test_an_impossible_size_is_refused_where_it_stands(size: int) -> None:
+    reader = kwire.FrameReader(limit=100)
+    bad = size.to_bytes(4, "big", signed=True) + b"rest"
+    frames = iter(reader.feed(FRAMES[0] + bad))
+    assert next(frames).data == FRAMES[0]
+    with pytest.raises(BadFrame) as caught:
+        next(frames)
+    assert (caught.value.offset, caught.value.found, caught.value.rest) == (8, size, bad)
+    assert reader.rest == bad
+
+
+def test_a_size_that_is_not_there_yet_makes_nothing() -> None:
+    reader = kwire.FrameReader()
+    assert list(reader.feed(b"\x05\x00\x00")) == []
+    assert list(reader.feed(b"\x00" + b"x" * 10)) == []  # 80 MiB claimed, 10 bytes there
+    assert len(reader.rest) == 14
+
+
+@pytest.mark.parametrize("have", range(1, 48))
+def test_how_much_is_missing_is_known_once_the_size_is_there(have: int) -> None:
+    cut = cut_short((bytes.fromhex("0000002c") + bytes(44))[:have], "the connection closed")
+    assert cut is not None
+    assert (cut.have, cut.need) == (have, 48 if have >= 4 else None)
+
+
+def test_all_bytes_are_in_some_frame() -> None:
+    data = bytes.fromhex("00000004 00000007 ffffffff 0000")
+    frames = list(cut_frames(data))
+    assert [frame.data.hex() for frame in frames] == ["0000000400000007", "ffffffff0000"]
+    assert [(frame.source.frame, frame.source.offset) for frame in frames] == [(0, 0), (1, 8)]
+    assert list(cut_frames(b"")) == []

@@ -1,0 +1,145 @@
+"""One frame in every dialect, as the tools themselves write it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwire.errors import DumpError
+from kwire.hex_text import DIALECTS, parse_hex_text
+
+FRAME = bytes.fromhex("00000010 0012 0000 0000002a 0005 6b77697265 00")
+SAMPLES = {
+    "hexdump -C": """\
+00000000  00 00 00 10 00 12 00 00  00 00 00 2a 00 05 6b 77  |...........*..kw|
+00000010  69 72 65 00                                       |ire.|
+00000014
+""",
+    "annotated hexdump": """\
+00000000  00 00 00 10              size = 16                              int32
+                                   header
+00000004  00 12                      request_api_key = 18                 int16
+00000006  00 00 00 00 00 2a 00 05    and so on
+0000000e  6b 77 69 72 65 00
+""",
+    "hexdump.py": """\
+00000000: 00 00 00 10 00 12 00 00  00 00 00 2A 00 05 6B 77  ...........*..kw
+00000010: 69 72 65 00                                       ire.
+""",
+    "xxd": """\
+00000000: 0000 0010 0012 0000 0000 002a 0005 6b77  ...........*..kw
+00000010: 6972 6500                                ire.
+""",
+    "od -Ax -tx1": """\
+000000 00 00 00 10 00 12 00 00 00 00 00 2a 00 05 6b 77
+000010 69 72 65 00
+000014
+""",
+    "od -Ao -tx1": """\
+0000000 00 00 00 10 00 12 00 00 00 00 00 2a 00 05 6b 77  >...........*..kw<
+0000020 69 72 65 00                                      >ire.<
+0000024
+""",
+    "od -Ad -tx1": """\
+0000000 00 00 00 10 00 12 00 00 00 00 00 2a 00 05 6b 77
+0000016 69 72 65 00
+0000020
+""",
+    "tcpdump -X": """\
+22:13:20.000000 IP localhost.50000 > localhost.9092: Flags [P.], length 20
+\t0x0000:  0000 0010 0012 0000 0000 002a 0005 6b77  ...........*..kw
+\t0x0010:  6972 6500                                ire.
+""",
+    "tshark -x": """\
+    1   0.000000    127.0.0.1 \u2192 127.0.0.1    Kafka 86 Kafka ApiVersions v0 Request
+
+0000  00 00 00 10 00 12 00 00 00 00 00 2a 00 05 6b 77   ...........*..kw
+0010  69 72 65 00                                       ire.
+""",
+    "xxd -i": """\
+unsigned char dump_bin[] = {
+  0x00, 0x00, 0x00, 0x10, 0x00, 0x12, 0x00, 0x00, 0x00, 0x00, 0x00, 0x2a,
+  0x00, 0x05, 0x6b, 0x77, 0x69, 0x72, 0x65, 0x00
+};
+unsigned int dump_bin_len = 20;
+""",
+    "a list of 0x..": """\
+frame := []byte{
+  0x00, 0x00, 0x00, 0x10, 0x00, 0x12, 0x00, 0x00, 0x00, 0x0, 0X00, 0x2A,
+  0x00, 0x05, 0x6b, 0x77, 0x69, 0x72, 0x65, 0x00}
+""",
+    r"\x..": r"""
+\x00\x00\x00\x10\x00\x12\x00\x00\x00\x00\x00\x2a\
+\x00\x05\x6b\x77\x69\x72\x65\x00
+""",
+    r"a string with \x..": r"""data = b'\x00\x00\x00\x10\x00\x12\x00\x00\x00\x00\x00*\x00\x05kwire\x00'""",
+    "colon-separated": "00:00:00:10:00:12:00:00:00:00:00:2a:\n00:05:6b:77:69:72:65:00\n",
+    "plain hex": "00000010001200000000002a0005\n6b 77 69 72 65 00\n",
+    "hex # comment": """\
+00 00 00 10              # size
+0012 0000                // api key, version
+   # the rest
+0000002a 0005 6b77697265 ; correlation, client
+00
+""",
+    "base64": "AAAAEAASAAAAAAAqAAVrd2ly\nZQA=\n",
+}
+
+
+def test_every_row_of_the_table_has_a_sample() -> None:
+    assert [dialect.name for dialect in DIALECTS] == list(SAMPLES)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_dialect_gives_the_same_bytes(name: str) -> None:
+    assert parse_hex_text(SAMPLES[name]) == (FRAME, name)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_windows_line_ends_change_nothing(name: str) -> None:
+    assert parse_hex_text(SAMPLES[name].replace("\n", "\r\n")) == (FRAME, name)
+
+
+# a part of the sample, what stands there instead, the line of the error
+DAMAGED = [
+    ("hexdump -C", "00000010", "00000020", 2),
+    ("hexdump -C", "69 72", "69 7z", 2),
+    ("hexdump -C", "69 72", "69", 2),
+    ("annotated hexdump", "00 12 ", "00 1  ", 3),
+    ("hexdump.py", "69 72", "69 7O", 2),
+    ("xxd", "6972", "697", 2),
+    ("od -Ax -tx1", "000010", "000011", 2),
+    ("od -Ax -tx1", "69 72", "697 2", 2),
+    ("od -Ax -tx1", "000014", "000013", 3),
+    ("od -Ao -tx1", "0000024", "0000025", 3),
+    ("od -Ad -tx1", "0000016", "0000017", 2),
+    ("tcpdump -X", "6972 6500 ", "6972 650  ", 3),
+    ("tcpdump -X", "0x0010:", "0x0020:", 3),
+    ("tshark -x", "0010  69", "0020  69", 4),
+    ("tshark -x", "69 72 65 00", "69 72 6z 00", 4),
+    ("xxd -i", "0x6b", "0x6g", 3),
+    ("xxd -i", "0x6b, ", "", 5),
+    ("a list of 0x..", "0x6b", "6b", 3),
+    (r"\x..", r"\x6b", r"\x6", 3),
+    (r"a string with \x..", "kwire", "kw\u00efre", 1),
+    (r"a string with \x..", r"\x05", r"\q", 1),
+    (r"a string with \x..", "kwire", "k'wire", 1),
+    ("colon-separated", "6b:", "6b;", 2),
+    ("colon-separated", "6b:", "6:", 2),
+    ("plain hex", "6b", "6", 2),
+    ("plain hex", "6b", "6g", 2),
+    ("hex # comment", "6b77", "6b7", 4),
+    ("base64", "ZQA=", "ZQA", 2),
+    ("base64", "ZQA=", "Z?A=", 2),
+]
+
+
+@pytest.mark.parametrize(("name", "part", "instead", "line"), DAMAGED)
+def test_damaged_text_is_refused_with_its_line(name: str, part: str, instead: str, line: int) -> None:
+    assert part in SAMPLES[name]
+    with pytest.raises(DumpError) as caught:
+        parse_hex_text(SAMPLES[name].replace(part, instead))
+    assert caught.value.line == line
+
+
+def test_every_row_is_damaged_by_a_test() -> None:
+    assert {name for name, *_ in DAMAGED} == set(SAMPLES)

@@ -1,0 +1,36 @@
+"""Lists, strings and base64, and what is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from kwire.hex_text import unbase64, unescape, unlist
+
+
+def test_a_list_may_have_short_numbers_and_capitals() -> None:
+    assert unlist("0x0, 0XFF,0x1a") == b"\x00\xff\x1a"
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        (r"\x00\xfF", b"\x00\xff"),
+        (r"\0\a\b\t\n\v\f\r\\\'\"", b"\0\a\b\t\n\v\f\r\\'\""),
+        (r"a\x31b", b"a1b"),
+    ],
+)
+def test_escapes_of_strings(text: str, data: bytes) -> None:
+    assert unescape(text) == data
+
+
+@pytest.mark.parametrize("text", [r"\x0", r"\07", r"\u0041", r"\q", "\u00e9", "\\"])
+def test_what_is_no_byte_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is no byte"):
+        unescape(text)
+
+
+def test_base64_is_taken_as_encoders_write_it() -> None:
+    assert unbase64("AAAA BA==") == b"\0\0\0\4"
+    for text in ("AAAABA", "AAAABB==", "AA=A", "AAA-"):
+        with pytest.raises(ValueError, match=r"."):
+            unbase64(text)
