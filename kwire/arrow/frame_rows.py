@@ -180,7 +180,7 @@ class Pairing:
         elif header.problem == "token":
             self.sink((*place, header.is_request, None, None, None, None))
         elif header.problem:
-            self._neither(connection, place, asked, header, error or cut_short(place[1]))
+            self._neither(connection, place, asked, header, error)
         else:
             cut = error or cut_short(place[1])
             call = header.call
@@ -191,15 +191,15 @@ class Pairing:
                 self.sink((*place, is_request, call.api, header.correlation_id, call.client_id, fault))
 
     def _neither(
-        self, connection: Connection, place: Any, asked: bool | None, header: Header, cut: DecodeError | None
+        self, connection: Connection, place: Any, asked: bool | None, header: Header, fault: DecodeError | None
     ) -> None:
-        """Say why a frame, which may be `cut` short, is neither request nor answer."""
-        frame = Frame(place[1], Source(direction=DIRECTIONS[asked]))
+        """Say why a frame, of which a `fault` says if it is cut short, is neither request nor answer."""
+        frame, cut = Frame(place[1], Source(direction=DIRECTIONS[asked]), fault=fault), fault or cut_short(place[1])
         read: Any = unread(FrameReading(frame, self.apis.catalog, salvage=True, trace=False), connection, header)
         error = getattr(read, "error", None) or connection.unexpected(int.from_bytes(place[1][4:8], "big", signed=True))
-        fault = fault_of(cut if cut is not None and isinstance(error, Truncated | UnexpectedResponse) else error)
+        why = fault_of(cut if cut is not None and isinstance(error, Truncated | UnexpectedResponse) else error)
         asks, api, number, client = asked, None, None, None
         if (said := read.header) is not None:
             asks, api = True, self.apis.unknown(said.request_api_key, said.request_api_version)
             number, client = said.correlation_id, said.client_id
-        self.sink((*place, asks, api, number, client, fault))
+        self.sink((*place, asks, api, number, client, why))

@@ -88,7 +88,7 @@ class Connection(ConnectionState):
     halves: tuple[Half, Half]
 
     def __init__(self, number: int, key: bytes) -> None:
-        self.unseen = [-1, -1]
+        self.unseen = -1, -1
         one, other = self.halves = Half(0), Half(1)
         one.peer, other.peer = other, one
         one.connection = other.connection = self
@@ -257,7 +257,7 @@ class Connection(ConnectionState):
         piece, peer = half.pieces[0], half.peer
         if piece.need is None or peer.has_passed(piece.need - 1) or self.unseen[peer.side] == peer.position:
             return
-        self.unseen[peer.side] = peer.position
+        self.unseen = (peer.position, self.unseen[1]) if peer.side == 0 else (self.unseen[0], peer.position)
         events.append(Unseen(self, peer.side, peer.position, piece.nanoseconds))
 
     def _gap(self, half: Half, count: int, now: int | None, events: list[Event]) -> None:

@@ -150,7 +150,8 @@ def unread(reading: FrameReading, connection: Connection, header: Header) -> Res
         message = reading.header(reader, "RequestHeader", 1)
         force_setattr(header, "decoded", message)
     except DecodeError:
-        found = connection.unexpected(int32(data, 4)) if may_be_answer else cut_short(data) or found
+        told = cut_short(data) if reading.frame.fault is not None else None  # a token, perhaps
+        found = connection.unexpected(int32(data, 4)) if may_be_answer else told or found
         reader = reading.reader()
     found.rest = data[found.offset :]
     return reading.undecodable(found, reader, message)
