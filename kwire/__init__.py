@@ -6,7 +6,7 @@
     MetadataRequest(topics=None, allow_auto_topic_creation=True, include_cluster_authorized_operations=False, \
 include_topic_authorized_operations=False, unknown_tags=None)
 
-Importing this loads nothing; each name loads its room on first use.
+Importing this loads nothing; each name loads its module on first use.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from .spec.catalog import Catalog as Catalog
     from .spec.releases import release as release
 
-_ROOMS = {
+_MODULES = {
     "Catalog": "spec.catalog",
     "Codec": "codecs",
     "Connection": "protocol",
@@ -189,10 +189,10 @@ if not TYPE_CHECKING:  # a checker that saw this would let any name pass
     def __getattr__(name: str) -> Any:
         from importlib import import_module
 
-        if name not in _ROOMS:
+        if name not in _MODULES:
             raise AttributeError(f"module 'kwire' has no attribute {name!r}")
-        room = import_module(f".{_ROOMS[name]}", __name__)
-        return room if _ROOMS[name] == name else getattr(room, name)
+        module = import_module(f".{_MODULES[name]}", __name__)
+        return module if _MODULES[name] == name else getattr(module, name)
 
 
 def __dir__() -> list[str]:

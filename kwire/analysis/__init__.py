@@ -1,6 +1,6 @@
-"""Frames counted by what they have in common, and who asks for what a release does not speak.
+"""Statistics of frames: counts by client, api and version, versions that a release does not support, `kwire report`.
 
-Values in, values out: knows no files and no text. Bodies are decoded only where a column needs them.
+Knows decoded frames and headers; knows no files. Bodies are decoded only where a column needs them.
 """
 
 from .compatibility import Unspoken, unspoken

@@ -1,6 +1,6 @@
 """Ranges of raw frames that grow: what is known where they begin, how they are divided, and what is behind a break.
 
-Decodes nothing. Ranges of captures are in `replays`.
+Decodes nothing. Ranges of captures are in `incremental_capture`.
 """
 
 from __future__ import annotations

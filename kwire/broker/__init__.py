@@ -1,7 +1,7 @@
-"""A broker's side of the protocol, and several brokers in one: requests in, responses out. Sans-IO.
+"""A broker for tests, sans-IO: requests in, responses out, for one or several brokers with one controller.
 
-`served` is the whole: it is told the time, gets its chance from an `rng` and its disks from whoever runs it, and
-answers at once or later (`waiting`). Replicas are written by their leader, all in one moment; one controller is inside.
+`served.ServedCluster` answers at once or later (`purgatory`). Its caller gives it the time, a random generator and
+the disks. A leader writes to all replicas in sync at the same moment.
 """
 
 from .configs import Node, Settings

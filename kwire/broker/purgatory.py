@@ -29,7 +29,7 @@ class Parked:
         self.keys: tuple[Hashable, ...] = tuple(keys)
         self._attempt = attempt
         self._response: Any = None
-        self.is_timed: bool = False  # whether the room looks at it when its time is over
+        self.is_timed: bool = False  # whether the purgatory looks at it when its time is over
 
     @property
     def is_answered(self) -> bool:
@@ -55,12 +55,12 @@ class Purgatory:
         answered: those that got their response, until somebody takes them out.
         now: the time, as it was told last.
 
-    >>> room = Purgatory()
+    >>> purgatory = Purgatory()
     >>> poll = Parked(lambda over: "nothing" if over else None, ["orders-0"])
-    >>> room.park(poll, deadline=2.0)
-    >>> room.changed("orders-0"), room.tick(1.9), room.answered
+    >>> purgatory.park(poll, deadline=2.0)
+    >>> purgatory.changed("orders-0"), purgatory.tick(1.9), purgatory.answered
     (None, None, [])
-    >>> room.tick(2.0), room.answered[0].response
+    >>> purgatory.tick(2.0), purgatory.answered[0].response
     (None, 'nothing')
     """
 

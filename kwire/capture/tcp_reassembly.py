@@ -3,7 +3,7 @@
 A hole is given up as a gap when the other side has acknowledged it and patience is spent (packets may have been
 captured out of order), when waiting takes too much memory, and at the end. Bytes that acknowledge others not seen
 yet wait for those too, so that an answer never comes before its question. Where no SYN was seen, a stream begins
-with a gap of unknown size. Knows one connection; which segments are its own, `connections` knows.
+with a gap of unknown size. Knows one connection; which segments are its own, `tcp_connections` knows.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class TcpWriter:
     def _settle(self, side: int) -> None:
         """Acknowledge the first bytes of a connection without a handshake until no reader waits for its SYN.
 
-        Readers wait for so many packets, as one may have been captured late (`tcp`); what comes after would be read
+        Readers wait for so many packets, as one may have been captured late (PATIENCE); what comes after would be read
         before it.
         """
         if self._unsettled:

@@ -1,4 +1,4 @@
-"""The command `kwire`: argv becomes one call below and prints it. Knows no protocol."""
+"""The command `kwire`: a module for each command, with its parser and what it does. The only package that prints."""
 
 from .main import main
 

@@ -1,8 +1,7 @@
-"""Systems of whole clusters: what brokers and partitions there are, and where replicas go. Values in, values out.
+"""Systems of whole clusters: state, placement of replicas over racks, assignors, history, the ZooKeeper-era controller.
 
-Knows nodes, replicas and racks; knows no bytes, no frames and no files. `learning` turns messages into state by the
-names of their attributes; `history`, which writes down what they say from when to when, `replica_requests`, which
-answers some, and `jbod`, whose machines exchange them, are rooms of their own.
+Knows nodes, replicas and racks; knows no bytes, frames or files. `learner` turns messages into state by their
+attributes, `history` turns them into timelines.
 """
 
 from .learner import learn

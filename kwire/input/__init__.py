@@ -1,6 +1,6 @@
-"""Files become frames: raw frames, hex text, captures, logs, golden fixtures. Told apart by content, never by name.
+"""Files become frames: raw frames, hex text, captures, logs, request logs, golden fixtures, recognised by content.
 
-Knows containers; of what is in a frame only as much as it takes to find one in a TCP stream (`recognition`).
+Captures are read by `kwire.capture`, logs by `kwire.logs`.
 """
 
 from .open import Dump, open_dump, open_hex, read_dump, read_log

@@ -1,7 +1,7 @@
 """Packets that stood in a hex text: the frames that TCP carries are cut out of them. For a paste, not for a capture:
 packets are taken in the order of the text, and which link layer is in front of them is found out.
 
-What is in a packet `link` knows; nothing here knows what is in a frame.
+What is in a packet `link_layers` knows; nothing here knows what is in a frame.
 """
 
 from __future__ import annotations

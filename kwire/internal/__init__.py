@@ -1,7 +1,7 @@
-"""Messages that carry their own version in front: in JoinGroup, in internal topics, in logs, in an Envelope.
+"""Formats inside messages that carry their own version: consumer protocol, internal topics, KRaft records, Envelope.
 
-Knows which message stands where, and what is in front of it; knows no batches and no files. What is not known
-(a type, a newer version) keeps its bytes, and whatever was decoded encodes to the same bytes.
+Knows which message a field or record holds and what precedes it; knows no batches and no files. An unknown type or
+version keeps its bytes, and what was decoded encodes to the same bytes.
 """
 
 from .consumer_protocol import (

@@ -1,4 +1,4 @@
-"""A message behind its version: the value, and how such a body is read and written. Shared by the rooms here."""
+"""A message behind its version: the value, and how such a body is read and written."""
 
 from __future__ import annotations
 

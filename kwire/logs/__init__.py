@@ -1,7 +1,7 @@
-"""Log segments, metadata logs and snapshots: bytes on a broker's disk become batches and records with their meaning.
+"""Log segments, metadata logs and snapshots: bytes of a broker's disk become batches and records with their meaning.
 
-Sans-IO: `cutting` finds batches, also behind damage; `topics` tells whose log it is; `entries` are the values; `spans`
-says which byte is which field. Knows no files.
+Sans-IO. `log` finds batches, also behind damage; `recognition` finds out which topic a log belongs to; `spans` maps
+bytes to fields. Knows no files.
 """
 
 from .log import Log, LogBatch, LogBytes, LogRecord

@@ -1,3 +1,1 @@
-"""The rooms with sockets, thin over the sans-IO rooms: `connection` asks a broker, `proxy` stands before one;
-`serving` lets `kwire.broker` answer, and `logdirs` keeps its records.
-"""
+"""Sockets, thin over the sans-IO packages: a client, admin requests, a proxy, and a server for `kwire.broker`."""

@@ -1,6 +1,6 @@
-"""Frames and conversations: bytes of a connection become requests and responses, and back. Sans-IO.
+"""Frames and connections: bytes become requests and responses, and back. Sans-IO.
 
-Knows sizes, headers and who answers whom; knows no files and no sockets.
+Knows sizes, headers, and which response belongs to which request; knows no files and no sockets.
 """
 
 from .connection import Connection

@@ -31,7 +31,7 @@ class _Drawn:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: bytes and fields beside each other."""
-        # A notebook asks the value; the drawing is storeys above, so it is found by name, and only then.
+        # A notebook asks the value; rendering lies layers above, so it is imported by name, and only then.
         drawn: str = import_module("kwire.render.html").show(self)._repr_html_()
         return drawn
 

@@ -1,6 +1,6 @@
 """`RecordBatch`: one batch of magic 2, or one message of magic 0 or 1, by its header; its records when asked.
 
-Knows the header's fields and bits; how records are read stands in `reading`.
+Knows the header's fields and bits; records are read by `batch_reader`.
 """
 
 from __future__ import annotations

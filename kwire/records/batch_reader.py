@@ -1,6 +1,6 @@
 """`Walk`: one batch being read. Makes its readers, inflates, and turns errors into values in salvage.
 
-Knows where a batch's bytes lie; the two families of magics are read in `magic2` and `message_sets`.
+Knows where a batch's bytes lie; the two families of magics are read in `magic2_records` and `legacy_message_sets`.
 """
 
 from __future__ import annotations

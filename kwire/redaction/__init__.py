@@ -1,4 +1,4 @@
-"""Takes payloads, secrets and names out of frames, and keeps every size. Knows which field holds what; no files."""
+"""Masks secrets in output, and removes payloads, secrets and names from frames, whose sizes stay. Knows no files."""
 
 from .masking import mask
 from .rewriter import Redactor

@@ -1,4 +1,4 @@
-"""Kafka's protocol in Spark: a data source and column functions. The one room that imports pyspark, when it is used.
+"""Kafka's protocol in Spark: a data source and column functions. The only package that imports pyspark, on first use.
 
 kwire.spark.register(spark)
 spark.read.format("kwire").option("apis", "UpdateMetadataRequest").option("body", "struct").load("captures/")
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from .functions import schema_of_kwire as schema_of_kwire
     from .functions import to_kwire as to_kwire
 
-_ROOMS = {
+_MODULES = {
     "from_kwire": "functions",
     "kwire_header": "functions",
     "records": "functions",
     "schema_of_kwire": "functions",
     "to_kwire": "functions",
 }
-__all__ = ["cluster", "register", *sorted(_ROOMS)]
+__all__ = ["cluster", "from_kwire", "kwire_header", "records", "register", "schema_of_kwire", "to_kwire"]
 
 
 def register(spark: Any) -> None:
@@ -46,11 +46,11 @@ def register(spark: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "cluster":  # a room with names of its own
+    if name == "cluster":  # a module with names of its own
         return _load(name)
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module 'kwire.spark' has no attribute {name!r}")
-    return getattr(_load(_ROOMS[name]), name)
+    return getattr(_load(_MODULES[name]), name)
 
 
 def _load(room: str) -> Any:

@@ -3,7 +3,7 @@
 A catalog is a few folders, looked through in order: a spec hides those behind it of the same name or api key, at
 the versions it has and only there. A profile's own come first; for a release, overlays follow: layouts that early
 access changed without a new version, each in a folder named by the last release that had it; then what holds now.
-The one room below the top that reads files: our specs.
+The only module of the lower layers that reads files: our specs.
 """
 
 from __future__ import annotations

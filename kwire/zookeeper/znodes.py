@@ -39,7 +39,7 @@ PATHS: dict[str, type[Node] | type[int]] = {
 
 
 def node_type(path: str) -> type[Node] | type[int] | None:
-    """Return what a path holds: a class of this room, `int`, or None for what is a folder, plain text, or not Kafka's.
+    """Return what a path holds: a class, `int`, or None for a folder, plain text, or what is not Kafka's.
 
     >>> node_type("/brokers/ids/3"), node_type("/controller_epoch"), node_type("/brokers")
     (<class 'kwire.zookeeper.znode_values.BrokerRegistration'>, <class 'int'>, None)

@@ -1,5 +1,5 @@
-"""Consumer groups, and all others of the classic protocol: who is in, who leads, what is assigned, what is committed.
+"""Consumer groups and other groups of the classic protocol: members, leaders, assignments, committed offsets.
 
-`group` is the state of one, `rebalancing` what moves it on, `coordinator` all of them. The other rooms are handlers.
-The members decide who gets what (`kwire.cluster.assignors`); here their bytes are handed on unread.
+`group` holds the state of one group, `rebalance` changes it, `coordinator` holds all groups; the handlers are in
+`kwire.broker.apis`. Assignments are passed on unread: members compute them (`kwire.cluster.assignors`).
 """

@@ -129,14 +129,14 @@ class Groups:
 
     Args:
         controller: has the log directories, of which each remembers all groups, and the topics.
-        room: where requests wait.
+        purgatory: where requests wait.
     """
 
-    def __init__(self, controller: Controller, room: Purgatory) -> None:
+    def __init__(self, controller: Controller, purgatory: Purgatory) -> None:
         self.settings: Settings = controller.settings
         self.held: Held = Held(self.settings.most_group_bytes)
         self.rebalancing: Rebalancing = Rebalancing(
-            room, self.settings.initial_rebalance_delay, self._remember_generation
+            purgatory, self.settings.initial_rebalance_delay, self._remember_generation
         )
         self._groups: dict[str, Group] = {}
         self._journals: Journals[KnownGroups] = Journals("groups", controller.guarded)

@@ -1,6 +1,6 @@
 """What moves a group on: members that join, sync, leave and fall silent. Kafka's classic protocol, as a machine.
 
-Knows nobody's reasons; is told the time. Requests that wait are answered through the waiting room, which also wakes it.
+Knows nobody's reasons; is told the time. Requests that wait are answered through the purgatory, which also wakes it.
 """
 
 from __future__ import annotations
@@ -91,13 +91,13 @@ class Rebalancing:
     """What happens to groups.
 
     Args:
-        room: where requests wait.
+        purgatory: where requests wait.
         initial_delay: seconds for which more members are waited for when the first one comes.
         remember: is given each group that begins a generation.
     """
 
-    def __init__(self, room: Purgatory, initial_delay: float, remember: Callable[[Group], None]) -> None:
-        self.room: Purgatory = room
+    def __init__(self, purgatory: Purgatory, initial_delay: float, remember: Callable[[Group], None]) -> None:
+        self.purgatory: Purgatory = purgatory
         self.initial_delay: float = initial_delay
         self._remember = remember
 
@@ -180,7 +180,7 @@ class Rebalancing:
         """Answer the request by which a member joins."""
         if member.joining:
             parked, member.joining = member.joining, None
-            self.room.answer(parked, response)
+            self.purgatory.answer(parked, response)
 
     def sync(self, group: Group, member: Member, now: float) -> Parked:
         """Let a member wait for its assignment; only its last request does."""
@@ -202,7 +202,7 @@ class Rebalancing:
     def _answer_sync(self, group: Group, member: Member, response: Any, now: float) -> None:
         if member.syncing:
             parked, member.syncing = member.syncing, None
-            self.room.answer(parked, response)
+            self.purgatory.answer(parked, response)
             self.keep(group, member, now)
 
     def remove(self, group: Group, member: Member, now: float) -> None:
@@ -229,17 +229,17 @@ class Rebalancing:
         if when < group.wakes:
             self.rest(group)
             group.wakes, group.timer = when, Parked(lambda over: self._woken(group))
-            self.room.park(group.timer, when)
+            self.purgatory.park(group.timer, when)
 
     def rest(self, group: Group) -> None:
         """Look after a group no more."""
         if group.timer:
-            self.room.forget(group.timer)
+            self.purgatory.forget(group.timer)
         group.wakes, group.timer = inf, None
 
     def _woken(self, group: Group) -> None:
         group.wakes, group.timer = inf, None
-        self.expire(group, self.room.now)
+        self.expire(group, self.purgatory.now)
         deadlines = [member.deadline for member in group.members.values() if member.can_expire]
         self.wake(group, min([group.phase_ends, *group.pending.values(), *deadlines]))
 

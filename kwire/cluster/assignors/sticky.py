@@ -1,6 +1,6 @@
 """The sticky assignors: members keep what they have as far as balance and racks allow.
 
-Where all members want the same topics, the `constrained` algorithm; else the `general` one. The cooperative assignor
+Where all members want the same topics, `sticky_constrained`; else `sticky_general`. The cooperative assignor
 takes back what another member must let go of first (KIP-429). Knows what goes where, not how it is worked out.
 """
 

@@ -1,9 +1,9 @@
-"""What became of a cluster: tables of its partitions, brokers and offline replicas, from messages that told of them.
+"""The history of a cluster: tables of its partitions, brokers and offline replicas over time, made from messages.
 
-In go LeaderAndIsr, UpdateMetadata and StopReplica requests with their responses (a controller of ZooKeeper's), what
-clients were told (Metadata, DescribeTopicPartitions), and what brokers of KRaft report of their log directories
-(BrokerHeartbeat, BrokerRegistration, AssignReplicasToDirs); a state that is sent to every broker is one row. The table
-`sources` says which of these there were. Knows messages by their attributes; knows no files and no Spark.
+The messages are LeaderAndIsr, UpdateMetadata and StopReplica requests with their responses (from a ZooKeeper-era
+controller), responses to clients (Metadata, DescribeTopicPartitions), and reports of KRaft brokers about their log
+directories (BrokerHeartbeat, BrokerRegistration, AssignReplicasToDirs). A state that is sent to every broker is one
+row. The table `sources` lists the messages that were found. Knows no files and no Spark.
 """
 
 from .extractor import MESSAGES, Observation, heard

@@ -1,7 +1,7 @@
-"""Disk failure with JBOD, KIP-112: a controller and brokers as sans-IO state machines.
+"""Disk failure with JBOD (KIP-112): the ZooKeeper-era controller and brokers as sans-IO state machines.
 
-`KafkaController` and `KafkaBroker` take kwire's messages and give them; `JbodCluster` joins them by bytes, and moves
-only when told to. Knows no sockets, no clock and no chance.
+`KafkaController` and `KafkaBroker` take and return kwire's messages. `JbodCluster` joins them by bytes and moves one
+step at a time. Knows no sockets, no clock and no random numbers.
 """
 
 from .broker import KafkaBroker

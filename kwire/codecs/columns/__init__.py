@@ -1,7 +1,7 @@
 """Arrays of a message as Arrow columns, without a Python object per value.
 
-The native engine fills the columns from the bytes of many bodies (`buffers`); without it, decoded messages do. Knows
-trees and bytes, no frames. Loads pyarrow and numpy (the extra `arrow`) when called.
+The native engine fills the columns from the bytes of many bodies; without it, decoded messages do. Knows trees and
+bytes, no frames. Loads pyarrow and numpy (the extra `arrow`) when called.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class EnclosingColumn(Column):
 
 
 class Collector(Protocol):
-    """Collects the rows of bodies: out of their bytes (`buffers`), or of messages (`objects`)."""
+    """Collects the rows of bodies: out of their bytes (`native_columns`), or of messages."""
 
     def add_bodies(self, bodies: list[bytes], numbers: list[int], start: int) -> int:
         """Append the rows of bodies, from one of them on.
