@@ -57,8 +57,17 @@ class Head:
         """Whether there is a request without a client id, which decodes."""
         if not self.whole:
             found = self._found(Search(lambda: REQUESTS, self._judge_all), final=False)
-            return found and not self._has_chain(self._request)  # frames in front of it that are no requests
-        return not self.refuted and self.recogniser.header(self.data) == WEAK and self._proven()
+            # Frames in front of it would be no requests.
+            return found and not self._is_blank() and not self._has_chain(self._request)
+        return (
+            not self.refuted and self.recogniser.header(self.data) == WEAK and not self._is_blank() and self._proven()
+        )
+
+    def _is_blank(self) -> bool:
+        """Whether the request is Produce's by its zeros, and of no topic, as many a small response reads."""
+        head = self._request + 4
+        stop = head + int.from_bytes(self.data[self._request : head], "big")
+        return not any(self.data[head : head + 2]) and not any(self.data[head + 4 : stop])
 
     def hints(self) -> bool:
         """Whether these bytes, which are all that was captured of a packet, begin as a request other than Produce."""

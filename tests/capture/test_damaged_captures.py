@@ -17,7 +17,7 @@ from kwire.capture.link_layers import ACK, FIN, RST, SYN, Segment, end_text, seg
 from kwire.input.open import packets_of
 from kwire.protocol import Result, Token
 from kwire.protocol.fragments import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
-from tests.capture.building import changed, frames_of, unaccounted
+from tests.capture.building import Talk, changed, frames_of, unaccounted
 from tests.conftest import ROOT, SHARED
 from tests.seeds import TRIES, seeded
 
@@ -349,6 +349,15 @@ def test_where_a_handshake_of_sasl_is_lost_nothing_is_a_failure_or_made_a_token(
     assert all(tokens[_found(one.frame)] for one in results if isinstance(one, Token))
     if lost.startswith("00000001"):
         assert sum(isinstance(one, Token) for one in results) == sum(tokens.values())
+
+
+def test_a_response_of_zeros_alone_is_no_produce_request() -> None:
+    """InitProducerIdResponse, all that was captured of its connection, reads as a Produce request of no topic."""
+    message = kwire.messages.InitProducerIdResponse(producer_id=0, producer_epoch=0)
+    said = Talk().open().say(1, kwire.encode_response(message, 1, correlation_id=3))
+    (answer,) = [one for one in kwire.decode_frames(frames_of(said.segments[3:])) if one.frame.data]
+    assert isinstance(answer, kwire.Undecodable)
+    assert isinstance(answer.error, RequestNotCaptured)
 
 
 def _said(result: Result) -> object:
