@@ -328,7 +328,9 @@ class Traffic:
         self, key: int | None, version: int, client: str | None, ip: str, software: str, topics: tuple[str, ...] = ()
     ) -> Count:
         """Return what counts the frames of a user, given what a frame's header says."""
-        user = User(-1 if key is None else key, version, NOTHING if client is None else client, software, ip)
+        # Control characters are in no client id: the header of another message was read, which may hold a secret.
+        name = client if client is not None and client.isprintable() else NOTHING
+        user = User(-1 if key is None else key, version, name, software, ip)
         count = self._counts.get((user, topics))
         if count is None:
             count = self._counts[user, topics] = Count()

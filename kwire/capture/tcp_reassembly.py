@@ -1,4 +1,4 @@
-"""TCP connections put together again: each direction a row of portions and gaps, out of segments as captured.
+"""Reassembles TCP connections: captured segments become, per direction, a sequence of portions of data and gaps.
 
 A hole is given up as a gap when the other side has acknowledged it and patience is spent (packets may have been
 captured out of order), when waiting takes too much memory, and at the end. Bytes that acknowledge others not seen

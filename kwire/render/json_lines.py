@@ -1,6 +1,6 @@
 """JSON lines of the frames of captures, from bytes to text without frames and messages in between.
 
-Only of what nearly all frames are; the rest is decoded. The lines are those of `envelope.json_line`.
+Only of what nearly all frames are; the rest is decoded. The lines are those of `json_frame.json_line`.
 """
 
 from __future__ import annotations

@@ -7,6 +7,6 @@ hides all the others: this one never does.
 from contextlib import suppress
 
 with suppress(Exception):  # without pyarrow, say
-    from .source import KwireSource as DefaultSource
+    from kwire.spark.source import KwireSource as DefaultSource
 
 __all__ = ["DefaultSource"]

@@ -1,4 +1,4 @@
-"""Which Kafka release speaks which versions of which api, by the table `schemas/releases.json`."""
+"""Which versions of which apis each Kafka release supports, from `schemas/releases.json`."""
 
 from __future__ import annotations
 

@@ -115,3 +115,12 @@ def test_a_version_that_is_too_new_breaks_nobody_and_a_removed_api_does() -> Non
     assert [(one.api, one.why) for one in unspoken(traffic, "4.0")] == [("ControlledShutdown", "4.0 has no such api")]
     with pytest.raises(UnknownMessage):
         unspoken(traffic, "9.9")
+
+
+def test_a_client_id_that_is_no_text_is_not_shown() -> None:
+    traffic = Traffic(["client"])
+    for client in ("app-ü 1", "\x11secret\x01"):
+        data = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 9, client_id=client)
+        for frame in kwire.protocol.cut_frames(data):
+            traffic.add(frame)
+    assert sorted(row.key for row in traffic.rows()) == [("-",), ("app-ü 1",)]

@@ -11,7 +11,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from ... import wire
-from .plan import TAGS, Choice, Plan, is_long
+from .arrow_types import TAGS, is_long
+from .plan import Choice, Plan
 
 
 class Column:

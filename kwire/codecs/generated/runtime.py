@@ -1,4 +1,4 @@
-"""What generated source calls where a value is long or odd: all that is not worth a line of its own everywhere.
+"""Helpers that generated code calls for long or unusual values, which are not worth inlining.
 
 Raises `Refused` or whatever Python raises, and says nothing: the reference path goes again and explains.
 """
