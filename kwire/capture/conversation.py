@@ -17,7 +17,7 @@ from ..protocol.fragments import BareToken, CutShort, Fragment, NoFrame, PassedO
 from ..protocol.fragments import Gap as GapFault
 from .frame_source import ends_of
 from .frame_stream import Cut, Direction, Search
-from .kafka_detection import FAR, NO, REQUESTS, RESERVED, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
+from .kafka_frame_detection import FAR, NO, REQUESTS, RESERVED, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
 SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: what follows has no header

@@ -14,12 +14,12 @@ from ..protocol import Frame
 from ..protocol.captured_frame import CapturedBatch
 from ..protocol.fragments import BrokenDump, CutRecord, Damaged, LostPackets
 from ..spec.catalog import Catalog
-from .connection_start import Opening, begins_at_once
 from .conversation import Conversation
 from .frame_source import note, written
-from .in_order import InOrderPackets, cut_in_order
-from .kafka_detection import Recogniser
+from .kafka_connection_detection import Opening, begins_at_once
+from .kafka_frame_detection import Recogniser
 from .link_layers import LOST, NOT_TCP, Segment, segment_of
+from .native_walk import InOrderPackets, cut_in_order
 from .non_kafka import NonKafkaConnection
 from .pcap import Packet, PcapReader
 from .pcapng import PcapngReader

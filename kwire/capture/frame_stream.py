@@ -10,7 +10,7 @@ from ..errors import DecodeError
 from ..errors.decode import BadFrame
 from ..protocol import FrameReader, cut_short
 from ..protocol.fragments import BegunBefore, Fragment, Gap, PassedOver
-from .kafka_detection import MOST_LIKELY, Verdict
+from .kafka_frame_detection import MOST_LIKELY, Verdict
 
 AT_MOST = 64  # places that wait for more bytes
 PACKETS = 4096  # packets of which the begin is remembered

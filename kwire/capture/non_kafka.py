@@ -9,7 +9,7 @@ from ..protocol.fragments import Encrypted, NoFrame, NotKafka
 from ..protocol.fragments import Gap as GapFault
 from .conversation import Conversation
 from .frame_source import ends_of
-from .kafka_detection import STRONG, Recogniser
+from .kafka_frame_detection import STRONG, Recogniser
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
 TLS = "TLS"

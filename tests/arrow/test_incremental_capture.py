@@ -27,7 +27,7 @@ from kwire.errors import DumpError
 from tests.arrow.captures import PCAP, write
 from tests.arrow.test_growing_files import NEW, PARTS, pcapng_of
 from tests.capture.building import Talk, request, response
-from tests.capture.test_in_order import DAMAGES, changes, file_of, interleaved
+from tests.capture.test_native_walk import DAMAGES, changes, file_of, interleaved
 
 ROWS = Options.parse({"body": "raw", "maxRecordsPerBatch": 1})
 READING = Reading(ROWS)

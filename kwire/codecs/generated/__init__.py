@@ -14,7 +14,7 @@ from ...wire.streams import Elements
 from . import containers, scalars  # noqa: F401 (they register their emitters)
 from .emitter import Reads, Writes, read, write
 from .runtime import CONSTANTS, Refused, refuse
-from .source import NoEmitter, Source
+from .source_builder import NoEmitter, Source
 
 __all__ = [
     "Decoder",

@@ -7,7 +7,7 @@ from struct import calcsize
 from typing import Any
 
 from ...wire import Node
-from .source import Function, NoEmitter, Source
+from .source_builder import Function, NoEmitter, Source
 
 
 class Reads(Function):

@@ -7,7 +7,7 @@ from typing import Any
 from ...wire import COMPACT_LENGTH, Boolean, Bytes, Float64, Integer, Node, Records, String, Uuid
 from .emitter import Reads, Writes, emit_read, emit_write
 from .runtime import packed_lengths
-from .source import NoEmitter
+from .source_builder import NoEmitter
 
 
 def code_of(node: Any) -> str:

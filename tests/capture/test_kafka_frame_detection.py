@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.capture.kafka_detection import FAIR, NO, SHORT, STRONG, WEAK, Recogniser, _in_front
+from kwire.capture.kafka_frame_detection import FAIR, NO, SHORT, STRONG, WEAK, Recogniser, _in_front
 
 
 def head(size: int, api_key: int = 3, version: int = 1, client: bytes | None = b"me") -> bytes:

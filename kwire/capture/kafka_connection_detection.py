@@ -8,7 +8,7 @@ from ..protocol import LEAST, LIMIT
 from ..protocol.captured_frame import CapturedFrame
 from .conversation import Conversation
 from .frame_stream import Search
-from .kafka_detection import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, STRONG, WEAK, Recogniser, Verdict
+from .kafka_frame_detection import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, STRONG, WEAK, Recogniser, Verdict
 from .non_kafka import UNKNOWN, NonKafkaConnection, protocol_of, zookeeper_may_answer
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 

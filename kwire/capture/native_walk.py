@@ -2,8 +2,8 @@
 
 It takes segments that are next in order, of connections in which nothing waits, and those that open and close them; and
 the frames in them, as long as sizes lead from one to the next. All other packets go the general path, on the same
-state, so that either may take the next packet; what comes out is the same (tests/capture/test_in_order.py). Without the
-native engine all go the general path.
+state, so that either may take the next packet; what comes out is the same (tests/capture/test_native_walk.py).
+Without the native engine all go the general path.
 """
 
 from __future__ import annotations
