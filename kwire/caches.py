@@ -1,4 +1,4 @@
-"""Things that exist once per process and are made on first use: specs, catalogs, message classes, codecs, tables.
+"""Objects that exist once per process, created on first use under one lock: specs, catalogs, classes, codecs, tables.
 
 One lock over all of them: two threads that ask for the same thing at the same time get the same object. What was made
 before is found without the lock. `os.fork` waits until no other thread is making anything, so that a child never

@@ -1,4 +1,4 @@
-"""kwire in people's tests: frames compared by field, golden fixtures, and words where two frames differ.
+"""The pytest plugin: frames compared field by field, golden fixtures, and explanations of failed comparisons.
 
 pytest loads this module in every session of an environment that has kwire, so it loads nothing heavy until it
 is used. What it adds to a failed comparison it adds for messages, decoded frames and bytes that are Kafka frames.

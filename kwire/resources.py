@@ -1,4 +1,4 @@
-"""Where the data that comes with kwire lies: the specs and the tables. Knows the folder, not what is in it.
+"""Locates the data files of kwire: specs and tables.
 
 kwire may itself lie in a zip, as Spark ships it: then so does the folder.
 """

@@ -1,4 +1,4 @@
-"""Which fields hold secrets, in one list, and what stands for a secret that is not shown. Knows names, no messages."""
+"""The list of fields that hold secrets, and the values printed in their place."""
 
 from __future__ import annotations
 

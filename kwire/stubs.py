@@ -1,4 +1,4 @@
-"""Generates what type checkers and editors read of the message classes, the enums and `kwire.codec`.
+"""Generates the type stubs of the message classes, the enums and `kwire.codec`.
 
 Those are made at run time, from the specs; their stubs are written where kwire is built (`native/build_hook.py`) or
 developed (`python -m kwire.stubs`), and none is in git. This loads nothing but the standard library.

@@ -1,4 +1,4 @@
-"""Rows become record batches, column by column; only columns that are wanted are made.
+"""Builds record batches from rows, column by column; columns that are not selected are not built.
 
 Knows what each column holds and what a mode does with what is malformed; reads no files.
 """

@@ -1,4 +1,4 @@
-"""Where what is whole ends in a file that may still grow: frames, records of captures, compressed data.
+"""Finds the end of the last complete frame, record or compressed block in a file that is still being written.
 
 Knows sizes; reads no more of a file than it must, and nothing of what is in a frame.
 """

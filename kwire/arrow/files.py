@@ -1,4 +1,4 @@
-"""Paths become files: folders, globs, and what Spark's readers leave out. Local files only."""
+"""Expands paths to local files: folders, globs, and what Spark's readers skip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in a pcap file each connection lies, found out by a walk over the headers of all packets.
+"""An index of a pcap file: where the packets of each connection lie, from the headers of all packets.
 
 Knows packets, by the thousand; nothing of what connections say.
 """

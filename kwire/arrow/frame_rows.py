@@ -1,4 +1,4 @@
-"""Rows of frames: which api each is of, which way it goes and whom it answers, as its `Connection` says.
+"""Rows of frames with the api, the direction and the request of each, as determined by its `Connection`.
 
 Frames come as they were cut; of each that is wanted, and of every piece that is none, a row goes out. What waits for
 an answer can be taken along to another process, which reads on from there.

@@ -1,4 +1,4 @@
-"""The history of clusters as Arrow: whole frames in their order in, rows of the tables of `kwire.cluster.history` out.
+"""Cluster history as Arrow: batches of whole frames in order become rows of the tables of `kwire.cluster.history`.
 
 Knows columns and types; what becomes of what is heard, it does not know.
 """

@@ -1,4 +1,4 @@
-"""Captures that grow, range by range: connections remember all they said, so that a range is read on from those before.
+"""Reads a growing capture range by range: connection state is kept, so that each range continues the one before.
 
 Where that is not known, the capture is read from its start; what is said behind the place where the range begins is
 given out, the same either way. Knows files again by their bytes. Decodes nothing.

@@ -1,4 +1,4 @@
-"""The options of a reading, by the names that Spark's readers have for them; whatever is not known is refused.
+"""The options of a read, named as Spark's readers name them; unknown options are refused.
 
 Knows names and values; knows no files and no columns.
 """

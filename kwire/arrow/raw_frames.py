@@ -1,4 +1,4 @@
-"""Raw frames, cut out of bytes from any place where one begins; and what is in no whole frame, in pieces.
+"""Extracts raw frames from bytes, from any offset where a frame begins; bytes in no whole frame become fragments.
 
 Knows sizes, no headers. Offsets are of the whole input, of which the bytes may be a part.
 """

@@ -1,4 +1,4 @@
-"""Ranges of raw frames that grow: what is known where they begin, how they are divided, and what is behind a break.
+"""Byte ranges of growing files of raw frames: how they are divided, and what is known where each begins.
 
 Decodes nothing. Ranges of captures are in `incremental_capture`.
 """

@@ -1,4 +1,4 @@
-"""Records as rows: of Produce requests, Fetch answers and logs, each beside the columns of the frame it came in.
+"""Explodes Produce requests, Fetch responses and logs into one row per record, beside the columns of their frame.
 
 What cannot be read, a batch that inflates beyond all measure too, is a row with its bytes and with what is wrong. Knows
 columns; knows no Spark and no files.

@@ -1,4 +1,4 @@
-"""What a reading gives out, by its options or by a schema of the user's: columns, `message`, apis.
+"""What a read returns, by its options or by a user's schema: columns, `message`, apis.
 
 Knows types and names; reads nothing.
 """

@@ -1,4 +1,4 @@
-"""A column of structs becomes a column of bodies: what `to_kwire` does to each batch.
+"""Encodes a column of structs to a column of bodies: what `to_kwire` does to each batch.
 
 Structs have the fields of all versions, as `kwire.columns` gives them: null is null where a version has that, else the
 default. Knows trees and values; knows no Spark.

@@ -1,4 +1,6 @@
-"""The state of a served cluster, and what the handlers of its apis are given. Knows no handlers and no bytes."""
+"""The state of a served cluster, and the request context that is passed to handlers. Knows no handlers and no
+bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client's connection: frames become requests that are served, responses become frames.
+"""A client's connection to the broker: frames are decoded to requests, responses are encoded to frames.
 
 Knows bytes and which versions are served; knows no sockets. A connection that says what is no request is to be closed,
 as Kafka does; but for ApiVersions, which is always answered (KIP-511).

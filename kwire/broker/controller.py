@@ -1,4 +1,4 @@
-"""The controller of a served cluster: topics made, grown and deleted, replicas placed, leaders elected.
+"""The controller of a served cluster: creates, extends and deletes topics, places replicas, elects leaders.
 
 Knows brokers and their directories, and no messages. What cannot be done is `Refused`, with Kafka's error code.
 """

@@ -1,4 +1,4 @@
-"""What a cluster remembers over a restart: its id, topics with their ids, replicas, leaders, who is in sync, configs.
+"""What a cluster stores over a restart: its id, topics with their ids, replicas, leaders, ISR and configs.
 
 They are records of KRaft's metadata log, kept in every log directory that works, all in one moment; so a cluster that
 starts again knows also what lies in directories that have failed. Knows records and stores; knows no brokers.

@@ -1,4 +1,4 @@
-"""Answers that come later: long polls, joins and syncs of groups. Knows the time as it is told."""
+"""Delayed responses: long polls, and joins and syncs of groups. The caller passes the time."""
 
 from __future__ import annotations
 

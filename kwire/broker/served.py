@@ -1,4 +1,6 @@
-"""A served cluster: requests in, responses out, some of them later. Sans-IO; the caller gives time and chance."""
+"""A served cluster: requests in, responses out, some of them later. Sans-IO; the caller passes time and a random
+generator.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Kafka conversation: both directions of a connection become frames, requests before their answers.
+"""A Kafka connection in a capture: both directions become frames, requests before their responses.
 
 Notes which answers are awaited, as far as finding frames needs it, and the bare tokens of SASL. What the frames say
 is decoded elsewhere.

@@ -1,4 +1,4 @@
-"""Packets become the frames of all Kafka conversations among them, each frame as soon as it is whole.
+"""Extracts the frames of all Kafka connections from packets, each as soon as it is complete.
 
 Nothing is lost: every byte of every TCP stream is in a frame, in a gap, or in a piece that says what it is. Knows
 who does what; reads no bytes itself.

@@ -1,4 +1,4 @@
-"""Writes frames with where they come from: file, connection, time, and a number for each."""
+"""Builds frames with their source: file, connection, time and number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One direction of a connection: bytes with gaps become frames; behind a gap the next frame is searched for."""
+"""One direction of a connection: bytes become frames; behind a gap, the next frame is searched for."""
 
 from __future__ import annotations
 

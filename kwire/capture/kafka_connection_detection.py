@@ -1,4 +1,4 @@
-"""The start of a connection: is it Kafka's, and which side is the broker, by the first bytes of both?"""
+"""Decides from the first bytes of both sides whether a connection is Kafka's, and which side is the broker."""
 
 from __future__ import annotations
 

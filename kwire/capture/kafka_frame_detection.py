@@ -1,4 +1,6 @@
-"""Does this look like a Kafka frame? Cheap looks at headers, and decoding for proof where a look is not enough."""
+"""Decides whether bytes are a Kafka frame: by cheap checks of the header, and by decoding where these do not
+suffice.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From packets to TCP segments: link layers, VLAN tags, IPv4 and IPv6, and tunnels of them (VXLAN, GRE, IP in IP).
+"""Extracts TCP segments from packets: link layers, VLAN tags, IPv4 and IPv6, and tunnels (VXLAN, GRE, IP in IP).
 
 Knows where addresses, ports and payload lie; knows no connections. A packet that holds no segment is told by a
 word that says why: what might have been part of a TCP stream can then be named.

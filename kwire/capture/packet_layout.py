@@ -1,5 +1,5 @@
-"""Where things lie in the records of a pcap file, for packets that are laid out as most are: Ethernet and its like,
-IPv4 without options or IPv6 without extensions, TCP. Knows link types; reads nothing itself.
+"""Offsets of header fields in pcap records with the usual layout: Ethernet and similar links, IP without options,
+TCP.
 """
 
 from __future__ import annotations

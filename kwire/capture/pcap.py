@@ -1,4 +1,4 @@
-"""Packets out of pcap: both byte orders, micro- and nanoseconds, any snap length. Pcapng is in `pcapng`.
+"""Reads packets from pcap: both byte orders, micro- and nanoseconds, any snap length. Pcapng is in `pcapng`.
 
 https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html. Knows records; knows nothing of what is in a packet.
 """

@@ -1,4 +1,4 @@
-"""Packets out of pcapng: sections of either byte order, several interfaces, packet blocks of all three kinds.
+"""Reads packets from pcapng: sections of either byte order, several interfaces, all three kinds of packet blocks.
 
 https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html. Other blocks are passed over, however long.
 Knows blocks; knows nothing of what is in a packet.

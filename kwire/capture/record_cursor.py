@@ -1,4 +1,4 @@
-"""A cursor over bytes that come in portions, with memory for one record, and the bytes of damaged records."""
+"""A cursor over bytes that arrive in portions, with memory for one record; and the bytes of damaged records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares of a capture: which process reads which connections, when several read the same file."""
+"""Shards of a capture: which process reads which connections, where several processes read the same file."""
 
 from __future__ import annotations
 

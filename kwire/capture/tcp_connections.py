@@ -1,4 +1,4 @@
-"""Many TCP connections at once: which segment belongs to which, and how much memory they may take together.
+"""Tracks many TCP connections: assigns segments to connections, and bounds their memory.
 
 A port pair that is used again is another connection. One that was closed is dropped soon after, and so is the one
 that was idle for longest when there are too many.

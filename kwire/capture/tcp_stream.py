@@ -1,4 +1,4 @@
-"""One side of a TCP connection: what it sent, put in order by sequence number.
+"""One direction of a TCP connection: data ordered by sequence number.
 
 Bytes that came first win. Knows sequence numbers; knows neither time nor when to give up waiting.
 """

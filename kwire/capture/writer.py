@@ -1,4 +1,4 @@
-"""Frames become a capture of their connections: a pcap file that decodes to the same frames."""
+"""Writes frames as a pcap file of their connections, which decodes to the same frames."""
 
 from __future__ import annotations
 

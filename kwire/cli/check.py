@@ -1,4 +1,4 @@
-"""`kwire check`: is every frame, every batch of a log, as a right writer writes it? Decode, encode, compare."""
+"""`kwire check`: says of each frame, and each batch of a log, whether encoding it again gives the same bytes."""
 
 from __future__ import annotations
 

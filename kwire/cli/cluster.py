@@ -1,5 +1,4 @@
-"""`kwire cluster`: brokers, racks and partitions as messages or a metadata log tell of them at the end, or a live
-broker now."""
+"""`kwire cluster`: brokers, racks and partitions, from messages, from a metadata log, or from a live broker."""
 
 from __future__ import annotations
 

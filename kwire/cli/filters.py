@@ -1,4 +1,4 @@
-"""Which frames are shown: --api, --client, --conn, --errors, --from, --to become one question about a frame."""
+"""Builds one predicate over frames from --api, --client, --conn, --errors, --from and --to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that dumps hold as lines, JSON or text: what `decode` prints when nothing chooses among it, captures quickly."""
+"""Prints dumps as lines, JSON or text, where no filter is given; captures take a fast path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands do with log segments and snapshots: records one by one, and which of them are shown."""
+"""Log segments and snapshots in commands: their records one by one, and which of them are shown."""
 
 from __future__ import annotations
 

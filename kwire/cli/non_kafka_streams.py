@@ -1,4 +1,4 @@
-"""What a remark names once for an input: the streams of other protocols than Kafka's, and damaged bytes."""
+"""Collects the remarks about non-Kafka streams and damaged bytes, so that each is printed once per input."""
 
 from __future__ import annotations
 

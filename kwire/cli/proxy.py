@@ -1,4 +1,4 @@
-"""`kwire proxy`: what clients and brokers say to each other, seen from between them."""
+"""`kwire proxy`: shows the messages between clients and brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kwire stats`: frames counted by client, api and so on; who breaks after an upgrade."""
+"""`kwire stats`: frames counted by client, api and more; clients that an upgrade would break."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several processes for one long count: each reads the same file, and counts its share of the connections.
+"""Counts in several processes: each reads the same file and counts its shard of the connections.
 
 Only where a process can be forked safely (Linux), where there are processors for it, and the file is large enough.
 Knows no dumps: what a share is, and how it is counted, `stats` says.

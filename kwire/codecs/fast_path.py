@@ -1,4 +1,4 @@
-"""The fast path of a message at one version: it knows how to succeed, and the reference path explains what it refuses.
+"""The fast path of a message at one version, native or generated; what it refuses, the reference path explains.
 
 Which one runs is `ENGINE`: `native`, the compiled interpreter; `python`, source generated for each message, where that
 was not built; `reference`, none. The environment variable `KWIRE_ENGINE` chooses.

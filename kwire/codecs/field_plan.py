@@ -1,4 +1,4 @@
-"""Where messages have fields of interest: a plan of the steps to them, made once per codec and run over its messages.
+"""Finds fields of interest in messages by a plan that is made once per codec.
 
 Knows trees and messages; what is of interest (topics, error codes, secrets, records), each caller says.
 """

@@ -1,4 +1,4 @@
-"""Grows the construct tree of a message at one version.
+"""Builds the construct tree of a message at one version.
 
 The only module that asks whether something is present, nullable, tagged or compact "in this version".
 Below it there are no versions, only bytes.

@@ -1,4 +1,4 @@
-"""Takes gzip and zstd off a stream of bytes, portion by portion; memory is bounded however well it was compressed.
+"""Decompresses gzip and zstd streams portion by portion, with bounded memory at any compression ratio.
 
 gzip by the standard library; zstd by it too from Python 3.14 on, before that by the extra `compression`.
 """

@@ -1,4 +1,4 @@
-"""The JSON object of a frame, as `kwire decode --jsonl` writes it, becomes the frame again.
+"""Turns the JSON object of a frame, as `kwire decode --jsonl` writes it, back into the frame.
 
 `kwire.render.json_frame` is the other way, and its docstring tells of the shape.
 """

@@ -1,4 +1,4 @@
-"""Log segments, metadata logs and snapshots as dumps: enough of the first bytes to know one, and what it is of.
+"""Recognises log segments, metadata logs and snapshots by their first bytes, and opens them.
 
 Knows folders and inputs; batches and topics are the business of `kwire.logs`.
 """

@@ -1,4 +1,4 @@
-"""Opens a dump, looks at its first bytes, and gives out its frames one by one."""
+"""Opens a dump, detects its format from its first bytes, and yields its frames."""
 
 from __future__ import annotations
 

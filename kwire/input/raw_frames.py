@@ -1,4 +1,4 @@
-"""Raw frames one after the other, and what is in no whole frame behind them."""
+"""Reads raw frames one after the other, and the bytes behind the last whole frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines of logs that hold requests and responses as JSON become frames.
+"""Turns log lines that hold requests and responses as JSON into frames.
 
 Read are the request logs of brokers from Kafka 2.7 on (behind a log4j prefix or bare, also as rows collected from
 them), the lines of Kroxylicious' protocol logger, and the lines of `kwire decode --jsonl`. What a log leaves out

@@ -1,4 +1,4 @@
-"""Files that must be text; where one is none, the error says what it is."""
+"""Reads files that must be text; the error names the line that is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not read: formats of captures by their first bytes, so that an error can say what to do; and all else.
+"""Names formats that are recognised but not read, so that the error can say what to do.
 
 Knows names only. Those formats that have no magic number of their own are not here.
 """

@@ -1,4 +1,4 @@
-"""Logs without their secrets, for whoever looks at them: credentials and passwords in Kafka's metadata log.
+"""Masks credentials and passwords in records of Kafka's metadata log.
 
 Records of users are shown as they are; of the metadata log, what cannot be read and may hold a secret is hidden whole.
 """

@@ -1,4 +1,4 @@
-"""Whether a batch is as a right writer writes it: read, built again, compared byte by byte.
+"""Checks a batch by building it again and comparing the bytes.
 
 Compressors may choose other bytes for the same, so of compressed records those inside are compared.
 """

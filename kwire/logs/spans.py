@@ -1,4 +1,4 @@
-"""Which byte of a batch is which field: its header, its records, and inside keys and values the messages they hold.
+"""Maps bytes of a batch to fields: its header, its records, and the messages inside keys and values.
 
 Compressed records are one span; what they hold is explained apart, for its bytes are others.
 """

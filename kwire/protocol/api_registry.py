@@ -1,4 +1,4 @@
-"""What the header of a frame may name: an api at a version, with all that is looked up but once.
+"""The apis and versions that a frame header can name, each looked up once.
 
 Knows catalogs and header versions; reads no frame.
 """

@@ -1,4 +1,4 @@
-"""Bodies of captured frames that come again: each is read once, and what was read of it is held, bounded by its size.
+"""Caches what was read of bodies that recur in captures, bounded by size.
 
 For what reads captures by the million without a result a frame. A `Connection` says what a frame is; its body is read
 here if the frame is whole, its header ordinary and nothing about it odd, else it is left to the `FrameDecoder`.

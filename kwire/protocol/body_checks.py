@@ -1,4 +1,4 @@
-"""What a body says where the header of its frame leaves a question open: whether it decodes as what it may be."""
+"""Checks of bodies where the header leaves a question open: does the body decode as what it may be?"""
 
 from __future__ import annotations
 

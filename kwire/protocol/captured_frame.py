@@ -1,4 +1,4 @@
-"""What one side of a connection said, as captures give it: a frame as a bare tuple, for who counts millions of them.
+"""A captured frame as a bare tuple, which costs less than a `Frame` where millions are counted.
 
 A `Frame` says the same in words.
 """

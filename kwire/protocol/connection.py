@@ -1,4 +1,4 @@
-"""One connection, from the headers of its frames: which way each goes, and which request a response answers.
+"""The state machine of one connection, fed with frame headers: direction, and the request that a response answers.
 
 Sans-IO, as h11's Connection: whole frames go in, header values come out; bodies are decoded elsewhere. The rules of a
 connection stand here and nowhere else: requests in flight, those that are never answered (acks=0), responses that

@@ -1,4 +1,4 @@
-"""What is known of a connection between two of its frames, and how a frame changes it.
+"""The state of a connection between two of its frames, and how a frame changes it.
 
 Knows which requests are in flight, also those that are never answered, who authenticates, and the calls of the newest
 client; `connection` decides what a frame is.

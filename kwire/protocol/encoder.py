@@ -1,4 +1,4 @@
-"""Requests and responses to frames: the right header, the body, the size in front."""
+"""Encodes requests and responses to frames: size, header of the right version, body."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes of a stream or of a dump that are in no whole frame, and why: what a frame's `fault` may be.
+"""Bytes that are in no whole frame, and why: what a frame's `fault` may be.
 
 NoFrame
 +-- Gap, BegunBefore, Fragment, LostPackets, CutRecord      bytes are missing: nothing complete failed to decode

@@ -1,4 +1,4 @@
-"""One frame read as what it is said to be: the header that goes with a message, the body, the bytes left over.
+"""Parses one frame as a given message: header, body, bytes left over. ApiVersions falls back to version 0 (KIP-511).
 
 Knows no connection, and so not whom a response answers; never raises for what the bytes are.
 """

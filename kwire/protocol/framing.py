@@ -1,4 +1,4 @@
-"""Cuts a stream of bytes into frames: an int32 size, then so many bytes. Knows nothing of what is in them."""
+"""Splits a byte stream into frames: an int32 size, then that many bytes."""
 
 from __future__ import annotations
 

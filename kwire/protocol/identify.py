@@ -1,4 +1,4 @@
-"""What a frame could be: every message at every version that consumes it exactly, the likeliest first.
+"""Identifies a frame: every message and version that decodes it exactly, the likeliest first.
 
 Knows how to try and how to judge; the bytes alone often leave several answers.
 """

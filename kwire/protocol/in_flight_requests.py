@@ -1,4 +1,4 @@
-"""Which response answers which request.
+"""Requests in flight of one client, which responses answer in order; and rules that connections share (acks=0).
 
 Answers come in the order of the requests, one connection at a time. The correlation id is checked, not
 looked up: the fetchers of Kafka 0.8 and 0.9 give every request of a connection the same one.

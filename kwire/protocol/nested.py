@@ -1,4 +1,4 @@
-"""What messages carry: the forwarded request or response of an Envelope (KIP-590), the token of SaslAuthenticate.
+"""Payloads inside messages: the forwarded request or response of an Envelope (KIP-590), tokens of SaslAuthenticate.
 
 An envelope inside an envelope stays closed; Kafka refuses it too.
 """

@@ -1,4 +1,4 @@
-"""What a frame turns into: `Request`, `Response`, `Token` or `Undecodable`. Values only."""
+"""The results of decoding a frame: `Request`, `Response`, `Token` or `Undecodable`. Values only."""
 
 from __future__ import annotations
 

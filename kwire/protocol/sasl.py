@@ -1,4 +1,4 @@
-"""SASL tokens: what a client and a broker say to each other while they authenticate, as far as it is plain text.
+"""Parses SASL tokens of the mechanisms that send plain text.
 
 PLAIN is RFC 4616, SCRAM RFC 5802; of OAUTHBEARER (RFC 7628) and GSSAPI nothing is read. Knows no frames.
 """

@@ -1,4 +1,4 @@
-"""Which bytes of a decoded frame are which field, also where the decoder did not trace: then it is read again."""
+"""Maps the bytes of a decoded frame to fields; a frame that was not traced is decoded again."""
 
 from __future__ import annotations
 

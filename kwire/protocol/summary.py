@@ -1,4 +1,4 @@
-"""What matters of a message: the topics it is about, the error codes it carries, the client's software.
+"""The summary of a message: its topics, error codes and client software.
 
 Knows which field holds what; knows no frames and no text.
 """

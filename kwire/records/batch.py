@@ -1,4 +1,4 @@
-"""`RecordBatch`: one batch of magic 2, or one message of magic 0 or 1, by its header; its records when asked.
+"""`RecordBatch`: the header of one batch of magic 2, or of one message of magic 0 or 1; records are read on request.
 
 Knows the header's fields and bits; records are read by `batch_reader`.
 """

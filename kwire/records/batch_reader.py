@@ -1,4 +1,4 @@
-"""`Walk`: one batch being read. Makes its readers, inflates, and turns errors into values in salvage.
+"""Reads one batch: decompresses, and turns errors into values in salvage.
 
 Knows where a batch's bytes lie; the two families of magics are read in `magic2_records` and `legacy_message_sets`.
 """

@@ -1,4 +1,4 @@
-"""Cuts bytes into record batches, of any magic and several magics after one another, and checks their checksums.
+"""Splits bytes into record batches of any magic, and verifies their checksums.
 
 Knows headers; records are left as they lie until a batch is asked for them.
 """

@@ -1,4 +1,4 @@
-"""A decoded frame without its secrets: for whoever looks at it, where `Redactor` is for whoever passes it on.
+"""Masks the secrets of a decoded frame for display; `Redactor` rewrites frames that are passed on.
 
 Everything stays in place, so that all that is drawn from a sealed result is safe: fields, spans, bytes, faults. What
 cannot be decoded and may hold a secret is hidden whole.

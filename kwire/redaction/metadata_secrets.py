@@ -1,4 +1,4 @@
-"""Does a part of the KRaft metadata log hold secrets? Credentials for SCRAM do, and configurations that are passwords.
+"""Finds records of the KRaft metadata log that hold secrets: SCRAM credentials, and configs that are passwords.
 
 The log travels in Fetch and FetchSnapshot, each of its records behind three varints (KIP-631).
 """

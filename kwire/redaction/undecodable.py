@@ -1,4 +1,4 @@
-"""May bytes that did not decode hold a secret? They may, unless it is known which message they were meant to be.
+"""Decides whether undecodable bytes may hold a secret: yes, unless their message is known to hold none.
 
 Looks at bytes: at SASL tokens, at names of sensitive configurations, at messages that hold secrets; whole or cut.
 """

@@ -1,4 +1,4 @@
-"""Lines of the frames of captures, from bytes to text without frames and results in between.
+"""Text lines of captured frames, made from bytes without building frames and results.
 
 Only of what nearly all frames are; the rest is decoded. The lines are those of `line.FrameLines`.
 """

@@ -1,4 +1,4 @@
-"""JSON lines of the frames of captures, from bytes to text without frames and messages in between.
+"""JSON lines of captured frames, made from bytes without building frames and messages.
 
 Only of what nearly all frames are; the rest is decoded. The lines are those of `json_frame.json_line`.
 """

@@ -1,4 +1,4 @@
-"""What lies in fields of bytes: records, and what consumers tell each other in their groups. For trees of frames.
+"""Renders the contents of byte fields in trees: records, and metadata of consumer groups.
 
 What cannot be read so is left as it is: bytes may hold anything that clients put there.
 """

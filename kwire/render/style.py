@@ -1,4 +1,4 @@
-"""How text may look: colours, tables, and never a raw control character."""
+"""Styles of text: colours, tables, escaped control characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job on Spark may fail for before it begins, with its words.
+"""Errors of Spark jobs that are raised before the job begins.
 
 KwireError
 +-- MissingJava            the installation: no Java that runs Spark

@@ -1,4 +1,4 @@
-"""What PySpark finds by itself: the wheel has this file once more, as the package `pyspark_kwire`.
+"""The module that PySpark discovers: the wheel installs a copy of it as the package `pyspark_kwire`.
 
 PySpark imports every package of such a name in every application that reads any format from Python, and one that raises
 hides all the others: this one never does.

@@ -1,4 +1,4 @@
-"""One job from captures to Parquet: all frames, and the history of the clusters that they tell of.
+"""The job behind `kwire pipeline`: captures to Parquet, all frames and the history of their clusters.
 
 Knows where tables go and what is counted; what is in them, the data source and `cluster` know.
 """

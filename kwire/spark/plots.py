@@ -1,4 +1,4 @@
-"""Drawings of a cluster's history for people: replicas that were offline, and who led, over time.
+"""Plots of a cluster's history: offline replicas and leaders over time.
 
 Spark counts, so that what comes here is small; matplotlib draws.
 """

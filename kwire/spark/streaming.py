@@ -1,4 +1,4 @@
-"""`spark.readStream.format("kwire")`: captures that grow, a thin skin over `kwire.arrow.growing_files`.
+"""`spark.readStream.format("kwire")`: streams growing captures, a thin layer over `kwire.arrow.growing_files`.
 
 One process finds out how far files can be read, as long as the query runs; others read. Offsets hold all that is to be
 known after a crash. Needs PySpark 4.2, which says where a batch begins.

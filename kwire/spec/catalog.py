@@ -1,4 +1,4 @@
-"""Finds specs: by name, or by api key; what Kafka released, and the drafts of KIPs by the name of their profile.
+"""Finds specs by name or api key: what Kafka released, and drafts of KIPs by the name of their profile.
 
 A catalog is a few folders, looked through in order: a spec hides those behind it of the same name or api key, at
 the versions it has and only there. A profile's own come first; for a release, overlays follow: layouts that early

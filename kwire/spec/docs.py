@@ -1,4 +1,4 @@
-"""What a spec says about its message, structs and fields, as docstrings: of classes at run time, and of stubs."""
+"""Docstrings of messages, structs and fields, from their specs: for classes at run time, and for stubs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One folder of specs: read on first use, found by name or by api key.
+"""One folder of specs, read on first use, found by name or by api key.
 
 Two messages may share an api key only at different versions, or where the api was renamed.
 """

@@ -1,4 +1,4 @@
-"""Reads a JSON document into a `MessageSpec`, key by key. What the keys mean together is in `rules`."""
+"""Reads a JSON document into a `MessageSpec`, key by key. What the keys mean together is in `validation`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the keys of a spec must say together: Kafka's rules for fields, structs and messages."""
+"""Validates what the keys of a spec say together: Kafka's rules for fields, structs and messages."""
 
 from __future__ import annotations
 

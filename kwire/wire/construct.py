@@ -1,4 +1,4 @@
-"""What the tree is made of: the two classes of the library construct, with the types that it does not have."""
+"""The two classes of the library construct that trees are made of, with types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node of the tree holds, behind array and null: the question that every walk of the tree asks of a field.
+"""The content of a node behind array and null, which every walk of the tree asks for.
 
 A new kind of node is to be written here; until then every walk that meets it raises, and none passes over it.
 """

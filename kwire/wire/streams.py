@@ -1,4 +1,4 @@
-"""`Reader` and `Writer`: where the walk stands, in bytes and in the message; and `Node`, the base of the tree.
+"""`Reader` and `Writer`: position in the bytes and in the message; and `Node`, the base class of the tree.
 
 The path is kept here, so that an error knows its field without any node passing text along.
 """

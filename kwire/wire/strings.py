@@ -1,4 +1,4 @@
-"""Values with a length in front: strings, bytes, and records as bytes."""
+"""Length-prefixed values: strings, bytes, and records as bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all values of ZooKeeper's nodes have in common, and how they become JSON objects and come from them."""
+"""The base of all znode values: conversion to JSON objects and back."""
 
 from __future__ import annotations
 

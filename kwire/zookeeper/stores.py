@@ -1,4 +1,4 @@
-"""ZooKeeper's nodes that store what is set or given out: ids, features, overrides, ACLs, tokens. As in `cluster`."""
+"""Znodes that store ids, features, overrides, ACLs and tokens. As in `znode_values`."""
 
 from __future__ import annotations
 

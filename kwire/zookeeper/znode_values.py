@@ -1,4 +1,4 @@
-"""ZooKeeper's nodes about brokers, topics and the controller. Attributes are the JSON's names, in snake case.
+"""Znodes of brokers, topics and the controller. Attributes are the JSON's names, in snake case.
 
 `ORDERS` gives for each JSON version the keys in the order in which they are written: that of the newest release
 that writes this version, as captures show it.

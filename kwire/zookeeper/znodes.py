@@ -1,4 +1,4 @@
-"""From a path and its data to a value, and back. The value's class says what the JSON must be like."""
+"""Reads a znode's path and data to a value, and writes it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FindCoordinator: which broker to ask about a group. There are no transactions and no share groups."""
+"""FindCoordinator: the broker that coordinates a group. There are no transactions and no share groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LeaveGroup: members that go, and static ones that somebody takes out (KIP-345)."""
+"""LeaveGroup: members leave, and static members are removed (KIP-345)."""
 
 from __future__ import annotations
 

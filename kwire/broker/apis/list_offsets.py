@@ -1,4 +1,4 @@
-"""ListOffsets: the ends of a log, and where a time is in it."""
+"""ListOffsets: the first and last offset of a log, and the first offset at a timestamp."""
 
 from __future__ import annotations
 

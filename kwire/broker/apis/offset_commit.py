@@ -1,4 +1,4 @@
-"""OffsetCommit: how far a group has read. Members commit in their generation, and anybody while there are none."""
+"""OffsetCommit: stores the offsets of a group, from members of its generation or, while it is empty, from anyone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OffsetFetch: where a group is to go on. There are no transactions, so no offset is unstable."""
+"""OffsetFetch: the committed offsets of a group. There are no transactions, so no offset is unstable."""
 
 from __future__ import annotations
 

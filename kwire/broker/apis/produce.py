@@ -1,4 +1,4 @@
-"""Produce: batches are checked, get their offsets, and are written to all replicas in sync."""
+"""Produce: checks batches, assigns offsets, and writes them to all replicas in sync."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All groups of a served cluster, which broker is asked about which, and what keeps a request from being looked at.
+"""All groups of a served cluster, which broker coordinates which, and their journal.
 
 The brokers share all groups: when one is at its end, the next one goes on where it was.
 """

@@ -1,4 +1,4 @@
-"""Checks of a request about a group: is this broker its coordinator, and is the member one of this generation?"""
+"""Checks a request about a group: is this broker its coordinator, is the member known, is the generation current?"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What moves a group on: members that join, sync, leave and fall silent. Kafka's classic protocol, as a machine.
+"""The state machine of the classic rebalance protocol: join, sync, leave and session expiry.
 
-Knows nobody's reasons; is told the time. Requests that wait are answered through the purgatory, which also wakes it.
+The caller passes the time. Delayed requests are answered through the purgatory, whose timers call back.
 """
 
 from __future__ import annotations

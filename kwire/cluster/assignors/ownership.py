@@ -1,4 +1,4 @@
-"""Who holds what, where members contradict each other: the higher generation wins, a tie loses for both.
+"""Settles contradictory ownership claims of members: the higher generation wins, a tie loses for both.
 
 Knows what members say; knows nothing of shares.
 """

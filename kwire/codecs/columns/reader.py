@@ -1,4 +1,4 @@
-"""Bodies in, record batches out: reads many bodies at once, leaves out the bad ones, and keeps batches small."""
+"""Reads many bodies into record batches; bad bodies are left out, and batches stay small."""
 
 from __future__ import annotations
 

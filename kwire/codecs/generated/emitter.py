@@ -1,4 +1,4 @@
-"""Functions that read or write bytes, under construction: neighbouring fields of fixed size are read by one struct."""
+"""Builds functions that read or write bytes; neighbouring fields of fixed size share one struct format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python source being written: lines, names of our own, constants that it names, and the one place that runs it.
+"""Builds Python source: lines, names and constants; the only place that executes generated code.
 
 Knows nothing of Kafka. No text of a spec gets in but attribute names, and those are checked here: specs are hostile.
 """

@@ -1,4 +1,4 @@
-"""Messages to Kafka's JSON form. A walk over the tree makes a function of each node, to be kept for many messages."""
+"""Converts messages to Kafka's JSON form. One walk over the tree builds a function for each node."""
 
 from __future__ import annotations
 

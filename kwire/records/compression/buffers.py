@@ -1,4 +1,4 @@
-"""What the codecs share: room for inflated bytes, the library that inflates, and how they refuse.
+"""Shared by the compression codecs: bounded output buffers, library lookup, and errors.
 
 Knows no codec and no records. Errors made here have no place yet; who asked for the bytes gives them one.
 """
