@@ -73,7 +73,7 @@ def drop(segments: list[Segment], chance: Random) -> list[Segment]:
 
 def drop_rows(segments: list[Segment], chance: Random) -> list[Segment]:
     for _ in range(3):
-        start = chance.randrange(len(segments))
+        start = chance.randrange(len(segments) or 1)
         segments = segments[:start] + segments[start + chance.choice([2, 10, 50]) :]
     return segments
 
