@@ -34,6 +34,7 @@ _PARTS = re.compile(
 )
 _SECRETS = ENVELOPED | SECRET_FIELDS.keys()
 FEW = 4  # bytes that are no secret
+NEWER = 16  # versions behind the newest known one that a request may have
 _LONGEST = 1 << 16  # bytes of a message that is looked at; of a secret whose end is missing
 
 
@@ -97,8 +98,11 @@ def _names_other(result: Undecodable) -> bool:
     """Whether it is known which message was meant, and that it is none with secrets."""
     codec = result.codec
     if isinstance(result.error, UnknownVersion):
-        name = result.error.found[0]
-        return is_request_header(result.header) and name in catalog_for() and not may_carry_in_some_version(name)
+        name, version = result.error.found[:2]
+        if name not in catalog_for() or may_carry_in_some_version(name):
+            return False
+        is_near = 0 <= version <= catalog_for().spec(name).versions.last + NEWER  # few correlation ids are
+        return is_near and is_request_header(result.header)
     if codec is None or may_carry(codec) or (codec.name == "FetchResponse" and TOPIC_ID in result.frame.data):
         return False
     return is_recognised(result)

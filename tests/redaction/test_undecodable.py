@@ -9,7 +9,7 @@ import pytest
 import kwire
 from kwire.codecs.field_plan import places_in
 from kwire.redaction.rules import carriers
-from kwire.redaction.undecodable import looks_secret, reads_as_secret
+from kwire.redaction.undecodable import looks_secret, may_hold_secret, reads_as_secret
 from kwire.sensitive_fields import ENVELOPED, SECRET_FIELDS, is_sensitive
 from tests.conftest import ROOT
 from tests.messages_of import released_pairs
@@ -63,3 +63,13 @@ def test_names_of_sensitive_configurations_are_those_of_one_list() -> None:
     for name in ("ssl.keystore.key", "sasl.jaas.config", "s3.access.key", "SSL.TRUSTSTORE.CERTIFICATES"):
         assert is_sensitive(name)
         assert looks_secret(b"\0\0\0\1 lost \x10" + name.encode() + b"\x05words")
+
+
+def test_a_version_far_from_those_known_is_a_correlation_id_and_its_bytes_are_hidden() -> None:
+    """A response of DescribeDelegationToken with the correlation id 3000 reads as a request of Produce."""
+    body = bytes.fromhex("00010000 0001 40 066f7264657273 00000004 73656372 000000")
+    for version, hidden in ((3000, True), (14, False)):
+        frame = (len(body) + 4).to_bytes(4, "big") + bytes(2) + version.to_bytes(2, "big") + body
+        (result,) = kwire.decode_frames(kwire.protocol.cut_frames(frame))
+        assert isinstance(result, kwire.Undecodable)
+        assert may_hold_secret(result) == hidden
