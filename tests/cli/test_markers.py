@@ -217,13 +217,23 @@ DAMAGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
 
 
 def is_other(data: bytes, name: str) -> bool:
-    """Whether a damaged frame is, to its last byte and without a fault, another message that shows the marker."""
+    """Whether a damaged frame is, to its last byte and without a fault, another message that shows the marker.
+
+    Or its header is that of another request, whose client id is the marker: a printable text, where one belongs.
+    """
     return any(
-        isinstance(result, Request | Response)
-        and not (result.faults or result.rest or result.codec.name == name)
-        and MARKER[4:12] in repr(result.message).encode()
+        (
+            isinstance(result, Request | Response)
+            and not (result.faults or result.rest or result.codec.name == name)
+            and MARKER[4:12] in repr(result.message).encode()
+        )
+        or is_marked(getattr(result.header, "client_id", None))
         for result in kwire.decode_frames(kwire.protocol.cut_frames(data))
     )
+
+
+def is_marked(client: str | None) -> bool:
+    return client is not None and client.isprintable() and MARKER[4:12] in client.encode()
 
 
 def dumps(seed: int, count: int) -> Iterator[tuple[str, bytes]]:
