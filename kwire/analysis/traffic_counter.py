@@ -23,7 +23,7 @@ from ..protocol import (
 from ..protocol.api_registry import Apis
 from ..protocol.captured_frame import CapturedBatch, CapturedFrame, Endpoints
 from ..protocol.fragments import BareToken, unexpected_response
-from ..protocol.header_reader import Peek, peek_of
+from ..protocol.header_reader import DecodedConnection, Peek, peek_of
 from ..protocol.summary import MessageSummary, software_of
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import releases
@@ -242,7 +242,6 @@ class Traffic:
         self._decoder = FrameDecoder(self.catalog)
         self._gist = MessageSummary()
         self._counts: dict[tuple[User, tuple[str, ...]], Count] = {}
-        self._software: dict[object, dict[str | None, str]] = {}  # by connection and client id
         self._told: dict[bytes, str | None] = {}  # what requests of ApiVersions tell, by their bytes
         self._talks = CapturedTraffic(self)
 
@@ -250,8 +249,6 @@ class Traffic:
         """Count one frame."""
         self.frames += 1
         self.bytes += len(frame.data)
-        for number in frame.closed:
-            self._software.pop(number, None)
         connection, header = self._decoder.connections.receive(frame)
         peek = peek_of(frame, header, connection.apis)
         result = self._decoder.result(frame, connection, header) if self.deep else None
@@ -259,7 +256,7 @@ class Traffic:
         if peek.is_request is None:
             self.leave_out(frame, lossy=connection.lossy)
             return
-        ip, software = ip_of(frame.source.client), self._software_of(frame, peek)
+        ip, software = ip_of(frame.source.client), self._software_of(frame, peek, connection)
         count = self.count_of(peek.api_key, peek.version, peek.client_id, ip, software, topics)
         if errors:
             self.errors.update(errors)
@@ -343,13 +340,14 @@ class Traffic:
         facts = self._gist.facts(result.codec, result.message)
         return facts.topics if self._topics else (), tuple(map(str, facts.errors))
 
-    def _software_of(self, frame: Frame, peek: Peek) -> str:
-        """Return the software of a connection's client, as its ApiVersions request told it."""
-        connection = _connection(frame)
+    def _software_of(self, frame: Frame, peek: Peek, connection: DecodedConnection) -> str:
+        """Return the software of a connection's client, by its id, as its ApiVersions request told it."""
+        software: dict[str | None, str] = connection.note or {}
         told = self.software_in(frame.data) if peek.is_request else None
         if told is not None:
-            self._software.setdefault(connection, {})[peek.client_id] = told
-        return self._software.get(connection, {}).get(peek.client_id, NOTHING)
+            software[peek.client_id] = told
+            connection.note = software
+        return software.get(peek.client_id, NOTHING)
 
     def software_in(self, data: bytes) -> str | None:
         """Return the client's software that a request tells (KIP-511); None if it is no such request."""
@@ -366,8 +364,3 @@ class Traffic:
     def _name(self, user: User) -> str:
         spec = self.catalog.find(user.api_key, "request", user.version)
         return spec.api_name if spec else str(user.api_key)
-
-
-def _connection(frame: Frame) -> object:
-    source = frame.source
-    return (source.client, source.broker) if source.connection is None else source.connection
