@@ -14,11 +14,10 @@ from functools import partial
 
 from kwire.cluster import Broker
 from kwire.cluster.java_compat import Random
-from kwire.cluster.multi_level_placement import Rings, assign_multi_level, increase_replication_factor
+from kwire.cluster.multi_level_placement import Rings, assign_multi_level, increase_replication_factor, place_striped
 from kwire.cluster.rack_aware_placement import assign_replicas
 from kwire.cluster.rack_spread import losses_of, spread_of
 from kwire.cluster.rack_tree import RackTree
-from kwire.cluster.striped_placement import place_striped
 
 
 def timed(name: str, rounds: int, call: Callable[[], object]) -> None:

@@ -12,7 +12,7 @@ from textwrap import indent
 
 from .spec import FieldSpec, MessageSpec, StructSpec
 from .spec.catalog import catalog_for, overlays_for
-from .spec.docs import field_doc, struct_doc
+from .spec.model import field_doc, struct_doc
 from .spec.releases import releases
 from .values import kind, kinds
 from .values.enums import Value

@@ -22,7 +22,7 @@ from kwire.codecs.schema_tree import grow
 from kwire.messages.classes import MessageMeta, default_for, message_class
 from kwire.spec import MessageSpec
 from kwire.spec.catalog import catalog_for
-from kwire.spec.docs import struct_doc
+from kwire.spec.model import struct_doc
 from tests.conftest import ROOT
 from tests.small_specs import field, spec_of, struct
 

@@ -14,8 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-from ..capture.link_layers import ACK, NOT_TCP, SYN, TCP, Segment, segment_of
-from ..capture.packet_layout import LEAST_TCP, NAMED, Layout, layouts_for
+from ..capture.link_layers import ACK, LEAST_TCP, NAMED, NOT_TCP, SYN, TCP, Layout, Segment, layouts_for, segment_of
 from ..capture.pcap import FILE_HEADER, LONGEST, NEAR, RECORD_HEADER, SECOND, USUAL, Packet, PcapReader
 
 CUT = USUAL + RECORD_HEADER  # bytes of a last record that is not whole

@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from .. import wire
 from ..codecs import Codec, codec_in
-from ..codecs.columns.arrow_types import fields_of
-from ..codecs.columns.plan import trees_of
+from ..codecs.columns.plan import fields_of, trees_of
 from ..errors import KwireError, UnknownField
 from .from_bytes import Cells
 

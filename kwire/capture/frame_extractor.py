@@ -14,8 +14,7 @@ from ..protocol import Frame
 from ..protocol.captured_frame import CapturedBatch
 from ..protocol.fragments import BrokenDump, CutRecord, Damaged, LostPackets
 from ..spec.catalog import Catalog
-from .conversation import Conversation
-from .frame_source import note, written
+from .conversation import Conversation, note, written
 from .kafka_connection_detection import Opening, begins_at_once
 from .kafka_frame_detection import Recogniser
 from .link_layers import LOST, NOT_TCP, Segment, segment_of

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..codecs.fast_path import ENGINE
 from ..protocol.captured_frame import CapturedBatch
 from .conversation import Conversation
-from .link_layers import Segment
-from .packet_layout import link_layout
+from .link_layers import Segment, link_layout
 from .pcap import NEAR, SECOND, Interface, PcapReader
 from .pcapng import PcapngReader
 from .tcp_connections import LINGER, LINGER_PACKETS

@@ -7,8 +7,7 @@ import re
 from ..protocol.captured_frame import CapturedFrame
 from ..protocol.fragments import Encrypted, NoFrame, NotKafka
 from ..protocol.fragments import Gap as GapFault
-from .conversation import Conversation
-from .frame_source import ends_of
+from .conversation import Conversation, ends_of
 from .kafka_frame_detection import STRONG, Recogniser
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 

@@ -17,8 +17,7 @@ from ..protocol.identify import Guess, guesses
 from ..protocol.summary import MessageSummary
 from ..render.json_frame import envelope
 from ..render.line import unread_text
-from ..render.record_json import record_envelope
-from ..render.record_tree import RecordTree
+from ..render.record_json import RecordTree, record_envelope
 from ..render.style import Style, escape, json_text
 from ..render.tree import title, tree
 from ..render.values import count_text

@@ -13,8 +13,7 @@ from ..errors import DumpError
 from ..fixtures import check_writer, parse_fixture
 from ..input.text_files import read_text
 from ..logs import LogBatch, LogBytes
-from ..logs.masking import mask_explained
-from ..logs.spans import Explained, explain_batch
+from ..logs.spans import Explained, explain_batch, mask_explained
 from ..protocol import Result, Token, Undecodable
 from ..protocol.fragments import NotKafka
 from ..render.annotate import error_lines, fixture_text, frame_lines, rewrite_fixture

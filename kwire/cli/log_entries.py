@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 
 from ..errors import DecodeError, EncodeError
 from ..logs import LogBatch, LogBytes, LogRecord
-from ..logs.masking import has_secrets, mask_log_bytes, mask_record
 from ..logs.roundtrip_check import rebuild
-from ..logs.spans import explain_batch
+from ..logs.spans import explain_batch, has_secrets, mask_log_bytes, mask_record
 from ..render.record_text import batch_text
 from ..sensitive_fields import Hidden
 from .filters import Span

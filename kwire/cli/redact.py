@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from ..capture.frame_source import timed
+from ..capture.conversation import timed
 from ..input import Dump
 from ..protocol import Frame
 from ..redaction import REASONS, Redactor

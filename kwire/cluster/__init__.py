@@ -5,7 +5,7 @@ attributes, `history` turns them into timelines.
 """
 
 from .learner import learn
-from .multi_level_placement import Rings, assign_multi_level, increase_replication_factor
+from .multi_level_placement import Rings, assign_multi_level, increase_replication_factor, place_striped
 from .rack_aware_placement import (
     RackAwareMode,
     add_partitions,
@@ -19,7 +19,6 @@ from .rack_spread import is_even, losses_of, spread_of
 from .rack_tree import RackTree, rack_path
 from .replica_assignors import assignor_for
 from .state import Broker, ClusterState, Partition
-from .striped_placement import place_striped
 
 __all__ = [
     "Broker",

@@ -18,10 +18,9 @@ from ..errors.refused import (
     UnknownAssignor,
 )
 from .java_compat import Rng
-from .multi_level_placement import Rings, assign_multi_level
+from .multi_level_placement import Rings, assign_multi_level, place_striped
 from .rack_aware_placement import Assignment, RackAwareMode, assign_replicas, broker_metadatas, check_counts
 from .state import Broker
-from .striped_placement import place_striped
 
 
 class ReplicaAssignor(Protocol):

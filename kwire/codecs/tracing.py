@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..errors import DecodeError, path_text
 from ..errors.decode import Tolerated
 from ..wire import Reader
-from ..wire.construct import Construct
+from ..wire.streams import Construct
 
 _start = attrgetter("start")
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from ..capture.conversation import written
 from ..capture.frame_extractor import Streams
-from ..capture.frame_source import written
 from ..capture.pcap import MAGICS, Packet, PcapReader
 from ..capture.pcapng import MAGIC, PcapngReader
 from ..capture.record_cursor import PORTION
@@ -19,8 +19,9 @@ from ..errors import DumpError
 from ..fixtures import parse_fixture
 from ..hex_text import HexText, read_hex_text
 from ..logs import looks_like_log
-from ..protocol import LIMIT, Frame, Source
+from ..protocol import LEAST, LIMIT, Frame, Source
 from ..protocol.captured_frame import CapturedBatch
+from ..protocol.framing import int32
 from ..spec.catalog import Catalog, catalog_for
 from .compressed import Opened, unpacked
 from .log_files import Item, log_kind, logged, looked
@@ -28,7 +29,42 @@ from .pasted_packets import PacketReader, tcp_segment
 from .raw_frames import raw_frames
 from .request_log import Notes, log_frames
 from .request_log import looks_like_log as looks_like_request_log
-from .unsupported_formats import refuse_foreign, refuse_unknown
+
+# name -> how it begins
+FORMATS = {
+    "a Sun snoop capture": (b"snoo",),
+    "a Network Monitor capture": (b"RTSS", b"GMBU"),
+    "a Sniffer capture": (b"TRSN", b"XCP\0"),
+    "an Observer capture": (b"Obse",),
+    "a btsnoop capture": (b"btsn",),
+    "an AIX iptrace capture": (b"iptr",),
+    "an HP-UX nettl trace": (b"TR\0d",),
+    "a 5View capture": (b"\xaa\xaa\xaa\xaa",),
+    "a LANalyzer capture": (b"\x01\x10L\0\x01\x05",),
+    "a Visual Networks capture": (b"\x05VNF\x0a",),
+    "pcap as a modified libpcap wrote it": (b"\x34\xcd\xb2\xa1", b"\xa1\xb2\xcd\x34"),
+    "a K12 text capture": (b"+---------+",),
+}
+HINT = "pcap and pcapng are read: editcap -F pcapng FILE NEW.pcapng"
+
+
+def refuse_foreign(head: bytes, file: str) -> None:
+    """Raise DumpError if these are the first bytes of a capture that is not read."""
+    for name, magics in FORMATS.items():
+        if head.startswith(magics):
+            raise DumpError(f"this is {name}, which is not read", file=file, hint=HINT)
+
+
+TRIED = "pcap, pcapng, gzip, zstd, log segment, hex text, log of requests, raw frames"
+
+
+def refuse_unknown(head: bytes, file: str) -> None:
+    """Raise DumpError if raw frames do not begin like this: then nobody knows what it is."""
+    size = int32(head, 0)
+    if len(head) >= 4 and not LEAST <= size <= LIMIT:
+        problem = f"this is no dump that is known here; as a frame it would have {size} bytes; tried: {TRIED}"
+        raise DumpError(problem, file=file, offset=0, hint="does it begin in the middle of a frame?")
+
 
 LONGEST_TEXT = 1 << 28
 _BOM = b"\xef\xbb\xbf"

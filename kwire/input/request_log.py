@@ -15,10 +15,97 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..codecs import codec_in
-from ..errors import DumpError, EncodeError, KwireError, WrongType
+from ..codecs.json import UNKNOWN_TAGS
+from ..codecs.json import unknown_tags as tags_from_json
+from ..errors import DumpError, EncodeError, HiddenValue, KwireError, MissingField, WrongType
 from ..protocol import Frame, Source, encode_request, encode_response
+from ..protocol.fragments import BegunBefore, Fragment, Gap, NoFrame, PassedOver
+from ..sensitive_fields import HIDDEN
 from ..spec.catalog import Catalog
-from .json_frames import envelope_frame, need, source_of
+
+FAULTS: dict[Any, type[NoFrame]] = {kind.__name__: kind for kind in (BegunBefore, Fragment, Gap, PassedOver)}
+
+
+def open_envelope(members: Any, catalog: Catalog) -> bytes:
+    """Turn the JSON object of a frame into the bytes of the frame.
+
+    Args:
+        members: what `kwire.envelope` returns; `source` is not needed.
+        catalog: the specs to use.
+
+    Raises:
+        EncodeError, UnknownMessage, UnsupportedVersion: with the place in the JSON.
+    """
+    return envelope_frame(members, catalog).data
+
+
+def envelope_frame(members: Any, catalog: Catalog) -> Frame:
+    """Turn the JSON object of a frame into a frame that says what it holds; arguments, errors as `open_envelope`."""
+    if not isinstance(members, dict):
+        raise WrongType(need="an object with type, header and payload", found=f"{members!r}"[:60])
+    if members.get("type") in ("undecodable", "incomplete", "token"):
+        return Frame(_raw(members), source_of(members), fault=_fault(members))
+    header = need(members, "header", dict)
+    api_key, version = need(header, "apiKey", int, "header"), need(header, "apiVersion", int, "header")
+    version = members.get("payloadVersion", version)
+    kind = need(members, "type", str)
+    spec = catalog.find(api_key, kind, version)
+    if spec is None:
+        found = f"{kind} of api key {api_key} version {version}"
+        raise WrongType(need="a known type, apiKey and apiVersion", found=found, segments=["header"])
+    message = codec_in(catalog, spec.name, version).from_json(need(members, "payload", dict))
+    common = {
+        "correlation_id": need(header, "correlationId", int, "header"),
+        "header_tags": tags_from_json(header.get(UNKNOWN_TAGS, [])),
+        "catalog": catalog,
+    }
+    if kind == "request":
+        data = encode_request(message, version, client_id=header.get("clientId"), **common)
+    else:
+        data = encode_response(message, version, **common)
+    source = source_of(members)
+    return Frame(data, replace(source, direction=source.direction or kind), message=spec.name, version=version)
+
+
+def _fault(members: dict[str, Any]) -> NoFrame | None:
+    """Return what the container knew of bytes that are no frame: that they are missing, or belong to none."""
+    error = members.get("error")
+    if not isinstance(error, dict) or error.get("class") not in FAULTS:
+        return None
+    count = error.get("count")
+    count = count if isinstance(count, int) and count >= 0 else None
+    return FAULTS[error["class"]](count)
+
+
+def source_of(members: dict[str, Any]) -> Source:
+    """Return where the frame came from at first, as far as that is well formed."""
+    source = members.get("source")
+    if not isinstance(source, dict):
+        return Source()
+    kinds = {"file": str, "frame": int, "offset": int, "time": int | float, "client": str, "broker": str}
+    kinds |= {"connection": int, "direction": str}
+    return Source(**{name: source[name] for name, kind in kinds.items() if isinstance(source.get(name), kind)})
+
+
+def need(members: dict[str, Any], name: str, kind: type[Any], inside: str = "") -> Any:
+    """Return a member of an object. Raises EncodeError if it is missing or of another kind."""
+    path = [inside, name] if inside else [name]
+    if name not in members:
+        raise MissingField(segments=path)
+    value = members[name]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise WrongType(need=f"a {kind.__name__}", found=f"{value!r}"[:60], segments=path)
+    return value
+
+
+def _raw(members: dict[str, Any]) -> bytes:
+    if isinstance(members.get("raw"), dict) and HIDDEN in members["raw"]:
+        raise HiddenValue(segments=["raw"])
+    try:
+        return bytes.fromhex(need(members, "raw", str))
+    except ValueError:
+        raise WrongType(need="hex", found="something else", segments=["raw"]) from None
+
 
 # Kafka logs the size of records instead of the records: JSON name in the log -> name of the field.
 SIZES = {

@@ -19,8 +19,8 @@ from ..caches import once
 from ..errors import UnknownMessage, UnsupportedVersion
 from ..spec import FieldSpec, MessageSpec, StructSpec
 from ..spec.catalog import Catalog, catalog_for
-from ..spec.docs import class_doc
 from ..spec.folder import is_shipped
+from ..spec.model import class_doc
 
 _TYPES: dict[str, Any] = {
     "bool": bool,

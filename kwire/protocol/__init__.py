@@ -4,16 +4,15 @@ Knows sizes, headers, and which response belongs to which request; knows no file
 """
 
 from .connection import Connection
-from .decoder import FrameDecoder, decode_frames
+from .decoder import FrameDecoder, decode_frames, decode_request, decode_response
 from .encoder import encode_request, encode_response
 from .frame_header import Header
 from .framing import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames, cut_short
 from .header_reader import HeaderReader, Peek, peek
 from .in_flight_requests import InFlightRequests
+from .nested import spans_for
 from .results import NOBODY, Client, Request, Response, Result, Token, Undecodable
 from .sasl import SaslMessage
-from .single_frame import decode_request, decode_response
-from .spans import spans_for
 
 __all__ = [
     "LEAST",

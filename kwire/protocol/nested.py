@@ -8,13 +8,62 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..codecs import codec_in
+from ..codecs.tracing import Span, TracingReader
+from ..errors import DecodeError
+from ..spec.catalog import catalog_for
+from ..spec.folder import WIRE_TYPES
+from ..wire import INT32
 from .api_registry import ENVELOPE, SASL_AUTHENTICATE
 from .frame_parser import FrameReading
-from .framing import Frame, int16, size_fault
+from .framing import Frame, int16, int32, size_fault
 from .header_reader import DecodedConnection
-from .results import Request, Response, Token, Undecodable
+from .header_versions import header_version_for
+from .results import Request, Response, Result, Token, Undecodable
 from .sasl import SaslMessage, read_token
-from .spans import token_spans
+
+_HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
+
+
+def spans_for(result: Result) -> tuple[Span, ...]:
+    """Return the spans of a result, which cover its frame without gap or overlap.
+
+    Args:
+        result: of a `FrameDecoder`, tracing or not.
+    """
+    if result.spans:
+        return result.spans
+    if isinstance(result, Token):
+        return token_spans(result.frame.data)
+    reader = TracingReader(result.frame.data, salvage=True)
+    try:
+        _read(reader, result)
+        if reader.finish():
+            reader.leave_rest("left over", reader.pending.pop())
+    except DecodeError as error:
+        reader.leave_rest("not understood", error)
+    return tuple(reader.spans)
+
+
+def _read(reader: TracingReader, result: Request | Response | Undecodable) -> None:
+    codec = result.codec
+    if codec is None:
+        assert isinstance(result, Undecodable)
+        raise result.error
+    if not result.frame.bare and codec.spec.type in WIRE_TYPES:
+        reader.child("size", INT32)
+        version = header_version_for(codec.spec, codec.version)
+        if version is not None:
+            reader.path.append("header")
+            codec_in(catalog_for(), _HEADERS[codec.spec.type], version).read(reader)
+            reader.path.pop()
+    codec.read(reader)
+
+
+def token_spans(data: bytes) -> tuple[Span, ...]:
+    """Return the spans of a SASL token without a header: its size, and the token."""
+    parts = Span(0, 4, "size", "int32", int32(data, 0)), Span(4, len(data), "token", "token", data[4:])
+    return tuple(span for span in parts if span.stop > span.start)
+
 
 SIZE = 4  # bytes; a frame inside an envelope has no size in front
 Inside = Request | Response | Undecodable | SaslMessage | None

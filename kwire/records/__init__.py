@@ -7,8 +7,8 @@ logs and control records), nothing of topics, frames and files.
 from .batch import RecordBatch, Records
 from .builder import build_batch
 from .compression.buffers import LIMIT
+from .layouts import Record, RecordHeader, UndecodableRecords
 from .parser import Batches, parse_records
-from .record import Record, RecordHeader, UndecodableRecords
 
 __all__ = [
     "LIMIT",

@@ -16,9 +16,9 @@ from . import layouts
 from .batch_reader import Walk
 from .compression import name_of
 from .compression.buffers import LIMIT
+from .layouts import Record, UndecodableRecords
 from .legacy_message_sets import read_message
 from .magic2_records import read_batch
-from .record import Record, UndecodableRecords
 
 Item = TypeVar("Item", covariant=True)
 

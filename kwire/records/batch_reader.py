@@ -13,8 +13,7 @@ from ..errors.decode import Tolerated, TooManyFaults, TrailingBytes, UnknownComp
 from ..wire import Reader
 from ..wire.streams import MOST_FAULTS
 from .compression import inflate
-from .layouts import CHECKED_FROM
-from .record import Record, UndecodableRecords
+from .layouts import CHECKED_FROM, Record, UndecodableRecords
 
 if TYPE_CHECKING:
     from .batch import RecordBatch

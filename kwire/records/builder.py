@@ -25,10 +25,11 @@ from .layouts import (
     RECORD,
     TRANSACTIONAL,
     MessageFields,
+    Record,
     RecordFields,
+    RecordHeader,
     int64,
 )
-from .record import Record, RecordHeader
 
 # Magic 0 has no times, and no word is needed to say so.
 _TIMESTAMP_TYPES = {0: ("NoTimestampType", "CreateTime"), 1: ("CreateTime", "LogAppendTime")}

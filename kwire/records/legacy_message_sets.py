@@ -22,8 +22,18 @@ from ..errors.decode import (
 )
 from .batch_reader import PlacedReader, Walk
 from .checksums import crc32, hex32
-from .layouts import COMPRESSION, LEAST_LENGTH, LOG_APPEND_TIME, LOG_OVERHEAD, MESSAGE, MESSAGES, MessageFields, int64
-from .record import Record, UndecodableRecords
+from .layouts import (
+    COMPRESSION,
+    LEAST_LENGTH,
+    LOG_APPEND_TIME,
+    LOG_OVERHEAD,
+    MESSAGE,
+    MESSAGES,
+    MessageFields,
+    Record,
+    UndecodableRecords,
+    int64,
+)
 
 LEAST = LEAST_LENGTH[0]
 _OFFSET_AND_SIZE = Packed(">qi")

@@ -14,8 +14,7 @@ from ..errors.decode import BadRecordCount, BadRecordSize, TrailingBytes
 from ..wire import VARINT
 from ..wire.primitives import read_length
 from .batch_reader import PlacedReader, Walk
-from .layouts import BATCH, LOG_APPEND_TIME, RECORD, int64
-from .record import Record, RecordHeader, UndecodableRecords
+from .layouts import BATCH, LOG_APPEND_TIME, RECORD, Record, RecordHeader, UndecodableRecords, int64
 
 
 def read_batch(walk: Walk) -> Iterator[Record | UndecodableRecords]:

@@ -15,8 +15,7 @@ from ..errors.decode import BadBatchLength, BadChecksum, BadLength, CutBatch, Un
 from .batch import RecordBatch, read_header, read_message_header
 from .batch_reader import PlacedReader
 from .checksums import crc32, crc32c, hex32
-from .layouts import CHECKED_FROM, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, magic_at
-from .record import UndecodableRecords
+from .layouts import CHECKED_FROM, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, UndecodableRecords, magic_at
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -21,8 +21,7 @@ from ..protocol.fragments import NotKafka
 from ..protocol.framing import LIMIT
 from ..sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive
 from ..wire import Bytes, String, Uuid
-from .metadata_secrets import RECORDS, holds_secrets
-from .rules import always_carries, may_hold_secrets
+from .rules import RECORDS, always_carries, holds_secrets, may_hold_secrets
 from .undecodable import is_recognised, may_hold_secret, may_leave_secret, reads_as_secret
 
 _DETAILS = "details hidden (may contain secrets); use --show-secrets"

@@ -19,8 +19,7 @@ from ..protocol.sasl import seems_token
 from ..sensitive_fields import ENVELOPED, SECRET_FIELDS, names_sensitive
 from ..spec.catalog import catalog_for
 from ..wire import Reader
-from .metadata_secrets import TOPIC, TOPIC_ID
-from .rules import Carrier, carriers, may_carry, may_carry_in_some_version
+from .rules import TOPIC, TOPIC_ID, Carrier, carriers, may_carry, may_carry_in_some_version
 
 # Requests that carry secrets: AlterConfigs, SaslAuthenticate, the four of delegation tokens, IncrementalAlterConfigs,
 # AlterUserScramCredentials, Envelope.

@@ -1,4 +1,4 @@
-"""The JSON object of a frame, shape version 1. `kwire.input.json_frames` reads it back."""
+"""The JSON object of a frame, shape version 1. `kwire.input.request_log` reads it back."""
 
 from __future__ import annotations
 

@@ -14,8 +14,7 @@ from ..protocol.body_cache import Bodies, Kind, Repeats, decode_clean
 from ..protocol.captured_frame import SECOND, CapturedFrame, Endpoints, frame_of
 from ..protocol.header_reader import DecodedConnection
 from ..redaction.masking import mask_message
-from ..redaction.metadata_secrets import MESSAGES
-from ..redaction.rules import may_carry, may_hold_secrets
+from ..redaction.rules import MESSAGES, may_carry, may_hold_secrets
 from .style import escape
 
 

@@ -4,7 +4,6 @@ Knows bytes, knows no JSON and no versions: whether something is compact, nullab
 decided when the tree was grown (`kwire.codecs.schema_tree`). Source: "Protocol Primitive Types" and KIP-482.
 """
 
-from .contents import Content, UnknownNode, content_of
 from .primitives import (
     BOOLEAN,
     COMPACT_LENGTH,
@@ -22,15 +21,17 @@ from .primitives import (
     VARINT,
     VARLONG,
     Boolean,
+    Bytes,
     Float64,
     Integer,
+    Records,
+    String,
     UnsignedVarint,
     Uuid,
     Varint,
 )
 from .streams import Node, Reader, Writer, bytes_of
-from .strings import Bytes, Records, String
-from .structs import Absent, Array, Field, NullableStruct, Struct
+from .structs import Absent, Array, Content, Field, NullableStruct, Struct, UnknownNode, content_of
 from .tagged_fields import TaggedFields, join_tags, split_tags
 
 __all__ = [

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import Any
 
-from ..errors import NullNotWritable, TooLong
-from ..errors.decode import BadBoolean, BadLength, BadVarint, NegativeLength, NullNotAllowed, OverlongVarint
+from ..errors import NullNotWritable, TooLong, WrongType
+from ..errors.decode import (
+    BadBoolean,
+    BadLength,
+    BadText,
+    BadVarint,
+    NegativeLength,
+    NullNotAllowed,
+    OverlongVarint,
+    StringTooLong,
+)
 from .streams import Node, Reader, Writer
 
 
@@ -254,3 +264,97 @@ def write_length(stream: Writer, length: Any, count: int | None, *, nullable: bo
     elif count > length.high:
         stream.refuse(TooLong, found=count, need=length.high)
     length._build(count, stream, None, "")
+
+
+LONGEST_TEXT = 32767  # Kafka's writers and readers check it in compact strings too
+# Java's decoder makes one U+FFFD of an encoded surrogate, Python's two or three.
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+
+
+class _Counted(Node):
+    """What has a length in front; null where `nullable`."""
+
+    word = "?"
+
+    def __init__(self, length: Node, *, nullable: bool = False) -> None:
+        super().__init__()
+        self.length: Node = length
+        self.nullable: bool = nullable
+        self.least: int = length.least
+        compact = "compact " if length is COMPACT_LENGTH else ""
+        self.type_name: str = f"{compact}{'nullable ' if nullable else ''}{self.word}"
+
+
+class String(_Counted):
+    """UTF-8 text of at most `longest` bytes: a length (int16, or compact), then the bytes."""
+
+    word = "string"
+
+    def __init__(self, length: Node = INT16_LENGTH, *, nullable: bool = False, longest: int = LONGEST_TEXT) -> None:
+        super().__init__(length, nullable=nullable)
+        self.longest = longest
+
+    def _parse(self, stream: Reader, context: Any, path: str) -> str | None:
+        start = stream.pos
+        size = read_length(stream, self.length, nullable=self.nullable, least=1)
+        if size is None:
+            return None
+        if size > self.longest:
+            stream.refuse(StringTooLong, start, found=size)
+        raw = stream.take(size)
+        try:
+            return raw.decode()
+        except UnicodeDecodeError as error:
+            stream.fault(BadText, stream.pos - size + error.start, raw=raw)
+            return malformed_text(raw)
+
+    def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
+        if obj is None:
+            write_length(stream, self.length, None, nullable=self.nullable)
+            return
+        if not isinstance(obj, str):
+            self.wrong_type(stream, obj)
+        try:
+            raw = str.encode(obj)  # a subclass may have an `encode` of its own
+        except UnicodeEncodeError:
+            stream.refuse(WrongType, need="text without lone surrogates", found=ascii(obj)[:60])
+        if len(raw) > self.longest:
+            stream.refuse(TooLong, found=f"text of {len(raw)} bytes", need=f"{self.longest} bytes")
+        write_length(stream, self.length, len(raw), nullable=self.nullable)
+        stream.out += raw
+
+
+class Bytes(_Counted):
+    """Raw bytes: a length (int32, or compact), then the bytes."""
+
+    word = "bytes"
+
+    def __init__(self, length: Node = INT32_LENGTH, *, nullable: bool = False) -> None:
+        super().__init__(length, nullable=nullable)
+
+    def _parse(self, stream: Reader, context: Any, path: str) -> bytes | None:
+        size = read_length(stream, self.length, nullable=self.nullable, least=1)
+        return None if size is None else stream.take(size)
+
+    def _build(self, obj: Any, stream: Writer, context: Any, path: str) -> None:
+        if obj is not None and not isinstance(obj, bytes | bytearray | memoryview):
+            self.wrong_type(stream, obj)
+        raw = obj if obj is None else bytes(obj)
+        write_length(stream, self.length, None if raw is None else len(raw), nullable=self.nullable)
+        if raw is not None:
+            stream.out += raw
+
+
+class Records(Bytes):
+    """Record batches, not looked into: bytes on the wire, with another JSON form."""
+
+    word = "records"
+
+
+def malformed_text(raw: bytes) -> str:
+    """Decode as Java does: each malformed part becomes one U+FFFD.
+
+    >>> malformed_text(bytes.fromhex("61 ff 62 eda080 63"))
+    'a\\ufffdb\\ufffdc'
+    """
+    return _SURROGATE.sub(b"\xef\xbf\xbd", raw).decode(errors="replace")

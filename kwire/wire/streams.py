@@ -6,11 +6,40 @@ The path is kept here, so that an error knows its field without any node passing
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import DecodeError, EncodeError, WrongType, excerpt
 from ..errors.decode import Tolerated, TooManyFaults, TrailingBytes, Truncated
-from .construct import Construct
+
+if TYPE_CHECKING:
+
+    class Construct:
+        """Reads and builds one kind of value."""
+
+        name: Any
+        docs: str
+
+        def parse(self, data: bytes, **contextkw: Any) -> Any:
+            """Read bytes to a value."""
+
+        def build(self, obj: Any, **contextkw: Any) -> bytes:
+            """Write a value as bytes."""
+            ...
+
+        def _parse(self, stream: Any, context: Any, path: str) -> Any: ...
+        def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any: ...
+
+    class Subconstruct(Construct):
+        """Has something of another construct."""
+
+        subcon: Any
+
+        def __init__(self, subcon: Construct) -> None: ...
+else:
+    from construct import Construct, Subconstruct
+
+__all__ = ["Construct", "Subconstruct"]
+
 
 MOST_FAULTS = 10_000
 # Of bytes, a position and a count: so many elements of an array, and the position behind them.

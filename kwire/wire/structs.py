@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 from ..errors import BadUnknownTags, DecodeError, NotInVersion, WrongType, excerpt
 from ..errors.decode import BadMarker
-from .construct import Subconstruct
-from .primitives import COMPACT_LENGTH, INT8, INT32_LENGTH, UNSIGNED_VARINT, Integer, int32, read_length, write_length
-from .streams import Node, Reader, Writer
+from .primitives import (
+    COMPACT_LENGTH,
+    INT8,
+    INT32_LENGTH,
+    UNSIGNED_VARINT,
+    Boolean,
+    Bytes,
+    Float64,
+    Integer,
+    String,
+    Uuid,
+    int32,
+    read_length,
+    write_length,
+)
+from .streams import Node, Reader, Subconstruct, Writer
 from .tagged_fields import TaggedFields, has_tags, is_default
 
 # Elements that the fast path reads at a time where bytes are refused; the reference reads the block of the refused one.
@@ -206,3 +220,45 @@ class NullableStruct(Node):
         self.marker._build(self.null if obj is None else 1, stream, context, path)
         if obj is not None:
             self.subcon._build(obj, stream, context, path)
+
+
+class UnknownNode(TypeError):
+    """A node of a kind that no walk of the tree knows."""
+
+
+class Content(NamedTuple):
+    """What a node holds, or each of its elements if it `is_array`: the node of that, and the same as `struct` if it is
+    one."""
+
+    node: Any
+    struct: Struct | None = None
+    is_array: bool = False
+
+
+@singledispatch
+def content_of(node: Node) -> Content:
+    """Return what a node holds. Raises UnknownNode."""
+    raise UnknownNode(f"{type(node).__name__} is no node that the walks of a tree know")
+
+
+@content_of.register(Boolean | Bytes | Float64 | Integer | String | Uuid)
+def _(node: Node) -> Content:
+    return Content(node)
+
+
+@content_of.register
+def _(node: Struct) -> Content:
+    return Content(node, node)
+
+
+@content_of.register
+def _(node: NullableStruct) -> Content:
+    return Content(node.subcon, node.subcon)
+
+
+@content_of.register
+def _(node: Array) -> Content:
+    content = content_of(node.element)
+    if content.is_array:
+        raise UnknownNode("an array of arrays is no node that the walks of a tree know")
+    return Content(content.node, content.struct, True)

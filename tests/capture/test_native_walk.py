@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 import kwire
 from kwire.analysis import COLUMNS, Traffic
 from kwire.capture.frame_extractor import Streams
-from kwire.capture.link_layers import Segment
-from kwire.capture.packet_layout import link_layout
+from kwire.capture.link_layers import Segment, link_layout
 from kwire.capture.pcap import PcapReader
 from kwire.capture.pcapng import MAGIC, PcapngReader
 from kwire.capture.tcp_connections import EVERY, Limits

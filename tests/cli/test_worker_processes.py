@@ -14,8 +14,8 @@ import pytest
 
 from kwire.capture.sharding import Share
 from kwire.cli import main, stats
-from kwire.cli import worker_processes as helpers
-from kwire.cli.worker_processes import Helpers, parts_for
+from kwire.cli import stats as helpers
+from kwire.cli.stats import Helpers, parts_for
 from tests.capture.test_sharding import many
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from kwire.cluster import Broker
 from kwire.cluster.java_compat import Random
-from kwire.cluster.striped_placement import place_striped
+from kwire.cluster.multi_level_placement import place_striped
 from kwire.errors.refused import InvalidReplicaAssignment
 from tests.cluster.vectors import Case, answer_of, brokers_of, cases, check
 

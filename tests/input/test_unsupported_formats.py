@@ -8,7 +8,7 @@ import pytest
 
 from kwire.errors import DumpError
 from kwire.input import open_dump
-from kwire.input.unsupported_formats import FORMATS, refuse_foreign
+from kwire.input.open import FORMATS, refuse_foreign
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -10,8 +10,7 @@ import kwire
 from kwire import LogBatch, LogBytes, LogRecord, Record, build_batch
 from kwire.cli import main
 from kwire.logs import Log
-from kwire.logs.masking import has_secrets, mask_explained, mask_log_bytes, mask_record
-from kwire.logs.spans import explain_batch
+from kwire.logs.spans import explain_batch, has_secrets, mask_explained, mask_log_bytes, mask_record
 from kwire.sensitive_fields import Hidden
 from tests.cli.test_secrets import PASSWORD, SALT, forms
 

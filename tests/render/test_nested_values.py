@@ -9,9 +9,8 @@ import pytest
 import kwire
 from kwire import Record, build_batch
 from kwire.internal import assignment_of, encode_assignment, encode_subscription, subscription_of
-from kwire.render.nested_values import MOST, member_data, record_lines
 from kwire.render.style import PLAIN
-from kwire.render.tree import tree
+from kwire.render.tree import MOST, member_data, record_lines, tree
 
 M: Any = kwire.messages
 SUBSCRIPTION = encode_subscription(subscription_of(["orders"], rack="/dc1/r2"))

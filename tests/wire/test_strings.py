@@ -9,7 +9,7 @@ import pytest
 from kwire.errors import NullNotWritable, TooLong, WrongType
 from kwire.errors.decode import BadLength, BadText, NegativeLength, NullNotAllowed, StringTooLong
 from kwire.wire import COMPACT_LENGTH, INT16_LENGTH, INT32_LENGTH, Bytes, Node, Records, String
-from kwire.wire.strings import malformed_text
+from kwire.wire.primitives import malformed_text
 from tests.wire.walks import read, refused, salvage, unwritable, written
 
 OLD, COMPACT = String(), String(COMPACT_LENGTH)

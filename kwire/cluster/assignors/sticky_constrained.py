@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ...errors.refused import CannotAssign
 from ..java_compat import STRINGS, hash_order_of, utf16
-from .members import Assignment, Group, GroupRacks, Rules, TopicPartition
-from .ownership import Claims, not_among, numbers_of
+from .members import Assignment, Claims, Group, GroupRacks, Rules, TopicPartition, not_among, numbers_of
 
 
 class Waiting:

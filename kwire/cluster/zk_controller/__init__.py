@@ -6,8 +6,7 @@ step at a time. Knows no sockets, no clock and no random numbers.
 
 from .broker import KafkaBroker
 from .controller import KafkaController
-from .log_manager import Disk, LogManager, PartitionLog
-from .replica_manager import Fetch, Fetched, Partition, ReplicaManager
+from .replica_manager import Disk, Fetch, Fetched, LogManager, Partition, PartitionLog, ReplicaManager
 from .simulation import Exchange, Host, JbodCluster, Link
 from .state_machines import Send
 from .values import (

@@ -12,8 +12,7 @@ from ... import messages
 from ...zookeeper import BrokerRegistration
 from ..learner import learn
 from ..state import ClusterState
-from .log_manager import Disk, LogManager
-from .replica_manager import ReplicaManager
+from .replica_manager import Disk, LogManager, ReplicaManager
 from .values import KIP, NONE, STALE_CONTROLLER_EPOCH, Behaviour, InterBrokerProtocol, TopicPartition, protocol_for
 from .zookeeper import KafkaZkClient
 

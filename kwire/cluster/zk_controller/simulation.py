@@ -11,7 +11,7 @@ from ...protocol import Frame, FrameDecoder, Request, Response, Source, encode_r
 from ...zookeeper import BrokerRegistration
 from .broker import KafkaBroker
 from .controller import KafkaController
-from .log_manager import Disk
+from .replica_manager import Disk
 from .state_machines import Send
 from .values import InterBrokerProtocol, Name, ReplicaAssignment, TopicPartition, behaviour_for, protocol_for
 from .zookeeper import BROKERS, CONTROLLER, DELETE_TOPICS, Ensemble, KafkaZkClient

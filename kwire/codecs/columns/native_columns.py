@@ -11,9 +11,8 @@ import pyarrow as pa
 
 from ... import wire
 from ...native import ColumnTable, NodeTable, Repeat, node_table, pack_bits
-from .arrow_types import TAGS, Wanted, names_of, scalar_type
 from .object_columns import Column, EnclosingColumn
-from .plan import Plan
+from .plan import TAGS, Plan, Wanted, names_of, scalar_type
 
 SKIP, DESCEND = -1, -2
 SHAPES = {wire.Integer: "fixed", wire.Float64: "fixed", wire.Boolean: "bits"}

@@ -11,8 +11,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from ... import wire
-from .arrow_types import TAGS, is_long
-from .plan import Choice, Plan
+from .plan import TAGS, Choice, Plan, is_long
 
 
 class Column:

@@ -15,9 +15,8 @@ from ...spec import MessageSpec
 from ...wire import Reader
 from ..fast_path import ENGINE, fast_path
 from ..schema_tree import grow
-from .arrow_types import Wanted
 from .object_columns import Collector, ObjectCollector, batches, halves
-from .plan import Plan, trees_of
+from .plan import Plan, Wanted, trees_of
 
 MOST_BODIES = 1 << 14  # that are made into columns together
 MOST_BATCH = 2**30  # bytes

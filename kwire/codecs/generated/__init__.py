@@ -12,9 +12,8 @@ from typing import Any
 from ...wire import Array, Struct
 from ...wire.streams import Elements
 from . import containers, scalars  # noqa: F401 (they register their emitters)
-from .emitter import Reads, Writes, read, write
+from .emitter import NoEmitter, Reads, Source, Writes, read, write
 from .runtime import CONSTANTS, Refused, refuse
-from .source_builder import NoEmitter, Source
 
 __all__ = [
     "Decoder",

@@ -19,10 +19,9 @@ from ...wire import (
     UnsignedVarint,
     Uuid,
 )
-from .emitter import Reads, Writes, emit_read, emit_write, read, write
+from .emitter import NoEmitter, Reads, Source, Writes, attribute, emit_read, emit_write, read, write
 from .runtime import SHORT, packers, unpackers
 from .scalars import code_of, read_length, type_of, write_length, write_null
-from .source_builder import NoEmitter, Source, attribute
 
 
 def read_tagged(node: TaggedFields, out: Reads) -> dict[str, str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...wire import COMPACT_LENGTH, Boolean, Bytes, Float64, Integer, Node, Records, String, Uuid
-from .emitter import Reads, Writes, emit_read, emit_write
+from .emitter import NoEmitter, Reads, Writes, emit_read, emit_write
 from .runtime import packed_lengths
-from .source_builder import NoEmitter
 
 
 def code_of(node: Any) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.assignors import Held, Member
-from kwire.cluster.assignors.members import Group, TopicPartition, rules_of
-from kwire.cluster.assignors.ownership import Claims, not_among, same_topics
+from kwire.cluster.assignors.members import Claims, Group, TopicPartition, not_among, rules_of, same_topics
 
 ONE: TopicPartition = ("t", 1)
 

@@ -9,8 +9,7 @@ import pytest
 
 import kwire
 from kwire import wire
-from kwire.codecs.columns.arrow_types import fields_of, scalar_type
-from kwire.codecs.columns.plan import trees_of
+from kwire.codecs.columns.plan import fields_of, scalar_type, trees_of
 from kwire.spec import read_spec
 from kwire.spec.catalog import catalog_for
 

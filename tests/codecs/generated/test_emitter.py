@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.codecs.generated.emitter import Reads, Writes
-from kwire.codecs.generated.source_builder import Source
+from kwire.codecs.generated.emitter import Reads, Source, Writes
 
 
 def test_what_is_read_waits_until_a_line_needs_it() -> None:

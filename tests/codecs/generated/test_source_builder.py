@@ -9,7 +9,7 @@ import pytest
 
 import kwire
 from kwire.codecs.generated import NoEmitter, compile_decoder
-from kwire.codecs.generated.source_builder import Function, Source, attribute
+from kwire.codecs.generated.emitter import Function, Source, attribute
 
 
 def test_names_are_our_own_and_told_apart() -> None:
