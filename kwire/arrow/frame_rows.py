@@ -77,7 +77,7 @@ class Pairing:
 
     @property
     def weight(self) -> int:
-        """About how many bytes of memory all that is remembered takes."""
+        """Estimate the memory of all state, in bytes."""
         return sum(TALK_COST + connection.remembered * ASKED_COST for connection in self._connections.values())
 
     def state(self, least: int) -> State:

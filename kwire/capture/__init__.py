@@ -1,1 +1,1 @@
-"""Captures to frames: pcap and pcapng, link layers, TCP reassembly, and which connections are Kafka's."""
+"""Turns captures into frames: pcap and pcapng, link layers, TCP reassembly, detection of Kafka connections."""

@@ -1,7 +1,7 @@
-"""A Kafka connection in a capture: both directions become frames, requests before their responses.
+"""Extracts the frames of one Kafka connection of a capture, each request before its response.
 
-Notes which answers are awaited, as far as finding frames needs it, and the bare tokens of SASL. What the frames say
-is decoded elsewhere.
+Tracks the requests in flight as far as frame detection needs them, and SASL tokens without a header. Does not decode
+messages.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
 
 def ends_of(connection: Connection, client: int) -> Endpoints:
-    """Say which end of a connection is which."""
+    """Return the endpoints of a connection, given which side is the client."""
     return _TcpEnds(connection, client)
 
 
 class _TcpEnds(Endpoints):
-    """Both ends become text when somebody asks."""
+    """Endpoints that are formatted as text on first use."""
 
     __slots__ = ("_client", "_key")
 
@@ -43,22 +43,22 @@ class _TcpEnds(Endpoints):
 
 
 def note(fault: DecodeError, data: bytes = b"", offset: int = 0) -> CapturedFrame:
-    """Make what is to be said of the dump as a whole, or of bytes of it that lie at an offset in the file."""
+    """Create an item about the whole file, or about bytes of it at an offset."""
     return NOBODY, False, offset, None, data, fault, None, 0
 
 
 def written(batches: Iterable[CapturedBatch], file: str) -> Iterator[Frame]:
-    """Write as frames what the connections of a dump say.
+    """Build frames from captured frames.
 
     Args:
-        batches: what they say, in order.
-        file: the name of the dump.
+        batches: the captured frames, in order.
+        file: the name of the capture.
     """
     return (frame for frame, _ in timed(batches, file))
 
 
 def timed(batches: Iterable[CapturedBatch], file: str) -> Iterator[tuple[Frame, int | None]]:
-    """Write frames as `written` does, each with its exact time in nanoseconds since 1970."""
+    """Build frames as `written` does, each with its exact time in nanoseconds since 1970."""
     count, closed = 0, list[int]()
     for batch in batches:
         for said in batch:
@@ -73,22 +73,22 @@ def timed(batches: Iterable[CapturedBatch], file: str) -> Iterator[tuple[Frame, 
 
 SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: what follows has no header
 TOKEN = (0, None)
-EMPTY = bytes(4)  # the answer to many a token, and nothing else's
-IN_FLIGHT = 1024  # requests that are remembered
+EMPTY = bytes(4)  # the empty response that only SASL tokens have
+IN_FLIGHT = 1024  # most requests in flight that are remembered
 NOTHING = Awaited()
 _INT, _INTS = Struct(">i").unpack_from, Struct(">ii").unpack_from
-LOOKED_AT = 64  # of which so many are looked at when an answer must be found
+LOOKED_AT = 64  # how many of them are searched for the request of a response
 
 
 class Conversation(ConversationState):
-    """A connection of which it is known that it is Kafka's, and which side is the broker.
+    """A connection that is known to be Kafka's, with known client and broker sides.
 
-    The fast path takes note of most requests and responses itself (`ConversationState`).
+    The native fast path records most requests and responses itself (`ConversationState`).
 
     Args:
-        recogniser: what frames look like.
+        recogniser: checks whether bytes are a frame.
         client: the side that sends requests.
-        head: api key, version and correlation id of the request that showed it.
+        head: api key, version and correlation id of the first request found.
     """
 
     def __init__(self, recogniser: Recogniser, connection: Connection, client: int, head: bytes = b"") -> None:
@@ -96,30 +96,30 @@ class Conversation(ConversationState):
         self.connection: Connection = connection
         self.client: int = client
         self.ends = ends_of(connection, client)
-        # `newest` and `answered` are of the ids that a client counts up: not of the reserved ones.
+        # `newest` and `answered` are correlation ids that a client counts up, not reserved ones.
         self.newest = int.from_bytes(head[4:], "big") if head and head[4:] < RESERVED else None
         self._awaited = NOTHING
         if head:
             self.add_api(_INT(head)[0])
-        self._is_lossy = False  # whether requests are missing
-        self.readers: tuple[FrameReader, FrameReader] = FrameReader(), FrameReader()  # of responses, and of requests
-        self._directions: list[Direction | None] = [None, None]  # made when the fast path does not do
+        self._is_lossy = False  # whether requests were lost
+        self.readers: tuple[FrameReader, FrameReader] = FrameReader(), FrameReader()  # responses, requests
+        self._directions: list[Direction | None] = [None, None]  # created when the fast path is left
 
     def begin_late(self, requests: int, responses: int) -> None:
-        """Begin in the middle, with these offsets in the streams."""
+        """Begin in the middle of the connection, at these stream offsets."""
         self._direction(True).begin_at(requests)
         self._direction(False).begin_at(responses)
 
     @property
     def buffered(self) -> int:
-        """How many bytes wait for others."""
+        """How many bytes are buffered until more arrive."""
         return sum(
             len(reader) if direction is None else direction.buffered
             for reader, direction in zip(self.readers, self._directions, strict=True)
         )
 
     def _direction(self, asked: bool) -> Direction:
-        """Return what cuts requests, or responses."""
+        """Return the frame extractor of requests, or of responses."""
         direction = self._directions[asked]
         if direction is None:
             search = self._search_request if asked else self._search_response
@@ -127,10 +127,10 @@ class Conversation(ConversationState):
         return direction
 
     def feed(self, event: Portion | Gap | Unseen) -> list[CapturedFrame]:
-        """Take the next bytes of one side, or a gap."""
+        """Take the next data of one side, or a gap."""
         asked = event.side == self.client
         self._is_lossy |= asked and not isinstance(event, Portion)
-        if isinstance(event, Unseen):  # requests, which the responses that follow may lack
+        if isinstance(event, Unseen):  # lost requests; the responses that follow may answer them
             return [(self.ends, True, event.offset, event.nanoseconds, b"", GapFault(), None, 0)] if asked else []
         direction = self._direction(asked)
         if isinstance(event, Portion):
@@ -143,7 +143,7 @@ class Conversation(ConversationState):
         return self._frames(cuts, asked, event.nanoseconds) if cuts else []
 
     def stop(self, now: int | None, cause: str) -> list[CapturedFrame]:
-        """Give out what waits for bytes that will not come; `cause` says what came instead."""
+        """Return what is buffered, because the rest will not arrive; `cause` is the reason."""
         self._prepare(self.buffered)
         asked, answered = self._direction(True).stop(cause), self._direction(False).stop(cause)
         return self._frames(asked, True, now) + self._frames(answered, False, now)
@@ -161,14 +161,14 @@ class Conversation(ConversationState):
         return said
 
     def note_request(self, data: bytes) -> NoFrame | None:
-        """Note that an answer is awaited."""
+        """Add a request to the requests in flight."""
         if self.tokens and self._is_token(data):
             self.expect(*TOKEN)
             return BareToken(len(data))
         if len(data) < 12:
             self.tokens = False
             return None
-        api, correlation_id = _INTS(data, 4)  # also of what is cut short
+        api, correlation_id = _INTS(data, 4)  # also present in truncated frames
         self._note_api(data, api)
         self.expect(api, correlation_id)
         if 0 <= correlation_id < RESERVED_IDS:
@@ -176,16 +176,16 @@ class Conversation(ConversationState):
         return None
 
     def _note_api(self, data: bytes, api: int) -> None:
-        """Note what matters of a request besides its correlation id."""
+        """Record what frame detection needs from a request besides its correlation id."""
         self.tokens = data[4:8] == SASL_HANDSHAKE_0
         if self.tokens:
-            self.readers[False].least = 0  # the answer to a token may be empty
+            self.readers[False].least = 0  # the response to a SASL token may be empty
         if self.client_id is None and len(data) > 14:
             self.client_id = data[12 : 14 + int.from_bytes(data[12:14], "big")]
         self.add_api(api)
 
     def note_response(self, data: bytes) -> NoFrame | None:
-        """Note that an answer is awaited no longer; those before it will not come."""
+        """Remove the request of a response from the requests in flight, with all requests sent before it."""
         correlation_id = _INT(data, 4)[0] if len(data) >= 8 else None
         expected = self.expected(1)
         if expected and expected[0][1] == correlation_id is not None:
@@ -197,7 +197,8 @@ class Conversation(ConversationState):
         return None
 
     def _empty_answer(self, fault: NoFrame) -> NoFrame:
-        """Note an empty answer in no frame, behind lost ones: one to a token, which may be among lost requests."""
+        """Record an empty response outside a frame, after lost bytes: it answers a SASL token whose request may be
+        lost."""
         expected = self.expected(IN_FLIGHT)
         if TOKEN in expected:
             self.settle(expected.index(TOKEN) + 1)
@@ -205,7 +206,8 @@ class Conversation(ConversationState):
         return Fragment(len(EMPTY)) if self._is_lossy else fault
 
     def _overtakes(self, correlation_id: int | None) -> bool:
-        """Note an answer that is not the one awaited next; returns whether it is the answer to a token."""
+        """Record a response that does not answer the oldest request in flight; return whether it answers a SASL
+        token."""
         expected = self.expected(IN_FLIGHT)
         for index, (_, awaited) in enumerate(expected):
             if awaited == correlation_id is not None:
@@ -218,19 +220,19 @@ class Conversation(ConversationState):
         return False
 
     def _is_of_now(self, correlation_id: int | None) -> bool:
-        """Whether a request that was lost may have had this id."""
+        """Whether a lost request may have had this correlation id."""
         if correlation_id is None or self.newest is None:
             return False
         return 0 < (correlation_id & 0xFFFFFFFF) - self.newest < FAR
 
     def _is_token(self, data: bytes) -> bool:
-        """Whether these are no request behind SaslHandshake v0."""
+        """Whether the bytes are a SASL token (after SaslHandshake v0) and not a request."""
         looks = self.recogniser.header(data)
         whole = len(data) == 4 + int.from_bytes(data[:4], "big")
         return looks == NO or (looks == SHORT and whole)
 
     def _prepare(self, count: int) -> None:
-        """Get ready to search so many bytes."""
+        """Prepare the search of so many bytes."""
         self.recogniser.allow(count)
         asked: dict[bytes, list[bytes]] = {}
         for api, awaited in self.expected(LOOKED_AT):

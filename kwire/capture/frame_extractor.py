@@ -1,7 +1,7 @@
 """Extracts the frames of all Kafka connections from packets, each as soon as it is complete.
 
-Nothing is lost: every byte of every TCP stream is in a frame, in a gap, or in a piece that says what it is. Knows
-who does what; reads no bytes itself.
+Every byte of every TCP stream is part of a frame, a gap, or a fragment with a reason. Coordinates the other modules of
+this package; parses nothing itself.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .sharding import ALL, Newcomers, Share
 from .tcp_connections import EVERY, Limits, Reassembler
 from .tcp_reassembly import Connection, Ended, Event, Finished, Portion
 
-BUFFERED = 32 << 20  # bytes of frames that are not whole, besides the largest one
+BUFFERED = 32 << 20  # bytes of incomplete frames, besides the largest one
 BETWEEN_TRIMS = 8 << 20  # bytes
-MOST_OTHERS = 1 << 12  # few enough to stay near the processor
-SIDE_COST, AWAITED_COST, OTHER_COST = 1280, 64, 128  # bytes of memory, of what is remembered
-UNREAD_AT_MOST = 100  # packets of a link type that is not read, before any that is
+MOST_OTHERS = 1 << 12  # small enough for the processor's cache
+SIDE_COST, AWAITED_COST, OTHER_COST = 1280, 64, 128  # bytes per side, request in flight, skipped connection
+UNREAD_AT_MOST = 100  # packets of unsupported link types before the first supported one
 State = Opening | Conversation | NonKafkaConnection
 
 
@@ -40,12 +40,12 @@ class Streams:
 
     Args:
         file: its name.
-        catalog: the specs by which requests are recognised; those of Kafka's releases unless told.
-        limits: what may wait in memory for missing packets.
-        share: which connections are read; all unless told.
+        catalog: the specs that identify requests; those of Kafka's releases by default.
+        limits: how much may be buffered while packets are missing.
+        share: which connections to read; all by default.
 
     Attributes:
-        broken: why the capture cannot be read further.
+        broken: why the rest of the capture cannot be read; None if it can.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class Streams:
     ) -> None:
         self.file: str = file
         self.share: Share | Newcomers = share
-        self.others: set[bytes] = set()  # keys of connections of other shares, the newest
+        self.others: set[bytes] = set()  # keys of the newest connections that belong to other shares
         self.broken: DumpError | None = None
         self.recogniser: Recogniser = Recogniser(catalog)
         self.reassembler: Reassembler = Reassembler(limits)
         self.states: dict[int, State] = {}
         self._lost: Counter[str] = Counter()
-        self._others = 0  # packets that carry no TCP
+        self._others = 0  # packets without TCP
         self.trim_at: int = BETWEEN_TRIMS
         self._is_over = self._has_damage = False
 
@@ -71,21 +71,22 @@ class Streams:
         """Read all packets.
 
         Yields:
-            Frames, and with a `fault` what is none: gaps, bytes passed over, streams of other protocols, damaged
-            bytes of the capture, lost packets, and at the very end the place where it cannot be read further.
+            Frames; and items with a `fault` for everything else: gaps, skipped bytes, streams of other protocols,
+            damaged bytes of the capture, dropped packets, and at the end the position where the capture cannot be read
+            further.
 
         Raises:
-            DumpError: nothing of a capture can be read: its link type is unknown, or it is broken at once.
+            DumpError: the capture has an unknown link type, or is damaged at its start.
         """
         return written(self.batches(packets), self.file)
 
     def batches(self, packets: Iterable[Packet | Damage]) -> Iterator[CapturedBatch]:
-        """Read all packets, as `frames` does; give out what the connections say as soon as more input is needed."""
+        """Read all packets, as `frames` does; yield the frames of a batch before more input is needed."""
         yield from self.hear(packets)
         yield self.finish()
 
     def hear(self, packets: Iterable[Packet | Damage]) -> Iterator[CapturedBatch]:
-        """Read the packets that there are; more may be heard later, but nothing once the capture is `broken`."""
+        """Read the packets that are available. More may follow later, but not after the capture is `broken`."""
         if self.broken is not None:
             return
         in_order = InOrderPackets(packets, self) if isinstance(packets, PcapReader | PcapngReader) else None
@@ -118,7 +119,7 @@ class Streams:
             self._lose(segment)
 
     def finish(self) -> CapturedBatch:
-        """End all connections, for no more packets will come; raises DumpError as `frames` does."""
+        """End all connections, since no more packets will come. Raises DumpError as `frames` does."""
         out: CapturedBatch = []
         self._is_over = True
         for event in self.reassembler.finish():
@@ -128,14 +129,14 @@ class Streams:
 
     @property
     def weight(self) -> int:
-        """About how many bytes of memory all that is remembered takes."""
+        """Estimate the memory of all state, in bytes."""
         states, reassembler = self.states.values(), self.reassembler
         waiting = sum(state.buffered for state in states) + sum(one.held for one in reassembler.stuck.values())
         awaited = sum(state.awaited for state in states if isinstance(state, Conversation))
         return waiting + awaited * AWAITED_COST + len(reassembler.known) * SIDE_COST + len(self.others) * OTHER_COST
 
     def feed(self, segment: Segment, out: CapturedBatch) -> None:
-        """Take a segment; what the connections have to say then is added to `out`."""
+        """Take a segment; add the frames that it completes to `out`."""
         reassembler = self.reassembler
         if self.is_other(segment.key):
             reassembler.packets += 1
@@ -148,18 +149,18 @@ class Streams:
             self._trim(out)
 
     def look_around(self, now: int | None, out: CapturedBatch) -> None:
-        """End what is over, and bound what waits: every now and then, behind a packet of this time."""
+        """End finished connections and bound buffers. Called periodically, with the time of the latest packet."""
         for event in self.reassembler.look_around(now):
             self._take(event, out)
         self._trim(out)
 
     def end(self, connection: Connection, out: CapturedBatch) -> None:
-        """End a connection that was closed, for no more of it will come."""
+        """End a closed connection that will receive no more segments."""
         for event in self.reassembler.end(connection):
             self._take(event, out)
 
     def is_other(self, key: bytes) -> bool:
-        """Whether a connection is in another share, by the key of a segment."""
+        """Whether a connection belongs to another share, by the key of a segment."""
         if self.share.is_all or self.share.has(key):
             return False
         if len(self.others) >= MOST_OTHERS:
@@ -168,19 +169,19 @@ class Streams:
         return True
 
     def recognise(self, connection: Connection, side: int, data: bytes) -> None:
-        """Look whether the very first bytes of a connection show a conversation at once; they are not taken yet."""
+        """Check whether the first bytes of a connection identify it as Kafka's; does not consume them."""
         if connection.number in self.states:
             return
         if begins_at_once(self.recogniser, data):
             self.converse(connection, side, data[4:12], len(data))
 
     def converse(self, connection: Connection, side: int, head: bytes, count: int) -> None:
-        """Take a connection for a conversation: its first bytes, so many, begin as a request.
+        """Treat a connection as Kafka's: its first `count` bytes begin as a request.
 
         Args:
-            connection, side: which is the client's.
+            connection, side: the side is the client's.
             head: api key, version and correlation id.
-            count: of the bytes, which are not taken yet.
+            count: how many bytes; they are not consumed yet.
         """
         self.recogniser.allow(count)
         state = self.states[connection.number] = Conversation(self.recogniser, connection, side, head)
@@ -213,7 +214,7 @@ class Streams:
         out += opening.replay(state)
 
     def _end(self, connection: Connection, out: CapturedBatch, *, gone: bool) -> None:
-        """Forget a connection; while packets of it may still come, only if its end cut a frame short."""
+        """Forget a connection. While packets may still arrive for it, do so only if its end truncated a frame."""
         state = self.states.get(connection.number)
         if state is not None and (gone or (isinstance(state, Conversation) and state.buffered)):
             if not isinstance(state, Conversation) or state.buffered:
@@ -225,7 +226,7 @@ class Streams:
             connection.release()
 
     def _stop(self, connection: Connection, out: CapturedBatch, cause: str) -> None:
-        """Wait no longer for the rest of what a connection has begun to say; `cause` says why."""
+        """Return what is buffered of a connection, without waiting for the rest; `cause` is the reason."""
         state = self.states.get(connection.number)
         if isinstance(state, Opening):
             decided = state.decide()
@@ -235,7 +236,7 @@ class Streams:
             out += state.stop(connection.last, cause)
 
     def _trim(self, out: CapturedBatch) -> None:
-        """Bound the memory of frames that are not whole; the largest may grow on."""
+        """Bound the memory of incomplete frames; the largest one may keep growing."""
         if self.reassembler.read <= self.trim_at:
             return
         self.trim_at = self.reassembler.read + BETWEEN_TRIMS
@@ -256,7 +257,7 @@ class Streams:
             raise DumpError(f"its packets are {reason}, which is not read", file=self.file)
 
     def _last_words(self, broken: DumpError | None, out: CapturedBatch) -> None:
-        """Say what could not be read. That nothing could is an error."""
+        """Report what could not be read; raise DumpError if that is everything."""
         unread = next((reason for reason in self._lost if reason not in LOST), None)
         nothing = not self.reassembler.count and not self.others
         if nothing and broken is None and unread:

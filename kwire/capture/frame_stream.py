@@ -1,4 +1,4 @@
-"""One direction of a connection: bytes become frames; behind a gap, the next frame is searched for."""
+"""Splits one direction of a connection into frames; after a gap, searches for the next frame."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..protocol import FrameReader, cut_short
 from ..protocol.fragments import BegunBefore, Fragment, Gap, PassedOver
 from .kafka_frame_detection import MOST_LIKELY, Verdict
 
-AT_MOST = 64  # places that wait for more bytes
-PACKETS = 4096  # packets of which the begin is remembered
-HEADER = 8  # bytes that a place must have to be looked at
+AT_MOST = 64  # candidate positions that wait for more bytes
+PACKETS = 4096  # packets whose start position is remembered
+HEADER = 8  # bytes needed to examine a candidate
 
 
 class Search:
-    """A search for a frame.
+    """A search for the start of a frame.
 
     Args:
-        pattern: tells what a frame begins with; matched without length.
-        judge: whether a frame begins at a position of the bytes, given the positions at which packets began.
+        pattern: matches the first bytes of a frame; zero-width.
+        judge: decides whether a frame starts at a position of the bytes, given the positions at which packets start.
     """
 
     def __init__(
@@ -30,20 +30,20 @@ class Search:
     ) -> None:
         self.pattern, self.judge = pattern, judge
         self._packets: set[int] = set()
-        self._seen = 0  # all places before this one were looked at
-        self._waiting: list[tuple[int, int, int]] = []  # bytes needed, position, how likely it is
-        self._held: list[int] = []  # where frames begin, unless one begins before
+        self._seen = 0  # all positions before this one were examined
+        self._waiting: list[tuple[int, int, int]] = []  # bytes needed, position, likelihood
+        self._held: list[int] = []  # confirmed starts of frames, used unless an earlier candidate is confirmed
 
     def packet(self, position: int) -> None:
-        """Take note that a packet began at a position."""
+        """Record that a packet starts at a position."""
         if len(self._packets) < PACKETS:
             self._packets.add(position)
 
     def look(self, data: bytearray) -> int | None:
-        """Return where the first frame begins, as far as that can be told.
+        """Return where the first frame starts, if that is known.
 
         Args:
-            data: all bytes since the last frame that was found, but for those that were `drop`ped.
+            data: all bytes since the last frame that was found, without those that were `drop`ped.
         """
         found = [position for position in self._due(data) if self._judged(data, position)] + self._held
         self._held = []
@@ -59,17 +59,17 @@ class Search:
         return min(found)
 
     def _is_inside(self, position: int) -> bool:
-        """Whether a place lies inside what is likely a frame, whose end has not come yet."""
+        """Whether a position is inside a likely frame whose end has not arrived."""
         return any(likely and other < position < need for need, other, likely in self._waiting)
 
     @property
     def last_resort(self) -> int | None:
-        """Where a frame begins, if no more bytes will come."""
+        """Return where a frame starts if no more bytes arrive."""
         return min(self._held, default=None)
 
     @property
     def likely(self) -> int | None:
-        """Where a frame seems to begin, of which there are too few bytes to be sure."""
+        """Return where a frame probably starts, but too few bytes have arrived to be sure."""
         return min((position for _, position, likely in self._waiting if likely == MOST_LIKELY), default=None)
 
     def _due(self, data: bytearray) -> list[int]:
@@ -87,22 +87,22 @@ class Search:
 
     @property
     def passed(self) -> int:
-        """How many bytes at the front cannot begin a frame any more."""
+        """How many of the first bytes cannot start a frame any more."""
         return min([self._seen, *self._held, *(position for _, position, _ in self._waiting)])
 
     def drop(self, count: int) -> None:
-        """Take note that bytes were taken off the front."""
+        """Record that bytes were removed at the front."""
         self._seen = max(0, self._seen - count)
         self._held = [position - count for position in self._held]
         self._packets = {position - count for position in self._packets if position >= count}
         self._waiting = [(need - count, position - count, likely) for need, position, likely in self._waiting]
 
 
-PIECE = 1 << 20  # bytes in no frame are given out in pieces of about this size
+PIECE = 1 << 20  # bytes outside frames are returned in fragments of about this size
 
 
 class Cut(NamedTuple):
-    """Some bytes of the stream: a frame; or with a fault, a frame that is cut short, or no frame."""
+    """Bytes of the stream: a frame; or, with a fault, a truncated frame or bytes outside frames."""
 
     offset: int
     data: bytes
@@ -110,27 +110,27 @@ class Cut(NamedTuple):
 
 
 class Direction:
-    """The frames of one direction.
+    """Extracts the frames of one direction.
 
     Args:
-        search: begins a search for the next frame.
-        reader: cuts frames as long as nothing is missing, and may have begun.
+        search: creates a search for the next frame.
+        reader: splits the stream into frames while nothing is missing; may already hold bytes.
     """
 
-    _search: Search  # while not synced
+    _search: Search  # while not synchronised
 
     def __init__(self, search: Callable[[], Search], reader: FrameReader) -> None:
         self.reader = reader
         self.synced: bool = True
         self._begin_search = search
-        self._boundary: int | None = None  # where the next frame begins, if one before it was cut
-        self._is_damaged = False  # while not synced: whether that is because of an impossible size
-        self._lost = bytearray()  # bytes while not synced
+        self._boundary: int | None = None  # where the next frame starts, if the one before it was truncated
+        self._is_damaged = False  # while not synchronised: whether an impossible size is the reason
+        self._lost = bytearray()  # bytes received while not synchronised
         self._lost_at = 0  # the offset of the first of them
 
     @property
     def buffered(self) -> int:
-        """How many bytes wait for others."""
+        """How many bytes are buffered until more arrive."""
         return len(self.reader) + len(self._lost)
 
     def feed(self, data: bytes) -> list[Cut]:
@@ -152,7 +152,7 @@ class Direction:
         self._lose(b"", offset)
 
     def gap(self, offset: int, count: int | None) -> list[Cut]:
-        """Take note that bytes are missing; the stream goes on behind them."""
+        """Record missing bytes; the stream continues after them."""
         cuts = self.stop("the next bytes were not captured")
         cuts.append(Cut(offset, b"", BegunBefore() if count is None else Gap(count)))
         resumes = offset + (count or 0)
@@ -163,7 +163,7 @@ class Direction:
         return cuts
 
     def stop(self, cause: str) -> list[Cut]:
-        """Give out what waits for bytes that will not come; `cause` says what came instead."""
+        """Return what is buffered, because the rest will not arrive; `cause` is the reason."""
         cuts: list[Cut] = []
         while not self.synced and self._boundary is None and (found := self._search.last_resort) is not None:
             self._resume(cuts, found)
@@ -183,7 +183,7 @@ class Direction:
         return cuts
 
     def _cut_short(self, cuts: list[Cut], offset: int, rest: bytes, cause: str) -> None:
-        """Give out the begin of a frame."""
+        """Return a truncated frame."""
         if rest:
             cuts.append(Cut(offset, rest, cut_short(rest, cause) or PassedOver(len(rest))))
 
@@ -196,7 +196,7 @@ class Direction:
             self._resume(cuts, found)
 
     def _resume(self, cuts: list[Cut], found: int) -> None:
-        """Go on with the frame that begins there among the lost bytes."""
+        """Continue with the frame that starts at this position of the skipped bytes."""
         self._pass_over(cuts, found)
         self.reader.restart(self._lost_at)
         self.reader.feed(self._lost)
@@ -204,7 +204,7 @@ class Direction:
         self.synced, self._boundary = True, None
 
     def _take_frames(self, cuts: list[Cut]) -> bool:
-        """Take what is whole; False if that ends at an impossible size."""
+        """Take complete frames; return False at an impossible size."""
         reader = self.reader
         offset = reader.offset
         try:
@@ -223,14 +223,14 @@ class Direction:
         self._lost_at, self._search = offset, self._begin_search()
 
     def _next_frame(self) -> int | None:
-        """Return where in the lost bytes the next frame begins."""
+        """Return where in the skipped bytes the next frame starts."""
         if self._boundary is None:
             return self._search.look(self._lost)
         left = self._boundary - self._lost_at
         return left if left <= len(self._lost) else None
 
     def _useless(self) -> int:
-        """How many of the lost bytes need not be kept; few are, so that they come in large pieces."""
+        """How many of the skipped bytes can be released; 0 for few, so that they are returned in large fragments."""
         count = len(self._lost) if self._boundary is not None else self._search.passed
         return count if count > PIECE else 0
 

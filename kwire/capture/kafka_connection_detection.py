@@ -12,18 +12,18 @@ from .kafka_frame_detection import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, STRONG
 from .non_kafka import UNKNOWN, NonKafkaConnection, protocol_of, zookeeper_may_answer
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
-STARTS = 64  # packets at whose begin a chain of frames is looked for
-TELLING = 20  # bytes of a frame that tell a little
-ENOUGH = 3  # frames of a chain that does not begin at the first byte
+STARTS = 64  # packets at whose start a chain of frames is searched for
+TELLING = 20  # bytes of a frame that give some evidence
+ENOUGH = 3  # frames in a chain that does not start at the first byte
 
 
 class Head:
-    """The first bytes of one side, or the first behind a gap.
+    """The first bytes of one side, or the first after a gap.
 
     Attributes:
         data: the bytes so far.
-        whole: whether they are the stream's first.
-        refuted: whether it is known that they do not begin as a client's stream does.
+        whole: whether they are the first bytes of the stream.
+        refuted: whether they are known not to start as a client's stream does.
     """
 
     def __init__(self, recogniser: Recogniser, *, whole: bool = True) -> None:
@@ -31,8 +31,8 @@ class Head:
         self.data: bytearray = bytearray()
         self.whole = whole
         self.refuted: bool = False
-        self._packets: list[int] = []  # where the first of them begin
-        self._request = 0  # where the first request begins
+        self._packets: list[int] = []  # where the first packets start
+        self._request = 0  # where the first request starts
         self._search = None if whole else Search(lambda: REQUESTS, self._judge)
 
     def add(self, data: bytes) -> None:
@@ -44,7 +44,7 @@ class Head:
         self.data += data
 
     def asks(self, *, opener: bool, final: bool = False) -> bool:
-        """Whether there is a request with a client id; with `final`, what is cut short counts too."""
+        """Whether there is a request with a client id; with `final`, a truncated request counts too."""
         if self._search is not None:
             return self._found(self._search, final)
         looks = self.recogniser.header(self.data)
@@ -54,23 +54,23 @@ class Head:
         return looks >= FAIR or (final and looks == SHORT and len(self.data) > LEAST + 4)
 
     def may_ask(self) -> bool:
-        """Whether there is a request without a client id, which decodes."""
+        """Whether there is a request without a client id that decodes."""
         if not self.whole:
             found = self._found(Search(lambda: REQUESTS, self._judge_all), final=False)
-            # Frames in front of it would be no requests.
+            # Frames before it would not be requests.
             return found and not self._is_blank() and not self._has_chain(self._request)
         return (
             not self.refuted and self.recogniser.header(self.data) == WEAK and not self._is_blank() and self._proven()
         )
 
     def _is_blank(self) -> bool:
-        """Whether the request is Produce's by its zeros, and of no topic, as many a small response reads."""
+        """Whether the request could also be a small response: Produce, all zeros, without topics."""
         head = self._request + 4
         stop = head + int.from_bytes(self.data[self._request : head], "big")
         return not any(self.data[head : head + 2]) and not any(self.data[head + 4 : stop])
 
     def hints(self) -> bool:
-        """Whether these bytes, which are all that was captured of a packet, begin as a request other than Produce."""
+        """Whether these bytes, the captured part of a truncated packet, start as a request other than Produce."""
         return len(self.data) >= 8 and self.recogniser.header(self.data) == SHORT and any(self.data[4:6])
 
     def _proven(self) -> bool:
@@ -82,38 +82,39 @@ class Head:
 
     @property
     def at_once(self) -> bool:
-        """Whether the request that was found stands in front of all else."""
+        """Whether the request that was found is at the very start."""
         return self._request == 0
 
     @property
     def request_head(self) -> bytes:
-        """Api key, version and correlation id of the first request; nothing if they are not there."""
+        """Api key, version and correlation id of the first request; empty if they have not arrived."""
         head = bytes(self.data[self._request + 4 : self._request + 12])
         return head if len(head) == 8 else b""
 
     @property
     def cut_request(self) -> bytes:
-        """Api key, version and correlation id of what may be a request, if a gap cut it short; else nothing."""
+        """Api key, version and correlation id of a possible request that a gap truncates; else empty."""
         head = bytes(self.data[4:12])
         return b"" if len(head) < 8 or self.recogniser.header(self.data) == NO else head
 
     def answers(self, request_head: bytes) -> bool:
-        """Whether these bytes begin with a whole response to a request: by its correlation id, and it decodes."""
+        """Whether these bytes start with a complete response to a request: the correlation id matches, and it
+        decodes."""
         stop = 4 + int.from_bytes(self.data[:4], "big")
         if len(self.data) < stop or self.data[4:8] != request_head[4:]:
             return False
         return self.recogniser.proves_response(bytes(self.data[:stop]), request_head[:4])
 
     def is_chain(self) -> bool:
-        """Whether sizes, and correlation ids near each other, lead to the end of these bytes: from the first on, or if
-        they begin in the middle of a frame, three times from the begin of some packet on.
+        """Whether sizes and similar correlation ids form a chain of frames up to the end of these bytes: from the first
+        byte on, or if they start inside a frame, for three frames from the start of a packet on.
 
-        ZooKeeper's answers do so too, but each of them is known by its error.
+        ZooKeeper's responses do so too, but are recognised by their error code.
         """
         return self._has_chain(len(self.data))
 
     def _has_chain(self, stop: int) -> bool:
-        """Whether such frames begin in front of a position."""
+        """Whether such frames start before a position."""
         starts = [start for start in self._packets if start < stop]
         return stop > 0 and (self._chain(0) > 0 or any(self._chain(start) >= ENOUGH for start in starts))
 
@@ -148,36 +149,37 @@ class Head:
         return self.recogniser.judge_request(data, position, packets, None)
 
 
-UNDECIDED = 1 << 20  # bytes after which a connection without a request is taken for another protocol's
-DOUBTFUL = 1 << 16  # bytes after which a request without a client id is enough
+UNDECIDED = 1 << 20  # bytes without any request after which a connection is classified as another protocol
+DOUBTFUL = 1 << 16  # bytes after which a request without a client id is sufficient
 EVENT_COST = 100  # bytes of memory
-CLIENT_ID = 14  # bytes of a request before it
-ENOUGH_HINTS = 3  # requests of which less was captured
+CLIENT_ID = 14  # offset of the client id in a request, in bytes
+ENOUGH_HINTS = 3  # truncated requests
 
 
 def begins_at_once(recogniser: Recogniser, data: bytes) -> bool:
-    """Whether a connection's very first bytes show a conversation, as most do; an `Opening` would say so, too."""
+    """Whether a connection's first bytes identify it as Kafka's, as in most connections; `Opening` gives the same
+    result."""
     return recogniser.header(data) == STRONG
 
 
 class Opening:
-    """A connection of which it is not known yet what it speaks."""
+    """A connection whose protocol is not known yet."""
 
     def __init__(self, recogniser: Recogniser, connection: Connection) -> None:
         self.recogniser: Recogniser = recogniser
         self.connection: Connection = connection
         self.buffered: int = 0
-        self._counts = [0, 0]  # bytes of each side
+        self._counts = [0, 0]  # bytes received from each side
         self._doubted = DOUBTFUL
         self._hints = [0, 0]
-        self._answers = [False, False]  # whether a side that does not ask seems to answer
-        self._cut = [b"", b""]  # heads of what may be requests of which a gap took the end
-        self._asking: dict[int, Head] = {}  # in front of a gap, with a request without a client id, which decodes
+        self._answers = [False, False]  # whether a side without requests seems to send responses
+        self._cut = [b"", b""]  # headers of possible requests that a gap truncates
+        self._asking: dict[int, Head] = {}  # before a gap: sides with a request without a client id that decodes
         self._heads = [Head(recogniser), Head(recogniser)]
         self._log: list[Portion | Gap | Unseen] = []
 
     def feed(self, event: Portion | Gap | Unseen) -> Conversation | NonKafkaConnection | None:
-        """Take the next bytes of one side; returns what speaks here, once that is known."""
+        """Take the next data of one side; return the protocol's connection once it is known."""
         self._log.append(event)
         self.buffered += EVENT_COST
         if isinstance(event, Unseen):
@@ -199,7 +201,7 @@ class Opening:
         return self._doubt()
 
     def _gap(self, side: int, head: Head, *, opens: bool) -> Conversation | None:
-        """Judge by what came before a gap; what comes behind it has a head of its own."""
+        """Decide by the bytes before a gap; those after it are examined separately."""
         if len(head.data) >= CLIENT_ID and head.asks(opener=opens, final=True):
             return self._conversation(side)
         self._hints[side] += head.hints()
@@ -214,14 +216,14 @@ class Opening:
         return answered
 
     def _answered(self, side: int) -> Conversation | None:
-        """Believe a request that a gap cut short, if the other side begins with a whole response to it."""
+        """Accept a request that a gap truncates if the other side starts with a complete response to it."""
         asked = self._cut[side]
         if not asked or not self._heads[1 - side].answers(asked):
             return None
         return Conversation(self.recogniser, self.connection, side, asked)
 
     def _doubt(self) -> Conversation | NonKafkaConnection | None:
-        """Settle for less, after a while."""
+        """Accept weaker evidence after many bytes."""
         if self.buffered > UNDECIDED or all(head.refuted for head in self._heads):
             return self.decide()
         if sum(self._counts) > self._doubted:
@@ -231,7 +233,7 @@ class Opening:
         return None
 
     def decide(self) -> Conversation | NonKafkaConnection:
-        """Decide by what is there."""
+        """Decide by the bytes that have arrived."""
         opener = self.connection.opener
         sides = (1, 0) if opener == 1 else (0, 1)
         for side in sides:
@@ -256,7 +258,7 @@ class Opening:
         return self._answers[side] or self._heads[side].is_chain()
 
     def replay(self, state: Conversation | NonKafkaConnection) -> list[CapturedFrame]:
-        """Hand on everything that was kept."""
+        """Pass on all buffered data."""
         return [said for event in self._log for said in state.feed(event)]
 
     def _conversation(self, client: int) -> Conversation:

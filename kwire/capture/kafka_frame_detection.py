@@ -1,5 +1,5 @@
-"""Decides whether bytes are a Kafka frame: by cheap checks of the header, and by decoding where these do not
-suffice.
+"""Decides whether bytes are a Kafka frame: by inexpensive checks of the header, and by decoding where these are not
+sufficient.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from ..protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Sou
 from ..protocol.header_versions import header_version_for
 from ..spec.catalog import Catalog, catalog_for
 
-# How much a header looks like a request's. SHORT: there are too few bytes to say. WEAK: it has no client id. FAIR: it
-# has one, but is a Produce request, as which many an answer can be read: its correlation id as api key 0 and a version,
-# then a count, then the name of a topic. STRONG: all else.
+# How much a header resembles a request's. SHORT: too few bytes. WEAK: no client id. FAIR: a client id, but the api
+# is Produce, and many responses can be read so: the correlation id as api key 0 and a version, then a count, then a
+# topic name. STRONG: everything else.
 NO, SHORT, WEAK, FAIR, STRONG = range(5)
 
 _SIZE = rb"(?=(?!\x00\x00\x00[\x00-\x03])[\x00-\x06][\x00-\xff]{3}"  # 4 to 117 million, without moving on
 REQUESTS = re.compile(_SIZE + rb"\x00[\x00-\x7f]\x00[\x00-\x3f])")
-NEAR, FAR = 16, 4096  # how far correlation ids of about one time lie apart: as a rule, and at most
-RESERVED_IDS = 0x7FFFFFF8  # from here on: Kafka's own clients, while they authenticate
+NEAR, FAR = 16, 4096  # maximum distance of concurrent correlation ids: usual, and ever
+RESERVED_IDS = 0x7FFFFFF8  # from here on: Kafka's own clients, during authentication
 API_VERSIONS, EMPTY_ARRAY = b"\x00\x12", bytes(4)
 RESERVED = RESERVED_IDS.to_bytes(4, "big")
-LONGEST_UNLIKELY = 1 << 20  # of a frame that is waited for on little evidence
-# Hostile bytes shall not cost much more time than others: so many places are looked at, and so many frames decoded.
+LONGEST_UNLIKELY = 1 << 20  # largest frame that is buffered on weak evidence, in bytes
+# Bounds the extra time for hostile bytes: so many positions are examined, and so many frames decoded.
 PROOFS_AT_FIRST, _BYTES_PER_PROOF = 256, 128
 LOOKS_AT_FIRST, _BYTES_PER_LOOK = 4096, 64
 _KNOWN_AT_MOST = 8192  # (api key, version) pairs remembered
 
 
 class Verdict(NamedTuple):
-    """Whether a frame begins at a place: surely, or never; or it will be known when there are `stop` bytes.
+    """Whether a frame starts at a position: certainly, never, or known once `stop` bytes have arrived.
 
-    Until then, what is `likely` goes before other frames inside it; what is MOST_LIKELY is believed too if those bytes
-    never come.
+    Until then, a `likely` frame takes precedence over frames inside it; a MOST_LIKELY one is accepted even if those
+    bytes never arrive.
     """
 
     sure: bool = False
@@ -48,11 +48,11 @@ SURE, NEVER, LIKELY, MOST_LIKELY = Verdict(sure=True), Verdict(), 1, 2
 
 
 class Awaited(NamedTuple):
-    """What is known of the answers that may come.
+    """State of the requests in flight, used to recognise responses.
 
-    `asked` are the apis (key and version) of the requests that wait for an answer, by correlation id; `apis` all that
-    the client has used. Requests may have been lost: their answers have ids behind `answered`, the one answered last,
-    and not far from `newest`, the newest one asked.
+    `asked` maps correlation ids of requests in flight to api key and version; `apis` are all that the client has used.
+    Requests may have been lost: their responses have ids after `answered`, the id of the last response, and near
+    `newest`, the id of the newest request.
     """
 
     asked: dict[bytes, list[bytes]] = {}
@@ -61,15 +61,15 @@ class Awaited(NamedTuple):
     newest: int | None = None
 
     def may_be(self, number: int, distance: int) -> bool:
-        """Whether a correlation id may be that of a request which was not captured."""
+        """Whether a correlation id may be that of a request that was not captured."""
         if self.newest is None or number >= RESERVED_IDS:
             return True
-        # Clients count up, though one by one only nearly: a request may be sent before others that are older.
+        # Clients increment ids, but may send requests slightly out of order.
         least = self.newest if self.answered is None else self.answered
         return least - distance <= number <= self.newest + distance
 
     def may_follow(self, data: bytearray, position: int) -> bool:
-        """Whether an answer may begin at a position, as far as its header is there."""
+        """Whether a response may start at a position, as far as its header has arrived."""
         head = bytes(data[position : position + 8])
         if len(head) >= 4 and not LEAST <= int.from_bytes(head[:4], "big") <= LIMIT:
             return False
@@ -77,7 +77,7 @@ class Awaited(NamedTuple):
 
     @property
     def pattern(self) -> re.Pattern[bytes]:
-        """The pattern of a response's size and correlation id."""
+        """Return the pattern of a response's size and correlation id."""
         if self.newest is None:
             return re.compile(_SIZE + rb"[\x00-\xff]{4})")
         ids = {int.from_bytes(one, "big") for one in self.asked}
@@ -89,25 +89,25 @@ class Awaited(NamedTuple):
 
 
 class Recogniser:
-    """Looks for frames in bytes.
+    """Recognises frames in bytes.
 
     Args:
-        catalog: the specs to go by; those of Kafka's releases unless told.
+        catalog: the specs to use; those of Kafka's releases by default.
     """
 
     def __init__(self, catalog: Catalog | None = None) -> None:
         self.catalog: Catalog = catalog or catalog_for()
         self._headers: dict[bytes, int | None] = {}  # api key and version -> header version; None if unknown
-        self.proofs: int = PROOFS_AT_FIRST  # frames that may still be decoded for proof
-        self.looks: int = LOOKS_AT_FIRST  # places inside packets that may still be looked at
+        self.proofs: int = PROOFS_AT_FIRST  # how many more frames may be decoded as proof
+        self.looks: int = LOOKS_AT_FIRST  # how many more positions inside packets may be examined
 
     def allow(self, count: int) -> None:
-        """Let so many more bytes be searched: some of what looks like a frame in them may be decoded for proof."""
+        """Increase the budgets of the search for so many more bytes."""
         self.proofs += count // _BYTES_PER_PROOF + 1
         self.looks = max(self.looks, 0) + count // _BYTES_PER_LOOK + 1
 
     def header(self, data: bytes | bytearray, start: int = 0) -> int:
-        """Say how much the bytes from `start` on look like a request: NO, SHORT, WEAK, FAIR or STRONG."""
+        """Return how much the bytes from `start` on resemble a request header: NO, SHORT, WEAK, FAIR or STRONG."""
         there = len(data) - start
         size = int.from_bytes(data[start : start + 4], "big")
         if there < 8:
@@ -137,13 +137,14 @@ class Recogniser:
         return self._headers[pair]
 
     def proves_request(self, data: bytes) -> bool:
-        """Whether a whole frame decodes as a request, to its last byte; an ApiVersions request may end with zeros."""
+        """Whether a complete frame decodes as a request up to its last byte; an ApiVersions request may end with
+        zeros."""
         decoder = FrameDecoder(self.catalog, salvage=False)
         if not self._may_prove():
             return False
         result = decoder.decode(Frame(data, Source(direction="request")))
         return isinstance(result, Request) or (
-            # librdkafka writes an empty array behind ApiVersions, which has no fields before version 3.
+            # librdkafka appends an empty array to ApiVersions requests, which have no fields before version 3.
             isinstance(result, Undecodable)
             and isinstance(result.error, TrailingBytes)
             and data[4:6] == API_VERSIONS
@@ -152,7 +153,7 @@ class Recogniser:
         )
 
     def proves_response(self, data: bytes, api: bytes) -> bool:
-        """Whether a whole frame decodes as an answer of an api: key and version."""
+        """Whether a complete frame decodes as a response of an api, given as key and version."""
         api_key, version = int.from_bytes(api[:2], "big"), int.from_bytes(api[2:], "big")
         spec = self.catalog.find(api_key, "response", version)
         if spec is None:
@@ -161,13 +162,13 @@ class Recogniser:
         return self._may_prove() and isinstance(decoder.decode(Frame(data, Source(direction="response"))), Response)
 
     def judge_request(self, data: bytearray, position: int, packets: Set[int], client: bytes | None) -> Verdict:
-        """Judge whether a request begins at a position.
+        """Decide whether a request starts at a position.
 
         Args:
             data: the bytes.
             position: the place.
-            packets: where packets began.
-            client: the client id of the connection, with its length in front, if it is known.
+            packets: where packets start.
+            client: the client id of the connection with its length prefix, if known.
         """
         looks = self.header(data, position) if self._may_look(position, packets) else NO
         stop = position + 4 + int.from_bytes(data[position : position + 4], "big")
@@ -189,13 +190,13 @@ class Recogniser:
         return SURE if self.proves_request(bytes(data[position:stop])) else NEVER
 
     def judge_response(self, data: bytearray, position: int, packets: Set[int], awaited: Awaited) -> Verdict:
-        """Judge whether a response begins at a position; arguments as `judge_request`."""
+        """Decide whether a response starts at a position; arguments as for `judge_request`."""
         if not self._may_look(position, packets):
             return NEVER
         size, number = (int.from_bytes(data[start : start + 4], "big") for start in (position, position + 4))
         stop = position + 4 + size
         apis: Collection[bytes] = awaited.asked.get(bytes(data[position + 4 : position + 8]), ())
-        # An answer to a request that was lost is believed if it decodes, or if it is just what lies in some packets.
+        # A response to a lost request is accepted if it decodes, or if it fills whole packets exactly.
         in_front = _in_front(position, packets)
         lost = size <= LONGEST_UNLIKELY and awaited.may_be(number, FAR if in_front else NEAR)
         if size > LIMIT or not (apis or lost):
@@ -224,7 +225,7 @@ class Recogniser:
 
 
 def _in_front(position: int, packets: Set[int]) -> bool:
-    """Whether a packet begins with a header; the size may have been sent before, on its own."""
+    """Whether a packet starts with this header; the size may have been sent in the packet before."""
     return position in packets and packets.isdisjoint(position + step for step in (1, 2, 3, 5, 6, 7))
 
 
@@ -232,7 +233,7 @@ def _printable(text: bytes, length: int, likely: int) -> int:
     try:
         printable = text.decode().isprintable()
     except UnicodeDecodeError as error:
-        # A character may be cut where the bytes end.
+        # A character may be truncated where the bytes end.
         printable = len(text) < length and error.start > len(text) - 4 and text[: error.start].decode().isprintable()
     if not printable:
         return NO

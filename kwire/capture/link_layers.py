@@ -1,7 +1,7 @@
 """Extracts TCP segments from packets: link layers, VLAN tags, IPv4 and IPv6, and tunnels (VXLAN, GRE, IP in IP).
 
-Knows where addresses, ports and payload lie; knows no connections. A packet that holds no segment is told by a
-word that says why: what might have been part of a TCP stream can then be named.
+Knows the positions of addresses, ports and payload, but no connections. For a packet without a segment the result is a
+reason, so that packets that may belong to a TCP stream can be reported.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ FIN, SYN, RST, ACK = 1, 2, 4, 16
 TCP, UDP, GRE = 6, 17, 47
 IP_IN_IP = (4, 41)
 VXLAN_PORT, BRIDGED = b"\x12\xb5", b"\x65\x58"  # UDP port 4789 (RFC 7348); Ethernet in GRE
-DEEPEST = 512  # bytes of headers in front of a tunnel
+DEEPEST = 512  # bytes of headers before a tunnel
 IPV4, IPV6 = b"\x08\x00", b"\x86\xdd"
 MPLS, PPPOE = b"\x88\x47", b"\x88\x64"
-VLAN_TAGS = frozenset([b"\x81\x00", b"\x88\xa8", b"\x91\x00"])  # 802.1Q, 802.1ad, and what came before 802.1ad
+VLAN_TAGS = frozenset([b"\x81\x00", b"\x88\xa8", b"\x91\x00"])  # 802.1Q, 802.1ad, and the predecessor of 802.1ad
 
-# Why a packet is no segment. The last of them may have been part of a TCP stream.
+# Why a packet has no segment. The last ones may have been part of a TCP stream.
 NOT_TCP = "not TCP"
 FRAGMENT = "a fragment of an IP packet"
 CUT = "cut before the end of its headers"
@@ -34,7 +34,7 @@ LOST = (FRAGMENT, CUT, DAMAGED)
 _IPV4 = Struct(">BxHxxHxB").unpack_from  # header length, total length, fragment, protocol
 _IPV6 = Struct(">HB").unpack_from  # payload length, next header
 _TCP = Struct(">IIH").unpack_from  # sequence, acknowledgement, header length and flags
-_IPV6_EXTENSIONS = frozenset([0, 43, 60, 135, 139, 140])  # all with their length in units of eight bytes
+_IPV6_EXTENSIONS = frozenset([0, 43, 60, 135, 139, 140])  # all have their length in units of eight bytes
 _FRAGMENT_HEADER, _AUTHENTICATION = 44, 51
 LINK_NAMES = {9: "PPP", 105: "802.11", 127: "radiotap", 189: "USB", 220: "USB", 249: "USB", 252: "exported PDUs"}
 
@@ -42,8 +42,8 @@ LINK_NAMES = {9: "PPP", 105: "802.11", 127: "radiotap", 189: "USB", 220: "USB", 
 class Segment(msgspec.Struct, frozen=True, gc=False):
     """A TCP segment.
 
-    `key` holds both addresses, then both ports, source first; `payload` is what was captured of the payload, and
-    `missing` how many more bytes it had on the wire.
+    `key` holds both addresses, then both ports, source first; `payload` is the captured part of the payload, and
+    `missing` the number of bytes that were not captured.
     """
 
     key: bytes
@@ -66,7 +66,7 @@ class Segment(msgspec.Struct, frozen=True, gc=False):
 
 
 def end_text(key: bytes, index: int) -> str:
-    """Write one end of a connection: 0 is the source, 1 the target.
+    """Format one endpoint of a connection: 0 is the source, 1 the target.
 
     >>> end_text(bytes([10, 0, 0, 1, 10, 0, 0, 2, 0, 80, 35, 132]), 1)
     '10.0.0.2:9092'
@@ -88,7 +88,7 @@ def turned(key: bytes) -> bytes:
 
 
 def segment_of(packet: Packet) -> Segment | str:
-    """Find the TCP segment in a packet; where there is none, a word that says why."""
+    """Return the TCP segment of a packet, or the reason why there is none."""
     reader = LINKS.get(packet.link)
     return _unread(packet.link) if reader is None else reader(packet)
 
@@ -129,7 +129,7 @@ def _behind_labels(data: bytes, at: int) -> int:
 
 
 def _loopback(packet: Packet) -> Segment | str:
-    """BSD loopback: an address family in the byte order of some machine; the IP version says the same."""
+    """BSD loopback: the address family has the writer's byte order; the IP version gives the same information."""
     return _bare_ip(packet, 4)
 
 
@@ -150,7 +150,7 @@ def _ipv4(packet: Packet, at: int) -> Segment | str:
     if fragment & 0x3FFF:  # more fragments, or not the first
         return FRAGMENT
     start = at + (first & 15) * 4
-    # Segmentation offload: a length that does not fit into its field is zero.
+    # Segmentation offload: a length that does not fit its field is zero.
     stop = at + total if total else packet.length
     if start == at + 20:
         return _tcp(packet, data[at + 12 : at + 24], start, stop)
@@ -183,7 +183,7 @@ def _ipv6(packet: Packet, at: int) -> Segment | str:
 
 
 def _tunnelled(packet: Packet, protocol: int, at: int) -> Segment | str:
-    """Look into a tunnel: mirrors of cloud networks send VXLAN."""
+    """Parse a tunnel; traffic mirroring of cloud networks uses VXLAN."""
     data = packet.data
     if at > DEEPEST:
         return NOT_TCP
@@ -212,7 +212,7 @@ def _tcp(packet: Packet, key: bytes, at: int, stop: int) -> Segment | str:
     start = at + (flags >> 12) * 4
     if start < at + 20 or stop < start:
         return DAMAGED
-    # No more than was on the wire: what IP says beyond that is damaged, and would count as bytes not captured.
+    # Bounded by the packet's length: a larger length in the IP header is damaged and would count as missing bytes.
     stop = max(start, min(stop, max(packet.length, len(data))))
     payload = data[start:stop]
     return Segment(
@@ -224,7 +224,7 @@ LINKS: dict[int, Callable[[Packet], Segment | str]] = {
     0: _loopback,  # BSD
     108: _loopback,  # OpenBSD: in network byte order
     1: _ethernet,
-    12: _bare_ip,  # what some systems write for 101
+    12: _bare_ip,  # used by some systems instead of 101
     14: _bare_ip,
     101: _bare_ip,
     228: _bare_ip,  # IPv4 only
@@ -235,37 +235,37 @@ LINKS: dict[int, Callable[[Packet], Segment | str]] = {
 
 
 LEAST_TCP = 20  # bytes of a TCP header
-# link type -> (bytes in front of IP, where among them its version is named); without a name
+# link type -> (bytes before IP, position of the IP version among them); without a name
 NAMED = {1: (14, 12), 113: (16, 14), 276: (20, 0)}
 BARE = {0: 4, 108: 4, 12: 0, 14: 0, 101: 0, 228: 0, 229: 0}
 
 
 class Layout(NamedTuple):
-    """Where things lie in a record of the file, for one link type and IP version.
+    """Positions of fields in a record of the file, for one link type and IP version.
 
-    `unpack` reads captured and real length as one number, the name of the IP version, the first byte of its header,
-    its length, what says that this is TCP and no fragment, the connection's key, sequence, acknowledgement, and
-    header length and flags of TCP.
+    `unpack` reads captured and original length as one number, the IP version's name, the first byte of the IP header,
+    its length, the bytes that identify unfragmented TCP, the connection's key, sequence number, acknowledgement number,
+    and header length and flags of TCP.
     """
 
     unpack: Callable[[bytes, int], tuple[Any, ...]]
     name: bytes
-    first: int  # so without IPv4's options and IPv6's traffic classes
-    mask: int  # of what says that it is TCP
-    ip: int  # from where in the record IP counts its length
-    tcp: int  # where TCP begins
+    first: int  # excludes options of IPv4 and traffic classes of IPv6
+    mask: int  # of the bytes that identify TCP
+    ip: int  # position in the record from which IP counts its length
+    tcp: int  # where the TCP header starts
 
 
 def link_layout(link: int) -> tuple[int, int] | None:
-    """Return how many bytes stand in front of IP, and where among them the protocol is named (-1: nowhere); None for a
-    link type whose packets go the general path."""
+    """Return the number of bytes before IP and the position of the protocol among them (-1: none); None for a link type
+    whose packets take the general path."""
     if link in NAMED:
         return NAMED[link]
     return (BARE[link], -1) if link in BARE else None
 
 
 def layouts_for(link: int) -> list[Layout]:
-    """Return the layouts of a link type with IPv4 and with IPv6; none for a link type that is not read here."""
+    """Return the layouts of a link type with IPv4 and with IPv6; empty for an unsupported link type."""
     if link in NAMED:
         length, at = NAMED[link]
         prefix, names = f">8xQ{at}x2s{length - at - 2}x", (IPV4, IPV6)

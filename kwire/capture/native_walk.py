@@ -1,9 +1,8 @@
-"""The fast path of captures: the native engine walks over packets as long as nothing is unusual.
+"""Fast path of captures: the native engine processes packets as long as they are in order and complete.
 
-It takes segments that are next in order, of connections in which nothing waits, and those that open and close them; and
-the frames in them, as long as sizes lead from one to the next. All other packets go the general path, on the same
-state, so that either may take the next packet; what comes out is the same (tests/capture/test_native_walk.py).
-Without the native engine all go the general path.
+It handles in-order segments of connections without buffered bytes, segments that open and close connections, and the
+frames in them. All other packets take the general path on the same state, so that either can handle the next packet,
+with the same result (tests/capture/test_native_walk.py). Without the native engine, all take the general path.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def cut_in_order(talk: Conversation) -> None:
-    """Let the frames of both sides of a conversation be cut here."""
+    """Extract the frames of both sides of a conversation by the fast path."""
     if ENGINE != "native":
         return
     client, broker = talk.connection.halves[talk.client], talk.connection.halves[1 - talk.client]
@@ -35,11 +34,11 @@ def cut_in_order(talk: Conversation) -> None:
 
 
 class InOrderPackets:
-    """Walks over the packets of one file.
+    """Processes the packets of one file.
 
     Args:
-        reader: of the file.
-        streams: the general path, whose connections these are.
+        reader: the reader of the file.
+        streams: the general path, which owns the connections.
     """
 
     def __init__(self, reader: PcapReader | PcapngReader, streams: Streams) -> None:
@@ -49,10 +48,10 @@ class InOrderPackets:
         self._described: tuple[Interface, ...] | None = None
 
     def run(self, out: CapturedBatch) -> None:
-        """Read packets until one comes that is laid out in another way, or is not there yet.
+        """Read packets until one has an unusual layout, or is not available yet.
 
         Args:
-            out: gets what was captured of the connections.
+            out: receives the captured frames.
         """
         if self._walker is None and ENGINE == "native":
             self._begin()
@@ -78,7 +77,7 @@ class InOrderPackets:
 
 
 def _link(interface: Interface) -> tuple[int, int, int, int] | None:
-    """Say how the packets of an interface are written; None if they go the general path."""
+    """Return the layout of an interface's packets; None if they take the general path."""
     layout = link_layout(interface.link)
     is_usual = interface.ticks <= SECOND and abs(interface.offset) <= SECOND
     return (*layout, interface.ticks, interface.offset) if layout is not None and is_usual else None

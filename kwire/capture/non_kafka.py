@@ -1,4 +1,4 @@
-"""Connections of other protocols: named by their first bytes and counted, not decoded."""
+"""Connections of other protocols: identified by their first bytes and counted, not decoded."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ FIRST_BYTES = {
     ZOOKEEPER: re.compile(_CONNECT),
     "ZooKeeper's four-letter words": re.compile(rb"(?:ruok|stat|srvr|mntr|conf|cons|envi|isro|dump|wchs)\n?\Z"),
 }
-# name -> the first bytes of some packet, where a capture begins in the middle
+# name -> the first bytes of a packet, for a capture that begins inside the stream
 LATER_BYTES = {
-    TLS: re.compile(rb"[\x14-\x17]\x03[\x01-\x04][\x00-\x41]"),  # a row of records of application data
+    TLS: re.compile(rb"[\x14-\x17]\x03[\x01-\x04][\x00-\x41]"),  # consecutive records of application data
     ZOOKEEPER: re.compile(b"|".join([_CONNECT, _PING, _PING_ANSWER, _EVENT, _PATH_REQUEST])),
 }
 # xid, zxid (an epoch and a count), an error: none or negative
@@ -46,7 +46,7 @@ _ZOOKEEPER_ANSWER = re.compile(
 
 
 def protocol_of(data: bytes | bytearray, *, middle: bool = False) -> str | None:
-    """Name the protocol of a stream by its first bytes, or with `middle` by those of some packet; None if unknown.
+    """Return the protocol of a stream by its first bytes, or with `middle` by those of a packet; None if unknown.
 
     >>> protocol_of(bytes.fromhex("16030100c8010000c40303")), protocol_of(b"GET / HTTP/1.1")
     ('TLS', 'HTTP')
@@ -56,15 +56,15 @@ def protocol_of(data: bytes | bytearray, *, middle: bool = False) -> str | None:
 
 
 def zookeeper_may_answer(data: bytes | bytearray, position: int) -> bool:
-    """Whether what begins at a position reads as an answer of ZooKeeper's; some of Kafka's do too."""
+    """Whether the bytes at a position can be a response of ZooKeeper; some of Kafka's can, too."""
     return _ZOOKEEPER_ANSWER.match(data, position) is not None
 
 
-SHOWN = 64  # bytes of each side
+SHOWN = 64  # bytes received from each side
 
 
 class _Counted:
-    """What one side has sent."""
+    """Bytes sent by one side."""
 
     def __init__(self) -> None:
         self.first = b""
@@ -87,7 +87,7 @@ class NonKafkaConnection:
 
     Attributes:
         name: the protocol.
-        turned: the conversation that it has turned out to be.
+        turned: the Kafka connection, if it turned out to be one.
     """
 
     buffered = 0
@@ -110,7 +110,7 @@ class NonKafkaConnection:
         return []
 
     def stop(self, now: int | None, cause: str) -> list[CapturedFrame]:
-        """Name the bytes of each side; arguments as of `Conversation.stop`."""
+        """Return items that describe the bytes of each side; arguments as for `Conversation.stop`."""
         if self.turned is not None:
             return self.turned.stop(now, cause)
         opener = self.connection.opener or 0
@@ -127,7 +127,7 @@ class NonKafkaConnection:
         return [(ends_of(self.connection, client), side == client, 0, counted.now, counted.first, fault, None, 0)]
 
     def _asks(self, data: bytes) -> bool:
-        """Whether a packet is a request, beyond doubt."""
+        """Whether a packet is certainly a request."""
         if self.recogniser.header(data) != STRONG:
             return False
         size = 4 + int.from_bytes(data[:4], "big")

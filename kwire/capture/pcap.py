@@ -1,6 +1,6 @@
 """Reads packets from pcap: both byte orders, micro- and nanoseconds, any snap length. Pcapng is in `pcapng`.
 
-https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html. Knows records; knows nothing of what is in a packet.
+https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-04.html. Does not parse packets.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import msgspec
 from ..errors import DumpError
 from .record_cursor import PIECE, Cursor, Damage, Skipper, find_begin
 
-LONGEST = 1 << 24  # of a packet or of a block that holds one; no link has longer packets
+LONGEST = 1 << 24  # bytes of a packet, or of a block with one; no link has longer packets
 SECOND = 1_000_000_000
 
-# magic -> byte order, nanoseconds in one tick of a record's second number
+# magic -> byte order, nanoseconds per tick of a record's fraction field
 MAGICS = {
     b"\xd4\xc3\xb2\xa1": ("<", 1000),
     b"\xa1\xb2\xc3\xd4": (">", 1000),
@@ -26,18 +26,18 @@ MAGICS = {
     b"\xa1\xb2\x3c\x4d": (">", 1),
 }
 FILE_HEADER, RECORD_HEADER = 24, 16
-USUAL = 1 << 18  # bytes; the snap length of tcpdump and Wireshark, whatever the file says of its own
-NEAR = 1 << 25  # seconds (a year) that may pass between packets: what says otherwise may be damaged
-DAY = 86_400  # seconds; what is as near to the packets before it as that needs no others behind it
-ROW = 3  # records that must follow each other otherwise
+USUAL = 1 << 18  # bytes; the snap length of tcpdump and Wireshark, used even if the file has a smaller one
+NEAR = 1 << 25  # seconds (a year) between packets that are credible; a longer interval indicates damage
+DAY = 86_400  # seconds; a record this close to the packets before it needs no further evidence
+ROW = 3  # consecutive records that are evidence otherwise
 NO_RECORD = "they are no packet's record"
 
 
 class Packet(msgspec.Struct, frozen=True, gc=False):
     """A captured packet.
 
-    `nanoseconds` since 1970 are exact, None where the container has no time; `link` is the link type (1 is
-    Ethernet); `data` is what was captured of the `length` bytes that were on the wire.
+    `nanoseconds` since 1970 are exact, or None where the file has no time; `link` is the link type (1 is Ethernet);
+    `data` is the captured part of the `length` bytes of the packet.
     """
 
     nanoseconds: int | None
@@ -47,12 +47,12 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def time(self) -> float | None:
-        """Seconds since 1970, to the nearest float."""
+        """Seconds since 1970, as the nearest float."""
         return None if self.nanoseconds is None else self.nanoseconds / SECOND
 
 
 class Interface(NamedTuple):
-    """What an interface captures: packets of a link type, with times in so many ticks of a second, from an offset on.
+    """An interface of a capture: its link type, ticks per second, and time offset.
 
     A file of pcap has one, a section of pcapng may have many.
     """
@@ -68,28 +68,29 @@ class Interface(NamedTuple):
 
 
 class PcapReader:
-    """Reads the packets of a pcap file, in the order of the file, each as soon as its last byte was read.
+    """Reads the packets of a pcap file in order, each as soon as its last byte was read.
 
-    Where a record is damaged, reading goes on at the next header that others follow: the bytes between are a `Damage`.
+    After a damaged record, reading continues at the next header that other records follow; the skipped bytes are a
+    `Damage`.
 
     Args:
-        portions: the file, in portions of any size.
+        portions: the file's bytes, in portions of any size.
         file: its name, for errors.
-        passed: bytes between the file header and what follows it here.
-        looks_ahead: wait for the header behind each packet, which shows that the packet has the right length. Without,
-            a packet is checked so only if that header was read already, as is right where packets come while they are
-            captured.
+        passed: bytes of the file between the file header and the first portion.
+        looks_ahead: wait for the header after each packet, which confirms the packet's length. Without it, a packet is
+            confirmed only if that header is already available, which suits captures that are read while they are
+            written.
 
     Attributes:
-        cursor: where it is in the file. Who knows packets better may read some there, and move on. At the end of a
-            file that grows, new portions go there, and iterating goes on.
-        order: the byte order of the file's own numbers, as `struct` writes it.
-        tick: nanoseconds in one tick of a record's second number.
-        link: the link type. All three are known from the first packet on.
-        interfaces: the same of what captured the packets, which is one interface.
-        may_grow: whether more may be written behind the end: then a record that is not whole yet is left there.
+        cursor: the position in the file. A faster reader may read packets there itself and advance it. When a growing
+            file has more bytes, assign them as its `portions` and iterate again.
+        order: the byte order of the file, as in format strings of `struct`.
+        tick: nanoseconds per tick of a record's fraction field.
+        link: the link type. These three are known after the first packet.
+        interfaces: the same values as the only interface.
+        may_grow: whether the file may still grow; an incomplete record at the end is then not an error.
 
-    Iterating raises DumpError where the file header is not whole.
+    Iterating raises DumpError if the file header is incomplete.
     """
 
     order, tick, link = "", 0, -1
@@ -103,7 +104,7 @@ class PcapReader:
         self.looks_ahead: bool = looks_ahead
         self.may_grow: bool = False
         self._skipper = Skipper(self.cursor)
-        self._time: int | None = None  # seconds, of the last packet whose time was credible
+        self._time: int | None = None  # seconds of the last packet with a credible time
 
     def _begin(self) -> None:
         if not self.cursor.fill(FILE_HEADER):
@@ -114,14 +115,14 @@ class PcapReader:
         self.order, self.tick = MAGICS[header[:4]]
         self._unpack = Struct(self.order + "IIII").unpack_from
         snap, link = Struct(self.order + "II").unpack_from(header, 16)
-        # The upper half of this field has flags, and the length of the frame check sequence.
+        # The upper half of this field has flags and the length of the frame check sequence.
         self.link = link & 0xFFFF
         self.interfaces = (Interface(self.link, SECOND // self.tick),)
         self._most = max(snap if snap <= LONGEST else 0, USUAL)
 
     @property
     def is_ahead(self) -> bool:
-        """Whether the next packet was read already."""
+        """Whether the next packet was already read."""
         cursor = self.cursor
         if cursor.left < RECORD_HEADER:
             return False
@@ -133,11 +134,11 @@ class PcapReader:
         return self._skipper.is_skipping
 
     def note_time(self, seconds: int | None) -> None:
-        """Take note of the time of the last packet that was read by moving the cursor; None: there was none."""
+        """Record the time of the last packet that was read by moving the cursor; None if there was none."""
         self._time = self._time if seconds is None else seconds
 
     def walk(self) -> Iterator[None]:
-        """Move on record by record, and yield behind each."""
+        """Advance record by record, and yield after each."""
         for _ in self:
             yield
 
@@ -157,18 +158,18 @@ class PcapReader:
         size = RECORD_HEADER + captured
         if not self._is_record(seconds, ticks, captured, size):
             if self.may_grow and size > cursor.left and self._is_credible(0):
-                raise StopIteration  # it is still being written, and may hold anything, also what looks like records
+                raise StopIteration  # still being written: may contain anything, even something that resembles records
             found = self._search()
             if not self._is_credible(0) or size > (cursor.left if found is None else found):
                 return self._damaged(size, found)
-            if found is not None:  # this record is whole, and what is damaged lies behind it
+            if found is not None:  # this record is complete; the damage is after it
                 self._skipper.expect(cursor.offset + found, NO_RECORD)
         start = cursor.pos + RECORD_HEADER
         cursor.pos = start + captured
         return Packet(seconds * SECOND + ticks * self.tick, self.link, cursor.data[start : cursor.pos], length)
 
     def _is_record(self, seconds: int, ticks: int, captured: int, size: int) -> bool:
-        """Whether the next bytes are a record, as its header and the one behind it show."""
+        """Whether the next bytes are a record, according to its header and the next one."""
         cursor, need = self.cursor, size + RECORD_HEADER
         if captured > LONGEST:
             return False
@@ -179,7 +180,7 @@ class PcapReader:
                 self._time = seconds if self._is_near(seconds) else self._time
                 return (self._time == seconds and ticks * self.tick < SECOND) or self._is_header(0)
         if not self._is_near(seconds) and not captured:
-            return False  # zeros: a record in which nothing was captured would be followed by another for ever
+            return False  # zeros: empty records would follow each other without end
         then, ticks, captured, _ = self._unpack(cursor.data, cursor.pos + size)
         follows = captured <= LONGEST and ticks * self.tick < SECOND and (self._is_near(then) or near(then, seconds))
         if follows and (self._is_near(seconds) or near(then, seconds)):
@@ -187,15 +188,15 @@ class PcapReader:
         return follows or self._is_row(size)
 
     def _is_near(self, seconds: int, most: int = NEAR) -> bool:
-        """Whether a packet may be of this time, by those before it."""
+        """Whether a packet may have this time, compared with those before it."""
         return self._time is None or near(seconds, self._time, most)
 
     def _damaged(self, size: int, found: int | None) -> Damage:
-        """Give out bytes that are no record.
+        """Return bytes that are not a record.
 
         Args:
-            size: what the next record seems to have.
-            found: where the record behind it begins, if there is one.
+            size: the length that the damaged record claims.
+            found: where the next valid record starts; None if there is none.
         """
         left, skipper = self.cursor.left, self._skipper
         if found is not None:
@@ -212,12 +213,12 @@ class PcapReader:
         return skipper.take()
 
     def _search(self) -> int | None:
-        """Find the next record behind the begin of the one that is here; return how far it is."""
+        """Find the next record after the start of the current one; return its distance in bytes."""
         more = PIECE if self.looks_ahead else 1
         return find_begin(self.cursor, self._pattern(), self._begins, least=RECORD_HEADER, more=more, most=LONGEST)
 
     def _pattern(self) -> re.Pattern[bytes]:
-        """Return what a header looks like: a credible time, and lengths of which neither is too large."""
+        """Return the pattern of a header with a credible time and lengths within bounds."""
         first = b"[^\0]"
         if self._time is not None:
             nears = range(self._time - NEAR >> 24, (self._time + NEAR >> 24) + 1)
@@ -229,7 +230,7 @@ class PcapReader:
         return re.compile(b"(?=" + b"".join(parts) + b")", re.DOTALL)
 
     def _begins(self, place: int) -> bool:
-        """Whether a record begins so many bytes from here: its time is near those before, or others follow it."""
+        """Whether a record starts at this distance: its time is near the last ones, or other records follow it."""
         if not self._is_credible(place):
             return False
         seconds, _, captured, _ = self._unpack(self.cursor.data, self.cursor.pos + place)
@@ -237,7 +238,7 @@ class PcapReader:
         return is_whole and ((self._time is not None and self._is_near(seconds, DAY)) or self._is_row(place))
 
     def _is_row(self, place: int) -> bool:
-        """Whether records follow each other so many bytes from here, up to the end if that is near."""
+        """Whether consecutive records start at this distance; fewer suffice if the end is near."""
         for number in range(ROW):
             if not self.cursor.fill(place + RECORD_HEADER):
                 return number > 1 or (number == 1 and place == self.cursor.left and not self.may_grow)
@@ -247,22 +248,22 @@ class PcapReader:
         return True
 
     def _is_credible(self, place: int) -> bool:
-        """Whether the header so many bytes from here may be one, by itself alone."""
+        """Whether the header at this distance is valid, judged without its neighbours."""
         return self._is_header(place) and self._is_near(self._unpack(self.cursor.data, self.cursor.pos + place)[0])
 
     def _is_header(self, place: int) -> bool:
-        """Whether these are numbers that a header may have, at any time."""
+        """Whether the numbers are valid for a header of any time."""
         _, ticks, captured, length = self._unpack(self.cursor.data, self.cursor.pos + place)
         return bool(0 < captured <= min(length, self._most) and length <= LONGEST and ticks * self.tick < SECOND)
 
 
 def near(one: int, other: int, most: int = NEAR) -> bool:
-    """Whether two times, in seconds, may be those of packets that follow each other."""
+    """Whether two times, in seconds, are close enough for consecutive packets."""
     return abs(one - other) <= most
 
 
 def cut(cursor: Cursor, what: str, need: int, file: str, start: int | None = None) -> DumpError:
-    """Make the error of a file that ends too early; `start` is where the record began, if the cursor has moved on."""
+    """Create the error of a truncated file; `start` is where the record starts, if the cursor has moved on."""
     start = cursor.offset if start is None else start
     have = cursor.offset + cursor.left - start
     hint = "the capture was cut short; what comes before is read"

@@ -1,7 +1,7 @@
 """Reads packets from pcapng: sections of either byte order, several interfaces, all three kinds of packet blocks.
 
-https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html. Other blocks are passed over, however long.
-Knows blocks; knows nothing of what is in a packet.
+https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-02.html. Skips other blocks of any length.
+Does not parse packets.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from .record_cursor import PIECE, Cursor, Damage, Skipper, find_begin
 MAGIC = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 INTERFACE, OLD_PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 1, 2, 3, 6
-LEAST = 12  # of a block: type, length, length again
+LEAST = 12  # bytes of a block: type, length, and the length again
 SECTION = 0x0A0D0D0A
-KINDS = frozenset([*range(1, 12), 0x0BAD, 0x40000BAD])  # that are looked for behind damage
+KINDS = frozenset([*range(1, 12), 0x0BAD, 0x40000BAD])  # the types that are searched for after damage
 NO_BLOCK = "they are no block"
 ETHERNET = 1
 END_OF_OPTIONS, TIME_RESOLUTION, TIME_OFFSET = 0, 9, 14
@@ -30,8 +30,8 @@ MICROSECONDS = b"\x06"
 class PcapngReader:
     """Reads the packets of a pcapng file; arguments, attributes, packets and errors as `PcapReader`.
 
-    `interfaces` are those of the section. A block's length stands at its end, too: so a damaged one is known without a
-    look at the next.
+    `interfaces` are those of the current section. A block repeats its length at its end, so that damage is detected
+    without the next block.
     """
 
     def __init__(self, portions: Iterator[bytes], file: str = "", *, looks_ahead: bool = False) -> None:
@@ -57,7 +57,7 @@ class PcapngReader:
         return block
 
     def walk(self) -> Iterator[None]:
-        """Move on block by block, and yield behind each; nothing is learned of interfaces."""
+        """Advance block by block, and yield after each; does not read interface descriptions."""
         with suppress(StopIteration):
             while True:
                 if not isinstance(block := self._block(), Damage):
@@ -66,7 +66,7 @@ class PcapngReader:
 
     @property
     def is_ahead(self) -> bool:
-        """Whether the next block is a packet's, and was read already."""
+        """Whether the next block is a packet's and was already read."""
         cursor = self.cursor
         if cursor.left < LEAST:
             return False
@@ -79,7 +79,7 @@ class PcapngReader:
         return self._skipper.is_skipping
 
     def _block(self) -> tuple[int, int] | Damage:
-        """Look at the next block; return its type and length."""
+        """Return the next block's type and length."""
         cursor = self.cursor
         if self._skipper.is_skipping:
             return self._skipper.take()
@@ -100,15 +100,15 @@ class PcapngReader:
             raise DumpError(problem, file=self.file, offset=start, hint="the capture was cut short")
 
     def _order(self, place: int) -> str:
-        """Return the byte order of the block so many bytes from here; nothing if it is a section's of no known one."""
+        """Return the byte order of the block at this distance; empty if a section header has an unknown one."""
         start = self.cursor.pos + place
         if not self.cursor.data.startswith(MAGIC, start):
             return self.order
         return BYTE_ORDERS.get(self.cursor.data[start + 8 : start + 12], "")
 
     def _is_block(self, order: str, kind: int, size: int) -> bool:
-        """Whether the next block is whole, and ends with its length; one that is longer than any packet just is whole
-        as long as it is not read, and as no other block is inside."""
+        """Whether the next block is complete and ends with its length. A block longer than any packet only has to be
+        complete: it is skipped, unless another block starts inside it."""
         if size > LONGEST:
             return kind not in (INTERFACE, *BLOCKS) and not self.may_grow and self._search() is None
         cursor = self.cursor
@@ -118,7 +118,7 @@ class PcapngReader:
         block = self.cursor.data[self.cursor.pos + 8 : self.cursor.pos + size - 4]
         interfaces, packet = self.interfaces, None
         if self._has_skipped and not interfaces:
-            interfaces = (Interface(ETHERNET, 10**6),)  # its description may have been damaged
+            interfaces = (Interface(ETHERNET, 10**6),)  # its interface description may have been damaged
         try:
             if kind == INTERFACE:
                 interfaces += (_interface(block, self.order),)
@@ -132,10 +132,10 @@ class PcapngReader:
         return packet
 
     def _damaged(self, size: int) -> Damage:
-        """Give out bytes that are no block; `size` is what the next block seems to have."""
+        """Return bytes that are not a block; `size` is the length that the damaged block claims."""
         cursor, skipper = self.cursor, self._skipper
         is_credible = bool(size) and self._is_credible(0)
-        # A block that is still being written may hold anything, also what looks like blocks.
+        # A block that is still being written may contain anything, even something that resembles blocks.
         waits = self.may_grow and is_credible and cursor.left < size
         found = self._search() if cursor.left >= LEAST and not waits else None
         left = cursor.left
@@ -153,12 +153,12 @@ class PcapngReader:
         return skipper.take()
 
     def _search(self) -> int | None:
-        """Find the next block behind the begin of the one that is here; return how far it is."""
+        """Find the next block after the start of the current one; return its distance in bytes."""
         more = PIECE if self.looks_ahead else 1
         return find_begin(self.cursor, STARTS[self.order], self._begins, least=LEAST, more=more, most=LONGEST)
 
     def _begins(self, place: int) -> bool:
-        """Whether a block begins so many bytes from here: its length stands at its end, too."""
+        """Whether a block starts at this distance: it must repeat its length at its end."""
         if not self._is_credible(place):
             return False
         order = self._order(place)
@@ -168,7 +168,7 @@ class PcapngReader:
         return bool(unpack_from(order + "I", self.cursor.data, self.cursor.pos + place + size - 4)[0] == size)
 
     def _is_credible(self, place: int) -> bool:
-        """Whether the block so many bytes from here may be one, by its type and length."""
+        """Whether the block at this distance is credible by its type and length."""
         order = self._order(place)
         if not order:
             return False
@@ -205,7 +205,7 @@ def _enhanced_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]
 def _simple_packet(block: bytes, order: str, interfaces: tuple[Interface, ...]) -> Packet:
     (length,) = _fields(block, order + "I")
     interface = _numbered(interfaces, 0)
-    # It does not say how much was captured: what the snap length lets through. Zero is no limit.
+    # A simple packet block has no captured length: the snap length determines it. Zero means no limit.
     captured = min(length, interface.snap_length or length)
     return Packet(None, interface.link, block[4 : 4 + captured], length)
 
@@ -223,7 +223,7 @@ BLOCKS: dict[int, Callable[[bytes, str, tuple[Interface, ...]], Packet]] = {
 }
 
 
-# How a block begins, by byte order: a type that is looked for, and a length.
+# The start of a block, by byte order: a type that is searched for, and a length.
 STARTS = {
     "<": re.compile(rb"(?=(?:[\x01-\x0b]\0\0\0|\xad\x0b\0[\0\x40]|\x0a\x0d\x0d\x0a)...[\0\x01])", re.DOTALL),
     ">": re.compile(rb"(?=(?:\0\0\0[\x01-\x0b]|[\0\x40]\0\x0b\xad|\x0a\x0d\x0d\x0a)[\0\x01])", re.DOTALL),

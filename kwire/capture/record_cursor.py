@@ -1,4 +1,4 @@
-"""A cursor over bytes that arrive in portions, with memory for one record; and the bytes of damaged records."""
+"""A cursor over bytes that arrive in portions and buffers one record; and the bytes of damaged records."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import BinaryIO
 
 import msgspec
 
-PORTION = 1 << 18  # bytes that are read at once
+PORTION = 1 << 18  # bytes per read
 
 
 class Cursor:
-    """Bytes that come in portions, looked at record by record.
+    """Bytes that arrive in portions, read record by record.
 
-    `data[pos]` is the next byte; `offset` is its place in the whole input. A reader in a hurry works on `data`
-    and moves `pos` itself. When the input has ended and grows again, `portions` are replaced by those that came.
+    `data[pos]` is the next byte; `offset` is its position in the whole input. A fast reader may work on `data` directly
+    and advance `pos`. When the input grows after its end, assign the new `portions`.
 
     >>> cursor = Cursor(iter([b"ab", b"cdef"]))
     >>> cursor.fill(3), cursor.take(3), cursor.offset, cursor.fill(4)
@@ -30,16 +30,16 @@ class Cursor:
 
     @property
     def offset(self) -> int:
-        """Where the next byte lies in the input."""
+        """Position of the next byte in the input."""
         return self._passed + self.pos
 
     @property
     def left(self) -> int:
-        """How many bytes are there; after a `fill` that failed, all that the input has left."""
+        """How many bytes are buffered; after a failed `fill`, all that are left."""
         return len(self.data) - self.pos
 
     def fill(self, need: int) -> bool:
-        """Have the next `need` bytes in `data`; False if the input ends before."""
+        """Buffer the next `need` bytes in `data`; return False if the input ends before."""
         have = self.left
         if have >= need:
             return True
@@ -54,13 +54,13 @@ class Cursor:
         return have >= need
 
     def take(self, count: int) -> bytes:
-        """Take the next bytes, which `fill` has made sure of."""
+        """Return the next bytes, which `fill` has buffered."""
         taken = self.data[self.pos : self.pos + count]
         self.pos += count
         return taken
 
     def skip(self, count: int) -> bool:
-        """Pass over bytes without keeping them; False if the input ends before."""
+        """Skip bytes without buffering them; return False if the input ends before."""
         while count > self.left:
             count -= self.left
             self._passed += len(self.data)
@@ -72,20 +72,20 @@ class Cursor:
 
 
 def portions_of(stream: BinaryIO, left: int | None = None) -> Iterator[bytes]:
-    """Yield so many bytes from where a file stands, or all that follow."""
+    """Yield so many bytes from a file's current position, or all of the rest."""
     while portion := stream.read(PORTION if left is None else min(PORTION, left)):
         yield portion
         left = None if left is None else left - len(portion)
 
 
-PIECE = 1 << 20  # bytes that are given out at once
+PIECE = 1 << 20  # bytes per fragment
 
 
 class Damage(msgspec.Struct, frozen=True, gc=False):
-    """Some bytes of a capture that are no record.
+    """Bytes of a capture that are not a record.
 
-    `offset` is their place in the file, `problem` says what is wrong with them; `is_cut` whether they are the first
-    bytes of a record whose others would come behind the end of the file.
+    `offset` is their position in the file, `problem` says what is wrong; `is_cut` is true for the first bytes of a
+    record that the end of the file truncates.
     """
 
     offset: int
@@ -95,15 +95,15 @@ class Damage(msgspec.Struct, frozen=True, gc=False):
 
 
 class Skipper:
-    """Gives out damaged bytes up to the place where records go on, in pieces.
+    """Returns damaged bytes in fragments, up to the position where records continue.
 
     Args:
-        cursor: of the reader.
+        cursor: the reader's cursor.
     """
 
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
-        self._stop = 0  # where records go on, in bytes from the start of the file
+        self._stop = 0  # where records continue, in bytes from the start of the file
         self._problem, self._is_cut = "", False
 
     @property
@@ -112,16 +112,16 @@ class Skipper:
         return self.cursor.offset < self._stop
 
     def skip(self, count: int, problem: str, *, is_cut: bool = False) -> None:
-        """Say that so many bytes from here on, which the cursor has, are no record."""
+        """Mark so many bytes from here on, which the cursor has buffered, as damaged."""
         self.expect(self.cursor.offset + count, problem)
         self._is_cut = is_cut
 
     def expect(self, stop: int, problem: str) -> None:
-        """Say where in the file records go on behind the next one."""
+        """Set the position in the file where records continue after the next one."""
         self._stop, self._problem, self._is_cut = stop, problem, False
 
     def take(self) -> Damage:
-        """Take the next piece."""
+        """Return the next fragment."""
         offset = self.cursor.offset
         count = min(self._stop - offset, PIECE)
         self.cursor.fill(count)
@@ -131,18 +131,18 @@ class Skipper:
 def find_begin(
     cursor: Cursor, pattern: re.Pattern[bytes], begins: Callable[[int], bool], *, least: int, more: int, most: int
 ) -> int | None:
-    """Find the next record behind the begin of the one that is here.
+    """Find the next record after the start of the current one.
 
     Args:
-        cursor: where the damaged record is.
-        pattern: what the begin of a record looks like.
-        begins: whether a record begins so many bytes from here.
-        least: bytes of a begin, which may lie across what was read and what comes.
-        more: how many further bytes are read at a time.
-        most: how many bytes are searched.
+        cursor: positioned at the damaged record.
+        pattern: matches the start of a record.
+        begins: whether a record starts at a distance from the cursor, in bytes.
+        least: bytes that a match needs, which may span two reads.
+        more: how many bytes to read at a time.
+        most: how many bytes to search.
 
     Returns:
-        How far it is; None if there is none.
+        Its distance in bytes; None if there is none.
     """
     start = 1
     while True:
@@ -150,7 +150,7 @@ def find_begin(
         for match in pattern.finditer(data, pos + start):
             if begins(match.start() - pos):
                 return match.start() - pos
-        left = len(data) - pos  # of these bytes all places were looked at
+        left = len(data) - pos  # all positions in these bytes were examined
         start = max(start, left - least + 1)
         if left > most or (not cursor.fill(left + more) and cursor.left == left):
             return None

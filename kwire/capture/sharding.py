@@ -1,4 +1,4 @@
-"""Shards of a capture: which process reads which connections, where several processes read the same file."""
+"""Assigns connections to processes, when several processes read one capture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from .link_layers import turned
 
 
 class Share(NamedTuple):
-    """One of `parts` shares of all connections. `part` counts from 0; the first also tells what is of the whole."""
+    """One of `parts` shares of all connections. `part` counts from 0; the first share also reports what belongs to no
+    connection."""
 
     part: int = 0
     parts: int = 1
@@ -20,7 +21,7 @@ class Share(NamedTuple):
 
     @property
     def tells(self) -> bool:
-        """Whether what is of no connection is told here."""
+        """Whether this share reports what belongs to no connection."""
         return self.part == 0
 
     def has(self, key: bytes) -> bool:
@@ -31,7 +32,7 @@ class Share(NamedTuple):
         (False, True, True, True)
         """
         ports = int.from_bytes(key[-4:-2], "big") + int.from_bytes(key[-2:], "big")
-        # Clients take ports one after the other, often all even: Fibonacci hashing spreads them.
+        # Clients use consecutive or even ports: Fibonacci hashing distributes them evenly.
         return (ports * 0x9E3779B1 >> 16 & 0xFFFF) % self.parts == self.part
 
 
@@ -39,14 +40,14 @@ ALL = Share()
 
 
 class Span(NamedTuple):
-    """Connections of a pcap file that lie together: those whose first packet is in a range of the file.
+    """The connections of a pcap file whose first packet is in a range of the file.
 
     Attributes:
         start, stop: the range, in bytes from the file's start.
-        end: behind the last packet of these connections.
+        end: the position after the last packet of these connections.
         packets: how many packets are before the range.
-        others: of connections that began before it and go on, the key of a segment.
-        tells: whether what is of no connection is told here.
+        others: keys of a segment of each connection that began before the range and continues in it.
+        tells: whether this range reports what belongs to no connection.
     """
 
     start: int
@@ -58,7 +59,7 @@ class Span(NamedTuple):
 
 
 class Newcomers:
-    """The share of all connections that a span has, or one of several shares of these, while the file is read from
+    """The share of connections that belong to a range, or one of several shares of these, while the file is read from
     `span.start` to `span.end`.
 
     Args:
@@ -66,7 +67,7 @@ class Newcomers:
         share: of its connections.
 
     Attributes:
-        may_begin: whether what is read now is in the span's range; who reads says so.
+        may_begin: whether the current packet is in the range; set by the reader.
     """
 
     is_all = False
@@ -79,7 +80,7 @@ class Newcomers:
         self._own: set[bytes] = set()
 
     def has(self, key: bytes) -> bool:
-        """Whether a connection belongs to this share, by the key of a segment that comes next."""
+        """Whether a connection belongs to this share, by the key of its next segment."""
         if key not in self._own:
             if not self.may_begin or key in self._others or not self._share.has(key):
                 return False

@@ -1,7 +1,7 @@
 """Tracks many TCP connections: assigns segments to connections, and bounds their memory.
 
-A port pair that is used again is another connection. One that was closed is dropped soon after, and so is the one
-that was idle for longest when there are too many.
+A reused port pair is a new connection. Closed connections are dropped after a short time, and the connections that were
+idle for longest when there are too many.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from .link_layers import ACK, FIN, RST, SYN, Segment, turned
 from .tcp_reassembly import WITH_TIME, Connection, Ended, Event, Portion
 from .tcp_stream import WINDOW, Half, ahead
 
-EVERY = 256  # packets between two looks at all that waits
-# Packets may be captured after the one that closes a connection, and out of order: also behind a pause of the traffic.
-LINGER = 10_000_000_000  # nanoseconds, if WITH_TIME of the packets have come as well
+EVERY = 256  # packets between two checks of all buffers
+# Packets may be captured after the one that closes the connection and out of order, even after a pause.
+LINGER = 10_000_000_000  # nanoseconds, if WITH_TIME of the packets have arrived as well
 LINGER_PACKETS = 8 * EVERY
-# Numbers that jump by more than this, in both directions or after the end, are another connection's: its SYN was lost.
+# A jump of sequence numbers beyond this, in both directions or after the end, is a new connection whose SYN was lost.
 STRAY = 1 << 24
 NOTHING: list[Event] = []
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much may be kept: bytes that wait for others in one connection and in all, and open connections."""
+    """Limits of memory: bytes buffered per connection and in total, and open connections."""
 
     waiting: int = 8 << 20
     all_waiting: int = 32 << 20
@@ -33,16 +33,16 @@ class Limits:
 
 
 class Reassembler(ReassemblerState):
-    """Puts TCP streams together.
+    """Reassembles TCP streams.
 
     Args:
-        limits: what it may keep in memory.
+        limits: how much to keep in memory.
 
     Attributes:
-        count, packets, read: connections, segments and bytes of streams so far.
-        known: the streams by the key of their segments.
-        open: the connections by their numbers; `stuck` are those in which something waits, `closing` those that are
-            closed, each with when it was: nanoseconds, and segments.
+        count, packets, read: connections, segments and stream bytes so far.
+        known: streams by the key of their segments.
+        open: connections by number; `stuck` are those with buffered segments, `closing` the closed ones, each with the
+            time in nanoseconds and the count of segments when it closed.
 
     The fast path (`in_order`) does the same as `feed` for most segments, on the same connections.
     """
@@ -59,8 +59,8 @@ class Reassembler(ReassemblerState):
         """Take the next segment of the capture.
 
         Returns:
-            What can be given out now, of any connection: of each direction without overlap, and complete but for
-            the gaps that are told.
+            The events that are ready, of any connection: the data of each direction is without overlap, and complete
+            except for reported gaps.
         """
         self.packets += 1
         self.read += len(segment.payload)
@@ -81,7 +81,7 @@ class Reassembler(ReassemblerState):
         return [Portion(half.connection, half.side, position, segment.nanoseconds, payload)]
 
     def is_next(self, half: Half, segment: Segment) -> bool:
-        """Whether a segment is what nearly all are: next in order, and acknowledging nothing that was not seen."""
+        """Whether a segment is the usual one: next in order, and acknowledging only data that was seen."""
         if not half.connection.calm or segment.flags & (SYN | FIN | RST | ACK) != ACK or segment.missing:
             return False
         behind = (segment.acknowledgement - (half.peer.sequence or 0)) & 0xFFFFFFFF
@@ -120,11 +120,11 @@ class Reassembler(ReassemblerState):
 
     @property
     def is_full(self) -> bool:
-        """Whether there are as many open connections as there may be."""
+        """Whether the limit of open connections is reached."""
         return len(self.open) >= self.limits.connections
 
     def add(self, key: bytes) -> Connection:
-        """Begin a connection; `key` is that of its first segment."""
+        """Add a connection; `key` is that of its first segment."""
         number = self.count
         connection = self.open[number] = Connection(number, key)
         self.count += 1
@@ -142,7 +142,7 @@ class Reassembler(ReassemblerState):
         return events
 
     def look_around(self, now: int | None) -> list[Event]:
-        """Give up what waits for too long, end what was closed, and free memory if too much waits; every now and then.
+        """Give up overdue waits, end closed connections, and free memory above the limit. Called periodically.
 
         Args:
             now: nanoseconds since 1970.
@@ -157,7 +157,7 @@ class Reassembler(ReassemblerState):
         for connection, since, packets in list(self.closing.values()):
             late = now is not None and since is not None and now - since > LINGER
             if self.packets - packets < LINGER_PACKETS * (WITH_TIME if late else 1):
-                break  # those that follow were closed later
+                break  # the rest were closed later
             events += self.end(connection)
         return events
 
@@ -170,7 +170,7 @@ def _another(half: Half, segment: Segment) -> bool:
         if half.first is not None:
             again = connection.closed and not segment.flags & ACK and half.position > 0 and half.opened
             return half.first != first or again
-        # Numbers near those seen: its SYN was captured late.
+        # Close to the sequence numbers seen so far: a SYN that was captured late.
         return half.begun or (half.sequence is not None and abs(ahead(first, half.sequence)) > WINDOW >> 8)
     if segment.flags & RST:
         return False

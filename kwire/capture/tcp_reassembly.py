@@ -1,9 +1,9 @@
-"""Reassembles TCP connections: captured segments become, per direction, a sequence of portions of data and gaps.
+"""Reassembles TCP connections: captured segments become, per direction, a sequence of data and gaps.
 
-A hole is given up as a gap when the other side has acknowledged it and patience is spent (packets may have been
-captured out of order), when waiting takes too much memory, and at the end. Bytes that acknowledge others not seen
-yet wait for those too, so that an answer never comes before its question. Where no SYN was seen, a stream begins
-with a gap of unknown size. Knows one connection; which segments are its own, `tcp_connections` knows.
+A hole becomes a gap when the other side has acknowledged it and a waiting period is over (packets may be captured out
+of order), when buffers take too much memory, and at the end. Data that acknowledges unseen bytes of the other side
+waits for them, so that a response never precedes its request. Without a SYN, a stream begins with a gap of unknown
+size. Handles one connection; `tcp_connections` assigns segments to connections.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from ..native.states import ConnectionState
 from .link_layers import ACK, FIN, RST, SYN, Segment, end_text
 from .tcp_stream import MASK, WINDOW, Half, StreamSegment
 
-# How many packets of the connection, and nanoseconds: captures of several queues or interfaces are out of order by more
-# than the network is, while each message behind a hole comes as much later.
+# Waiting periods in packets of the connection, and in nanoseconds: captures of several queues or interfaces are
+# more out of order than the network, while waiting delays each message after a hole.
 PATIENCE = 1024  # for a hole
 PATIENCE_TO_BEGIN = 32  # for the first bytes, and for a side that may not have been captured
 PATIENCE_TIME = 10_000_000_000
-WITH_TIME = 1 / 16  # of the packets for a hole are enough when that time has passed
+WITH_TIME = 1 / 16  # this fraction of the packets suffices when the time has passed as well
 
 
 class Portion(msgspec.Struct, frozen=True, gc=False):
-    """Bytes of one side's stream, the next in order; `offset` is their place in it."""
+    """The next bytes of one side's stream; `offset` is their position in it."""
 
     connection: Connection
     side: int
@@ -35,7 +35,7 @@ class Portion(msgspec.Struct, frozen=True, gc=False):
 
 
 class Gap(msgspec.Struct, frozen=True, gc=False):
-    """Bytes of one side's stream that were not captured; `count` is None where nothing tells how many."""
+    """Bytes of one side's stream that were not captured; `count` is None if the number is unknown."""
 
     connection: Connection
     side: int
@@ -45,7 +45,7 @@ class Gap(msgspec.Struct, frozen=True, gc=False):
 
 
 class Unseen(msgspec.Struct, frozen=True, gc=False):
-    """Bytes of one side's stream that are waited for no longer, though they may still come: the portion that follows
+    """Bytes of one side's stream that may still arrive but are no longer waited for, because the data that follows
     acknowledges them."""
 
     connection: Connection
@@ -55,13 +55,13 @@ class Unseen(msgspec.Struct, frozen=True, gc=False):
 
 
 class Finished(msgspec.Struct, frozen=True, gc=False):
-    """Both sides of a connection have sent their FIN, and all bytes before that were given out."""
+    """Both sides have sent their FIN, and all data before that was returned."""
 
     connection: Connection
 
 
 class Ended(msgspec.Struct, frozen=True, gc=False):
-    """There will be nothing more of a connection."""
+    """The last event of a connection."""
 
     connection: Connection
 
@@ -77,11 +77,11 @@ class Connection(ConnectionState):
         ends: address and port of side 0 and of side 1, as text.
         opener: the side that sent the SYN; None if that was not seen.
         closed: whether both sides have finished, or one has reset it.
-        calm: whether nothing waits, both streams have begun, and no gap must be told.
-        last: nanoseconds of its newest packet, but for mere acknowledgements.
-        newest: the number, among all, of its newest packet that was not just the next in order.
-        packets: how many of those it had.
-        unseen: of each side, the offset for which `Unseen` was told last.
+        calm: whether nothing is buffered, both streams have begun, and no gap must be reported.
+        last: nanoseconds of its newest packet, without pure acknowledgements.
+        newest: the number, among all packets, of its newest packet that was not the next in order.
+        packets: how many such packets it had.
+        unseen: for each side, the offset of the last `Unseen` event.
     """
 
     __slots__ = ("unseen",)
@@ -94,7 +94,7 @@ class Connection(ConnectionState):
         one.connection = other.connection = self
 
     def release(self) -> None:
-        """Let the halves be freed at once: cycles wait for the garbage collector, which takes half the time then."""
+        """Break reference cycles, so that both halves are freed at once: twice as fast as garbage collection."""
         nothing: Any = None
         for half in self.halves:
             half.peer = half.connection = half.frames = nothing
@@ -106,16 +106,16 @@ class Connection(ConnectionState):
 
     @property
     def is_closing(self) -> bool:
-        """Whether a side has finished, or has reset it."""
+        """Whether a side has sent FIN or RST."""
         return self.closed or any(half.end is not None for half in self.halves)
 
     @property
     def held(self) -> int:
-        """The memory that waiting bytes take."""
+        """The memory of buffered bytes."""
         return self.halves[0].held + self.halves[1].held
 
     def feed(self, half: Half, segment: Segment) -> list[Event]:
-        """Take a segment of one side; returns what can be given out now."""
+        """Take a segment of one side; return the events that are ready."""
         open_before = not self.is_finished
         events = self._take(half, segment)
         if open_before and self.is_finished:
@@ -124,7 +124,7 @@ class Connection(ConnectionState):
 
     @property
     def is_finished(self) -> bool:
-        """Whether all of both streams was given out, up to their FINs."""
+        """Whether all data of both streams up to their FINs was returned."""
         return self.halves[0].finished and self.halves[1].finished
 
     def _take(self, half: Half, segment: Segment) -> list[Event]:
@@ -149,20 +149,20 @@ class Connection(ConnectionState):
         return self.settle(now)
 
     def _note(self, half: Half, segment: Segment) -> None:
-        """Learn from a segment's flags and numbers where the streams begin, and what has arrived."""
+        """Update the state of both streams by a segment's flags, sequence number and acknowledgement number."""
         half.opened |= bool(segment.flags & SYN)
         if segment.flags & SYN and not half.begun:
             half.begin((segment.sequence + 1) & MASK)
             self.opener = 1 - half.side if segment.flags & ACK else half.side
-        if not segment.flags & ACK or segment.flags & RST:  # what a RST acknowledges, nobody needs to have received
+        if not segment.flags & ACK or segment.flags & RST:  # the acknowledgement number of a RST proves nothing
             return
-        # A SYN's answer acknowledges the SYN alone; and before its own first byte nobody has received any.
+        # A SYN-ACK acknowledges only the SYN, and before its own first byte no side acknowledges data.
         if not half.peer.begun and (segment.flags & SYN or segment.sequence == half.first):
             half.peer.begin(segment.acknowledgement)
         half.peer.acknowledge(segment.acknowledgement)
 
     def settle(self, now: int | None, *, idle: bool = False) -> list[Event]:
-        """Give out what is ready, and what has waited too long; `idle`: no packet has come for a while."""
+        """Return the events that are ready or overdue; `idle` if no packet has come for a while."""
         one, other = self.halves
         if not one.pieces and not other.pieces and not one.late and not other.late:
             self.calm = one.begun and other.begun
@@ -176,20 +176,20 @@ class Connection(ConnectionState):
         return events
 
     def _is_overdue(self, half: Half, now: int | None, idle: bool) -> bool:
-        """Whether patience is spent for what bytes of one side wait for."""
+        """Whether the waiting period of one side's buffered bytes is over."""
         if not half.pieces:
             return False
         first = half.pieces[0]
         passed = self.packets - first.packet
         patience = PATIENCE if half.hole() or half.peer.hole() else PATIENCE_TO_BEGIN
         if half.begun and half.owed() < half.hole():
-            # What was not acknowledged may still come; but where nothing is acknowledged, that says nothing.
+            # Unacknowledged bytes may still arrive; but if nothing is ever acknowledged, that is no indication.
             return half.acked is None and passed > patience
         late = now is not None and first.nanoseconds is not None and now - first.nanoseconds > PATIENCE_TIME
         return passed > patience or (late and (idle or passed > PATIENCE * WITH_TIME))
 
     def _excuse(self, half: Half) -> None:
-        """Wait no longer for what the first waiting bytes of one side wait for."""
+        """Stop waiting for what the first buffered bytes of one side wait for."""
         for one in (half, half.peer):
             if not one.begun:
                 one.begin_late()
@@ -197,7 +197,7 @@ class Connection(ConnectionState):
         half.peer.excuse(half.pieces[0].need)
 
     def force(self, *, is_over: bool = False) -> list[Event]:
-        """Give out what waits, whatever it waits for; `is_over`: no packet will come any more."""
+        """Return everything that is buffered; `is_over` if no more packets will come."""
         events: list[Event] = []
         while held := self.held:
             for half in self.halves:
@@ -205,13 +205,13 @@ class Connection(ConnectionState):
                     self._excuse(half)
             events += self._released(is_over=is_over)
             for half in self.halves:
-                if self.held == held and half.pieces:  # numbers that fit nothing
+                if self.held == held and half.pieces:  # sequence numbers that are inconsistent
                     self._gap(half, half.hole(), half.pieces[0].nanoseconds, events)
                     half.pieces[0].need = None
         return events
 
     def finish(self) -> list[Event]:
-        """Give out everything that is left, and what is known to be missing at the end."""
+        """Return everything that is left, and the gaps that are known at the end."""
         one, other = self.halves
         if self.calm and one.finished and other.finished:
             return []
@@ -223,8 +223,8 @@ class Connection(ConnectionState):
         return events
 
     def _released(self, *, is_over: bool = False) -> list[Event]:
-        """Give out what is ready; if `is_over`, for what is missing will not come, a gap behind all that was captured
-        of one side is told before the bytes of the other that acknowledge it, as an answer its lost question."""
+        """Return the events that are ready. With `is_over`, a gap after all captured bytes of one side is reported
+        before the data of the other side that acknowledges it, so that a lost request precedes its response."""
         events: list[Event] = []
         while True:
             for half in self.halves:
@@ -253,7 +253,8 @@ class Connection(ConnectionState):
                 self._gap(half, count, self.last, events)
 
     def _tell_unseen(self, half: Half, events: list[Event]) -> None:
-        """Tell, once, if the next bytes of a side acknowledge others that were not given out; one may be a FIN."""
+        """Report once that the next bytes of a side acknowledge data that was not returned; one of them may be a
+        FIN."""
         piece, peer = half.pieces[0], half.peer
         if piece.need is None or peer.has_passed(piece.need - 1) or self.unseen[peer.side] == peer.position:
             return
@@ -261,7 +262,7 @@ class Connection(ConnectionState):
         events.append(Unseen(self, peer.side, peer.position, piece.nanoseconds))
 
     def _gap(self, half: Half, count: int, now: int | None, events: list[Event]) -> None:
-        """Step over bytes that will not come; those before the first one seen come first, if there may be any."""
+        """Skip bytes that will not arrive; buffered bytes from before the first byte seen come first, if any."""
         if half.late:
             half.late = False
             events.append(Gap(self, half.side, 0, now, None))

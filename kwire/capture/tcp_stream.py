@@ -1,6 +1,6 @@
 """One direction of a TCP connection: data ordered by sequence number.
 
-Bytes that came first win. Knows sequence numbers; knows neither time nor when to give up waiting.
+Where segments overlap, the first one wins. Does not know time, or when to give up waiting.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import msgspec
 from ..native.states import StreamState
 
 MASK = 0xFFFFFFFF
-WINDOW = 1 << 30  # RFC 7323: no receiver allows more ahead of what it has
-PIECE_COST = 160  # bytes of memory of a piece, without its data
+WINDOW = 1 << 30  # RFC 7323: no receiver accepts more in advance
+PIECE_COST = 160  # bytes of memory of a buffered segment, without its data
 
 
 class StreamSegment(msgspec.Struct, gc=False):
-    """Bytes of the stream that wait to be given out; `data` is None for those that the capture cut off.
+    """Buffered bytes of the stream; `data` is None for bytes that the capture truncated.
 
-    `need` is what they acknowledge of the other side, `packet` the number of the packet that brought them.
+    `need` is the sequence number of the other side that they acknowledge, `packet` the number of their packet.
     """
 
     start: int
@@ -36,7 +36,7 @@ _start = attrgetter("start")
 
 
 def ahead(one: int, other: int) -> int:
-    """How far one sequence number is ahead of another; negative if it is behind.
+    """The distance of two sequence numbers; negative if the first one is earlier.
 
     >>> ahead(5, 0xFFFFFFFE), ahead(0xFFFFFFFE, 5)
     (7, -7)
@@ -45,19 +45,19 @@ def ahead(one: int, other: int) -> int:
 
 
 class Half(StreamState):
-    """One side of a connection, as far as it was seen.
+    """State of one direction of a connection.
 
     Attributes:
         side: 0 or 1; `peer` is the other one, of the same `connection`.
-        frames: of the fast path, `in_order`, once it is known that Kafka is spoken.
-        begun: whether it is known where the stream begins. Until then, offsets count from the first sequence
-            number heard of, and may be negative.
-        first: the sequence number of the first byte, if a SYN told it; `opened`: whether it was this side's own.
-        sequence: the sequence number of the next byte awaited, and `position` its offset in the stream.
-        pieces: what waits, in order, without overlap; `held` is the memory it takes.
-        acked: up to which sequence number the peer has it; `excused`: up to which nobody waits for it any more.
-        end: the offset of the FIN, `finished` once that is reached; `sent` is the highest offset heard of.
-        late: whether a gap of unknown size must still be told, because no SYN was seen.
+        frames: the fast path's state (`in_order`), once the connection is known to be Kafka's.
+        begun: whether the start of the stream is known. Until then, offsets count from the first sequence number seen,
+            and may be negative.
+        first: the sequence number of the first byte, if a SYN was seen; `opened`: whether it was this side's SYN.
+        sequence: the sequence number of the next expected byte; `position` is its offset in the stream.
+        pieces: buffered segments in order, without overlap; `held` is the memory that they take.
+        acked: the sequence number that the peer has acknowledged; `excused`: the one up to which waiting has ended.
+        end: the offset of the FIN; `finished` is set when it is reached; `sent` is the highest offset seen.
+        late: whether a gap of unknown size must still be reported, because no SYN was seen.
     """
 
     __slots__ = ()
@@ -66,7 +66,7 @@ class Half(StreamState):
     pieces: list[StreamSegment]
 
     def begin(self, sequence: int) -> None:
-        """Note the sequence number of the first byte."""
+        """Set the sequence number of the first byte."""
         if self.sequence is not None:
             self._shift(ahead(sequence, self.sequence))
         self.first = self.sequence = sequence
@@ -74,7 +74,7 @@ class Half(StreamState):
         self.advance(0)
 
     def begin_late(self) -> None:
-        """Take what was seen first for the begin of the stream: no SYN will come."""
+        """Treat the first byte seen as the start of the stream: no SYN will come."""
         start = self.pieces[0].start if self.pieces else 0
         if self.sequence is not None:
             self.sequence = (self.sequence + start) & MASK
@@ -83,7 +83,7 @@ class Half(StreamState):
             self.advance(0)
 
     def _shift(self, count: int) -> None:
-        """Count offsets from another byte; what lies before it is dropped."""
+        """Count offsets from another byte; drop what lies before it."""
         pieces, self.pieces, self.held, self.begun = self.pieces, [], 0, True
         for piece in pieces:
             self.put(piece, piece.start - count)
@@ -92,19 +92,19 @@ class Half(StreamState):
             self.end -= count
 
     def hear(self, sequence: int) -> int:
-        """Return the offset of a sequence number; the first one heard of is offset 0."""
+        """Return the offset of a sequence number; the first one seen has offset 0."""
         if self.sequence is None:
             self.sequence = sequence
         return self.position + ahead(sequence, self.sequence)
 
     def acknowledge(self, sequence: int) -> None:
-        """Note what the peer has."""
+        """Record what the peer has acknowledged."""
         near = self.hear(sequence) - self.position <= WINDOW
         if near and (self.acked is None or ahead(sequence, self.acked) > 0):
             self.acked = sequence
 
     def put(self, new: StreamSegment, base: int) -> None:
-        """Keep those bytes of a piece, which begins at `base`, that were not there before."""
+        """Buffer those bytes of a segment, which starts at `base`, that are new."""
         start, stop = base, base + new.stop - new.start
         if self.begun:
             start = max(start, self.position)
@@ -124,11 +124,11 @@ class Half(StreamState):
             index += 1
 
     def ready(self) -> bool:
-        """Whether the next bytes are there, and those that they answer were given out."""
+        """Whether the next bytes have arrived, and the data that they acknowledge was returned."""
         return self._is_next() and (self.pieces[0].need is None or self.peer.has_passed(self.pieces[0].need))
 
     def is_excused(self) -> bool:
-        """Whether the next bytes are there, and those that they answer are waited for no longer."""
+        """Whether the next bytes have arrived, and waiting for the data that they acknowledge has ended."""
         if not self._is_next():
             return False
         need, excused = self.pieces[0].need, self.peer.excused
@@ -138,11 +138,11 @@ class Half(StreamState):
         return self.begun and bool(self.pieces) and self.pieces[0].start == self.position
 
     def has_passed(self, sequence: int) -> bool:
-        """Whether all before a sequence number was given out."""
+        """Whether all bytes before a sequence number were returned."""
         return self.begun and self.sequence is not None and ahead(sequence, self.sequence) <= 0
 
     def excuse(self, sequence: int | None) -> None:
-        """Wait no longer for what is before a sequence number."""
+        """Stop waiting for bytes before a sequence number."""
         if sequence is not None and (self.excused is None or ahead(sequence, self.excused) > 0):
             self.excused = sequence
 
@@ -154,7 +154,7 @@ class Half(StreamState):
         return piece
 
     def advance(self, count: int) -> None:
-        """Move on in the stream; the FIN behind it takes a sequence number of its own."""
+        """Advance in the stream; a FIN takes a sequence number of its own."""
         assert self.sequence is not None
         self.position += count
         self.sequence = (self.sequence + count) & MASK
@@ -163,30 +163,30 @@ class Half(StreamState):
             self.sequence = (self.sequence + 1) & MASK
 
     def owed(self) -> int:
-        """How many bytes the peer has that were not given out yet."""
+        """How many bytes the peer has acknowledged that were not returned yet."""
         if self.acked is None or self.sequence is None:
             return 0
         return max(0, ahead(self.acked, self.sequence))
 
     def hole(self) -> int:
-        """The size of the hole in front of what waits."""
+        """The size of the hole before the first buffered segment."""
         return self.pieces[0].start - self.position if self.begun and self.pieces else 0
 
     def given_up(self) -> int:
-        """How much of the hole in front of what waits is waited for no longer."""
+        """How much of that hole is no longer waited for."""
         hole = self.hole()
         if not hole or self.sequence is None or self.excused is None:
             return 0
         return max(0, min(hole, ahead(self.excused, self.sequence)))
 
     def given_up_end(self) -> int:
-        """How many bytes behind all that was captured are waited for no longer."""
+        """How many bytes after the last captured one are no longer waited for."""
         if self.pieces or not self.begun or self.sequence is None or self.excused is None:
             return 0
         return max(0, min(self.missing(), ahead(self.excused, self.sequence)))
 
     def missing(self) -> int:
-        """How many bytes were sent behind the last one given out, as far as anything told."""
+        """How many bytes were sent after the last returned one, as far as known."""
         if self.end is not None:
             return self.end - self.position
         count = max(self.owed(), self.sent - self.position)

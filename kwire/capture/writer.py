@@ -28,8 +28,8 @@ class PcapWriter:
     """Writes the packets of a pcap file.
 
     Args:
-        stream: where to.
-        live: whether each packet is to be readable at once.
+        stream: the file to write to.
+        live: flush after each packet.
     """
 
     def __init__(self, stream: BinaryIO, *, live: bool = False) -> None:
@@ -42,8 +42,8 @@ class PcapWriter:
 
         Args:
             nanoseconds: since 1970.
-            data: what was captured of it.
-            missing: bytes behind these that were not captured.
+            data: the captured part of it.
+            missing: bytes after these that were not captured.
         """
         seconds, ticks = divmod(nanoseconds, SECOND)
         lengths = len(data), min(len(data) + missing, 0xFFFFFFFF)
@@ -56,10 +56,10 @@ class TcpWriter:
     """One TCP connection in a pcap file.
 
     Args:
-        pcap: what writes it.
+        pcap: the writer of the file.
         client, broker: its endpoints.
-        nanoseconds: when it begins.
-        handshake: whether it begins in the capture; else the capture begins in the middle of both streams.
+        nanoseconds: when it begins, since 1970.
+        handshake: whether the capture contains the handshake; without it, it begins inside both streams.
         first: the sequence number before the first byte of both sides.
 
     Attributes:
@@ -88,7 +88,7 @@ class TcpWriter:
             self._write(0, ACK)
 
     def send(self, nanoseconds: int, data: bytes, *, by_client: bool) -> None:
-        """Write what one side sent."""
+        """Write data that one side sent."""
         self._last = nanoseconds
         side = 0 if by_client else 1
         for start in range(0, len(data), PORTION):
@@ -96,22 +96,21 @@ class TcpWriter:
             self._settle(side)
 
     def skip(self, nanoseconds: int, count: int, *, by_client: bool) -> None:
-        """Write that one side sent `count` bytes more that were not captured: a packet cut behind its headers."""
+        """Write that one side sent `count` more bytes that were not captured: a packet truncated after its headers."""
         self._last = nanoseconds
         side = 0 if by_client else 1
         self._write(side, ACK, missing=count)
         self._settle(side)
 
     def close(self) -> None:
-        """Write that both sides are done, at the time of what was written last."""
+        """Close both sides, at the time of the last packet."""
         for side in (0, 1):
             self._write(side, FIN | ACK)
 
     def _settle(self, side: int) -> None:
         """Acknowledge the first bytes of a connection without a handshake until no reader waits for its SYN.
 
-        Readers wait for so many packets, as one may have been captured late (PATIENCE); what comes after would be read
-        before it.
+        Readers wait for so many packets, because one may have been captured late (PATIENCE).
         """
         if self._unsettled:
             self._unsettled = False
@@ -128,7 +127,7 @@ class TcpWriter:
 
 
 def _hosts(*texts: str) -> tuple[bytes, bytes]:
-    """Return two IP addresses as bytes, of the same version; raises ValueError if one is none."""
+    """Return two IP addresses of the same version as bytes; raises ValueError if one is invalid."""
     one, other = (ipaddress.ip_address(text.strip("[]").partition("%")[0]).packed for text in texts)
     if len(one) != len(other):
         one, other = (bytes(10) + b"\xff\xff" + host if len(host) == 4 else host for host in (one, other))
@@ -136,9 +135,9 @@ def _hosts(*texts: str) -> tuple[bytes, bytes]:
 
 
 def _ip_header(source: bytes, target: bytes, count: int) -> bytes:
-    """Make the header of a packet with TCP; checksums are left 0, as a network card would fill them in.
+    """Create the IP header of a TCP packet; checksums are 0, as with checksum offload.
 
-    A length that does not fit is 0, as with segmentation offload: then the packet's length says it.
+    A length that does not fit is 0, as with segmentation offload: the packet's length then determines it.
     """
     if len(source) == 16:
         return struct.pack(">IHBB", 6 << 28, count if count <= 0xFFFF else 0, 6, 64) + source + target
@@ -153,14 +152,14 @@ Key = tuple[str | None, int | None, str, str]  # file, number, endpoints
 
 
 class CaptureWriter:
-    """Writes frames as a pcap file. Connections keep their endpoints, and are numbered in the order of first frames.
+    """Writes frames as a pcap file. Connections keep their endpoints and are numbered in the order of first frames.
 
     Args:
-        stream: where to.
+        stream: the file to write to.
 
     Attributes:
         connections: how many were written.
-        left_out: what could not be kept -> how often, in plural.
+        left_out: what could not be written (a plural noun) -> how often.
 
     >>> import io
     >>> stream, source = io.BytesIO(), Source(client="10.0.0.1:5000", broker="10.0.0.2:9092", direction="request")
@@ -176,17 +175,17 @@ class CaptureWriter:
         self.left_out: Counter[str] = Counter()
         self._pcap = PcapWriter(stream)
         self._open: dict[Key, TcpWriter] = {}
-        self._keys: dict[tuple[str, str], Key] = {}  # by endpoints, which are a connection's at a time
+        self._keys: dict[tuple[str, str], Key] = {}  # by endpoints, which identify an open connection
         self._numbers: dict[tuple[str | None, int], Key] = {}
         self._now = 0
 
     def write(self, frame: Frame, data: bytes | None = None, nanoseconds: int | None = None) -> None:
-        """Write a frame, a piece of a stream that is no frame, or a gap; in the order of the input.
+        """Write a frame, a fragment or a gap, in the order of the input.
 
         Args:
-            frame: with its source: endpoints, direction and, where they are known, the number and the time.
-            data: what to write instead of its bytes.
-            nanoseconds: its time, since 1970, where that is known more precisely than the source has it.
+            frame: its source has endpoints, direction and, if known, number and time.
+            data: the bytes to write instead of the frame's own.
+            nanoseconds: its time since 1970, if known more precisely than in the source.
         """
         source, fault = frame.source, frame.fault
         for number in frame.closed:
@@ -199,7 +198,7 @@ class CaptureWriter:
             self._write(frame, frame.data if data is None else data, self._time(source, nanoseconds))
 
     def end(self, source: Source) -> None:
-        """Take note that there are no more frames of the connection that one came from."""
+        """Record that there are no more frames of this connection."""
         self._close(_key(source))
 
     def close(self) -> None:
@@ -221,9 +220,9 @@ class CaptureWriter:
             self.left_out["streams that begin in the middle of a connection"] += 1
 
     def _time(self, source: Source, nanoseconds: int | None) -> int:
-        """Return the time of a frame, of the one before where it has none that a pcap file can hold."""
+        """Return the time of a frame; the previous frame's if it has none that a pcap file can hold."""
         if nanoseconds is None and source.time is not None:
-            # The shortest decimal number that is this float: microseconds stay microseconds.
+            # The shortest decimal number that is this float: microseconds remain exact.
             nanoseconds = round(Decimal(repr(source.time)) * SECOND) if isfinite(source.time) else -1
         if nanoseconds is not None and 0 <= nanoseconds < END_OF_TIME:
             self._now = nanoseconds
@@ -235,9 +234,9 @@ class CaptureWriter:
         key = _key(source)
         ends = key[2:]
         if key not in self._open:
-            self._close(self._keys.get(ends))  # the ports are used again
+            self._close(self._keys.get(ends))  # the ports are reused
             self.connections += 1
-            first = self.connections * 0x9E3779B1  # differs, so that a later connection is no retransmission
+            first = self.connections * 0x9E3779B1  # differs, so that a later connection is not read as a retransmission
             client, broker = end_of(ends[0]), end_of(ends[1])
             self._open[key] = TcpWriter(self._pcap, client, broker, now, handshake=handshake, first=first)
             self._keys[ends] = key
@@ -260,7 +259,7 @@ def _key(source: Source) -> Key:
 
 
 def names_connection(source: Source) -> bool:
-    """Whether a source says which endpoint sent a frame to which."""
+    """Whether a source has both endpoints and the direction of a frame."""
     try:
         end_of(source.client or "")
         end_of(source.broker or "")
@@ -270,7 +269,7 @@ def names_connection(source: Source) -> bool:
 
 
 def end_of(text: str) -> End:
-    """Read `10.0.0.1:9092` or `[::1]:9092`; raises ValueError if it is no IP address with a port.
+    """Parse `10.0.0.1:9092` or `[::1]:9092`; raises ValueError if it is not an IP address with a port.
 
     >>> end_of("[::1]:9092")
     ('::1', 9092)

@@ -107,7 +107,7 @@ class FrameOutput:
     """Writes frames; the first of them says how.
 
     Args:
-        stream: where to.
+        stream: the file to write to.
         raw: write raw frames whatever the input is.
     """
 

@@ -15,13 +15,13 @@ cdef enum:
     LONGEST_FRAME = 100 << 20
     LEAST_REQUEST = 12         # bytes of a frame's size, api key, version and correlation id
     CLIENT_ID = 14             # bytes in front of a client id
-    IN_FLIGHT = 1024           # requests that are remembered
+    IN_FLIGHT = 1024           # most requests in flight that are remembered
     APIS = 32
     FIN = 1
     SYN = 2
     RST = 4
     ACK = 16
-    EVERY = 256                # packets between two looks at all that waits
+    EVERY = 256                # packets between two checks of all buffers
     CACHED = 1024              # streams that are found without a dictionary, a power of two
     MOST_HEADS = 4096          # begins of requests that are remembered
 
