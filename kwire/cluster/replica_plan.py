@@ -1,0 +1,255 @@
+"""Plans that put the replicas of a cluster right: evenly over every level of the racks, by the fewest moves.
+
+Knows partitions by any keys, and brokers in a tree; knows no messages. How: `docs/explanation/placement.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from ..errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
+from .even_loads import INFINITE, EvenLoads
+from .even_sets import EvenSets, bits
+from .rack_tree import RackTree
+
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Goals:
+    """What a plan is to reach besides what must change: replicas on brokers that go, other replication factors.
+
+    Args:
+        repair: partitions that are not as even as can be become so.
+        balance: brokers hold as even numbers of replicas as even partitions allow; with it partitions are repaired.
+        leaders: preferred leaders, and the followers behind them, are as even as can be (KAFKA-19048).
+    """
+
+    repair: bool = False
+    balance: bool = False
+    leaders: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaPlan(Generic[K]):
+    """The replicas of partitions before and after, the preferred leader first.
+
+    Args:
+        before: empty for a partition that is to be created.
+        after: has the same keys.
+        sizes: bytes of a replica of each partition, as far as they are known.
+
+    >>> plan = ReplicaPlan({"a": [1, 2], "b": [2, 1]}, {"a": [1, 3], "b": [1, 2]}, {"a": 500})
+    >>> plan.changed(), plan.moves(), plan.moved_bytes(), plan.new_leaders()
+    (['a', 'b'], {'a': [3]}, 500, ['b'])
+    """
+
+    before: Mapping[K, Sequence[int]]
+    after: Mapping[K, Sequence[int]]
+    sizes: Mapping[K, int] = field(default_factory=dict)
+
+    def changed(self) -> list[K]:
+        """Return the partitions whose lists differ."""
+        return [key for key, replicas in self.after.items() if list(replicas) != list(self.before[key])]
+
+    def moves(self) -> dict[K, list[int]]:
+        """Return the brokers that get a replica which they did not have, by partition."""
+        found = {key: [one for one in ids if one not in self.before[key]] for key, ids in self.after.items()}
+        return {key: ids for key, ids in found.items() if ids}
+
+    def moved_bytes(self) -> int | None:
+        """Return how many bytes brokers copy; None where the size of a partition that moves is not known."""
+        moves = {key: ids for key, ids in self.moves().items() if self.before[key]}
+        if not moves.keys() <= self.sizes.keys():
+            return None
+        return sum(self.sizes[key] * len(ids) for key, ids in moves.items())
+
+    def new_leaders(self) -> list[K]:
+        """Return the partitions whose preferred leader is another one."""
+        return [key for key in self.changed() if self.before[key] and self.after[key][:1] != self.before[key][:1]]
+
+
+def plan_replicas(
+    tree: RackTree,
+    current: Mapping[K, Sequence[int]],
+    goals: Goals | None = None,
+    *,
+    factors: Mapping[K, int] | None = None,
+    only: Collection[K] | None = None,
+    sizes: Mapping[K, int] | None = None,
+) -> ReplicaPlan[K]:
+    """Plan where replicas are to be, by the fewest moves.
+
+    Args:
+        tree: the brokers that are to hold replicas. Those on other brokers move.
+        current: the replicas of all partitions, the preferred leader first; none for a partition to create.
+        goals: what else is to be reached; unless given, what must change is changed, evenly.
+        factors: replicas of each partition afterwards; those that are not in it keep as many as they have.
+        only: the partitions that may change; all unless given. The others count as load.
+        sizes: bytes of a replica: the fewest bytes move then, not the fewest replicas. A partition whose size is not
+            known counts as the mean.
+
+    Raises:
+        InvalidReplicationFactor: not positive, or more replicas than brokers.
+        InvalidReplicaAssignment: a partition has a broker twice.
+
+    >>> from .state import Broker
+    >>> tree = RackTree([Broker(id, rack=f"/DC{id // 2}") for id in range(6)])
+    >>> plan_replicas(tree, {"a": [0, 1, 4], "b": [3, 5, 0]}, Goals(repair=True)).after
+    {'a': [0, 2, 4], 'b': [3, 5, 0]}
+    """
+    planning = _Planning(tree, current, goals or Goals(), factors or {}, sizes or {})
+    allowed = [key for key in current if only is None or key in only]
+    planning.place(allowed)
+    planning.lead(allowed)
+    return ReplicaPlan(dict(current), planning.after, sizes or {})
+
+
+class _Planning(Generic[K]):
+    """The lists of a plan while it is made."""
+
+    def __init__(
+        self,
+        tree: RackTree,
+        current: Mapping[K, Sequence[int]],
+        goals: Goals,
+        factors: Mapping[K, int],
+        sizes: Mapping[K, int],
+    ) -> None:
+        self._sets, self._current, self._goals, self._sizes = EvenSets(tree), current, goals, sizes
+        self._counts = {key: factors.get(key, len(replicas)) for key, replicas in current.items()}
+        self.after: dict[K, list[int]] = {key: list(replicas) for key, replicas in current.items()}
+        for key, replicas in current.items():
+            _check(key, replicas, self._counts[key], len(tree.brokers))
+
+    def place(self, allowed: Sequence[K]) -> None:
+        """Choose the brokers of each partition."""
+        sets, goals = self._sets, self._goals
+        free = [key for key in allowed if goals.balance or self._must_change(key)]
+        loads = [0] * len(sets.sizes)
+        for key in self.after.keys() - set(free):
+            self._add_load(loads, sets.mask(self.after[key]))
+        wanted = [sets.mask(self._current[key]) for key in free]
+        chosen = []
+        for turn, (key, mask) in enumerate(zip(free, wanted, strict=True)):
+            count = self._counts[key]
+            is_good = mask.bit_count() == count and sets.is_even(mask)
+            first = sets.mask(self._current[key][:1])
+            chosen.append(mask if is_good else sets.nearest(mask, first, count, loads, turn))
+            self._add_load(loads, chosen[-1])
+        if not free:
+            return
+        costs = [self._costs(key, weight, len(free)) for key, weight in zip(free, self._weights(free), strict=True)]
+        choice = EvenLoads(chosen, costs, loads[: len(sets.ids)], lambda _, mask, one: sets.targets(mask, one))
+        choice.even_out(INFINITE if goals.balance else 0)
+        for key, mask in zip(free, choice.chosen, strict=True):
+            self.after[key] = _in_order(self._current[key], sets.brokers(mask))
+
+    def _must_change(self, key: K) -> bool:
+        mask, count = self._sets.mask(self._current[key]), self._counts[key]
+        goes = mask.bit_count() != len(self._current[key])
+        return goes or mask.bit_count() != count or (self._goals.repair and not self._sets.is_even(mask))
+
+    def _add_load(self, loads: list[int], mask: int) -> None:
+        for index in bits(mask):
+            for node in self._sets.upwards(index):
+                loads[node] += 1
+
+    def _costs(self, key: K, weight: int, keys: int) -> list[tuple[int, int]]:
+        """Return what each broker costs: moves count first, then leaders that are lost, of all partitions together."""
+        first, wanted = self._sets.mask(self._current[key][:1]), self._sets.mask(self._current[key])
+        others = ~wanted & (1 << len(self._sets.ids)) - 1
+        return [(first, 0), (wanted & ~first, 1), (others, 1 + weight * (keys + 1))]
+
+    def _weights(self, keys: Sequence[K]) -> list[int]:
+        """Return what a move of each partition costs: its bytes where sizes are known, and one more for the move."""
+        known = [self._sizes[key] for key in keys if key in self._sizes]
+        mean = sum(known) // len(known) if known else 0
+        return [self._sizes.get(key, mean) + 1 for key in keys]
+
+    def lead(self, allowed: Sequence[K]) -> None:
+        """Choose which replica is the first one, and with `leaders` which ones follow."""
+        everywhere = self._goals.leaders
+        created = [key for key in allowed if not self._current[key]]
+        lost = [key for key in allowed if self._current[key] and self._current[key][0] not in self.after[key]]
+        leaderless = [key for key in allowed if self.after[key]] if everywhere else [*created, *lost]
+        self._choose(leaderless, 0, list(self.after))
+        followed = allowed if everywhere else created
+        longest = max((len(self.after[key]) for key in followed), default=0)
+        for place in range(1, longest - 1):
+            groups: dict[int, list[K]] = {}
+            for key, replicas in self.after.items():
+                if len(replicas) > place:
+                    groups.setdefault(replicas[place - 1], []).append(key)
+            may_change = set(followed)
+            for members in groups.values():
+                self._choose([key for key in members if key in may_change], place, members)
+
+    def _choose(self, free: Sequence[K], place: int, counted: Sequence[K]) -> None:
+        """Choose the replica at one place of the lists, among those at this place or behind it.
+
+        Args:
+            free: the partitions whose lists may change.
+            counted: all that count as load, the free ones among them.
+        """
+        free = [key for key in free if len(self.after[key]) > place + 1]
+        if not free:
+            return
+        ids = sorted({one for key in counted for one in self.after[key][place:]})
+        index = {node_id: number for number, node_id in enumerate(ids)}
+        loads = [0] * len(ids)
+        for key in counted:
+            for one in self.after[key][place : place + 1]:
+                loads[index[one]] += 1
+        masks = [sum(1 << index[one] for one in self.after[key][place:]) for key in free]
+        chosen = [1 << index[self.after[key][place]] for key in free]
+        wanted = [self._stays(key, place, index) for key in free]
+        for number, (one, stays) in enumerate(zip(chosen, wanted, strict=True)):
+            if stays and not one & stays:
+                best = min(bits(stays), key=lambda other: (loads[other], other))
+                loads[one.bit_length() - 1] -= 1
+                loads[best] += 1
+                chosen[number] = 1 << best
+        costs = [[(stays, 0), (mask & ~stays, 1)] for mask, stays in zip(masks, wanted, strict=True)]
+        choice = EvenLoads(chosen, costs, loads, lambda number, mask, _: masks[number] & ~mask)
+        choice.even_out(INFINITE if self._goals.leaders or not self._current[free[0]] else 0)
+        for key, mask in zip(free, choice.chosen, strict=True):
+            first = ids[mask.bit_length() - 1]
+            replicas = self.after[key]
+            self.after[key] = [*replicas[:place], first, *(one for one in replicas[place:] if one != first)]
+
+    def _stays(self, key: K, place: int, index: Mapping[int, int]) -> int:
+        """Return the replicas at or behind a place that cost nothing: the one that was there, else all that stay."""
+        before, left = self._current[key], self.after[key][place:]
+        if len(before) > place and before[place] in left:
+            return 1 << index[before[place]]
+        return sum(1 << index[one] for one in left if one in before)
+
+
+def _check(key: object, replicas: Sequence[int], count: int, brokers: int) -> None:
+    if len(set(replicas)) < len(replicas):
+        raise InvalidReplicaAssignment("broker_twice_in_one_partition", partition=key, replicas=list(replicas))
+    if count <= 0:
+        raise InvalidReplicationFactor("replication_factor_not_positive", replication_factor=count)
+    if count > brokers:
+        raise InvalidReplicationFactor(
+            "replication_factor_larger_than_brokers", replication_factor=count, brokers=brokers
+        )
+
+
+def _in_order(before: Sequence[int], after: Sequence[int]) -> list[int]:
+    """Return the new replicas where old ones were, so that those that stay keep their order.
+
+    >>> _in_order([5, 1, 2], [1, 2, 7]), _in_order([5, 1, 2], [1, 2]), _in_order([5, 1], [1, 2, 7])
+    ([7, 1, 2], [1, 2], [2, 1, 7])
+    """
+    new = [one for one in after if one not in before]
+    found = []
+    for one in before:
+        if one in after:
+            found.append(one)
+        elif new:
+            found.append(new.pop(0))
+    return [*found, *new]
