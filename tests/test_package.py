@@ -23,9 +23,8 @@ def test_files_and_functions_keep_their_size(path: Path) -> None:
     text = path.read_text("utf-8")
     assert text.count("\n") <= 400
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef):
-            body = node.body[1:] if ast.get_docstring(node) else node.body
-            lines = body[-1].end_lineno - body[0].lineno + 1 if body and body[-1].end_lineno else 0
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or 0) - node.lineno + 1  # docstring included
             assert lines <= 40, f"{node.name} has {lines} lines"
 
 

@@ -135,19 +135,19 @@ class Growing:
         *,
         is_limited: bool = True,
     ) -> dict[str, Place]:
-        """Find out how far files can be read.
+        """Return how far each file can be read now.
 
         Args:
-            start: how far they were read.
+            start: how far each was read before.
             now: seconds since 1970, for the option `tailTimeout`.
-            sizes: the size up to which each file is looked at, others not at all; None: as they are.
-            is_limited: whether the options say how much there may be at once.
+            sizes: how many bytes of each file to consider, other files not at all; None: all files at their size.
+            is_limited: whether the options limit how much is read at once.
 
         Returns:
-            How far, the places of `start` where nothing came.
+            The new positions; that of `start` for a file without new data.
 
         Raises:
-            LostData: a file was replaced or cut; unless the option `failOnDataLoss` says to read it anew.
+            LostData: a file was replaced or truncated, unless the option `failOnDataLoss` allows reading it again.
         """
         there = self.files()
         files = [file for path, file in there.items() if sizes is None or path in sizes]
@@ -157,19 +157,23 @@ class Growing:
             if left.is_none:
                 break
             size = file.size if sizes is None else min(file.size, sizes[file.path])
-            place = places.get(file.path, START)
-            is_over = self._is_over(file, size, now)
-            seen = size, file.changed, place, is_over
-            if self._seen.get(file.path) == seen:
-                continue
-            before = self._checked(file, place)
-            after = self._reach(file, before, size, left, is_over)
-            if after != before:
-                places[file.path] = after
-                left.take(after.stop - before.stop)
-            elif left.bytes >= size - before.stop:
-                self._seen[file.path] = seen
+            self._advance(file, size, now, left, places)
         return places
+
+    def _advance(self, file: File, size: int, now: float, left: _Left, places: dict[str, Place]) -> None:
+        """Move the position of a file to where it can be read now, within what is `left` of the limits."""
+        place = places.get(file.path, START)
+        is_over = self._is_over(file, size, now)
+        seen = size, file.changed, place, is_over
+        if self._seen.get(file.path) == seen:
+            return
+        before = self._checked(file, place)
+        after = self._reach(file, before, size, left, is_over)
+        if after != before:
+            places[file.path] = after
+            left.take(after.stop - before.stop)
+        elif left.bytes >= size - before.stop:
+            self._seen[file.path] = seen
 
     def _kept(self, start: Mapping[str, Place], files: Mapping[str, File]) -> dict[str, Place]:
         """Return the places that are remembered: of files that are there, and of those that went not too long ago."""

@@ -1,6 +1,8 @@
 """KIP-879: replicas passed down a tree of racks, level by level, by a ring over the children of each node.
 
-Knows the tree; knows nothing of chance but the `rng` it is given. What the KIP leaves open is decided as told below.
+At each node of the rack tree, a ring of its children (racks by name, brokers by id) selects the one for the next
+replica, without children whose brokers all have the partition: so children differ by at most one replica. All
+randomness comes from `rng`. Where the KIP leaves a choice open, the docstrings name it.
 """
 
 from __future__ import annotations
@@ -83,28 +85,20 @@ def assign_multi_level(
     rings: Rings = Rings.KEPT,
     existing: Mapping[int, Sequence[int]] | None = None,
 ) -> Assignment:
-    """Place the replicas of new partitions over racks of many levels (KIP-879, KAFKA-14281).
-
-    At each node, the ring over its children says into which one the next replica goes: nodes by name, then brokers
-    by id; a child whose brokers all have the partition is passed over. So the children of a node differ by at most
-    one replica, unless one is full.
+    """Place the replicas of new partitions over racks of several levels (KIP-879, KAFKA-14281).
 
     Args:
-        brokers: those to place on, each with a rack that is a path.
-        num_partitions: how many new partitions.
-        replication_factor: replicas of each.
-        starts: path of a node, such as `/DC1`, to the number of the child that its ring points to at first.
-        rng: draws the starts that are not named; without one they are 0.
-        rings: what becomes of them between partitions.
-        existing: partitions of the topic that are there; the rings go on behind them, and new ones have the numbers
-            after them. Brokers that are gone are passed over.
+        brokers: the brokers to place on, each with a rack that is a path.
+        num_partitions, replication_factor: how many partitions, and how many replicas of each.
+        starts: path of a node, such as `/DC1`, to the first index of its ring; others are drawn from `rng`, or 0.
+        rings: what happens to the rings between partitions.
+        existing: the topic's partitions so far: rings and numbers of new partitions continue after them.
 
     Returns:
-        For each new partition, from 0 on unless some exist, the ids of its brokers; the first is the preferred leader.
+        For each new partition the ids of its brokers; the first is the preferred leader.
 
     Raises:
-        InvalidPartitions, InvalidReplicationFactor: too few, or more replicas than brokers.
-        InvalidRack: a broker has no rack, or one that is no path, or `starts` names what is not there.
+        InvalidRack: a rack is missing or not a path, or `starts` has an unknown node; as `check_counts`, too.
 
     >>> racks = ["/DC1/R1", "/DC1/R2", "/DC2/R1", "/DC2/R2"]
     >>> assign_multi_level([Broker(id, rack=rack) for id, rack in enumerate(racks)], 2, 3)

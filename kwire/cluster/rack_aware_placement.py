@@ -86,51 +86,52 @@ def assign_replicas(
     start_partition: int = -1,
     rng: Rng | None = None,
 ) -> Assignment:
-    """Place the replicas of new partitions (KIP-36).
+    """Place the replicas of new partitions, rack-aware if brokers have racks (KIP-36).
 
     Args:
-        brokers: those to place on, all with a rack or none; `broker_metadatas` makes it so.
-        num_partitions: how many new partitions.
-        replication_factor: replicas of each.
-        start_index: place in the list of the broker with the first replica, and the first distance to the second;
-            below 0 both are drawn from `rng`.
-        start_partition: number of the first new partition; below 0 it is 0.
-        rng: `random.Random(seed)`, or `java.Random(seed)` for Kafka's own numbers.
+        brokers: the brokers to place on, all with a rack or none; see `broker_metadatas`.
+        num_partitions, replication_factor: how many partitions, and how many replicas of each.
+        start_index: index of the first replica's broker, and first shift of the second; below 0 drawn from `rng`.
+        start_partition: number of the first new partition; 0 if negative.
+        rng: `random.Random(seed)`, or `java.Random(seed)` for the same numbers as Kafka.
 
     Returns:
         For each new partition the ids of its brokers; the first is the preferred leader.
 
     Raises:
-        InvalidPartitions, InvalidReplicationFactor: too few, or more replicas than brokers.
-        AdminOperation: only some of the brokers have a rack.
-        InvalidReplicaAssignment: a broker is there twice.
-        IndexOutOfBounds: `start_index` or a partition is so large that Kafka's numbers overflow.
+        AdminOperation, InvalidReplicaAssignment: not all brokers have a rack, or one is twice; as `check_counts`, too.
+        IndexOutOfBounds: `start_index` or a partition is so large that Kafka's integers overflow.
         ValueError: neither `start_index` nor `rng` is given.
 
     >>> assign_replicas([Broker(id) for id in range(5)], 6, 3, start_index=0)
     {0: [0, 1, 2], 1: [1, 2, 3], 2: [2, 3, 4], 3: [3, 4, 0], 4: [4, 0, 1], 5: [0, 2, 3]}
     """
     check_counts(num_partitions, replication_factor, len(brokers))
-    check_distinct(broker.node_id for broker in brokers)
-    without = [broker.node_id for broker in brokers if broker.rack is None]
-    if 0 < len(without) < len(brokers):
-        raise AdminOperation("only_some_brokers_have_a_rack", without=without)
-    ids = [broker.node_id for broker in brokers] if without else rack_alternated_broker_list(brokers)
-    racks = {} if without else {broker.node_id: broker.rack for broker in brokers}
-    stride = len(set(racks.values()))
-    assignment: Assignment = {}
+    ids, racks = _ids_and_racks(brokers)
+    stride, assignment = len(set(racks.values())), dict[int, list[int]]()
     try:
         for partition, first, shift in _starts(len(ids), num_partitions, start_index, start_partition, rng):
             walk = _walk(ids, first, int32(shift * (stride or 1)))
-            spread = _one_a_rack(walk, racks, stride) if racks else walk
-            assignment[partition] = list(islice(spread, replication_factor))
+            chosen = _one_a_rack(walk, racks, stride) if racks else walk
+            assignment[partition] = list(islice(chosen, replication_factor))
     except IndexError:
         raise IndexOutOfBounds("int_overflow_negative_index", start_index=start_index) from None
     return assignment
 
 
+def _ids_and_racks(brokers: Sequence[Broker]) -> tuple[list[int], dict[int, str | None]]:
+    """Return the ids of brokers, alternating racks, and the rack of each; no racks if no broker has one."""
+    check_distinct(broker.node_id for broker in brokers)
+    without = [broker.node_id for broker in brokers if broker.rack is None]
+    if 0 < len(without) < len(brokers):
+        raise AdminOperation("only_some_brokers_have_a_rack", without=without)
+    if without:
+        return without, {}
+    return rack_alternated_broker_list(brokers), {broker.node_id: broker.rack for broker in brokers}
+
+
 def check_counts(num_partitions: int, replication_factor: int, brokers: int) -> None:
-    """Refuse counts that no placement can serve, in Kafka's order."""
+    """Raise if a count is not positive, or there are more replicas than brokers; in Kafka's order."""
     if num_partitions <= 0:
         raise InvalidPartitions("partitions_not_positive", num_partitions=num_partitions)
     if replication_factor <= 0:
@@ -259,29 +260,23 @@ def generate_assignment(
     rng: Rng,
     rack_aware: bool = True,
 ) -> Reassignment:
-    """Propose where topics could lie on other brokers (`kafka-reassign-partitions --generate`).
+    """Propose new brokers for topics (`kafka-reassign-partitions --generate`).
 
     Args:
-        topics: the replicas of all topics' partitions.
-        topics_to_move: names of those to place anew; each keeps the replication factor of one of its partitions.
-        brokers: all brokers, in the order in which the cluster lists them.
-        broker_list: ids of those to place on; unknown ones are passed over.
-        rng: gives two numbers a topic; `java.Random(seed)` for Kafka's own.
+        topics: the replicas of all partitions, by topic.
+        topics_to_move: names of the topics to place; each keeps the replication factor of one of its partitions.
+        brokers: all brokers, in the order of the cluster's metadata.
+        broker_list: ids of the brokers to place on; unknown ids are ignored.
+        rng: draws two numbers per topic; `java.Random(seed)` for the same numbers as Kafka.
         rack_aware: False is `--disable-rack-awareness`.
 
     Raises:
-        AdminCommandFailed: a broker or a topic is named twice.
+        AdminCommandFailed: a broker or a topic is listed twice.
         UnknownTopicOrPartition: there is no such topic.
         AdminOperation: only some of the brokers have a rack.
         InvalidReplicationFactor: there are fewer brokers than replicas.
     """
-    if twice := _repeated(broker_list):
-        raise AdminCommandFailed("broker_twice_in_list", twice=twice)
-    if twice_named := _repeated(topics_to_move):
-        raise AdminCommandFailed("topic_twice_in_list", twice=twice_named)
-    for topic in topics_to_move:
-        if topic not in topics:
-            raise UnknownTopicOrPartition("unknown_topic", topic=topic)
+    _check_lists(topics, topics_to_move, broker_list)
     usable = _usable(brokers, broker_list, rack_aware)
     factors: dict[str, int] = {}
     grouped = HashOrder(STRINGS)
@@ -293,6 +288,16 @@ def generate_assignment(
         proposed[topic] = assign_replicas(usable, len(topics[topic]), factors[topic], rng=rng)
     current = {topic: {index: list(ids) for index, ids in topics[topic].items()} for topic in factors}
     return Reassignment(proposed, current)
+
+
+def _check_lists(topics: Mapping[str, Replicas], topics_to_move: Sequence[str], broker_list: Sequence[int]) -> None:
+    if twice := _repeated(broker_list):
+        raise AdminCommandFailed("broker_twice_in_list", twice=twice)
+    if twice_named := _repeated(topics_to_move):
+        raise AdminCommandFailed("topic_twice_in_list", twice=twice_named)
+    for topic in topics_to_move:
+        if topic not in topics:
+            raise UnknownTopicOrPartition("unknown_topic", topic=topic)
 
 
 def reassignment_json(topics: Mapping[str, Replicas]) -> dict[str, Any]:

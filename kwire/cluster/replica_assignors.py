@@ -160,25 +160,23 @@ def place_replicas(
     assignor: ReplicaAssignor = multi_level,
     most_replicas: int = MOST_REPLICAS,
 ) -> Assignment:
-    """Do what CreateReplicaAssignment asks for, and say precisely why not.
+    """Place replicas as the CreateReplicaAssignment api does, or raise the exact reason why that is impossible.
 
     Args:
-        brokers: all brokers; fenced ones are not chosen.
-        num_partitions: how many partitions.
-        replication_factor: replicas of each.
-        rng: chance for the assignor.
+        brokers: all brokers; fenced ones are not used.
+        num_partitions, replication_factor: how many partitions, and how many replicas of each.
+        rng: random numbers for the assignor.
         node_ids: ids of the brokers to choose from; empty means all that are not fenced.
-        force_simple_assignment: pass over the assignor and all racks.
+        force_simple_assignment: ignore the assignor and all racks.
         assignor: places the replicas; see `assignor_for`.
-        most_replicas: how many replicas may be asked for at once.
+        most_replicas: the largest number of replicas per call.
 
     Returns:
         For each partition from 0 on the ids of its brokers, the preferred leader first.
 
     Raises:
-        BrokerNotAvailable: a broker is named that is not there, or fenced.
+        Refused: what the assignor raises; BrokerNotAvailable: a listed broker is unknown or fenced.
         InvalidPartitions, InvalidReplicationFactor: too few, too many, or more replicas than brokers.
-        Refused: of another kind, by the assignor.
     """
     live = {broker.node_id: broker for broker in brokers if not broker.fenced}
     if unknown := sorted(set(node_ids) - set(live)):

@@ -271,24 +271,20 @@ def decode_response(
     Args:
         data: the whole frame: size, header and body.
         answers: the request that it answers, whose correlation id is checked; or the codec of the request or of the
-            response, for nothing in a response says what it is.
+            response, because a response does not contain its own type.
         catalog, salvage, trace: as for `decode_request`.
 
     Returns:
         The response; its `request` is the header of the request, if that was given.
 
     Raises:
-        DecodeError: as for `decode_request`; `UnexpectedResponse` if it has another correlation id than the request.
+        DecodeError: as for `decode_request`; `UnexpectedResponse` if the correlation id is not the request's.
         TypeError: `data` is not bytes, or `answers` is neither a request nor such a codec.
 
     >>> import kwire
-    >>> reply = kwire.messages.MetadataResponse(controller_id=3)
-    >>> frame = kwire.encode_response(reply, 4, correlation_id=7)
+    >>> frame = kwire.encode_response(kwire.messages.MetadataResponse(controller_id=3), 4, correlation_id=7)
     >>> kwire.decode_response(frame, kwire.codec("MetadataResponse", 4)).message.controller_id
     3
-    >>> asked = kwire.decode_request(kwire.encode_request(kwire.messages.MetadataRequest(), 4, correlation_id=7))
-    >>> kwire.decode_response(frame, asked).request.correlation_id
-    7
     """
     codec = answers.codec if isinstance(answers, Request) else answers
     if not isinstance(codec, Codec) or codec.spec.type not in ("request", "response"):

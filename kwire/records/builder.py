@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypedDict, Unpack
 from zlib import crc32
 
 import msgspec
@@ -52,12 +52,9 @@ _ONLY_MAGIC_2 = {
 _ONLY_AROUND = dict.fromkeys(("base_offset", "last_offset", "max_timestamp"))
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of `build_batch`, and what follows from them."""
+class BatchFields(TypedDict, total=False):
+    """Options of `build_batch`. The default of numbers is Kafka's value for "none"."""
 
-    records: tuple[Record, ...]
-    magic: int
-    compression: str
     timestamp_type: str
     base_offset: int | None
     last_offset: int | None
@@ -71,6 +68,27 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     is_control: bool
     delete_horizon: int | None
     attributes: int
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of `build_batch`, and values derived from them."""
+
+    records: tuple[Record, ...]
+    magic: int
+    compression: str
+    timestamp_type: str = "CreateTime"
+    base_offset: int | None = None
+    last_offset: int | None = None
+    partition_leader_epoch: int = -1
+    base_timestamp: int | None = None
+    max_timestamp: int | None = None
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    is_transactional: bool = False
+    is_control: bool = False
+    delete_horizon: int | None = None
+    attributes: int = 0
 
     def checked(self) -> Plan:
         """Return the plan; raise an EncodeError for what cannot be built."""
@@ -193,67 +211,35 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_batch(
-    records: Iterable[Record],
-    *,
-    magic: int = 2,
-    compression: str = "none",
-    timestamp_type: str = "CreateTime",
-    base_offset: int | None = None,
-    last_offset: int | None = None,
-    partition_leader_epoch: int = -1,
-    base_timestamp: int | None = None,
-    max_timestamp: int | None = None,
-    producer_id: int = -1,
-    producer_epoch: int = -1,
-    base_sequence: int = -1,
-    is_transactional: bool = False,
-    is_control: bool = False,
-    delete_horizon: int | None = None,
-    attributes: int = 0,
+    records: Iterable[Record], *, magic: int = 2, compression: str = "none", **fields: Unpack[BatchFields]
 ) -> bytes:
-    """Build a record batch; in magic 0 and 1 a message set: one message a record, or a compressed one around them.
+    """Build a record batch; for magic 0 and 1 a message set, with one message per record or one compressed message.
 
     Args:
         records: in the order of their offsets.
-        magic: 0, 1 or 2; from 2 on there are headers, and all that follows `last_offset` here.
+        magic: 0, 1 or 2; only 2 has record headers and the fields from `partition_leader_epoch` on.
         compression: `none`, `gzip`, `snappy`, `lz4` or (magic 2) `zstd`.
-        timestamp_type: `CreateTime`, or `LogAppendTime` for times that are the broker's; magic 0 has no times.
-        base_offset: of the first record, unless that was cleaned away.
-        last_offset: of the last record, unless that was cleaned away.
-        base_timestamp: what the records' times are written relative to; that of the first record.
-        max_timestamp: the highest of the records' times.
-        attributes: bits that have no name here.
+        timestamp_type: `CreateTime`, or `LogAppendTime` for the broker's times; magic 0 has no times.
+        base_offset, last_offset: of the first and last record, unless compaction has removed those.
+        partition_leader_epoch, producer_id, producer_epoch, base_sequence: fields of the header; -1 by default.
+        base_timestamp: the time that the records' times are relative to, in ms since 1970; the first one by default.
+        max_timestamp: the highest time of the records, in ms since 1970, computed by default.
+        is_transactional, is_control, delete_horizon: attributes; the delete horizon replaces the base timestamp.
+        attributes: further attribute bits.
 
     Returns:
         The bytes, with lengths and checksum.
 
     Raises:
-        EncodeError: a value that does not fit, or that this magic would lose; with its path.
+        EncodeError: a value does not fit, or this magic cannot represent it; with its path.
         MissingExtra: the compression needs a library that is not installed.
 
     >>> from kwire import Record, build_batch
     >>> build_batch([Record(0, key=b"k", value=b"v")], magic=0).hex(" ", 4)
     '00000000 00000000 00000010 1fecd70a 00000000 00016b00 00000176'
     """
-    plan = Plan(
-        records=tuple(records),
-        magic=magic,
-        compression=compression,
-        timestamp_type=timestamp_type,
-        base_offset=base_offset,
-        last_offset=last_offset,
-        partition_leader_epoch=partition_leader_epoch,
-        base_timestamp=base_timestamp,
-        max_timestamp=max_timestamp,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=base_sequence,
-        is_transactional=is_transactional,
-        is_control=is_control,
-        delete_horizon=delete_horizon,
-        attributes=attributes,
-    )
-    return _build_batch(plan.checked()) if magic == 2 else _build_set(plan.checked())
+    plan = Plan(records=tuple(records), magic=magic, compression=compression, **fields).checked()
+    return _build_batch(plan) if magic == 2 else _build_set(plan)
 
 
 def _build_batch(plan: Plan) -> bytes:

@@ -43,45 +43,46 @@ def cluster_lines(state: ClusterState, topic: str | None = None, style: Style = 
 
 
 def cluster_json(state: ClusterState, topic: str | None = None) -> dict[str, Any]:
-    """Return the state as plain values for JSON; `rackViolation` is null where no racks are known, `rackRule` where
-    no rule is broken (see `RackRule`)."""
+    """Return the state as plain values for JSON.
+
+    `rackViolation` is null if no racks are known, `rackRule` if no rule is violated (see `RackRule`).
+    """
     rule = RackRule(state.brokers or {})
     return {
         "kwire": 1,
         "clusterId": state.cluster_id,
         "controllerId": state.controller_id,
-        "brokers": [
-            {
-                "nodeId": one.node_id,
-                "host": one.host,
-                "port": one.port,
-                "rack": one.rack,
-                "fenced": one.fenced,
-                **({"logDirs": [uuid_text(dir_id) for dir_id in one.log_dirs]} if one.log_dirs else {}),
-            }
-            for one in (state.brokers or {}).values()
-        ],
-        "partitions": [
-            {
-                "topic": one.topic,
-                "partition": one.index,
-                "leader": one.leader,
-                "leaderEpoch": one.leader_epoch,
-                "replicas": one.replicas,
-                "isr": one.isr,
-                "offlineReplicas": state.offline(one),
-                **(
-                    {}
-                    if one.directories is None
-                    else {"directories": [uuid_text(dir_id) for dir_id in one.directories]}
-                ),
-                "underReplicated": one.is_under_replicated,
-                "racks": [rule.racks.get(node_id) for node_id in one.replicas],
-                "rackViolation": rule.is_violated(one.replicas),
-                "rackRule": rule.broken_by(one.replicas),
-            }
-            for one in state.partitions(topic)
-        ],
+        "brokers": [_broker_json(one) for one in (state.brokers or {}).values()],
+        "partitions": [_partition_json(one, state, rule) for one in state.partitions(topic)],
+    }
+
+
+def _broker_json(broker: Broker) -> dict[str, Any]:
+    return {
+        "nodeId": broker.node_id,
+        "host": broker.host,
+        "port": broker.port,
+        "rack": broker.rack,
+        "fenced": broker.fenced,
+        **({"logDirs": [uuid_text(dir_id) for dir_id in broker.log_dirs]} if broker.log_dirs else {}),
+    }
+
+
+def _partition_json(partition: Partition, state: ClusterState, rule: RackRule) -> dict[str, Any]:
+    directories = partition.directories
+    return {
+        "topic": partition.topic,
+        "partition": partition.index,
+        "leader": partition.leader,
+        "leaderEpoch": partition.leader_epoch,
+        "replicas": partition.replicas,
+        "isr": partition.isr,
+        "offlineReplicas": state.offline(partition),
+        **({} if directories is None else {"directories": [uuid_text(dir_id) for dir_id in directories]}),
+        "underReplicated": partition.is_under_replicated,
+        "racks": [rule.racks.get(node_id) for node_id in partition.replicas],
+        "rackViolation": rule.is_violated(partition.replicas),
+        "rackRule": rule.broken_by(partition.replicas),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -39,42 +39,51 @@ def from_kwire(
 
     Args:
         data: the column, or its name: binary, each cell the body of a message. Records of Kafka's own topics and of a
-            group's protocol (`OffsetCommitValue`, `GroupMetadataKey`, `ConsumerProtocolSubscription`) have their
-            version in front, as they lie there.
+            group's protocol (`OffsetCommitValue`, `ConsumerProtocolSubscription`) include their version prefix.
         api: the message, `MetadataResponse`; or its api, `Metadata`, with a direction.
         direction: `request` or `response`.
-        version: a number, a column or its name; None where cells say it.
-        options: `mode`: PERMISSIVE (what cannot be read is null) or FAILFAST; `includeErrors`: have the columns
-            `_corrupt_record` and `_error` in the struct too; `framed`: size and header are in front, as in the column
-            `message` with body=raw; `profile`, `release`: the specs.
-        fields: those that are wanted, what is in a struct by a dot; others are not decoded. None: all.
+        version: a number, a column or its name; None if the cells contain it.
+        options: `mode`: PERMISSIVE (null for what cannot be decoded) or FAILFAST; `includeErrors`: add the fields
+            `_corrupt_record` and `_error`; `framed`: cells include size and header, as in the column `message` with
+            body=raw; `profile`, `release`: the specs.
+        fields: names of the fields to decode, with dots for fields of structs. None: all.
 
     Returns:
-        A column of structs, with the fields of all versions; null where one has none. Null for null, and for a record
-        of another type in the same topic.
+        A column of structs with the fields of all versions, null where a version has none; null for null, and for a
+        record of another type in the same topic.
 
     Raises:
         UnknownMessage: there is no such message or field.
-        BadOption: an option is not known, or a version is needed.
+        BadOption: an option is unknown, or the version is missing.
     """
     cells = _cells(api, direction, options, None if fields is None else tuple(fields))
     reader = cell_reader(cells)
     if version is None and not reader.tells:
-        hint = "version=9, or a column; whole requests say it: options={'framed': True}"
-        raise BadOption("version", None, f"cells of {api} do not say theirs", hint)
+        hint = "version=9, or a column; frames of requests contain it: options={'framed': True}"
+        raise BadOption("version", None, f"cells of {api} do not contain their version", hint)
     if version is None or isinstance(version, int):
+        return sql.arrow_udf(_of_version(cells, version), to_spark(reader.type))(_column(data))
+    return sql.arrow_udf(_of_versions(cells), to_spark(reader.type))(_column(data), _version(version))
 
-        def decode(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-            for batch in batches:
-                yield from cell_reader(cells).read(batch, version)
 
-        return sql.arrow_udf(decode, to_spark(reader.type))(_column(data))
+def _of_version(cells: Cells, version: int | None) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
+    """Return the function that decodes batches at one version; None if cells contain it."""
 
-    def decode_versions(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+    def decode(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        for batch in batches:
+            yield from cell_reader(cells).read(batch, version)
+
+    return decode
+
+
+def _of_versions(cells: Cells) -> Callable[[Iterator[tuple[pa.Array, pa.Array]]], Iterator[pa.Array]]:
+    """Return the function that decodes batches with a column of versions."""
+
+    def decode(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
         for batch, versions in batches:
             yield from cell_reader(cells).read(batch, versions)
 
-    return sql.arrow_udf(decode_versions, to_spark(reader.type))(_column(data), _version(version))
+    return decode
 
 
 def to_kwire(

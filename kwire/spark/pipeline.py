@@ -62,27 +62,24 @@ def run(
     overwrite: bool = False,
     plots: bool = False,
 ) -> Counts:
-    """Write captures as Parquet: `OUT/frames`, by api, and a folder a table of the history.
+    """Write captures as Parquet: `OUT/frames`, partitioned by api, and a folder per table of the cluster history.
 
     Args:
-        spark: a session that reads `kwire`.
+        spark: a session in which the data source `kwire` is registered.
         paths: files, folders and globs.
-        out: the folder, or whatever Spark can write to.
+        out: the output folder, or any URI that Spark can write to.
         options: of the data source, for the frames.
-        clusters: a regular expression whose first group, found in the path of a file, names its cluster; the folder of
-            the file does unless given.
-        overwrite: replace what is there.
-        plots: draw the history of each cluster, to `OUT/plots`, which is on this machine.
-
-    Returns:
-        The counts.
+        clusters: a regular expression for the paths of files, whose first group is the name of the cluster; by default
+            the name is that of the file's folder.
+        overwrite: replace existing output.
+        plots: draw the history of each cluster to `OUT/plots`, on this machine.
 
     Raises:
-        BadOption: an option is not known, or there is no such file.
+        BadOption: an option is unknown, or there is no such file.
         UnnamedFiles: `clusters` does not match the path of a file.
-        MixedClusters: the files of one cluster name several cluster ids; nothing is written then.
-        OutputExists: there is something in that folder; over Spark Connect, Spark says so.
-        JobFailed: Spark says why.
+        MixedClusters: the files of one cluster have several cluster ids; nothing is written.
+        OutputExists: the folder is not empty; over Spark Connect, Spark raises its own error.
+        JobFailed: Spark's job failed.
     """
     given = {"body": "json", **{name.lower(): value for name, value in (options or {}).items()}}
     parsed, folder = Options.parse(given), local_folder(out)
@@ -92,20 +89,33 @@ def run(
         if not overwrite and folder is not None and folder.is_dir() and any(folder.iterdir()):
             raise OutputExists(out)
     try:
-        frames = _load(spark, paths, cluster.reading_options(given))
-        named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
-        told = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
-        notices = _notices(told, clusters)
-        counts = _frames(_load(spark, paths, given), f"{out}/{FRAMES}", overwrite)
-        counts = counts._replace(rows=_history(told, out, overwrite), notices=tuple(notices))
-        if drawings is not None:
-            from .plots import draw
-
-            counts = counts._replace(plots=tuple(draw(told, drawings)))
-        told.all.unpersist()
-        return counts
+        return _write(spark, paths, out, given, clusters, overwrite, drawings)
     except PySparkException as error:
         raise JobFailed(str(error)) from None
+
+
+def _write(
+    spark: Any,
+    paths: Sequence[str],
+    out: str,
+    given: Mapping[str, Any],
+    clusters: str | None,
+    overwrite: bool,
+    drawings: str | None,
+) -> Counts:
+    """Write the tables, and the plots to the folder `drawings`; arguments as for `run`."""
+    frames = _load(spark, paths, cluster.reading_options(given))
+    named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
+    history = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
+    notices = _notices(history, clusters)
+    counts = _frames(_load(spark, paths, given), f"{out}/{FRAMES}", overwrite)
+    counts = counts._replace(rows=_history(history, out, overwrite), notices=tuple(notices))
+    if drawings is not None:
+        from .plots import draw
+
+        counts = counts._replace(plots=tuple(draw(history, drawings)))
+    history.all.unpersist()
+    return counts
 
 
 def _drawings(folder: Path | None, out: str) -> str:

@@ -81,7 +81,7 @@ def test_the_schema_is_told(spark: Any) -> None:
 
 
 def test_what_cannot_be_is_refused_at_once() -> None:
-    with pytest.raises(BadOption, match="do not say theirs"):
+    with pytest.raises(BadOption, match="do not contain their version"):
         from_kwire("value", "MetadataResponse")
     with pytest.raises(BadOption, match="did you mean includeErrors"):
         from_kwire("value", "MetadataResponse", version=1, options={"includeError": True})

@@ -56,19 +56,19 @@ def asks_for_rebalance(
     client_rack: str | None = None,
     release: str = NEWEST,
 ) -> bool:
-    """Say whether the leader asks for a rebalance.
+    """Return whether the group's leader requests a rebalance because metadata changed (KIP-881).
 
     Args:
-        subscribed: the topics of the group; others do not count.
-        at_assignment, now: what metadata said when the group was assigned, and says now.
-        client_rack: `client.rack` of the leader; without one, racks make no difference.
-        release: of the leader's Kafka. Before 4.4, a broker that goes offline or comes back changes the racks.
+        subscribed: the topics of the group; others are ignored.
+        at_assignment, now: the metadata when the group was assigned, and the current metadata.
+        client_rack: `client.rack` of the leader; without one, racks are ignored.
+        release: Kafka release of the leader. Before 4.4, a broker that goes offline or comes back changes the racks.
 
     Returns:
-        True if a topic appeared, went or has another number of partitions, or the racks of a partition changed.
+        True if a topic was added, deleted or has another number of partitions, or the racks of a partition changed.
 
     Raises:
-        UnknownMessage: no release with racks.
+        UnknownMessage: the release is unknown, or has no rack-aware assignors.
 
     >>> before = Snapshot(1, {"orders": [[Replica(1, "a")]]})
     >>> after = Snapshot(2, {"orders": [[Replica(2, "b")]]})
@@ -76,8 +76,6 @@ def asks_for_rebalance(
     True
     >>> asks_for_rebalance(["orders"], before, after)
     False
-
-    Source: KIP-881.
     """
     same_racks = _covered if rules_of(release).offline_keeps_rack else _same
     if at_assignment.version == now.version:

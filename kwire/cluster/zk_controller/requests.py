@@ -22,46 +22,48 @@ def leader_and_isr_request(
     live: Iterable[Broker],
     topic_ids: Mapping[str, bytes],
 ) -> Any:
-    """Return a LeaderAndIsrRequest.
+    """Return a LeaderAndIsrRequest for one broker.
 
     Args:
-        version: of the request; below 1 it cannot say `is_new_replica`.
+        version: of the request; version 0 has no `is_new_replica`.
         controller: id and epoch of the controller.
-        broker_epoch: of the broker it is for.
-        states: what is told of each partition: state, replicas, whether the broker's replica is new (KIP-112).
-        live: the live brokers; those that lead go into `live_leaders`.
+        broker_epoch: epoch of the broker.
+        states: of each partition: state, replicas, and whether the broker's replica is new (KIP-112).
+        live: the live brokers; those that lead a partition are listed in `live_leaders`.
         topic_ids: the ids of topics (KIP-516).
     """
     leaders = {state.leader for state, _, _ in states.values()}
-    rows = {
-        partition: messages.LeaderAndIsrRequest.LeaderAndIsrPartitionState(
-            topic_name=partition[0] if version < 2 else "",
-            partition_index=partition[1],
-            controller_epoch=state.controller_epoch,
-            leader=state.leader,
-            leader_epoch=state.leader_epoch,
-            isr=state.isr,
-            partition_epoch=state.zk_version,
-            replicas=assignment.replicas,
-            adding_replicas=assignment.adding,
-            removing_replicas=assignment.removing,
-            is_new_replica=is_new,
-        )
-        for partition, (state, assignment, is_new) in states.items()
-    }
+    rows = {partition: _leader_and_isr_row(version, partition, *row) for partition, row in states.items()}
     topic = messages.LeaderAndIsrRequest.LeaderAndIsrTopicState
+    live_leader = messages.LeaderAndIsrRequest.LeaderAndIsrLiveLeader
     return messages.LeaderAndIsrRequest(
         controller_id=controller[0],
         controller_epoch=controller[1],
         broker_epoch=broker_epoch,
         live_leaders=tuple(
-            messages.LeaderAndIsrRequest.LeaderAndIsrLiveLeader(
-                broker_id=one.node_id, host_name=one.host, port=one.port
-            )
+            live_leader(broker_id=one.node_id, host_name=one.host, port=one.port)
             for one in live
             if one.node_id in leaders
         ),
         **_by_topic(rows, version, 2, lambda name, found: topic(name, topic_ids.get(name, bytes(16)), found)),
+    )
+
+
+def _leader_and_isr_row(
+    version: int, partition: TopicPartition, state: LeaderAndIsr, assignment: ReplicaAssignment, is_new: bool
+) -> Any:
+    return messages.LeaderAndIsrRequest.LeaderAndIsrPartitionState(
+        topic_name=partition[0] if version < 2 else "",
+        partition_index=partition[1],
+        controller_epoch=state.controller_epoch,
+        leader=state.leader,
+        leader_epoch=state.leader_epoch,
+        isr=state.isr,
+        partition_epoch=state.zk_version,
+        replicas=assignment.replicas,
+        adding_replicas=assignment.adding,
+        removing_replicas=assignment.removing,
+        is_new_replica=is_new,
     )
 
 

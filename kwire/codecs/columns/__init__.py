@@ -35,44 +35,32 @@ def columns(
     release: str | None = None,
     catalog: Catalog | None = None,
 ) -> Columns:
-    """Return what reads many bodies of a message into Arrow record batches.
-
-    It is fast where it is given many: a batch is made of up to 2 MiB of them.
-
-    A row is an element of the array at `path`. Its fields are columns under their own names; fields of the levels that
-    enclose it are repeated, under the name of their array or struct: `topics_name`, and `message_cluster_id` for the
-    message itself. `body_index` is the body that a row came from, from 0. Arrays are lists, structs in them structs,
-    uuids 16 bytes of binary; tagged fields nobody knows are binary in `unknown_tags`, as they stand.
+    """Return a reader of many bodies of a message into Arrow record batches; `Columns` describes the columns.
 
     Args:
         name, version, profile, release, catalog: the message, as for `kwire.codec`.
-        path: one of its arrays, `topics[].partitions[]`, or a struct in it; empty for the message itself.
-        columns: the columns that are wanted, in this order; what is in a struct by a dot, `topics.name`. What is not
-            wanted is skipped: its lengths are read, its contents are not looked at. None: all columns but the arrays
-            of enclosing levels, which have to be named.
-        union: have the columns of all versions, null where this one has none; else those of this version.
-        dictionary: encode strings and uuids of enclosing levels as dictionaries; Spark does not take them.
-        max_rows, max_bytes: of a record batch; one row may be larger.
+        path: an array of it, `topics[].partitions[]`, or a struct inside one; empty for the message itself.
+        columns: the columns to read, in this order; fields of structs by dots (`topics.name`). None: see `Columns`.
+        union: include the columns of all versions, null where this version has none.
+        dictionary: encode strings and uuids of enclosing levels as dictionaries, which Spark does not accept.
+        max_rows, max_bytes: limits of a record batch; a single row may be larger.
 
     Raises:
-        MissingExtra: pyarrow or numpy are not installed.
-        UnknownMessage: there is no such message, array or column; UnsupportedVersion: no such version.
+        MissingExtra: pyarrow or numpy is not installed.
+        UnknownMessage, UnsupportedVersion: there is no such message, array, column or version.
 
     >>> import kwire
     >>> states = kwire.columns("StopReplicaRequest", 0, columns=["controller_id", "body_index"])
     >>> batch, errors = next(states.read([bytes.fromhex("00000007 00000001 00 00000000"), b"cut"]))
-    >>> batch.to_pylist()
-    [{'controller_id': 7, 'body_index': 0}]
-    >>> print(errors[0].body_index, errors[0].error)
-    1 StopReplicaRequest v0: controller_id: 4 bytes needed, 3 left (offset 0)
+    >>> batch.to_pylist(), errors[0].body_index
+    ([{'controller_id': 7, 'body_index': 0}], 1)
     """
     need_libraries()
     from .reader import Columns
 
     spec = find_spec(name, version, profile=profile, release=release, catalog=catalog)
-    return Columns(
-        spec, version, path, columns, union=union, dictionary=dictionary, max_rows=max_rows, max_bytes=max_bytes
-    )
+    limits = {"max_rows": max_rows, "max_bytes": max_bytes}
+    return Columns(spec, version, path, columns, union=union, dictionary=dictionary, **limits)
 
 
 def arrow_schema(

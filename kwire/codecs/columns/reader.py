@@ -39,7 +39,15 @@ class Batch(NamedTuple):
 
 
 class Columns:
-    """Reads bodies of one message at one version into columns; made by `kwire.columns`.
+    """Reads bodies of one message at one version into columns; created by `kwire.columns`.
+
+    A row is an element of the array at `path`. Its fields are columns under their own names; fields of enclosing levels
+    are repeated, prefixed with the name of their array or struct: `topics_name`, or `message_cluster_id` for the
+    message itself. `body_index` is the index of the body, from 0. Arrays are lists, structs in them structs, uuids
+    16 bytes of binary; unknown tagged fields are binary in `unknown_tags`, unchanged.
+
+    By default there are all columns except arrays of enclosing levels. Of other fields only lengths are read. Batches
+    are built from up to 2 MiB of bodies: reading is fast for many bodies per call.
 
     Attributes:
         schema: the `pyarrow.Schema` of all batches.
