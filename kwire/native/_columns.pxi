@@ -226,8 +226,7 @@ cdef class ColumnTable:
         cdef bytes data
         for i in range(start, len(bodies)):
             data = bodies[i]
-            c.at = <const uint8_t*>PyBytes_AS_STRING(data)
-            c.end = c.at + PyBytes_GET_SIZE(data)
+            stand(&c, data, 0)
             self.mark()
             try:
                 self.level_rows(0, &self.table.nodes[0], 1, &c)
@@ -300,7 +299,7 @@ cdef class ColumnTable:
         cdef Step* last = &self.steps[self.first_step[row + 1]]
         cdef Cursor c
         cdef int i
-        c.at, c.end = start, end
+        c.at, c.end, c.seen = start, end, NULL
         run.stride = run.pieces = run.checks = 0
         if n.kind != STRUCT or end - start > LONGEST_ROW or row == 0 and self.level_count > 1:
             return 0
@@ -478,7 +477,7 @@ cdef class ColumnTable:
                 return self.append_null(at)
             self.append_elements(column, n.child, size, c)
         elif n.kind == BOOLEAN:
-            room(&column.data, 1)[0] = boolean(c)
+            room(&column.data, 1)[0] = boolean(take(c, 1)[0])
         elif n.kind == UUID:
             return append_binary(column, take(c, 16), 16)
         elif n.kind == STRUCT:

@@ -4,37 +4,25 @@
 cdef int write(Node* n, PyObject* value, Output* o) except -1:
     cdef Py_ssize_t size
     cdef const char* text
-    if n.kind == STRUCT:
-        write_struct(n, value, o)
-    elif n.kind <= UINT32:
-        write_integer(n, value, o)
-    elif n.kind == STRING:
+    if n.kind == STRING:
         if value == Py_None:
             put_length(o, n, -1)
         else:
             if not PyUnicode_CheckExact(value):
-                raise Refused
-            text = PyUnicode_AsUTF8AndSize(value, &size)
-            if size > n.longest:
-                raise Refused
+                refuse()
+            text = utf8_of(value, &size)
             put_length(o, n, size)
             put(o, text, size)
     elif n.kind == ARRAY:
         write_array(n, value, o)
-    elif n.kind == BOOLEAN:
-        if value != Py_True and value != Py_False:
-            raise Refused
-        room(o, 1)[0] = value == Py_True
-    elif n.kind == UUID:
-        if not PyBytes_CheckExact(value) or PyBytes_SizeOf(value) != 16:
-            raise Refused
-        put(o, PyBytes_DataOf(value), 16)
+    elif n.kind == STRUCT:
+        write_struct(n, value, o)
     elif n.kind == BYTES:
         if value == Py_None:
             put_length(o, n, -1)
         else:
             if not PyBytes_CheckExact(value):
-                raise Refused
+                refuse()
             put_length(o, n, PyBytes_SizeOf(value))
             put(o, PyBytes_DataOf(value), PyBytes_SizeOf(value))
     elif n.kind == NULLABLE_STRUCT:
@@ -44,56 +32,65 @@ cdef int write(Node* n, PyObject* value, Output* o) except -1:
             room(o, 1)[0] = 255 if value == Py_None else 1
         if value != Py_None:
             write_struct(n.child, value, o)
-    else:
-        write_float64(value, o)
+    elif not put_fixed(n.kind, value, room(o, n.width)):
+        refuse()
     return 0
 
 
-cdef inline int write_integer(Node* n, PyObject* value, Output* o) except -1:
+cdef inline bint put_fixed(int kind, PyObject* value, uint8_t* p) noexcept:
+    """Write a value of fixed size where there is room for it; return whether it is one."""
+    if kind <= UINT32:
+        return put_integer(kind, value, p)
+    if kind == BOOLEAN:
+        p[0] = value == Py_True
+        return value == Py_True or value == Py_False
+    if kind == UUID:
+        if not PyBytes_CheckExact(value) or PyBytes_SizeOf(value) != 16:
+            return False
+        memcpy(p, PyBytes_DataOf(value), 16)
+        return True
+    return put_float64(value, p)
+
+
+cdef inline bint put_integer(int kind, PyObject* value, uint8_t* p) noexcept:
     cdef int64_t number
-    if not PyLong_CheckExactOf(value) and (not PyLong_Check(value) or PyBool_Check(value)):
-        raise Refused
-    number = <object>value  # as Cython does it, which reads the digits where the headers of Python say how
-    if n.kind == INT32:
-        if number != <int32_t>number:
-            raise Refused
-        put_be(room(o, 4), <uint64_t>number, 4)
-    elif n.kind == INT16:
-        if number != <int16_t>number:
-            raise Refused
-        put_be(room(o, 2), <uint64_t>number, 2)
-    elif n.kind == INT64:
-        put_be(room(o, 8), <uint64_t>number, 8)
-    else:
-        write_rare_integer(n, number, o)
-    return 0
+    if not integer_of(value, &number):
+        return False
+    if kind == INT32:
+        put_be(p, <uint64_t>number, 4)
+        return number == <int32_t>number
+    if kind == INT16:
+        put_be(p, <uint64_t>number, 2)
+        return number == <int16_t>number
+    if kind == INT64:
+        put_be(p, <uint64_t>number, 8)
+        return True
+    if kind == INT8:
+        p[0] = <uint8_t>number
+        return number == <int8_t>number
+    if kind == UINT16:
+        put_be(p, <uint64_t>number, 2)
+        return number == <uint16_t>number
+    put_be(p, <uint64_t>number, 4)
+    return number == <uint32_t>number
 
 
-cdef int write_rare_integer(Node* n, int64_t number, Output* o) except -1:
-    if n.kind == INT8:
-        if number != <int8_t>number:
-            raise Refused
-    elif number < 0 or number >> (8 * n.width):
-        raise Refused
-    put_be(room(o, n.width), <uint64_t>number, n.width)
-    return 0
-
-
-cdef int write_float64(PyObject* value, Output* o) except -1:
+cdef inline bint put_float64(PyObject* value, uint8_t* p) noexcept:
     cdef double number
     cdef uint64_t bits
     if not PyFloat_Check(value):
-        raise Refused
-    number = PyFloat_AsDouble(value)
+        return False
+    number = PyFloat_AS_DOUBLE(value)
     memcpy(&bits, &number, 8)
-    put_be(room(o, 8), bits, 8)
-    return 0
+    put_be(p, bits, 8)
+    return True
 
 
 cdef int write_array(Node* n, PyObject* value, Output* o) except -1:
     cdef tuple items
     cdef Py_ssize_t i, size
     cdef Node* element = n.child
+    cdef uint8_t* p
     if value == Py_None:
         put_length(o, n, -1)
         return 0
@@ -102,15 +99,20 @@ cdef int write_array(Node* n, PyObject* value, Output* o) except -1:
     elif type(<object>value) is list:
         items = tuple(<list>value)
     else:
-        raise Refused
+        refuse()
     size = PyTuple_GET_SIZE(items)
     put_length(o, n, size)
-    for i in range(size):
-        if element.kind <= UINT32:
-            write_integer(element, PyTuple_GetItemOf(<PyObject*>items, i), o)
-        elif element.kind == STRUCT:
+    if element.kind <= UINT32:
+        p = room(o, size * element.width)
+        for i in range(size):
+            if not put_integer(element.kind, PyTuple_GetItemOf(<PyObject*>items, i), p):
+                refuse()
+            p += element.width
+    elif element.kind == STRUCT:
+        for i in range(size):
             write_struct(element, PyTuple_GetItemOf(<PyObject*>items, i), o)
-        else:
+    else:
+        for i in range(size):
             write(element, PyTuple_GetItemOf(<PyObject*>items, i), o)
     return 0
 
@@ -121,7 +123,7 @@ cdef inline PyObject* attribute(Node* n, PyObject* name, Py_ssize_t slot, PyObje
     if n.by_slot:
         value = (<PyObject**>(<char*>message + slot))[0]
         if value == NULL:
-            raise Refused
+            refuse()
         return value
     held = getattr(<object>message, <object>name)  # the message, which is frozen, keeps it
     return <PyObject*>held
@@ -130,27 +132,35 @@ cdef inline PyObject* attribute(Node* n, PyObject* name, Py_ssize_t slot, PyObje
 cdef int write_struct(Node* n, PyObject* message, Output* o) except -1:
     cdef Field* f = n.fields
     cdef Field* end = f + n.count
+    cdef Field* stop
+    cdef uint8_t* p
     if <PyObject*>Py_TYPE(message) != n.message_class:
-        raise Refused
+        refuse()
     cdef PyObject* unknown = attribute(n, <PyObject*>UNKNOWN_TAGS, n.unknown, message)
     while f < end:
-        if f.node.kind <= UINT32:
-            write_integer(f.node, attribute(n, f.name, f.slot, message), o)
+        if f.run:  # room is made once
+            p = room(o, f.run_width)
+            stop = f + f.run
+            while f < stop:
+                if not put_fixed(f.kind, attribute(n, f.name, f.slot, message), p):
+                    refuse()
+                p += f.width
+                f += 1
         else:
             write(f.node, attribute(n, f.name, f.slot, message), o)
-        f += 1
+            f += 1
     if n.tags >= 0:
         if unknown == Py_None and has_defaults(n, end, message):
             room(o, 1)[0] = 0
         else:
             write_tags(n, message, unknown, o)
     elif unknown != Py_None and <object>unknown:
-        raise Refused
+        refuse()
     f = end + max(n.tags, 0)
     end = f + n.absent
     while f < end:
         if not f.ignorable and not is_default(<object>attribute(n, f.name, f.slot, message), <object>f.default):
-            raise Refused
+            refuse()
         f += 1
     return 0
 
@@ -179,7 +189,7 @@ cdef int write_tags(Node* n, PyObject* message, PyObject* unknown, Output* o) ex
         c.at = c.end = NULL
         if unknown != Py_None:
             if not PyBytes_CheckExact(unknown):
-                raise Refused
+                refuse()
             c.at = <const uint8_t*>PyBytes_DataOf(unknown)
             c.end = c.at + PyBytes_SizeOf(unknown)
         for i in range(n.tags):
@@ -208,7 +218,7 @@ cdef uint32_t put_unknown_tags(Node* n, Cursor* c, int64_t* last, int64_t below,
             c.at = start
             break
         if tag <= last[0] or tag > HIGHEST_TAG or known_tag(n, tag) >= 0 or tag in <object>n.foreign:
-            raise Refused
+            refuse()
         last[0] = tag
         take(c, unsigned_varint(c))
         put(o, start, c.at - start)
@@ -224,7 +234,7 @@ cdef int write_tag(Field* f, PyObject* value, Output* o) except -1:
         write(f.node, value, &one)
         put_unsigned_varint(o, <uint32_t>f.tag)
         if one.size > LONGEST:
-            raise Refused
+            refuse()
         put_unsigned_varint(o, <uint32_t>one.size)
         put(o, one.data, one.size)
     finally:

@@ -15,7 +15,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 from cpython.dict cimport PyDict_Size
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, Py_TPFLAGS_HAVE_GC
-from cpython.tuple cimport PyTuple_GET_SIZE, PyTuple_New
+from cpython.tuple cimport PyTuple_GET_SIZE
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
 
@@ -36,21 +36,19 @@ cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*)
     PyObject* PyBytes_New "PyBytes_FromStringAndSize"(const char* data, Py_ssize_t size) except NULL
     PyObject* PyFloat_FromDouble(double) except NULL
-    PyObject* PyType_GenericAlloc(PyTypeObject* cls, Py_ssize_t count) except NULL
     PyObject* PyUnicode_DecodeUTF8(const char* text, Py_ssize_t size, const char* errors) except NULL
+    PyObject* PyTuple_Make "PyTuple_New"(Py_ssize_t size) except NULL
+    bint PyTuple_CheckExact(PyObject*)
+    Py_ssize_t PyTuple_SizeOf "PyTuple_GET_SIZE"(PyObject* items)
     PyObject* PyTuple_GetItemOf "PyTuple_GET_ITEM"(PyObject* items, Py_ssize_t at)
     void PyTuple_Put "PyTuple_SET_ITEM"(PyObject* items, Py_ssize_t at, PyObject* item)
     Py_ssize_t PyBytes_SizeOf "PyBytes_GET_SIZE"(PyObject*)
     const char* PyBytes_DataOf "PyBytes_AS_STRING"(PyObject*)
-    const char* PyUnicode_AsUTF8AndSize(PyObject* text, Py_ssize_t* size) except NULL
-    double PyFloat_AsDouble(PyObject*) except? -1
+    double PyFloat_AS_DOUBLE(PyObject*)
     bint PyType_HasFeature(PyTypeObject* cls, unsigned long feature)
-    bint PyBool_Check(PyObject*)
     bint PyBytes_CheckExact(PyObject*)
     bint PyFloat_Check(PyObject*)
-    bint PyLong_Check(PyObject*)
     bint PyLong_CheckExact(object)
-    bint PyLong_CheckExactOf "PyLong_CheckExact"(PyObject*)
     bint PyUnicode_CheckExact(PyObject*)
     void PyObject_GC_UnTrack(PyObject*)
     PyObject* PyDict_GetItem(object, object)
@@ -102,8 +100,66 @@ cdef extern from *:
         made = PyUnicode_New(n, 127);
         if (made) memcpy(PyUnicode_1BYTE_DATA(made), p, n);
         return made; }
-    static inline PyObject *kwire_new_integer(int64_t v) {  /* PyLong_FromLong is quicker than ...FromLongLong */
-        return sizeof(long) == 8 ? PyLong_FromLong((long)v) : PyLong_FromLongLong(v); }
+    /* Partitions, brokers, epochs and error codes are small numbers: most are at hand, and need no memory. Without a
+       GIL threads would wait for each other to count references to them. */
+    #ifdef Py_GIL_DISABLED
+    #define KWIRE_INTEGERS 0
+    #else
+    #define KWIRE_INTEGERS 2048
+    #endif
+    static PyObject *kwire_integers[KWIRE_INTEGERS + 1];
+    static inline PyObject *kwire_new_integer(int64_t v) {
+        PyObject *made;
+        if ((uint64_t)v < KWIRE_INTEGERS && kwire_integers[v]) return Py_NewRef(kwire_integers[v]);
+        made = sizeof(long) == 8 ? PyLong_FromLong((long)v) : PyLong_FromLongLong(v);  /* the first is quicker */
+        if ((uint64_t)v < KWIRE_INTEGERS && made) kwire_integers[v] = Py_NewRef(made);
+        return made; }
+    /* As PyType_GenericAlloc, of a class without a collector: its calls take a tenth of the time of decoding. */
+    static inline PyObject *kwire_new_struct(PyTypeObject *cls) {
+        PyObject *made = (PyObject *)PyObject_Malloc(cls->tp_basicsize);
+        void **slot = (void **)(made + 1), **end = (void **)((char *)made + cls->tp_basicsize);
+        if (!made) return PyErr_NoMemory();
+        while (slot < end) *slot++ = NULL;
+        return PyObject_Init(made, cls); }
+    static int kwire_long_value(PyObject *v, int64_t *value) {
+        int overflow = 0;
+        if (!PyLong_Check(v) || PyBool_Check(v)) return 0;
+        *value = PyLong_AsLongLongAndOverflow(v, &overflow);
+        return !overflow; }
+    /* Whether an object is an integer of 64 bits, and which: most have one digit, which needs no call. */
+    static inline int kwire_value(PyObject *v, int64_t *value) {
+        if (!PyLong_CheckExact(v)) return kwire_long_value(v, value);
+    #if PY_VERSION_HEX >= 0x030C0000
+        if (!PyUnstable_Long_IsCompact((PyLongObject *)v)) return kwire_long_value(v, value);
+        *value = PyUnstable_Long_CompactValue((PyLongObject *)v);
+        return 1; }
+    #else
+        if (Py_SIZE(v) == 1) *value = ((PyLongObject *)v)->ob_digit[0];
+        else if (Py_SIZE(v) == 0) *value = 0;
+        else return kwire_long_value(v, value);
+        return 1; }
+    #endif
+    static inline const char *kwire_utf8(PyObject *v, Py_ssize_t *size) {
+        if (!PyUnicode_IS_COMPACT_ASCII(v)) return PyUnicode_AsUTF8AndSize(v, size);
+        *size = PyUnicode_GET_LENGTH(v);
+        return (const char *)PyUnicode_1BYTE_DATA(v); }
+    /* Whether n bytes, 4 at least, are the same; and a number made of them, for which not all of them need to count. */
+    static inline int kwire_same(const uint8_t *p, const uint8_t *q, Py_ssize_t n) {
+        uint64_t one, other;
+        if (n < 8) {
+            uint32_t low, high, low_other, high_other;
+            memcpy(&low, p, 4); memcpy(&high, p + n - 4, 4); memcpy(&low_other, q, 4); memcpy(&high_other, q + n - 4, 4);
+            return low == low_other && high == high_other; }
+        for (p += n, q += n; n > 8; n -= 8) {
+            memcpy(&one, p - 8, 8); memcpy(&other, q - 8, 8);
+            if (one != other) return 0;
+            p -= 8; q -= 8; }
+        memcpy(&one, p - n, 8); memcpy(&other, q - n, 8);
+        return one == other; }
+    static inline uint32_t kwire_hash(const uint8_t *p, Py_ssize_t n) {
+        uint64_t first = 0, last = 0;
+        memcpy(&first, p, n < 8 ? 4 : 8); memcpy(&last, p + n - (n < 8 ? 4 : 8), n < 8 ? 4 : 8);
+        return (uint32_t)(((first << 7 | first >> 57) ^ last) * 0x9E3779B97F4A7C15ULL >> 40); }
     static inline int32_t kwire_signed32(uint32_t v) { int32_t s; memcpy(&s, &v, 4); return s; }
     static inline int64_t kwire_signed64(uint64_t v) { int64_t s; memcpy(&s, &v, 8); return s; }
     """
@@ -114,6 +170,11 @@ cdef extern from *:
     void put_be "kwire_put_be"(uint8_t* p, uint64_t v, int n) noexcept nogil
     int text_has "kwire_text_has"(const uint8_t* p, Py_ssize_t n) noexcept nogil
     PyObject* new_integer "kwire_new_integer"(int64_t v) except NULL
+    bint integer_of "kwire_value"(PyObject* v, int64_t* value) noexcept
+    const char* utf8_of "kwire_utf8"(PyObject* v, Py_ssize_t* size) except NULL
+    bint same_bytes "kwire_same"(const uint8_t* p, const uint8_t* q, Py_ssize_t n) noexcept nogil
+    uint32_t hash_of "kwire_hash"(const uint8_t* p, Py_ssize_t n) noexcept nogil
+    PyObject* new_struct "kwire_new_struct"(PyTypeObject* cls) except NULL
     PyObject* new_text "kwire_new_text"(const uint8_t* p, Py_ssize_t n) except NULL
     int32_t signed32 "kwire_signed32"(uint32_t v) noexcept nogil
     int64_t signed64 "kwire_signed64"(uint64_t v) noexcept nogil
@@ -121,6 +182,11 @@ cdef extern from *:
 
 class Refused(Exception):
     """Bytes or values that are left to the reference execution."""
+
+
+cdef int refuse() except -1:
+    """Raise Refused: a call is shorter than the statement, and lets the compiler inline what has it."""
+    raise Refused
 
 
 cdef enum Kind:  # integers first, so that `kind <= UINT32` asks for one
@@ -134,6 +200,7 @@ KINDS = {
 # The bytes of a value of each kind of fixed size.
 cdef int* WIDTHS = [1, 2, 4, 8, 2, 4, 1, 8, 16]
 
+cdef tuple EMPTY = ()
 cdef str UNKNOWN_TAGS = "unknown_tags"
 cdef int64_t HIGHEST_TAG = _HIGHEST_TAG
 cdef enum:
@@ -147,8 +214,8 @@ cdef struct Node:  # see `table.NodeRow`
     bint nullable
     bint tagged_marker
     Node* child
-    int least
-    int longest
+    int64_t least
+    int64_t longest        # of what the length counts
     Field* fields          # in wire order, then the tagged ones, then those of other versions
     int count
     int tags
@@ -160,6 +227,10 @@ cdef struct Node:  # see `table.NodeRow`
 
 cdef struct Field:  # see `table.FieldRow`
     Node* node
+    int kind               # of the node
+    int width
+    int run                # how many fields of fixed size follow each other from this one on, and their bytes
+    Py_ssize_t run_width
     int tag
     bint ignorable
     Py_ssize_t slot
@@ -169,9 +240,20 @@ cdef struct Field:  # see `table.FieldRow`
     const char* key        # `,"jsonName":`
     Py_ssize_t key_size
 
+cdef struct Seen:  # an array of integers that was read, which the message under way holds
+    const uint8_t* start
+    PyObject* items
+    int size
+    int kind
+
+cdef enum:
+    SEEN = 256
+
 cdef struct Cursor:
     const uint8_t* at
     const uint8_t* end
+    Seen* seen             # NULL, or arrays by what `hash_of` says of them, which are empty while `mask` is 0
+    uint32_t mask
 
 cdef enum:
     SMALL = 1024
@@ -193,6 +275,7 @@ cdef inline int stand(Cursor* c, bytes data, Py_ssize_t start) except -1:
         raise Refused
     c.at = <const uint8_t*>PyBytes_AS_STRING(data) + start
     c.end = <const uint8_t*>PyBytes_AS_STRING(data) + PyBytes_GET_SIZE(data)
+    c.seen, c.mask = NULL, 0
     return 0
 
 
@@ -204,8 +287,8 @@ cdef inline Py_ssize_t place(Cursor* c, bytes data) noexcept:
 cdef inline const uint8_t* take(Cursor* c, Py_ssize_t count) except NULL:
     """Return where the next bytes are, and stand behind them: all reading goes through here."""
     cdef const uint8_t* at = c.at
-    if count < 0 or c.end - at < count:
-        raise Refused
+    if <size_t>(c.end - at) < <size_t>count:  # a negative count is a huge one here
+        refuse()
     c.at = at + count
     return at
 
@@ -280,18 +363,20 @@ cdef inline uint32_t unsigned_varint(Cursor* c) except? 0xFFFFFFFF:
 cdef inline Py_ssize_t length(Node* n, Cursor* c) except -2:
     """Read a length or a count; -1 is null. Whether as many bytes can be there is known before anything is made."""
     cdef int64_t size
-    if n.width == 0:
+    if n.width == 0 and c.at < c.end and 0 < c.at[0] < 128:
+        size = take(c, 1)[0] - 1
+    elif n.width == 0:
         size = <int64_t>unsigned_varint(c) - 1
     elif n.width == 2:
         size = <int16_t>be16(take(c, 2))
     else:
         size = signed32(be32(take(c, 4)))
     if size < 0:
-        if size == -1 and n.nullable:
-            return -1
-        raise Refused
-    if size > LONGEST or (n.kind == STRING and size > n.longest) or n.least == 0 or size * n.least > c.end - c.at:
-        raise Refused
+        if size != -1 or not n.nullable:
+            refuse()
+        return -1
+    if size > n.longest or size * n.least > c.end - c.at:
+        refuse()
     return size
 
 
@@ -304,10 +389,8 @@ cdef inline int put_unsigned_varint(Output* o, uint32_t value) except -1:
 
 
 cdef inline int put_length(Output* o, Node* n, Py_ssize_t size) except -1:
-    if size < 0 and not n.nullable:
-        raise Refused
-    if size > (32767 if n.width == 2 else LONGEST):
-        raise Refused
+    if size < 0 and not n.nullable or size > n.longest:
+        refuse()
     if n.width == 0:
         put_unsigned_varint(o, <uint32_t>(size + 1))
     else:
@@ -336,10 +419,9 @@ cdef inline double float64(const uint8_t* p) noexcept nogil:
     return value
 
 
-cdef inline bint boolean(Cursor* c) except -1:
-    cdef uint8_t byte = take(c, 1)[0]
+cdef inline bint boolean(uint8_t byte) except -1:
     if byte > 1:
-        raise Refused
+        refuse()
     return byte
 
 
@@ -416,7 +498,8 @@ cdef class NodeTable:
 
     cdef int set_node(self, Node* n, row) except -1:
         n.kind, n.width, n.nullable, n.tagged_marker = KINDS[row.kind], row.width, row.nullable, row.tagged_marker
-        n.least, n.longest = row.least, row.longest
+        n.least = row.least or LONGEST  # what takes no bytes could be claimed any number of times: none but 0 is read
+        n.longest = min(row.longest or LONGEST, 32767 if n.width == 2 else LONGEST)
         n.count, n.tags, n.absent = row.size, row.tags, row.absent
         if not (0 <= row.child < self.node_count and 0 <= row.first and n.count >= 0 and n.absent >= 0 and n.tags >= -1):
             raise ValueError("a row points outside of the table")
@@ -458,11 +541,20 @@ cdef class NodeTable:
                 raise ValueError("a field is of another class than its struct")
             n.by_slot = n.by_slot and f[i].slot > 0
         n.by_slot = n.by_slot and n.unknown > 0
+        for i in reversed(range(n.count)):
+            f[i].kind, f[i].width = f[i].node.kind, f[i].node.width
+            if f[i].kind <= UUID:
+                f[i].run, f[i].run_width = 1, f[i].width
+                if i + 1 < n.count:
+                    f[i].run += f[i + 1].run
+                    f[i].run_width += f[i + 1].run_width
         return 0
 
     cdef inline object message(self, bytes data):
         cdef Cursor c
+        cdef Seen[SEEN] seen
         stand(&c, data, 0)
+        c.seen = seen
         message = owned(read(self.nodes, &c))
         if c.at != c.end:
             raise Refused
@@ -501,7 +593,9 @@ cdef class NodeTable:
     def decode_from(self, bytes data not None, Py_ssize_t start):
         """Decode a body that begins at a position; return it, and the position behind it."""
         cdef Cursor c
+        cdef Seen[SEEN] seen
         stand(&c, data, start)
+        c.seen = seen
         message = owned(read(self.nodes, &c))
         return message, place(&c, data)
 
@@ -600,7 +694,7 @@ cdef bint slots_known() except -1:
     if PyType_HasFeature(<PyTypeObject*>sample, Py_TPFLAGS_HAVE_GC):
         return False
     called = sample(a=(1,), b="x")
-    made = PyType_GenericAlloc(<PyTypeObject*>sample, 0)
+    made = new_struct(<PyTypeObject*>sample)
     fill(made, a, Py_NewRef(<PyObject*>called.a))
     fill(made, b, Py_NewRef(<PyObject*>called.b))
     filled = owned(made)

@@ -27,7 +27,7 @@ cdef int text(Node* n, Cursor* c, Output* o) except -1:
             text(element, c, o)
         room(o, 1)[0] = c']'
     elif n.kind == BOOLEAN:
-        if boolean(c):
+        if boolean(take(c, 1)[0]):
             put(o, b"true", 4)
         else:
             put(o, b"false", 5)

@@ -200,7 +200,7 @@ def test_a_default_that_a_tag_may_not_hold_is_left_to_the_reference() -> None:
     assert codec.decode(null).cluster_id is None
 
 
-def test_arrays_of_the_same_bytes_in_a_struct_are_one_tuple() -> None:
+def test_arrays_of_the_same_bytes_in_a_message_are_one_tuple() -> None:
     codec = kwire.codec("MetadataResponse", 12)
     response = kwire.messages.MetadataResponse
     partitions = [
@@ -217,6 +217,27 @@ def test_arrays_of_the_same_bytes_in_a_struct_are_one_tuple() -> None:
     assert topic.partitions == tuple(partitions)
     assert topic.partitions[0].isr_nodes is topic.partitions[0].replica_nodes
     assert topic.partitions[1].offline_replicas is topic.partitions[1].isr_nodes
+    assert topic.partitions[1].replica_nodes is topic.partitions[0].replica_nodes
+    assert sys.getrefcount(topic.partitions[0].replica_nodes) == 4  # three slots, and the argument
+
+
+@pytest.mark.parametrize("most", [2, 4, 6, 20])
+def test_arrays_that_differ_in_some_bytes_are_different_tuples(most: int) -> None:
+    """More arrays than are remembered, many of which begin and end as others do."""
+    codec, rng = kwire.codec("MetadataResponse", 12), Random(most)
+    response = kwire.messages.MetadataResponse
+
+    def nodes() -> tuple[int, ...]:
+        return (1, *(rng.randrange(-1, 9) for _ in range(rng.randrange(most))), 2)[rng.randrange(2) :]
+
+    partitions = tuple(
+        response.MetadataResponsePartition(replica_nodes=nodes(), isr_nodes=nodes(), offline_replicas=nodes())
+        for _ in range(2000)
+    )
+    message = response(topics=(response.MetadataResponseTopic(partitions=partitions),))
+    path = fast_path(codec.schema, "", "native")
+    assert path.decode(path.encode(message)) == message
+    assert reference_decoding(codec.schema, path.encode(message), 0) == (message, len(path.encode(message)))
 
 
 @pytest.mark.parametrize("number", [0.5, float("nan"), float("inf"), -float("inf"), 1e300, -0.0])
