@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from .errors import UnknownMessage as UnknownMessage
     from .errors import UnsupportedVersion as UnsupportedVersion
     from .input import open_dump as open_dump
+    from .input import read_disk as read_disk
     from .input import read_dump as read_dump
     from .input import read_log as read_log
+    from .logs import DiskEntry as DiskEntry
     from .logs import LogBatch as LogBatch
     from .logs import LogBytes as LogBytes
     from .logs import LogRecord as LogRecord
@@ -82,6 +84,7 @@ _MODULES = {
     "HeaderReader": "protocol",
     "InFlightRequests": "protocol",
     "KwireError": "errors",
+    "DiskEntry": "logs",
     "LogBatch": "logs",
     "LogBytes": "logs",
     "LogRecord": "logs",
@@ -119,6 +122,7 @@ _MODULES = {
     "open_dump": "input",
     "parse_records": "records",
     "peek": "protocol",
+    "read_disk": "input",
     "read_dump": "input",
     "read_log": "input",
     "release": "spec.releases",
@@ -130,6 +134,7 @@ __all__ = [
     "Codec",
     "Connection",
     "DecodeError",
+    "DiskEntry",
     "EncodeError",
     "Frame",
     "FrameDecoder",
@@ -175,6 +180,7 @@ __all__ = [
     "open_dump",
     "parse_records",
     "peek",
+    "read_disk",
     "read_dump",
     "read_log",
     "release",

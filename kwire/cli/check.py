@@ -1,14 +1,19 @@
-"""`kwire check`: says of each frame, and each batch of a log, whether encoding it again gives the same bytes."""
+"""`kwire check`: says of each frame, and each batch of a log, whether encoding it again gives the same bytes; and of
+files beside the segments whether what they claim is so.
+"""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from ..errors import EncodeError
+from ..input.broker_disk import disk_differences
 from ..logs import LogBatch, LogBytes
+from ..logs.disk_files import DiskFile
 from ..protocol import Request, Response, Result, Token, Undecodable
 from ..protocol.encoder import encode_result
 from ..render.line import unread_text
@@ -16,7 +21,7 @@ from ..render.style import escape, json_text
 from ..render.tree import title
 from ..render.values import count_text
 from ..sensitive_fields import Hidden
-from .inputs import catalog_of, items, masker
+from .inputs import Reading, catalog_of, dumps_in, masker
 from .log_entries import log_difference
 from .options import add_command, add_inputs
 
@@ -27,42 +32,103 @@ def add_parser(commands: Any, about: str) -> None:
         commands,
         "check",
         about,
-        "  kwire check dump.bin\n  kwire check --json a.bin b.hex\n",
+        "  kwire check dump.bin\n  kwire check --json a.bin b.hex\n"
+        "  kwire check -r /var/lib/kafka/data   segments, indexes, checkpoints\n",
         check,
     )
     add_inputs(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object, with every difference")
 
 
+MOST = 1000  # differences of a file that are shown
+
+
 def check(options: argparse.Namespace) -> int:
-    """Print each frame that does not come back as it was, then a count. Returns 1 if there is one."""
-    frames, batches, found, unread = 0, 0, [], Counter[str]()
-    for result in items(options, trace=True, sealed=False):
-        if isinstance(result, Undecodable) and not result.is_failure:
-            unread[result.error.code] += 1
+    """Print what does not come back as it was, and what files beside segments claim wrongly; then counts.
+
+    Returns 1 if there is anything.
+    """
+    counts, unread = Counter[str](), Counter[str]()
+    found: list[dict[str, Any]] = []
+    for item in _checked(options):
+        if isinstance(item, Undecodable) and not item.is_failure:
+            unread[item.error.code] += 1
             continue
-        if isinstance(result, LogBatch | LogBytes):
-            batches += isinstance(result, LogBatch)
-            difference = log_difference(result)
-        else:
-            frames += 1
-            difference = _difference(result, options)
-        if difference is not None:
-            found.append(difference)
-            if not options.json:
+        differences = _differences(item, options, counts)
+        found += differences
+        if not options.json:
+            for difference in differences:
                 print(escape("\n".join(_lines(difference))), flush=True)
     if options.json:
-        counts = {"frames": frames} | ({"batches": batches} if batches else {})
-        counts["exact"] = max(0, frames + batches - len(found))
-        more = {"unread": dict(unread)} if unread else {}
-        print(json_text(counts | more | {"differences": found}))
-    elif batches:
-        what = f"{batches} batch{'es' * (batches != 1)}" + (f", {frames} frames" if frames else "")
-        print(f"{what}: {len(found)} differences" if found else f"{what}: all come back byte for byte")
+        print(json_text(_summary(counts, unread) | {"differences": found}))
     else:
-        left = f"; {unread_text(unread)}" if unread else ""
-        print(f"{count_text(frames, 'frame')}: {frames - len(found)} encoded to the same bytes, {len(found)} not{left}")
+        print("\n".join(_count_lines(counts, unread)))
     return 1 if found else 0
+
+
+def _checked(options: argparse.Namespace) -> Iterator[Result | LogBatch | LogBytes | DiskFile]:
+    reading = Reading(options, trace=True, sealed=False)
+    for dump in dumps_in(options, logs=True):
+        if dump.disk is not None:
+            yield dump.disk
+        else:
+            yield from reading.items(dump)
+
+
+def _differences(
+    item: Result | LogBatch | LogBytes | DiskFile, options: argparse.Namespace, counts: Counter[str]
+) -> list[dict[str, Any]]:
+    """Return what is wrong with an item, and count it."""
+    if isinstance(item, DiskFile):
+        counts["files"] += 1
+        found = [*islice(_disk_differences(item), MOST)]
+        counts["wrong files"] += bool(found)
+        return found
+    if isinstance(item, LogBatch | LogBytes):
+        counts["batches"] += isinstance(item, LogBatch)
+        difference = log_difference(item)
+        counts["wrong batches"] += difference is not None
+    else:
+        counts["frames"] += 1
+        difference = _difference(item, options)
+        counts["wrong frames"] += difference is not None
+    return [] if difference is None else [difference]
+
+
+def _disk_differences(disk: DiskFile) -> Iterator[dict[str, Any]]:
+    for found in disk_differences(disk):
+        yield {
+            "file": disk.file,
+            "what": disk.kind,
+            "byte": found.position,
+            "field": found.field,
+            "reason": found.reason,
+        }
+
+
+def _summary(counts: Counter[str], unread: Counter[str]) -> dict[str, Any]:
+    """Return the counts of --json; `exact` are the frames and batches that came back."""
+    members: dict[str, Any] = {"frames": counts["frames"]}
+    members |= {name: counts[name] for name in ("batches", "files") if counts[name]}
+    wrong = counts["wrong frames"] + counts["wrong batches"]
+    members["exact"] = max(0, counts["frames"] + counts["batches"] - wrong)
+    return members | ({"unread": dict(unread)} if unread else {})
+
+
+def _count_lines(counts: Counter[str], unread: Counter[str]) -> Iterator[str]:
+    files, frames, batches = counts["files"], counts["frames"], counts["batches"]
+    if batches:
+        what = f"{batches} batch{'es' * (batches != 1)}" + (f", {frames} frames" if frames else "")
+        wrong = counts["wrong frames"] + counts["wrong batches"]
+        yield f"{what}: {wrong} differences" if wrong else f"{what}: all come back byte for byte"
+    elif frames or not files or unread:
+        left = f"; {unread_text(unread)}" if unread else ""
+        wrong = counts["wrong frames"]
+        yield f"{count_text(frames, 'frame')}: {frames - wrong} encoded to the same bytes, {wrong} not{left}"
+    if files:
+        wrong = counts["wrong files"]
+        what = f"{count_text(files, 'file')} beside segments"
+        yield f"{what}: {wrong} with differences" if wrong else f"{what}: no differences"
 
 
 def _difference(result: Result, options: argparse.Namespace) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from ..codecs.columns import need_libraries
-from ..logs import LogRecord
+from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import Result, Token, Undecodable
 from ..protocol.fragments import CutShort, NoFrame, NotKafka
 from ..protocol.identify import Guess, guesses
@@ -24,7 +24,7 @@ from ..render.values import count_text
 from ..versions import Versions
 from .explain import Ours, ours
 from .filters import filter_for
-from .inputs import Reading, UsageError, catalog_of, dumps_in, items, masker, results
+from .inputs import Reading, UsageError, catalog_of, dumps_in, masker, results
 from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, are_for, is_quick
 from .log_entries import LogFilter, entries, is_bad, is_faulty
 from .options import add_colour, add_command, add_inputs
@@ -107,9 +107,7 @@ def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
         return
     wanted, of_log = filter_for(options, catalog_of(options), gist), LogFilter(options)
     salvage = not options.strict
-    decoded = _counted(
-        entries(items(options, salvage=salvage), salvage=salvage, sealed=not options.show_secrets), counts
-    )
+    decoded = _counted(entries(_read(options, salvage), salvage=salvage, sealed=not options.show_secrets), counts)
     decoded = with_progress(decoded, wanted=not sys.stdout.isatty())
     shown = _shown(decoded, lambda item: of_log(item) if isinstance(item, ENTRY) else wanted(item), counts)
     if not (options.json or options.jsonl):
@@ -138,9 +136,17 @@ def _lines(options: argparse.Namespace, form: Form, counts: Counter[str]) -> Ite
         if is_quick(dump, reading):
             yield from Lines(dump, reading, form, lambda item: _count(item, counts), passed)
             continue
-        decoded: Iterator[Item] = entries(reading.items(dump), salvage=reading.salvage, sealed=not options.show_secrets)
+        decoded: Iterator[Item] = entries(
+            reading.with_disk(dump), salvage=reading.salvage, sealed=not options.show_secrets
+        )
         yield from map(form.text, with_progress(_counted(decoded, counts), wanted=not sys.stdout.isatty()))
     yield form.end()
+
+
+def _read(options: argparse.Namespace, salvage: bool) -> Iterator[Result | LogBatch | LogBytes | DiskEntry]:
+    reading = Reading(options, salvage=salvage)
+    for dump in dumps_in(options, logs=True):
+        yield from reading.with_disk(dump)
 
 
 def _counted(decoded: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
@@ -152,7 +158,7 @@ def _counted(decoded: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
 def _count(item: Item, counts: Counter[str]) -> None:
     """Count an item: frames that are whole, those of them that did not decode, and by their codes all other pieces."""
     if isinstance(item, ENTRY):
-        counts["records"] += isinstance(item, LogRecord)
+        counts["records"] += isinstance(item, LogRecord | DiskEntry)
         counts["undecodable"] += is_bad(item)
         counts["failures"] += is_bad(item)
         counts["faulty"] += is_faulty(item)
@@ -171,12 +177,12 @@ def _shown(decoded: Iterator[Item], wanted: Callable[[Item], bool], counts: Coun
         if wanted(item):
             yield item
         else:
-            counts["hidden"] += isinstance(item, LogRecord) or not isinstance(item, ENTRY)
+            counts["hidden"] += isinstance(item, LogRecord | DiskEntry) or not isinstance(item, ENTRY)
 
 
 def _printed(shown: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
     for item in shown:
-        counts["shown"] += isinstance(item, LogRecord) or not isinstance(item, ENTRY)
+        counts["shown"] += isinstance(item, LogRecord | DiskEntry) or not isinstance(item, ENTRY)
         yield item
 
 

@@ -15,7 +15,7 @@ from ..capture.sharding import ALL, Share
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError, DumpError, KwireError
 from ..input import Dump, open_dump, open_hex
-from ..logs import LogBatch, LogBytes
+from ..logs import DiskEntry, LogBatch, LogBytes
 from ..logs.spans import mask_log_bytes
 from ..protocol import Frame, FrameDecoder, Result
 from ..protocol.captured_frame import CapturedBatch
@@ -154,6 +154,10 @@ class Reading:
         answers = self.named if self.named and self.named.spec.type == "response" else None
         return FrameDecoder(self.catalog, salvage=self.salvage, trace=self.trace, answers=answers)
 
+    def with_disk(self, dump: Dump) -> Iterator[Result | LogBatch | LogBytes | DiskEntry]:
+        """As `items`, and of a file beside the segments its entries."""
+        yield from self.items(dump) if dump.disk is None else dump.disk.items
+
     def items(self, dump: Dump) -> Iterator[Result | LogBatch | LogBytes]:
         """Decode the frames of a dump, or yield the batches of a log."""
         if dump.batches is not None:
@@ -213,7 +217,7 @@ def dumps_in(
             with opened as dump:
                 if not bare:
                     remark(f"{file}: read as {dump.kind}")
-                if dump.batches is not None and not logs:
+                if (dump.batches is not None or dump.disk is not None) and not logs:
                     next(dump.frames)  # says that there are none, and what to use
                 others = strangers or NonKafkaStreams()
                 dump = others.watched(_naming(dump, file))
@@ -232,7 +236,8 @@ def _naming(dump: Dump, file: str) -> Dump:
     """Let errors of the system name the file that is read."""
     said = None if dump.captured is None else _named_in_errors(dump.captured, file)
     batches = None if dump.batches is None else _named_in_errors(dump.batches, file)
-    return replace(dump, frames=_named_in_errors(dump.frames, file), captured=said, batches=batches)
+    disk = None if dump.disk is None else replace(dump.disk, items=_named_in_errors(dump.disk.items, file))
+    return replace(dump, frames=_named_in_errors(dump.frames, file), captured=said, batches=batches, disk=disk)
 
 
 def _named_in_errors(items: Iterator[T], file: str) -> Iterator[T]:

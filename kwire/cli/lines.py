@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from ..input import Dump
-from ..logs import LogBatch, LogBytes, LogRecord
+from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import FrameDecoder, Result
 from ..protocol.captured_frame import CapturedBatch, CapturedFrame
 from ..protocol.summary import MessageSummary
@@ -25,8 +25,8 @@ from .inputs import Reading
 from .log_entries import Entry
 from .terminal import with_progress
 
-Item = Result | Entry
-ENTRY = (LogRecord, LogBytes, LogBatch)
+Item = Result | Entry | DiskEntry
+ENTRY = (LogRecord, LogBytes, LogBatch, DiskEntry)
 MOST_TEXT = 1 << 20  # characters that are printed at once
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, TypeVar
 
 from ..errors import DecodeError, EncodeError
-from ..logs import LogBatch, LogBytes, LogRecord
+from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..logs.roundtrip_check import rebuild
 from ..logs.spans import explain_batch, has_secrets, mask_log_bytes, mask_record
 from ..render.record_text import batch_text
@@ -55,16 +55,16 @@ def _opened(items: Iterator[Other | LogBatch | LogBytes], salvage: bool) -> Iter
             yield from read
 
 
-def is_bad(entry: Entry) -> bool:
+def is_bad(entry: Entry | DiskEntry) -> bool:
     """Whether an entry could not be read."""
     return isinstance(entry, LogBytes) and entry.error is not None
 
 
-def is_faulty(entry: Entry) -> bool:
+def is_faulty(entry: Entry | DiskEntry) -> bool:
     """Whether something was tolerated of an entry or its batch."""
     if isinstance(entry, LogRecord):
         return entry.fault is not None or bool(entry.batch.faults)
-    return isinstance(entry, LogBatch) and bool(entry.faults)
+    return isinstance(entry, LogBatch | DiskEntry) and bool(entry.faults)
 
 
 class LogFilter:
@@ -77,7 +77,7 @@ class LogFilter:
         given = options.since is not None or options.until is not None
         self.span: Span | None = Span(options.since, options.until) if given else None
 
-    def __call__(self, entry: Entry) -> bool:
+    def __call__(self, entry: Entry | DiskEntry) -> bool:
         """Whether an entry is shown."""
         if self.senseless:
             raise UsageError(
@@ -88,7 +88,7 @@ class LogFilter:
             return False
         return self.span is None or self._is_in(entry, self.span)
 
-    def _is_in(self, entry: Entry, span: Span) -> bool:
+    def _is_in(self, entry: Entry | DiskEntry, span: Span) -> bool:
         if not isinstance(entry, LogRecord):
             return True  # of what could not be read nobody knows
         record = entry.record

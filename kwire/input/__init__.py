@@ -3,6 +3,6 @@
 Captures are read by `kwire.capture`, logs by `kwire.logs`.
 """
 
-from .open import Dump, open_dump, open_hex, read_dump, read_log
+from .open import Dump, open_dump, open_hex, read_disk, read_dump, read_log
 
-__all__ = ["Dump", "open_dump", "open_hex", "read_dump", "read_log"]
+__all__ = ["Dump", "open_dump", "open_hex", "read_disk", "read_dump", "read_log"]

@@ -19,6 +19,7 @@ from ..errors import DumpError
 from ..fixtures import parse_fixture
 from ..hex_text import HexText, read_hex_text
 from ..logs import looks_like_log
+from ..logs.disk_files import DiskFile, DiskItem, DiskKind, disk_kind, read_disk_file
 from ..protocol import LEAST, LIMIT, Frame, Source
 from ..protocol.captured_frame import CapturedBatch
 from ..protocol.framing import int32
@@ -55,7 +56,7 @@ def refuse_foreign(head: bytes, file: str) -> None:
             raise DumpError(f"this is {name}, which is not read", file=file, hint=HINT)
 
 
-TRIED = "pcap, pcapng, gzip, zstd, log segment, hex text, log of requests, raw frames"
+TRIED = "pcap, pcapng, gzip, zstd, log segment, files beside segments, hex text, log of requests, raw frames"
 
 
 def refuse_unknown(head: bytes, file: str) -> None:
@@ -84,6 +85,8 @@ class Dump:
     Bytes that are in no whole frame (a cut tail, what follows an impossible size) are a last frame whose
     data does not fit its size field, so that nothing is lost; what is known to be no frame has a `fault`.
     `remarks` grows as frames are read: what else is to be known of the dump, such as what is not in it.
+    A file beside the segments of a broker has `disk` (its items are `DiskEntry`, and `LogBytes` for what cannot
+    be read) and no frames.
     A log segment or snapshot has `batches` (`LogBatch`, and `LogBytes` for what is in none) and no frames: to read
     these is a DumpError. Of all else `batches` is None.
     `captured` is there for captures: the same as `frames`, of which either can be read, for who counts millions; `file`
@@ -96,6 +99,7 @@ class Dump:
     batches: Iterator[Item] | None = None
     captured: Iterator[CapturedBatch] | None = None
     file: str = ""
+    disk: DiskFile | None = None
 
 
 @contextmanager
@@ -184,6 +188,28 @@ def read_log(path: str | Path, *, topic: str | None = None) -> Iterator[Item]:
         yield from dump.batches
 
 
+def read_disk(path: str | Path) -> Iterator[DiskItem]:
+    """Read the entries of a file of a broker's disk: an index, a producer snapshot, a checkpoint, and so on.
+
+    Args:
+        path: a file, compressed with gzip or zstd or not; indexes are recognised by their names.
+
+    Yields:
+        `DiskEntry`, with the fields of an entry; and `LogBytes`, with why, for bytes that cannot be read.
+
+    Raises:
+        DumpError: it is none of these files, or as `open_dump`.
+        OSError: the file cannot be read.
+
+    >>> [entry.fields for entry in read_disk("fixtures/logs/broker-disk/tide-0/leader-epoch-checkpoint")]
+    [{'epoch': 0, 'start_offset': 3}]
+    """
+    with open_dump(path) as dump:
+        if dump.disk is None:
+            raise DumpError(f"this is no file beside the segments: it was taken for {dump.kind}", file=str(path))
+        yield from dump.disk.items
+
+
 def read_dump(path: str | Path) -> Iterator[Frame]:
     """Read the frames of a dump, one by one.
 
@@ -224,6 +250,8 @@ def _portions(stream: BinaryIO) -> Iterator[bytes]:
 
 def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None, share: Share) -> Dump:
     head = opened.head
+    if not (bare or topic) and (of_disk := disk_kind(Path(file).name, head)) and (head or of_disk.may_be_empty):
+        return _disk_dump(of_disk, opened, file)
     if not head:
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
     for kind, (magics, reader) in CAPTURES.items():
@@ -234,9 +262,7 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
     refuse_foreign(head, file)
     # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
     if _TEXT.issuperset(head[:4]) or head.startswith(_BOM):
-        if looks_like_request_log(head.decode("utf-8-sig", "replace")) and not bare:
-            return _log_dump(opened, file, catalog)
-        return _text_dump(_whole(opened, file), file, bare, topic)
+        return _text_dump(opened, file, bare, catalog, topic)
     if bare:
         return Dump("a bare body", iter([Frame(_whole(opened, file), Source(file, 0, 0), bare=True)]))
     if looks_like_log(head):
@@ -250,9 +276,20 @@ def _segment_dump(opened: Opened, file: str, topic: str | None) -> Dump:
     return Dump(kind, _no_frames(file), remarks, logged(opened.portions(), file, topic, remarks))
 
 
-def _no_frames(file: str) -> Iterator[Frame]:
-    hint = "kwire decode, explain (as text), check and cluster read logs; in Python, kwire.read_log"
-    raise DumpError("this is a log: it has record batches, and no requests and responses", file=file, hint=hint)
+def _disk_dump(kind: DiskKind, opened: Opened, file: str) -> Dump:
+    what = f"a file of a broker's disk: {kind.name}"
+    hint = "kwire decode and kwire check read it; in Python, kwire.read_disk"
+    items = read_disk_file(kind, opened.portions(), Path(file).name, file)
+    frames = _no_frames(file, f"{what}, without requests and responses", hint)
+    return Dump(what, frames, disk=DiskFile(kind.name, file, items))
+
+
+_LOG = "a log: it has record batches, and no requests and responses"
+_READ_LOGS = "kwire decode, explain (as text), check and cluster read logs; in Python, kwire.read_log"
+
+
+def _no_frames(file: str, what: str = _LOG, hint: str = _READ_LOGS) -> Iterator[Frame]:
+    raise DumpError(f"this is {what}", file=file, hint=hint)
     yield
 
 
@@ -294,8 +331,10 @@ def _lines(portions: Iterator[bytes], file: str) -> Iterator[bytes]:
     yield b"".join(begun)
 
 
-def _text_dump(data: bytes, file: str, bare: bool, topic: str | None) -> Dump:
-    text = data.decode("utf-8-sig", "replace")
+def _text_dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
+    if looks_like_request_log(opened.head.decode("utf-8-sig", "replace")) and not bare:
+        return _log_dump(opened, file, catalog)
+    text = _whole(opened, file).decode("utf-8-sig", "replace")
     fixture = parse_fixture(text, file)
     if fixture is not None:
         frame = Frame(

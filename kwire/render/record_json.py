@@ -4,7 +4,8 @@
      "offset": 7, "timestamp": 1700000000000, "key": ..., "value": ..., "headers": [...]}
 
 `key` and `value` are null, {"text"}, {"base64"}, or what they say: {"name", "version", "payload"}. A batch without
-records has type "batch", zeros have "zeros" and a count, what could not be read is "undecodable" as a frame is.
+records has type "batch", zeros have "zeros" and a count, what could not be read is "undecodable" as a frame is. An
+entry of a file beside the segments is a "diskEntry", with its kind and its fields.
 """
 
 from __future__ import annotations
@@ -17,12 +18,22 @@ import msgspec
 from ..errors import DecodeError
 from ..internal import ControlRecord, FramedRecord
 from ..internal.versioned_body import Embedded, codec_of
-from ..logs import LogBatch, LogBytes, LogRecord
+from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..records import RecordBatch
 from ..sensitive_fields import HIDDEN, Hidden
 from .annotate import error_lines
 from .json_frame import error_json
-from .record_text import Entry, bytes_json, bytes_text, control_name, embedded_json, parts_of, safe, time_text
+from .record_text import (
+    Entry,
+    bytes_json,
+    bytes_text,
+    control_name,
+    disk_fields,
+    embedded_json,
+    parts_of,
+    safe,
+    time_text,
+)
 from .style import PLAIN, Style, escape
 from .tree import fields
 from .values import count_text, value_text
@@ -52,6 +63,8 @@ def record_envelope(entry: Entry) -> dict[str, Any]:
     """Return the JSON object of a record, of bytes that could not be read, or of a batch without records."""
     if isinstance(entry, LogBytes):
         return _bytes(entry)
+    if isinstance(entry, DiskEntry):
+        return _disk(entry)
     batch = entry if isinstance(entry, LogBatch) else entry.batch
     members: dict[str, Any] = {"kwire": 1, "type": "batch" if entry is batch else "record"}
     members["source"] = _source(batch.file, batch.header)
@@ -96,6 +109,19 @@ def _record(entry: LogRecord) -> dict[str, Any]:
     return members
 
 
+def _disk(entry: DiskEntry) -> dict[str, Any]:
+    source = {"file": entry.file, "offset": entry.position, "entry": entry.index}
+    is_named = isinstance(entry.value, dict)  # as the file names them
+    fields = {name if is_named else _camel_case(name): value for name, value in entry.fields.items()}
+    members = {"kwire": 1, "type": "diskEntry", "source": source, "kind": entry.kind, "fields": fields}
+    return {**members, "faults": [_fault(fault) for fault in entry.faults]} if entry.faults else members
+
+
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
 def _bytes(entry: LogBytes) -> dict[str, Any]:
     source = _source(entry.file, entry.batch) if entry.batch else {"file": entry.file, "offset": entry.position}
     members: dict[str, Any] = {"kwire": 1, "type": "zeros" if entry.error is None else "undecodable", "source": source}
@@ -126,6 +152,9 @@ class RecordTree:
 
     def lines(self, entry: Entry) -> Iterator[str]:
         """Yield the lines of a record, of bytes that could not be read, or of a batch without records."""
+        if isinstance(entry, DiskEntry):
+            yield from self._disk(entry)
+            return
         batch = entry if isinstance(entry, LogBatch) else entry.batch
         if isinstance(batch, LogBatch) and (batch.file, batch.header.position) != self._place:
             self._place = batch.file, batch.header.position
@@ -134,6 +163,13 @@ class RecordTree:
             yield from self._record(entry)
         elif isinstance(entry, LogBytes):
             yield from self._bytes(entry)
+
+    def _disk(self, entry: DiskEntry) -> Iterator[str]:
+        yield self.style.paint("title", f"{entry.kind}, entry {entry.index} at {entry.position}")
+        for name, text in disk_fields(entry):
+            yield self._line(name, text, 1)
+        for fault in entry.faults:
+            yield "  " + self.style.paint("warning", escape(f"! {type(fault).__name__}: {fault}"))
 
     def _batch(self, batch: LogBatch) -> Iterator[str]:
         header = batch.header

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from ..errors import DecodeError
 from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
 from ..internal.versioned_body import Embedded, codec_of
-from ..logs import LogBatch, LogBytes, LogRecord
+from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..logs.log import Message
 from ..records import RecordBatch
+from ..records.checksums import hex32
 from ..values import kind
 from ..wire import Struct, content_of
 from .style import PLAIN, Style, escape
@@ -153,7 +156,18 @@ def safe(text: str) -> str:
     return escape(text).replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
 
 
-Entry = LogRecord | LogBytes | LogBatch
+Entry = LogRecord | LogBytes | LogBatch | DiskEntry
+
+
+def disk_fields(entry: DiskEntry) -> Iterator[tuple[str, str]]:
+    """Yield the fields of an entry of a broker's disk as text, times in UTC."""
+    for name, value in entry.fields.items():
+        if name == "timestamp":
+            yield name, time_text(value)
+        elif name == "crc":
+            yield name, hex32(value)
+        else:
+            yield name, value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 class RecordLines:
@@ -177,6 +191,9 @@ class RecordLines:
 
     def lines(self, entry: Entry) -> Iterator[str]:
         """Yield the lines of a record, of bytes that could not be read, or of a batch without records."""
+        if isinstance(entry, DiskEntry):
+            yield from self._disk(entry)
+            return
         batch = entry if isinstance(entry, LogBatch) else entry.batch
         header = batch.header if isinstance(batch, LogBatch) else batch
         if header is not None and header is not self._batch:
@@ -206,6 +223,14 @@ class RecordLines:
         fault = f"!{entry.fault.reason}  " if entry.fault else ""
         kind = "warning" if entry.fault else "value"
         yield self._line(kind, f"{record.offset:>8} {time:<12} {fault}{text}")
+
+    def _disk(self, entry: DiskEntry) -> Iterator[str]:
+        if entry.index == 0:
+            yield self._line("dim", f"# {entry.kind}")
+        fields = " ".join(f"{name}={value}" for name, value in disk_fields(entry))
+        yield self._line("value", f"{entry.index:>8} {fields}")
+        for fault in entry.faults:
+            yield self._line("warning", f"! {fault}")
 
     def _bytes(self, entry: LogBytes) -> str:
         if entry.error is None:

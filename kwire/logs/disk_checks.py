@@ -1,0 +1,417 @@
+"""Compares files of a broker's disk with the batches of their segments: what indexes, snapshots and checkpoints claim.
+
+Sans-IO: who calls brings entries and batches, both in their order, and both are read once.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
+
+from ..internal import decode_control_record
+from ..records import Record, RecordBatch
+from .disk_files import (
+    AbortedTransaction,
+    DiskEntry,
+    EpochStart,
+    OffsetIndexEntry,
+    PartitionMetadata,
+    PartitionOffset,
+    SnapshotHeader,
+    TimeIndexEntry,
+    topic_uuid,
+)
+
+_ABORT, _COMMIT = 0, 1
+_SEQUENCES = 1 << 31
+
+
+class Difference(NamedTuple):
+    """What is wrong with an entry; `position` is its byte in the file."""
+
+    position: int
+    field: str
+    reason: str
+
+
+Entries = Iterable[DiskEntry]
+Batches = Iterable[RecordBatch]
+
+
+def check_disk_file(
+    kind: str, entries: Entries, batches: Batches | None = None, *, base: int = 0, ends: Mapping[str, int] | None = None
+) -> Iterator[Difference]:
+    """Compare a file of a broker's disk with itself and with its log.
+
+    Args:
+        kind: of the file, as of its entries.
+        entries: of the file, without what could not be read.
+        batches: of the segment that an index is of; of all segments of the folder for the other files. None where
+            there is none: then the file is compared with itself only.
+        base: the offset in the name of the file: of a snapshot, the offset it is valid for.
+        ends: for checkpoints of offsets: the end of the log (its last offset and one) of each folder beside the file.
+
+    Yields:
+        What is wrong, in the order of the entries or of the batches.
+    """
+    if kind in ("recovery points", "high watermarks", "log start offsets", "cleaner offsets", "offset checkpoint"):
+        yield from _offsets(entries, ends or {})
+    elif kind == "producer snapshot":
+        yield from _snapshot(entries, batches, base)
+    elif kind in _CHECKS:
+        yield from _CHECKS[kind](entries, batches)
+
+
+class _Walk:
+    """The batches of a log, of which each is looked at once; knows the first offset of compressed old messages too."""
+
+    def __init__(self, batches: Batches) -> None:
+        self._batches = iter(batches)
+        self.batch: RecordBatch | None = None
+        self.first = 0
+        self.end: int | None = None  # the offset behind the last batch passed
+        self.next()
+
+    def next(self) -> None:
+        """Go to the next batch; `batch` is None behind the last."""
+        if self.batch is not None:
+            self.end = self.batch.last_offset + 1
+        self.batch = next(self._batches, None)
+        if self.batch is not None:
+            base = self.batch.base_offset
+            self.first = base if base is not None else self.end or 0
+
+
+def _offset_index(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
+    """An entry's position is where a batch begins, and its offset is in the batches up to the next entry's."""
+    walk = None if batches is None else _Walk(batches)
+    before: OffsetIndexEntry | None = None
+    ordered: list[DiskEntry] = []
+    for entry in entries:
+        value = cast(OffsetIndexEntry, entry.value)
+        if before is not None and (value.offset <= before.offset or value.position <= before.position):
+            reason = (
+                f"offset {value.offset} at {value.position} comes after offset {before.offset} at {before.position}"
+            )
+            yield Difference(entry.position, "offset", reason)
+            continue
+        before = value
+        if walk is not None:
+            if ordered:
+                yield from _chunk(ordered.pop(), walk, value.position)
+            ordered.append(entry)
+    if walk is not None and ordered:
+        yield from _chunk(ordered[0], walk, None)
+
+
+def _chunk(entry: DiskEntry, walk: _Walk, stop: int | None) -> Iterator[Difference]:
+    value = cast(OffsetIndexEntry, entry.value)
+    while walk.batch is not None and walk.batch.position < value.position:
+        walk.next()
+    if walk.batch is None:
+        yield Difference(entry.position, "position", f"the log has no batch at {value.position} or behind it")
+    elif walk.batch.position != value.position:
+        where = f"the next one is at {walk.batch.position}"
+        yield Difference(entry.position, "position", f"no batch of the log begins at {value.position}; {where}")
+    else:
+        first, last = walk.first, walk.batch.last_offset
+        while walk.batch is not None and last < value.offset and (stop is None or walk.batch.position < stop):
+            last = walk.batch.last_offset
+            walk.next()
+        if not first <= value.offset <= last:
+            reason = f"offset {value.offset} is not in the batches from {value.position} on: {first} to {last}"
+            yield Difference(entry.position, "offset", reason)
+
+
+def _time_index(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
+    """An entry's timestamp is the greatest of the batch that holds its offset, and of all before it."""
+    walk = None if batches is None else _Walk(batches)
+    before: TimeIndexEntry | None = None
+    greatest = -1
+    for entry in entries:
+        value = cast(TimeIndexEntry, entry.value)
+        if before is not None and (value.timestamp <= before.timestamp or value.offset < before.offset):
+            reason = (
+                f"time {value.timestamp} of offset {value.offset} comes after {before.timestamp} of {before.offset}"
+            )
+            yield Difference(entry.position, "timestamp", reason)
+            continue
+        before = value
+        if walk is None:
+            continue
+        while walk.batch is not None and walk.batch.last_offset < value.offset:
+            greatest = max(greatest, walk.batch.max_timestamp)
+            walk.next()
+        yield from _time(entry, walk, greatest)
+
+
+def _time(entry: DiskEntry, walk: _Walk, greatest: int) -> Iterator[Difference]:
+    value, batch = cast(TimeIndexEntry, entry.value), walk.batch
+    if batch is None or walk.first > value.offset:
+        end = f"; it ends at {walk.end}" if batch is None else ""
+        yield Difference(entry.position, "offset", f"no batch of the log holds offset {value.offset}{end}")
+    elif batch.max_timestamp != value.timestamp:
+        reason = f"the greatest timestamp of the batch with offset {value.offset} is {batch.max_timestamp}"
+        yield Difference(entry.position, "timestamp", reason)
+    elif greatest > value.timestamp:
+        yield Difference(entry.position, "timestamp", f"a batch before offset {value.offset} has timestamp {greatest}")
+
+
+def _transaction_index(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
+    """Each entry is an aborted transaction of the log, and each aborted transaction of the log has its entry."""
+    walk = _within(entries)
+    if batches is None:
+        yield from (found for found, _ in walk if found is not None)
+        return
+    found, entry = next(walk, (None, None))
+    for first, marker in _aborted(batches):
+        while entry is not None and _last(entry) < marker.last_offset:
+            yield from _and_no_marker(found, entry)
+            found, entry = next(walk, (None, None))
+        if entry is not None and _last(entry) == marker.last_offset:
+            yield from _against_marker(found, entry, first, marker)
+            found, entry = next(walk, (None, None))
+        elif first is not None:
+            reason = f"the transaction of producer {marker.producer_id}, offsets {first} to {marker.last_offset}, "
+            yield Difference(0, "", f"{reason}was aborted and is not in the index")
+    while entry is not None:
+        yield from _and_no_marker(found, entry)
+        found, entry = next(walk, (None, None))
+
+
+def _within(entries: Entries) -> Iterator[tuple[Difference | None, DiskEntry]]:
+    """Yield entries, each with what is wrong with it in itself."""
+    before = -1
+    for entry in entries:
+        value = cast(AbortedTransaction, entry.value)
+        found = None
+        if value.version != 0:
+            found = Difference(entry.position, "version", f"version {value.version}; 0 is known")
+        elif value.last_offset <= before:
+            reason = f"offset {value.last_offset} comes after offset {before}"
+            found = Difference(entry.position, "last_offset", reason)
+        elif not 0 <= value.first_offset <= value.last_offset:
+            reason = f"the transaction would end at {value.last_offset}, before it begins at {value.first_offset}"
+            found = Difference(entry.position, "first_offset", reason)
+        elif not 0 <= value.last_stable_offset <= value.last_offset + 1:
+            reason = f"the last stable offset {value.last_stable_offset} is behind the transaction's end"
+            found = Difference(entry.position, "last_stable_offset", reason)
+        before = max(before, value.last_offset)
+        yield found, entry
+
+
+def _last(entry: DiskEntry) -> int:
+    return cast(AbortedTransaction, entry.value).last_offset
+
+
+def _and_no_marker(found: Difference | None, entry: DiskEntry) -> Iterator[Difference]:
+    reason = f"the log has no abort marker at offset {_last(entry)}"
+    yield found or Difference(entry.position, "last_offset", reason)
+
+
+def _against_marker(
+    found: Difference | None, entry: DiskEntry, first: int | None, marker: RecordBatch
+) -> Iterator[Difference]:
+    value = cast(AbortedTransaction, entry.value)
+    if found is not None:
+        yield found
+    elif value.producer_id != marker.producer_id:
+        reason = f"the marker at offset {marker.last_offset} is of producer {marker.producer_id}"
+        yield Difference(entry.position, "producer_id", reason)
+    elif first is not None and value.first_offset != first:
+        yield Difference(entry.position, "first_offset", f"the transaction began at offset {first}")
+
+
+def _aborted(batches: Batches) -> Iterator[tuple[int | None, RecordBatch]]:
+    """Yield the markers of aborted transactions; where each began, None if its records are not in the log."""
+    begun: dict[int, int] = {}
+    for batch in batches:
+        if batch.is_control and batch.producer_id >= 0:
+            first = begun.pop(batch.producer_id, None)
+            if _marker(batch) == _ABORT:
+                yield first, batch
+        elif batch.is_transactional and batch.base_offset is not None:
+            begun.setdefault(batch.producer_id, batch.base_offset)
+
+
+def _marker(batch: RecordBatch) -> int | None:
+    """Return the type of the control record of a batch; None if it cannot be read."""
+    first = next(batch.records(salvage=True), None)
+    if not isinstance(first, Record) or first.key is None or len(first.key) < 4:
+        return None
+    return decode_control_record(first.key, None).type
+
+
+def _epochs(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
+    """Epochs and offsets ascend, and each batch carries the epoch that its offset is in."""
+    kept: list[EpochStart] = []
+    places: dict[int, int] = {}
+    for entry in entries:
+        value = cast(EpochStart, entry.value)
+        if kept and (value.epoch <= kept[-1].epoch or value.start_offset < kept[-1].start_offset):
+            reason = f"epoch {value.epoch} from {value.start_offset} comes after {kept[-1].epoch} from"
+            yield Difference(entry.position, "epoch", f"{reason} {kept[-1].start_offset}")
+            continue
+        kept.append(value)
+        places[value.epoch] = entry.position
+    starts, known = [one.start_offset for one in kept], set[tuple[int, int]]()
+    for batch in batches or ():
+        if batch.magic < 2 or batch.partition_leader_epoch < 0 or batch.base_offset is None:
+            continue
+        at = bisect_right(starts, batch.base_offset) - 1
+        if at < 0:
+            if kept:
+                continue  # before the log's start: deleted records that are still in the segment
+            yield Difference(0, "", f"the batch at offset {batch.base_offset} has an epoch, and none is listed")
+            return
+        epoch = kept[at].epoch
+        if epoch != batch.partition_leader_epoch and (epoch, batch.partition_leader_epoch) not in known:
+            known.add((epoch, batch.partition_leader_epoch))
+            reason = f"the batch at offset {batch.base_offset} has leader epoch {batch.partition_leader_epoch}"
+            yield Difference(places[epoch], "epoch", f"{reason}, not {epoch}")
+
+
+@dataclass(slots=True)
+class _Producer:
+    """What the log says of a producer."""
+
+    epoch: int = -1
+    last: RecordBatch | None = None
+    begun: int | None = None
+    closed: bool = False
+
+
+@dataclass(slots=True)
+class _Producers:
+    """What batches say of their producers, as a broker that replays the log learns it."""
+
+    found: dict[int, _Producer] = field(default_factory=dict)
+
+    def see(self, batch: RecordBatch) -> None:
+        if batch.producer_id < 0:
+            return
+        known = self.found.setdefault(batch.producer_id, _Producer())
+        if batch.producer_epoch != known.epoch:
+            known.epoch, known.last = batch.producer_epoch, None
+        if batch.is_control:
+            known.begun, known.closed = None, True
+            return
+        known.last = batch
+        if batch.is_transactional and known.begun is None:
+            known.begun = batch.base_offset
+
+
+def _snapshot(entries: Entries, batches: Batches | None, base: int) -> Iterator[Difference]:
+    """Producers stand in a snapshot once, and their last batches are those of the log in front of its offset."""
+    producers = _Producers()
+    for batch in batches or ():
+        if batch.last_offset >= base:
+            break
+        producers.see(batch)
+    seen = set[int]()
+    for entry in entries:
+        yield from (Difference(fault.offset, fault.path, fault.reason) for fault in entry.faults)
+        state: Any = entry.value
+        if isinstance(state, SnapshotHeader):
+            continue
+        if state.producer_id in seen:
+            yield Difference(entry.position, "producer_id", f"producer {state.producer_id} is there twice")
+        seen.add(state.producer_id)
+        if max(state.last_offset, state.current_txn_first_offset) >= base:
+            reason = f"the snapshot is of offsets below {base}"
+            yield Difference(entry.position, "last_offset", reason)
+        elif state.producer_id in producers.found:
+            yield from _state(entry, producers.found[state.producer_id])
+
+
+def _state(entry: DiskEntry, known: _Producer) -> Iterator[Difference]:
+    """Compare a producer of a snapshot with what the log says of it."""
+    state: Any = entry.value
+    said = {"epoch": known.epoch, "last_offset": -1, "last_sequence": -1}
+    if known.last is not None:
+        delta = known.last.last_offset - (known.last.base_offset or 0)
+        said["last_offset"] = known.last.last_offset
+        said["last_sequence"] = (known.last.base_sequence + delta) % _SEQUENCES
+        said["offset_delta"] = delta
+    if known.begun is not None or known.closed:
+        said["current_txn_first_offset"] = -1 if known.begun is None else known.begun
+    for name, value in said.items():
+        if getattr(state, name) != value:
+            reason = f"{getattr(state, name)} of producer {state.producer_id}; its last batch in the log has {value}"
+            yield Difference(entry.position, name, reason)
+
+
+def _quorum(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
+    """The epoch of a quorum's state is none that the log has left behind, and its leader is a voter."""
+    greatest = max((batch.partition_leader_epoch for batch in batches or ()), default=-1)
+    for entry in entries:
+        state = entry.fields
+        if state["leaderEpoch"] < greatest:
+            yield Difference(0, "leaderEpoch", f"epoch {state['leaderEpoch']}; the log has epoch {greatest}")
+        voters = [voter["voterId"] for voter in state.get("currentVoters") or ()]
+        if voters and state["leaderId"] not in (-1, *voters):
+            yield Difference(0, "leaderId", f"leader {state['leaderId']} is not one of the voters {voters}")
+
+
+def _offsets(entries: Entries, ends: Mapping[str, int]) -> Iterator[Difference]:
+    """No offset is behind the end of its partition's log, whose folder stands beside the file."""
+    seen = set[str]()
+    for entry in entries:
+        value = cast(PartitionOffset, entry.value)
+        name = f"{value.topic}-{value.partition}"
+        if name in seen:
+            yield Difference(entry.position, "partition", f"{name} is there twice")
+        seen.add(name)
+        if value.offset < 0:
+            yield Difference(entry.position, "offset", f"offset {value.offset}")
+        elif name not in ends:
+            if ends:
+                yield Difference(entry.position, "partition", f"there is no folder {name} with a log")
+        elif value.offset > ends[name]:
+            yield Difference(entry.position, "offset", f"offset {value.offset}; the log of {name} ends at {ends[name]}")
+
+
+_NEEDED = {"0": ("broker.id",), "1": ("cluster.id", "node.id")}
+
+
+def _properties(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
+    """Version 0 (ZooKeeper) has a broker's id, version 1 (KRaft) a node's and the cluster's; ids of directories are
+    UUIDs."""
+    for entry in entries:
+        found = entry.fields
+        version = found.get("version")
+        if version not in _NEEDED:
+            yield Difference(
+                0, "version", "there is none" if version is None else f"version {version}; 0 and 1 are known"
+            )
+            continue
+        for name in _NEEDED[version]:
+            if not found.get(name):
+                yield Difference(0, name, f"version {version} needs {name}")
+        for name in ("broker.id", "node.id"):
+            if not found.get(name, "0").isdecimal():
+                yield Difference(0, name, f"{found[name]} is no id of a node")
+        if "directory.id" in found and topic_uuid(found["directory.id"]) is None:
+            yield Difference(0, "directory.id", f"{found['directory.id']} is no UUID in base64")
+
+
+def _metadata(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
+    for entry in entries:
+        value = cast(PartitionMetadata, entry.value)
+        if value.version != 0:
+            yield Difference(0, "version", f"version {value.version}; 0 is known")
+        if not any(topic_uuid(value.topic_id) or b""):
+            yield Difference(0, "topic_id", f"{value.topic_id} is the id of no topic")
+
+
+_CHECKS = {
+    "offset index": _offset_index,
+    "time index": _time_index,
+    "transaction index": _transaction_index,
+    "leader epochs": _epochs,
+    "quorum state": _quorum,
+    "directory properties": _properties,
+    "partition metadata": _metadata,
+}
