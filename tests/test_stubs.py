@@ -25,7 +25,7 @@ def classes_of(text: str) -> dict[str, ast.ClassDef]:
     return {node.name: node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)}
 
 
-MESSAGES = classes_of(messages_stub(catalog_for().spec(name) for name in NAMES))
+MESSAGES = classes_of(messages_stub([catalog_for().spec(name) for name in NAMES]))
 ENUMS = classes_of(values_stub())
 
 

@@ -6,7 +6,9 @@ import re
 import socket
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+
+from msgspec import Struct
 
 from .. import __version__
 from ..codecs import Codec, codec_in
@@ -14,8 +16,14 @@ from ..errors import CallError
 from ..errors.decode import BadFrame
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
 from ..protocol.in_flight_requests import expects_response
+from ..protocol.results import CodecOf
 from ..spec.catalog import Catalog, catalog_for
 from ..versions import Versions
+
+if TYPE_CHECKING:
+    from ..messages import RequestMessage
+
+R = TypeVar("R", bound=Struct)
 
 # Apis that change nothing, in the sense of Kafka's ACL operations Describe and Read.
 READING = frozenset(
@@ -128,7 +136,11 @@ class BrokerConnection:
         """Close the connection."""
         self._socket.close()
 
-    def ask(self, codec: Codec, message: Any) -> Response | None:
+    @overload
+    def ask(self, codec: CodecOf[RequestMessage[R]], message: Any) -> Response[R] | None: ...
+    @overload
+    def ask(self, codec: Codec, message: Any) -> Response[Any] | None: ...
+    def ask(self, codec: Any, message: Any) -> Response[Any] | None:
         """Send a request and wait for its answer.
 
         Args:

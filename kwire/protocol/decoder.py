@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from ..codecs import Codec, codec_in
@@ -21,11 +22,15 @@ from .frame_parser import API_VERSIONS, FrameReading
 from .framing import Frame, Source, cut_short, int16, int32, size_fault
 from .header_reader import Connections, DecodedConnection, Peek, peek_of
 from .nested import inside_request, inside_response, token_of
-from .results import Request, Response, Result, Undecodable
+from .results import CodecOf, Request, Response, Result, Undecodable
 from .summary import software_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from ..messages import RequestMessage
+
+R = TypeVar("R", bound=Struct)
 
 
 class FrameDecoder:
@@ -258,6 +263,25 @@ def decode_request(
     return request
 
 
+@overload
+def decode_response(
+    data: Buffer,
+    answers: Request[RequestMessage[R]] | CodecOf[RequestMessage[R]],
+    *,
+    catalog: Catalog | None = None,
+    salvage: bool = False,
+    trace: bool = False,
+) -> Response[R]: ...
+@overload
+def decode_response(
+    data: Buffer,
+    answers: CodecOf[R],
+    *,
+    catalog: Catalog | None = None,
+    salvage: bool = False,
+    trace: bool = False,
+) -> Response[R]: ...
+@overload
 def decode_response(
     data: Buffer,
     answers: Request | Codec,
@@ -265,7 +289,10 @@ def decode_response(
     catalog: Catalog | None = None,
     salvage: bool = False,
     trace: bool = False,
-) -> Response:
+) -> Response: ...
+def decode_response(
+    data: Buffer, answers: Any, *, catalog: Catalog | None = None, salvage: bool = False, trace: bool = False
+) -> Response[Any]:
     """Decode the frame of one response.
 
     Args:
@@ -296,7 +323,7 @@ def decode_response(
         connection = decoder.connections.on((None, None))
         api = connection.apis.unknown(asked.request_api_key, asked.request_api_version)
         connection.in_flight.append(Header(True, Call(api, b""), asked.correlation_id, decoded=asked))
-    response: Response = _decoded(decoder.decode(Frame(bytes_of(data), Source(direction="response"))))
+    response: Response[Any] = _decoded(decoder.decode(Frame(bytes_of(data), Source(direction="response"))))
     return response
 
 

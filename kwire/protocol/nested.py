@@ -6,6 +6,7 @@ An envelope inside an envelope stays closed; Kafka refuses it too.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..codecs import codec_in
 from ..codecs.tracing import Span, TracingReader
@@ -69,7 +70,7 @@ SIZE = 4  # bytes; a frame inside an envelope has no size in front
 Inside = Request | Response | Undecodable | SaslMessage | None
 
 
-def inside_request(request: Request, connection: DecodedConnection, reading: FrameReading) -> Inside:
+def inside_request(request: Request[Any], connection: DecodedConnection, reading: FrameReading) -> Inside:
     """Return what a request carries."""
     if request.codec.spec.api_key == SASL_AUTHENTICATE:
         return read_token(request.message.auth_bytes, connection.mechanism)
@@ -87,7 +88,7 @@ def inside_request(request: Request, connection: DecodedConnection, reading: Fra
     return found
 
 
-def inside_response(response: Response, connection: DecodedConnection, reading: FrameReading) -> Inside:
+def inside_response(response: Response[Any], connection: DecodedConnection, reading: FrameReading) -> Inside:
     """Return what a response carries; of an envelope only if the request inside it was seen."""
     if response.codec.spec.api_key == SASL_AUTHENTICATE:
         return read_token(response.message.auth_bytes, connection.mechanism, from_client=False)

@@ -4,13 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
+
+from msgspec import Struct
 
 from ..codecs import Codec
 from ..codecs.tracing import Span
 from ..errors import DecodeError
 from .framing import Frame
 from .sasl import SaslMessage
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    M = TypeVar("M", bound=Struct, default=Struct, covariant=True)
+else:
+    from typing import TypeVar
+
+    M = TypeVar("M")
+
+
+class CodecOf(Protocol[M]):
+    """A `Codec`, for type checkers: covariant in the class of messages, as decoding alone is."""
+
+    @property
+    def message_class(self) -> type[M]:
+        """The class of decoded messages."""
 
 
 class Client(NamedTuple):
@@ -37,7 +56,7 @@ class _Drawn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Decoded(_Drawn):
+class _Decoded(_Drawn, Generic[M]):
     """What requests and responses share.
 
     `header` is the message in front of the body (None for a bare body, or where there is none); `codec` the
@@ -48,7 +67,7 @@ class _Decoded(_Drawn):
 
     frame: Frame
     codec: Codec
-    message: Any
+    message: M
     header: Any = None
     correlation_id: int | None = None
     faults: tuple[DecodeError, ...] = ()
@@ -69,7 +88,7 @@ class _Decoded(_Drawn):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request(_Decoded):
+class Request(_Decoded[M]):
     """A decoded request."""
 
     @property
@@ -79,7 +98,7 @@ class Request(_Decoded):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Response(_Decoded):
+class Response(_Decoded[M]):
     """A decoded response. `request` is the header of the request it answers, where that is known, `asked_at` the time
     of its frame; `unanswered` are headers of requests that it overtook, which says that they will have no answer."""
 

@@ -27,6 +27,7 @@ def test_a_request_and_its_answer() -> None:
     decoder.decode(Frame(data, Source(direction="request")))
     found = decoder.decode(Frame(write_response(said, answer, cluster.catalog), Source(direction="response")))
     assert isinstance(found, Response)
+    assert isinstance(found.message, kwire.messages.ApiVersionsResponse)
     assert {row.api_key for row in found.message.api_keys} == set(cluster.apis)
 
 

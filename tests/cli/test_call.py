@@ -30,6 +30,7 @@ def broker(frame: Frame) -> bytes:
         return kwire.encode_response(M.ApiVersionsResponse(api_keys=keys), 3, correlation_id=correlation)
     if asked.api_name == "JoinGroup":
         return kwire.encode_response(M.JoinGroupResponse(), 1, correlation_id=correlation)
+    assert isinstance(asked.message, M.FindCoordinatorRequest)
     error = 15 if asked.message.key == "none" else 0
     answer = M.FindCoordinatorResponse(error_code=error, node_id=int16(frame.data, 6), host="b1", port=9)
     return kwire.encode_response(answer, 2, correlation_id=correlation)

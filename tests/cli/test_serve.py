@@ -40,8 +40,8 @@ def test_brokers_of_a_file_and_a_disk_that_fails(tmp_path: Path) -> None:
             process.kill()
 
 
-def brokers_until_one_is_left(place: Address) -> dict[int, str]:
-    deadline, found = time.monotonic() + 90, {1: "", 2: ""}
+def brokers_until_one_is_left(place: Address) -> dict[int, str | None]:
+    deadline, found = time.monotonic() + 90, dict[int, str | None]({1: None, 2: None})
     with BrokerConnection(place, timeout=90) as broker:
         while len(found) == 2 and time.monotonic() < deadline:
             answer = broker.ask(kwire.codec("MetadataRequest", 12), ALL)

@@ -86,6 +86,7 @@ def test_what_is_lost_is_remarked_on() -> None:
     (asked,), remarks = frames("[2024-05-01] INFO started", json.dumps(PRODUCED), "Completed request:Name: x", "")
     (result,) = kwire.decode_frames([asked])
     assert isinstance(result, Request)
+    assert isinstance(result.message, kwire.messages.ProduceRequest)
     assert result.message.topic_data[0].partition_data[0].records == b""
     assert remarks == [
         "1 lines without a request were left out",

@@ -69,6 +69,7 @@ def test_a_broker_that_refuses_an_api_versions_request_answers_in_version_0() ->
     assert isinstance(asked, Request)
     assert isinstance(answer, Response)
     assert (asked.api_version, answer.api_version, answer.codec.version) == (3, 3, 0)
+    assert isinstance(answer.message, kwire.messages.ApiVersionsResponse)
     assert answer.message.error_code == 35
 
 
@@ -127,6 +128,7 @@ def test_a_response_alone_is_read_as_what_it_is_said_to_answer() -> None:
     decoder = kwire.FrameDecoder(answers=kwire.codec("MetadataResponse", 1))
     result = decoder.decode(Frame(response(5)))
     assert isinstance(result, Response)
+    assert isinstance(result.message, kwire.messages.MetadataResponse)
     assert (result.message.controller_id, result.request, result.correlation_id) == (3, None, 5)
     assert isinstance(decoder.decode(Frame(request(6))), Request)
 

@@ -29,6 +29,7 @@ def test_a_response_is_decoded_by_its_request_or_a_codec() -> None:
     request = kwire.decode_request(ASKED)
     for answers in (request, kwire.codec("MetadataResponse", 12), request.codec):
         response = kwire.decode_response(REPLY, answers)
+        assert isinstance(response.message, M.MetadataResponse)
         assert (response.message.controller_id, response.api_version, response.correlation_id) == (3, 12, 7)
     assert kwire.decode_response(REPLY, request).request == request.header
 
@@ -43,6 +44,7 @@ def test_a_broker_that_does_not_know_the_version_answers_api_versions_in_version
     refused = kwire.encode_response(M.ApiVersionsResponse(error_code=35), 0, correlation_id=1)
     request = kwire.decode_request(kwire.encode_request(M.ApiVersionsRequest(), 3, correlation_id=1))
     response = kwire.decode_response(refused, request)
+    assert isinstance(response.message, M.ApiVersionsResponse)
     assert (response.message.error_code, response.codec.version, response.api_version) == (35, 0, 3)
 
 

@@ -28,10 +28,14 @@ def test_names_get_stand_ins_of_the_same_length_everywhere() -> None:
     reply, truth = results[5], before[5]
     assert isinstance(reply, kwire.Response)
     assert isinstance(truth, kwire.Response)
+    assert isinstance(reply.message, messages.MetadataResponse)
+    assert isinstance(truth.message, messages.MetadataResponse)
     assert reply.message.topics[0].name == "xxxxx0"
     assert {broker.host for broker in reply.message.brokers} == {"xxxxxxxx0"}
     assert [broker.rack for broker in truth.message.brokers] == ["/dc1/r2", "/dc2/r1", "/dc1/r1"]
-    places = [broker.rack.split("/") for broker in reply.message.brokers]  # levels are kept, and which are the same
+    places = [
+        (broker.rack or "").split("/") for broker in reply.message.brokers
+    ]  # levels are kept, and which are the same
     assert [len(place) for place in places] == [3, 3, 3]
     assert places[0][1] == places[2][1] != places[1][1]
     assert places[1][2] == places[2][2] != places[0][2]
@@ -100,6 +104,8 @@ def test_names_of_one_length_differ() -> None:
         data = redactor.redact(kwire.Frame(kwire.encode_request(wanted, 1)))
         (result,) = kwire.decode_frames([kwire.Frame(data)])
         assert isinstance(result, kwire.Request)
+        assert isinstance(result.message, messages.MetadataRequest)
+        assert result.message.topics
         found.add(result.message.topics[0].name)
     assert len(found) == 1000
 
