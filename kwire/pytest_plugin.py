@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .fixtures import Fixture
     from .protocol import Request, Response
+    from .testing import Kafka
 
 LONGEST = 1 << 22  # bytes that a failed comparison decodes; beyond, pytest's own words must do
 _VALUES = frozenset(("kwire.messages", "kwire.protocol.results"))  # the modules of messages and decoded frames
@@ -59,6 +62,49 @@ def kwire_fixture(request: pytest.FixtureRequest) -> ReadGolden:
         return Golden(fixture.data, result.message, result, fixture)
 
     return read
+
+
+SCOPES = ("function", "class", "module", "package", "session")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option for how long the clusters of `kafka` and `kafka_cluster` live."""
+    about = "how long the cluster of the fixtures kafka and kafka_cluster lives"
+    parser.getgroup("kwire").addoption("--kwire-scope", choices=SCOPES, default=None, help=f"{about}: function")
+    parser.addini("kwire_scope", f"{about} (function, class, module, package or session)", default="function")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a scope that is none."""
+    scope = _scope("", config)
+    if scope not in SCOPES:
+        raise pytest.UsageError(f"kwire_scope is {scope!r}; it is one of {', '.join(SCOPES)}")
+
+
+def _scope(fixture_name: str, config: pytest.Config) -> Any:
+    return config.getoption("--kwire-scope") or config.getini("kwire_scope")
+
+
+@pytest.fixture(scope=_scope)
+def kafka() -> Iterator[Kafka]:
+    """A Kafka broker in memory: `kafka.bootstrap_servers` is for clients; see `kwire.testing.Kafka` for the rest.
+
+    Each test has its own; `--kwire-scope module` or the ini value `kwire_scope` lets tests share one, without rules
+    and with a good network at the beginning of the first test only.
+    """
+    from .testing import Kafka
+
+    with Kafka() as made:
+        yield made
+
+
+@pytest.fixture(scope=_scope)
+def kafka_cluster() -> Iterator[Kafka]:
+    """Three brokers in memory, each in a rack of its own and with two log directories; as `kafka` otherwise."""
+    from .testing import Kafka
+
+    with Kafka(brokers=3, racks=("r1", "r2", "r3"), log_dirs=2) as made:
+        yield made
 
 
 def assert_frames_equal(left: bytes | bytearray, right: bytes | bytearray, answers: str | None = None) -> None:

@@ -170,3 +170,19 @@ def test_only_equality_of_frames_is_the_plugins_business(pytestconfig: pytest.Co
 def test_a_wall_of_bytes_takes_no_minutes(data: bytes, pytestconfig: pytest.Config) -> None:
     with at_most(6_000_000):
         assert pytest_assertrepr_compare(pytestconfig, "==", data, data[:-1] + b"x") is None
+
+
+def test_brokers_are_fixtures_whose_scope_is_an_option(tmp_path: Path) -> None:
+    test = """
+seen = []
+def test_one(kafka, kafka_cluster):
+    seen.append(kafka)
+    assert len(kafka_cluster.bootstrap_servers.split(",")) == 3
+    assert len(kafka_cluster.log_dirs(1)) == 2
+def test_two(kafka, request):
+    is_shared = request.config.getoption("--kwire-scope") == "session"
+    assert (kafka is seen[0]) == is_shared
+"""
+    assert "2 passed" in session(tmp_path, test)
+    assert "2 passed" in session(tmp_path, test, "--kwire-scope", "session")
+    assert session(tmp_path, test, "-o", "kwire_scope=never", code=4) == ""  # the reason is on stderr

@@ -5,7 +5,7 @@ bytes.
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 from ..spec.catalog import Catalog, catalog_for
 from .configs import LogDir, Node, Settings
 from .controller import Controller
+from .faults import Rules
 from .groups.coordinator import Groups
 from .metadata_journal import cluster_record
 from .purgatory import Purgatory
-from .recovery import recover
-from .topics import Topic
+from .recovery import catch_up, recover
+from .topics import Partition, Topic
 
 
 class Api(NamedTuple):
@@ -26,14 +27,16 @@ class Api(NamedTuple):
     Attributes:
         first, last: the lowest and the highest version.
         handler: returns the response; a `Parked` that will have one; or None if none is due.
+        finds_errors: whether the handler asks for the errors of rules, part by part (`RequestContext.error`).
     """
 
     first: int
     last: int
     handler: Callable[[RequestContext], Any]
+    finds_errors: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RequestContext:
     """A request to a served cluster.
 
@@ -54,6 +57,11 @@ class RequestContext:
     client_id: str
     client_host: str
 
+    def error(self, topic: str | None = None, partition: int | None = None, group: str | None = None) -> int:
+        """Return the error code that a rule of a test has for a part of this request; 0 if there is none."""
+        rules = self.cluster.rules
+        return rules.error(self, topic, partition, group) if rules else 0
+
 
 class Cluster:
     """Brokers with one controller, sharing all state.
@@ -68,6 +76,7 @@ class Cluster:
         catalog: the specs of what is served.
         table, apis: the served apis by name, and by key.
         groups: of consumers, and others.
+        rules: of a test, for some requests.
         fetch_max_bytes: of one response to Fetch; who runs the cluster may lower it for a while.
         waiting: requests that are answered later; who runs the cluster takes them out of `waiting.answered`.
     """
@@ -81,6 +90,7 @@ class Cluster:
         self.apis: dict[int, Api] = {self._api_key(name, api): api for name, api in table.items()}
         self.controller: Controller = Controller(nodes, settings, rng)
         recover(self.controller)
+        self.rules: Rules = Rules()
         self.waiting: Purgatory = Purgatory()
         self.groups: Groups = Groups(self.controller, self.waiting)
         self.producer_ids: int = rng.getrandbits(40)  # the last one given; those of an earlier run are in its logs
@@ -109,16 +119,81 @@ class Cluster:
         if not log_dirs:
             return
         self.controller.fail(*log_dirs)
+        self._changed()
+
+    def _changed(self) -> None:
+        """Answer whoever waits for partitions whose leader or ISR may be another now."""
         for partition in self.controller.partitions():
-            if partition.offline:
-                self.waiting.changed((partition.topic, partition.index))
+            self.waiting.changed((partition.topic, partition.index))
+
+    def stop(self, node_id: int) -> None:
+        """Stop a broker, or lose it from the network: others lead."""
+        self.controller.nodes[node_id].set_stopped(True)
+        self.controller.react()
+        self._changed()
+
+    def start(self, node_id: int) -> None:
+        """Start a broker that was stopped: its replicas catch up."""
+        node = self.controller.nodes[node_id]
+        node.set_stopped(False)
+        self._catch_up(*node.log_dirs)
+
+    def heal(self, log_dir: LogDir) -> None:
+        """Let a log directory work again: its replicas catch up."""
+        log_dir.is_offline = log_dir.is_full = False
+        self._catch_up(log_dir)
+
+    def _catch_up(self, *log_dirs: LogDir) -> None:
+        def act(partition: Partition) -> None:
+            for node_id, replica in partition.replicas.items():
+                if replica.log_dir in log_dirs:
+                    catch_up(self.controller, partition, node_id)
+
+        self.controller.change(self.controller.partitions(), act)
+        self.controller.react()
+        self._changed()
+
+    def lead(self, partition: Partition, node_id: int) -> None:
+        """Let a replica lead; raises ValueError if it is not in sync, or cannot be reached."""
+        if node_id not in partition.isr or not partition.replicas[node_id].is_online:
+            raise ValueError(f"broker {node_id} is not in sync for {partition.topic}-{partition.index}")
+
+        def act(one: Partition) -> None:
+            one.leader, one.leader_epoch = node_id, one.leader_epoch + 1
+
+        self.controller.change([partition] if partition.leader != node_id else [], act)
+        self._changed()
+
+    def shrink(self, partition: Partition, node_ids: Collection[int]) -> None:
+        """Take replicas out of sync; raises ValueError if none would be left."""
+        left = [node_id for node_id in partition.isr if node_id not in node_ids]
+        if not left:
+            raise ValueError(f"{partition.topic}-{partition.index} would have no replica in sync")
+
+        def act(one: Partition) -> None:
+            one.isr = left
+            one.elect()
+
+        self.controller.change([partition], act)
+        self._changed()
+
+    def expand(self, partition: Partition) -> None:
+        """Let all replicas that can be reached catch up, and be in sync."""
+
+        def act(one: Partition) -> None:
+            for node_id, replica in one.replicas.items():
+                if replica.log_dir.works:
+                    catch_up(self.controller, one, node_id)
+
+        self.controller.change([partition], act)
+        self._changed()
 
     def check(self) -> None:
         """Take directories offline that do not work any more."""
         for node in self.controller.nodes.values():
             for log_dir in node.log_dirs:
                 try:
-                    if not log_dir.is_offline:
+                    if log_dir.works:
                         log_dir.disk.check()
                 except OSError:
                     self.fail(log_dir)

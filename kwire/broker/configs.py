@@ -46,11 +46,26 @@ class Settings:
 
 @dataclass(slots=True)
 class LogDir:
-    """A log directory of a broker; `is_offline` once it has failed, and from then on; how many `replicas` are in it."""
+    """A log directory of a broker.
+
+    Attributes:
+        disk: what stores its logs.
+        is_offline: whether it has failed.
+        replicas: how many are in it.
+        is_stopped: whether its broker does not run, or cannot be reached.
+        is_full: whether the next write to it fails.
+    """
 
     disk: Disk
     is_offline: bool = False
     replicas: int = 0
+    is_stopped: bool = False
+    is_full: bool = False
+
+    @property
+    def works(self) -> bool:
+        """Whether it can be read and written."""
+        return not (self.is_offline or self.is_stopped)
 
     @property
     def path(self) -> str:
@@ -60,7 +75,7 @@ class LogDir:
 
 @dataclass(slots=True)
 class Node:
-    """A broker. `host` and `port` are what clients are told; a broker without a good directory is not alive.
+    """A broker. `host` and `port` are what clients connect to; a broker without a good directory is not alive.
 
     >>> node = Node(1, rack="/DC1/R1")
     >>> node.is_alive, node.broker().rack
@@ -80,7 +95,12 @@ class Node:
     @property
     def is_alive(self) -> bool:
         """Whether it has a directory that works: a broker stops when it has none (KIP-112)."""
-        return not all(log_dir.is_offline for log_dir in self.log_dirs)
+        return any(log_dir.works for log_dir in self.log_dirs)
+
+    def set_stopped(self, is_stopped: bool) -> None:
+        """Note that it does not run, or runs again."""
+        for log_dir in self.log_dirs:
+            log_dir.is_stopped = is_stopped
 
     def failed(self) -> LogDir | None:
         """Return a directory that has failed; None if all work."""

@@ -5,7 +5,7 @@ Knows brokers and their directories, and no messages. What cannot be done is `Re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from random import Random
 
@@ -187,16 +187,23 @@ class Controller:
         """Take log directories offline: their replicas are lost, and others lead. Their broker may be at its end."""
         for log_dir in log_dirs:
             log_dir.is_offline = True
+        self.react()
+
+    def react(self) -> None:
+        """Let others lead where a replica cannot be reached any more, and the first live broker be the controller."""
         alive = [node_id for node_id, node in self.nodes.items() if node.is_alive]
         self.controller_id = min(alive, default=-1)
+        self.change(self.partitions(), lambda partition: partition.elect() if partition.offline else None)
+
+    def change(self, partitions: Iterable[Partition], act: Callable[[Partition], None]) -> None:
+        """Do something to partitions, and write down whose leader or ISR is another then."""
         changes = []
-        for topic in self.topics.values():
-            for partition in topic.partitions:
-                before = partition.leader_epoch, partition.isr
-                if partition.offline:
-                    partition.elect()
-                if before != (partition.leader_epoch, partition.isr):
-                    changes.append(change_record(topic, partition, partition.leader_epoch != before[0]))
+        for partition in list(partitions):
+            before = partition.leader_epoch, list(partition.isr)
+            act(partition)
+            if before != (partition.leader_epoch, partition.isr):
+                topic = self.topics[partition.topic]
+                changes.append(change_record(topic, partition, partition.leader_epoch != before[0]))
         self.note(changes)
 
     def note(self, records: list[bytes]) -> None:
@@ -232,12 +239,16 @@ class Controller:
     def _opened(self, log_dir: LogDir, topic: str, index: int) -> Replica:
         log_dir.replicas += 1
         replica = Replica(log_dir, None)
+        self.open_log(replica, topic, index)
+        return replica
 
-        def open_log(disk: Disk) -> None:
+    def open_log(self, replica: Replica, topic: str, index: int) -> None:
+        """Open the log of a replica, if its directory works."""
+
+        def open_it(disk: Disk) -> None:
             replica.log = Log(disk.open(topic, index))
 
-        self.guarded(log_dir, open_log)
-        return replica
+        self.guarded(replica.log_dir, open_it)
 
     def guarded(self, log_dir: LogDir, act: Callable[[Disk], None]) -> None:
         """Use a disk; if it fails, its directory is offline from then on."""

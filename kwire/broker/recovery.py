@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from ..cluster import Partition as Recorded
+from ..cluster.state import NO_LEADER
 from ..records import parse_records
 from .configs import LogDir
 from .controller import Controller
@@ -115,6 +116,27 @@ def _copy_all(partition: Partition, source_id: int, note: Notes) -> list[LogDir]
             if node_id == source_id:
                 raise _SourceFailed from None
     return failed
+
+
+def catch_up(controller: Controller, partition: Partition, node_id: int) -> None:
+    """Let the replica of a broker be a copy of the leader's log, and in sync; or lead, if nobody does and it may."""
+    replica = partition.replicas[node_id]
+    if replica.log is None:
+        controller.open_log(replica, partition.topic, partition.index)
+    if partition.leader in (node_id, NO_LEADER) or not replica.is_online or replica.log is None:
+        partition.elect()
+        return
+    source = partition.replicas[partition.leader].log
+    assert source is not None
+    try:
+        if not _is_copy(replica.log, source):
+            _cut(partition, node_id, _kept(replica.log, source), controller.notes.append, partition.leader)
+            _copy(partition, node_id, partition.leader, controller.notes.append)
+        partition.isr = [one for one in partition.replicas if one in (*partition.isr, node_id)]
+    except OSError:
+        controller.fail(replica.log_dir)
+    except _SourceFailed:
+        controller.fail(partition.replicas[partition.leader].log_dir)
 
 
 def _is_copy(log: Log, source: Log) -> bool:

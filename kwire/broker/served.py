@@ -11,6 +11,7 @@ from typing import Any
 from .apis import table_for
 from .cluster import Cluster, RequestContext
 from .configs import Node, Settings
+from .faults import api_of, error_response
 
 
 class ServedCluster(Cluster):
@@ -47,5 +48,12 @@ class ServedCluster(Cluster):
         Returns:
             The response; a `Parked` that will have one; or None if none is due (Produce with acks=0).
         """
-        name = type(message).__name__.removesuffix("Request")
-        return self.table[name].handler(RequestContext(self, node_id, message, version, now, client_id, client_host))
+        return self.handle(RequestContext(self, node_id, message, version, now, client_id, client_host))
+
+    def handle(self, request: RequestContext) -> Any:
+        """Answer a request, as `answer` does; an error that a rule has for all of it takes the place of its handler."""
+        name = api_of(request.message)
+        api = self.table[name]
+        if not api.finds_errors and (code := request.error()):
+            return error_response(name, code)
+        return api.handler(request)

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from errno import ENOSPC
 from typing import Any
 
 from ..cluster.state import NO_LEADER
@@ -28,7 +29,7 @@ class Replica:
     @property
     def is_online(self) -> bool:
         """Whether it can be read and written."""
-        return self.log is not None and not self.log_dir.is_offline
+        return self.log is not None and self.log_dir.works
 
 
 @dataclass(slots=True)
@@ -87,6 +88,8 @@ class Partition:
         for node_id in sorted(self.isr, key=lambda node_id: node_id != self.leader):
             replica = self.replicas[node_id]
             try:
+                if replica.log_dir.is_full:
+                    raise OSError(ENOSPC, "No space left on device", replica.log_dir.path)
                 if replica.log is not None:
                     replica.log.append(whole)
             except OSError:

@@ -19,9 +19,10 @@ from ..broker.storage import Disk, MemoryDisk
 from ..cluster.replica_assignors import assignor_for
 from ..errors import DumpError, excerpt
 from ..net.client import Address, address
+from ..net.control import Control
+from ..net.control_http import ControlServer
 from ..net.limits import Notes
 from ..net.log_dirs import FileDisk, locked
-from ..net.server import Serving
 from ..render.values import count_text
 from .inputs import UsageError
 from .options import add_command
@@ -186,6 +187,22 @@ def add_parser(commands: Any, about: str) -> None:
     source.add_argument("--brokers", type=int, default=1, metavar="N", help="so many brokers, with ids from 1 on")
     source.add_argument("--cluster", metavar="FILE", help="brokers, with racks and directories, as JSON")
     source.add_argument("--config", action="append", metavar="FILE", help="a server.properties; once for each broker")
+    _add_topic_options(parser)
+    parser.add_argument("--fail-log-dir", action="append", default=[], metavar="ID:DIR[@SECONDS]", help="it fails then")
+    parser.add_argument("--seed", type=int, metavar="N", help="for ids and placements; by chance unless given")
+    parser.add_argument("--profile", choices=("KIP-879",), help="serve CreateReplicaAssignment too")
+    parser.add_argument(
+        "--control",
+        type=int,
+        metavar="PORT",
+        help="faults, brokers, disks and the clock are controlled over HTTP on 127.0.0.1:PORT (0: any free port); "
+        "GET / says how",
+    )
+    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of clients")
+    parser.add_argument("--public", action="store_true", help="listen also where other machines can connect")
+
+
+def _add_topic_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--partitions", type=int, default=1, metavar="N", help="of a topic made without a number")
     parser.add_argument("--replication-factor", type=int, default=1, metavar="N", help="of such a topic")
     parser.add_argument(
@@ -195,11 +212,7 @@ def add_parser(commands: Any, about: str) -> None:
         "multi-level, which needs a rack such as /DC1/R1 for each broker",
     )
     parser.add_argument("--retention-bytes", type=int, default=-1, metavar="N", help="kept of each partition; all: -1")
-    parser.add_argument("--fail-log-dir", action="append", default=[], metavar="ID:DIR[@SECONDS]", help="it fails then")
-    parser.add_argument("--seed", type=int, metavar="N", help="for ids and placements; by chance unless given")
-    parser.add_argument("--profile", choices=("KIP-879",), help="serve CreateReplicaAssignment too")
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of clients")
-    parser.add_argument("--public", action="store_true", help="listen also where other machines can connect")
+    parser.add_argument("--no-auto-create", action="store_true", help="create no topic because a client asks for it")
 
 
 def serve(options: argparse.Namespace) -> int:
@@ -213,9 +226,10 @@ def serve(options: argparse.Namespace) -> int:
     failures = failures_in(options.fail_log_dir, nodes)
     log_dirs = [log_dir for node in nodes for log_dir in node.log_dirs]
     with locked(log_dirs), closing(Notes(_quiet if options.quiet else remark)) as notes:
-        made = Serving(_recovered(nodes, settings, Random(options.seed)), notes)
+        control = Control.of(_recovered(nodes, settings, Random(options.seed)), notes, options.control is not None)
+        made = control.serving
         try:
-            asyncio.run(_serve(made, failures))
+            asyncio.run(_serve(control, failures, options.control))
         finally:
             remark(f"{count_text(made.requests, 'request')} of {count_text(made.connections, 'connection')}")
     return 0
@@ -239,6 +253,7 @@ def _settings(options: argparse.Namespace) -> Settings:
         raise UsageError("a topic has at least one partition with one replica")
     kip_879 = options.profile == "KIP-879"
     return Settings(
+        auto_create_topics=not options.no_auto_create,
         num_partitions=options.partitions,
         default_replication_factor=options.replication_factor,
         retention_bytes=options.retention_bytes,
@@ -247,9 +262,13 @@ def _settings(options: argparse.Namespace) -> Settings:
     )
 
 
-async def _serve(made: Serving, failures: Sequence[Failure]) -> None:
+async def _serve(control: Control, failures: Sequence[Failure], port: int | None) -> None:
+    made = control.serving
     places = await made.start()
     remark(f"listening on {', '.join(map(str, places))}; Ctrl-C ends")
+    http = None if port is None else ControlServer(control, port)
+    if http is not None:
+        remark(f"control on {http.url}")
     loop, running = asyncio.get_running_loop(), asyncio.ensure_future(made.run())
     with suppress(NotImplementedError):  # on Windows
         loop.add_signal_handler(signal.SIGTERM, running.cancel)
@@ -261,4 +280,6 @@ async def _serve(made: Serving, failures: Sequence[Failure]) -> None:
             running.result()
     finally:
         running.cancel()
+        if http is not None:
+            http.close()
         await made.stop()

@@ -11,26 +11,37 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
-from .. import messages
 from ..broker import Node, Parked, ServedCluster
 from ..broker.configs import LogDir
-from ..broker.connection import ServedRequest, read_request, write_response
 from ..errors import CallError, KwireError
-from ..errors.decode import BadFrame
-from ..protocol import FrameReader
-from .client import TLS_HANDSHAKE, Address, why
+from .client import Address, why
 from .limits import FrameMemory
+from .recorder import Recorder
+from .served_connection import PORTION, ServedConnection
 
-PORTION = 1 << 16
 IDLE = 600.0  # seconds, Kafka's connections.max.idle.ms
 CHECKS = 1.0  # seconds between two looks at the log directories
-MOST_REQUEST = 16 << 20  # bytes of one request; a sixth of Kafka's, and batches may have 1 MiB
 MOST_UNSENT = 128 << 20  # bytes of all answers that clients have not taken yet
 PATIENCE = 5.0  # seconds in which an answer is to be taken when others wait for room
 
 Note = Callable[[str], None]
+
+
+class Network(NamedTuple):
+    """What the network between clients and a broker is like.
+
+    `delay` is in seconds, for each response; `bytes_per_second` how fast responses go, None is at once; where it
+    `is_cut`, connections stay, and nothing arrives.
+    """
+
+    delay: float = 0.0
+    bytes_per_second: float | None = None
+    is_cut: bool = False
+
+
+GOOD = Network()
 
 
 class Serving:
@@ -38,19 +49,31 @@ class Serving:
 
     Args:
         cluster: what answers. Its nodes get the ports that they listen on, if they have port 0.
-        note: is told what an operator wants to know.
-        idle: seconds after which a connection that says nothing, or takes nothing, is closed.
+        note: is given what an operator wants to know.
+        idle: seconds after which a connection that sends nothing, or takes nothing, is closed.
+        recorded: keeps what is read and written; nothing is kept unless given.
+
+    Attributes:
+        networks: what the network to a broker is like, where it is not good.
     """
 
-    def __init__(self, cluster: ServedCluster, note: Note, *, idle: float = IDLE) -> None:
+    def __init__(
+        self, cluster: ServedCluster, note: Note, *, idle: float = IDLE, recorded: Recorder | None = None
+    ) -> None:
         self.cluster: ServedCluster = cluster
         self.note: Note = note
         self.idle: float = idle
+        self.recorded: Recorder = recorded or Recorder(0)
+        self.networks: dict[int, Network] = {}
+        self._network_changed = asyncio.Event()
+        self._skew = 0.0  # seconds that the clock is ahead of the machine's
+        self._hosts: dict[int, str] = {}
+        self._clients: set[ServedConnection] = set()
         self.connections: int = 0
         self.requests = 0
         self.memory: FrameMemory = FrameMemory()  # of requests that are not whole yet
         self.unsent: int = 0  # bytes of answers
-        self._sending: dict[_Client, tuple[float, int]] = {}  # since when, and bytes; the newest comes last
+        self._sending: dict[ServedConnection, tuple[float, int]] = {}  # since when, and bytes; the newest comes last
         self._servers: dict[int, asyncio.Server] = {}
         self._futures: dict[Parked, asyncio.Future[Any]] = {}
         self._woken = asyncio.Event()
@@ -65,10 +88,20 @@ class Serving:
             hosts: the address to bind for each broker, where it is not the one that clients are told.
         """
         for node in self.cluster.controller.nodes.values():
-            await self._listen(node, (hosts or {}).get(node.node_id, node.host))
+            self._hosts[node.node_id] = (hosts or {}).get(node.node_id, node.host)
+            await self._listen(node)
         return [Address(node.host, node.port) for node in self.cluster.controller.nodes.values()]
 
-    async def _listen(self, node: Node, host: str) -> None:
+    async def resume(self, node_id: int) -> None:
+        """Start a broker that was stopped; raises CallError if its port is taken by now."""
+        if node_id not in self._servers:
+            await self._listen(self.cluster.controller.nodes[node_id])
+        self.cluster.start(node_id)
+        self.settle()
+
+    async def _listen(self, node: Node) -> None:
+        host = self._hosts[node.node_id]
+
         def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Any:
             return self._serve(node, reader, writer)
 
@@ -80,22 +113,45 @@ class Serving:
         self._servers[node.node_id] = server
         node.port = server.sockets[0].getsockname()[1]
 
+    def now(self) -> float:
+        """Return the time of the cluster's clock, in seconds."""
+        return time.monotonic() + self._skew
+
+    def wall_ms(self) -> int:
+        """Return the time of day by the cluster's clock, in milliseconds since 1970."""
+        return int((time.time() + self._skew) * 1000)
+
+    def advance(self, seconds: float, *, keep_connected: bool) -> None:
+        """Move the clock on.
+
+        Args:
+            seconds: how far.
+            keep_connected: members of groups whose connections are open do not expire by that.
+        """
+        if keep_connected:
+            self.cluster.groups.prolong({one for client in self._clients for one in client.member_ids}, seconds)
+        self._skew += seconds
+        self.cluster.tick(self.now())
+        self.cluster.check()
+        self.settle()
+        self._woken.set()
+
     async def run(self) -> None:
         """Let time pass for the cluster, and look after its directories, until cancelled."""
         checked = float("-inf")
         while True:
-            if time.monotonic() >= checked + CHECKS:
+            if self.now() >= checked + CHECKS:
                 self.cluster.check()
                 self.settle()
-                checked = time.monotonic()
+                checked = self.now()
             deadline = self._deadline = self.cluster.next_deadline
             self._woken.clear()
             with suppress(TimeoutError):
                 until = min(checked + CHECKS, deadline or checked + CHECKS)
-                left = max(0.0, until - time.monotonic())
+                left = max(0.0, until - self.now())
                 async with asyncio.timeout(left):  # wait_for of Python 3.11 can lose a cancellation
                     await self._woken.wait()
-            self.cluster.tick(time.monotonic())
+            self.cluster.tick(self.now())
             self.settle()
 
     async def stop(self) -> None:
@@ -123,9 +179,11 @@ class Serving:
                 future.set_result(None)
         self._note_all()
         for node_id, node in self.cluster.controller.nodes.items():
-            if not node.is_alive and node_id in self._servers:
+            if node_id in self._servers and not self.is_open(node):
                 self._end(node_id)
-                self.note(f"broker {node_id} has no log directory left, and is at its end")
+                is_stopped = any(log_dir.is_stopped for log_dir in node.log_dirs)
+                reason = "is stopped" if is_stopped else "has no log directory left, and is at its end"
+                self.note(f"broker {node_id} {reason}")
         deadline = self.cluster.next_deadline
         if deadline is not None and (self._deadline is None or deadline < self._deadline):
             self._woken.set()
@@ -136,9 +194,42 @@ class Serving:
             self.note(self.cluster.notes.pop(0))
         for node_id, node in self.cluster.controller.nodes.items():
             for place, log_dir in enumerate(node.log_dirs):
-                if log_dir.is_offline and (node_id, place) not in self._noted:
+                if not log_dir.is_offline:
+                    self._noted.discard((node_id, place))
+                elif (node_id, place) not in self._noted:
                     self._noted.add((node_id, place))
                     self.note(f"broker {node_id}: log directory {log_dir.path} has failed")
+
+    def is_open(self, node: Node) -> bool:
+        """Return whether a broker keeps its connections: one that is cut off from all others does."""
+        return node.is_alive or self.network(node.node_id).is_cut
+
+    def network(self, node_id: int) -> Network:
+        """Return what the network to a broker is like."""
+        return self.networks.get(node_id, GOOD)
+
+    def set_network(self, node_id: int, network: Network) -> None:
+        """Set what the network to a broker is like."""
+        self.networks[node_id] = network
+        self._network_changed.set()
+        self._network_changed = asyncio.Event()
+
+    async def carry(self, node_id: int, size: int = 0) -> None:
+        """Wait as long as the network to a broker takes for a response of so many bytes; 0 is for a request."""
+        while (network := self.network(node_id)).is_cut:
+            await self._network_changed.wait()
+        pause = network.delay + size / (network.bytes_per_second or float("inf"))
+        if size and pause:
+            await asyncio.sleep(pause)
+
+    def reset(self, node_id: int | None = None, client_id: str | None = None) -> int:
+        """Reset the connections to a broker, or of a client; returns how many."""
+        chosen = [
+            one for one in self._clients if node_id in (None, one.node.node_id) and client_id in (None, one.client_id)
+        ]
+        for client in chosen:
+            client.writer.transport.abort()
+        return len(chosen)
 
     def _end(self, node_id: int) -> None:
         """Close the listener of a broker and all its connections; one that is being answered ends by itself."""
@@ -152,7 +243,8 @@ class Serving:
         task = asyncio.current_task()
         assert task is not None
         self._tasks[task] = node.node_id
-        client = _Client(self, node, reader, writer)
+        client = ServedConnection(self, node, reader, writer)
+        self._clients.add(client)
         with suppress(asyncio.CancelledError):  # the end of it all; asyncio would complain of the task
             try:
                 await client.run()
@@ -162,6 +254,7 @@ class Serving:
                 self.note(f"{client.host}: {error}; closed")
             finally:
                 self._tasks.pop(task, None)
+                self._clients.discard(client)
                 client.end()
 
     async def wait(self, parked: Parked) -> None:
@@ -190,7 +283,7 @@ class Serving:
         self.cluster.fetch_max_bytes = min(self.cluster.settings.fetch_max_bytes, max(share, PORTION))
 
     @contextmanager
-    def sending(self, client: _Client, size: int) -> Iterator[None]:
+    def sending(self, client: ServedConnection, size: int) -> Iterator[None]:
         """Count an answer until it is sent. What is not waited for may take as much again."""
         self._sending[client] = time.monotonic(), size
         self.unsent += size
@@ -201,96 +294,7 @@ class Serving:
         finally:
             self.unsent -= self._sending.pop(client, (0.0, 0))[1]
 
-    def _give_up(self, client: _Client) -> None:
+    def _give_up(self, client: ServedConnection) -> None:
         self.note(f"{client.host}: it does not read its answers; closed")
         self.unsent -= self._sending.pop(client)[1]
         client.writer.transport.abort()
-
-
-class _Client:
-    """One client's connection."""
-
-    def __init__(
-        self, serving: Serving, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        self.serving, self.node, self.reader, self.writer = serving, node, reader, writer
-        self.frames = FrameReader(MOST_REQUEST)
-        self.share = serving.memory.share()
-        self.host = str((writer.get_extra_info("peername") or ("",))[0])
-        writer.transport.set_write_buffer_limits(PORTION)
-
-    async def run(self) -> None:
-        while self.node.is_alive:
-            async with asyncio.timeout(self.serving.idle):
-                portion = await self.reader.read(PORTION)
-            if not portion:
-                return
-            if not await self._take(portion):
-                return
-
-    async def _take(self, portion: bytes) -> bool:
-        """Answer the requests that are whole by now. Returns False if the connection is at its end.
-
-        Behind each request the other connections have their turn: neither reading nor sending waits for anything
-        while a client pipelines and reads.
-        """
-        try:
-            for frame in self.frames.feed(portion):
-                said = read_request(frame, self.serving.cluster.catalog, self.serving.cluster.apis)
-                if not isinstance(said, ServedRequest):
-                    return await self._refuse(said.answer, said.problem)
-                await self._send(await self._answered(said))
-                if not self.node.is_alive:
-                    return False
-                await asyncio.sleep(0)
-        except BadFrame as error:
-            is_tls = self.frames.rest.startswith(TLS_HANDSHAKE)
-            return await self._refuse(b"", "it speaks TLS; kwire serve has no TLS listener" if is_tls else str(error))
-        if not self.share.hold(len(self.frames)):
-            return await self._refuse(b"", "there is no room for more requests that have begun")
-        return True
-
-    async def _answered(self, said: ServedRequest) -> bytes:
-        """Return the answer to a request; no bytes if none is due."""
-        self.serving.requests += 1
-        cluster = self.serving.cluster
-        if isinstance(said.message, messages.FetchRequest):
-            await self.serving.room()
-        response = cluster.answer(
-            self.node.node_id,
-            said.message,
-            said.version,
-            now=time.monotonic(),
-            client_id=said.client_id,
-            client_host=self.host,
-        )
-        self.serving.settle()
-        if isinstance(response, Parked):
-            response = await self._waited(response)
-        return b"" if response is None else write_response(said, response, cluster.catalog)
-
-    async def _waited(self, parked: Parked) -> Any:
-        if not parked.is_answered:
-            await self.serving.wait(parked)
-            await self.serving.room()
-        response = parked.response
-        self.serving.settle()
-        return response
-
-    async def _send(self, data: bytes) -> None:
-        with self.serving.sending(self, len(data)):
-            self.writer.write(data)
-            del data  # the transport has a copy
-            async with asyncio.timeout(self.serving.idle):
-                await self.writer.drain()
-
-    async def _refuse(self, answer: bytes, problem: str) -> bool:
-        if answer:
-            await self._send(answer)
-            return True
-        self.serving.note(f"{self.host}: {problem}; closed")
-        return False
-
-    def end(self) -> None:
-        self.share.hold(0)
-        self.writer.close()

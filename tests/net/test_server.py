@@ -13,6 +13,7 @@ import pytest
 
 import kwire
 from kwire.broker import ServedCluster, Settings
+from kwire.broker.cluster import RequestContext
 from kwire.errors import CallError
 from kwire.net.client import Address, BrokerConnection
 from kwire.net.server import Serving
@@ -137,15 +138,15 @@ def test_a_client_that_pipelines_lets_others_have_their_turn(monkeypatch: pytest
     """Behind the tenth request of one client another one asks; it is answered before many more of the first one's."""
     seen: list[str] = []
     others: list[socket.socket] = []
-    real = ServedCluster.answer
+    real = ServedCluster.handle
 
-    def answer(self: ServedCluster, node_id: int, message: Any, version: int, **more: Any) -> Any:
-        seen.append(more["client_id"])
+    def handle(self: ServedCluster, request: RequestContext) -> Any:
+        seen.append(request.client_id)
         if len(seen) == 10:
             others[0].sendall(kwire.encode_request(ALL, 1, correlation_id=1, client_id="other"))
-        return real(self, node_id, message, version, **more)
+        return real(self, request)
 
-    monkeypatch.setattr(ServedCluster, "answer", answer)
+    monkeypatch.setattr(ServedCluster, "handle", handle)
 
     def use(made: Serving) -> None:
         request = kwire.encode_request(M.ApiVersionsRequest(), 1, correlation_id=1, client_id="busy")

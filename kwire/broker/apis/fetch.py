@@ -65,7 +65,8 @@ class _Reading:
             unknown = codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
             return self._failure(part, unknown)
         partition = topic.partitions[part.partition]
-        log = partition.log_at(self.request.node_id, part.current_leader_epoch)
+        error = self.request.error(topic.name, partition.index)
+        log = error or partition.log_at(self.request.node_id, part.current_leader_epoch)
         if isinstance(log, int):
             return self._failure(part, log)
         if not log.start <= part.fetch_offset <= log.end:

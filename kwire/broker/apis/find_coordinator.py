@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import messages
+from ...values import ErrorCode
 from .. import codes
 from ..cluster import RequestContext
 from ..groups.coordinator import coordinator_of
@@ -28,6 +29,8 @@ def find_coordinator(request: RequestContext) -> Any:
 
 def _found(request: RequestContext, key: str) -> dict[str, Any]:
     controller = request.cluster.controller
+    if code := request.error(group=key):
+        return _nobody(code, ErrorCode(code).about)
     if request.message.key_type != GROUP:
         return _nobody(codes.INVALID_REQUEST, "only consumer groups are coordinated here")
     node_id = coordinator_of(key, controller)

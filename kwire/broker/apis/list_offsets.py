@@ -34,7 +34,8 @@ def _row(request: RequestContext, partition: Partition | None, part: Any) -> Any
     row = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
     if partition is None:
         return row(partition_index=part.partition_index, error_code=codes.UNKNOWN_TOPIC_OR_PARTITION)
-    log = partition.log_at(request.node_id, part.current_leader_epoch)
+    error = request.error(partition.topic, partition.index)
+    log = error or partition.log_at(request.node_id, part.current_leader_epoch)
     if isinstance(log, int):
         return row(partition_index=part.partition_index, error_code=log)
     try:

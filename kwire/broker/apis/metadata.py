@@ -30,7 +30,7 @@ def metadata(request: RequestContext) -> Any:
 def _topics(request: RequestContext) -> list[Any]:
     asked = request.message.topics
     if asked is None or (request.version == 0 and not asked):
-        return [_topic(topic) for topic in request.cluster.controller.topics.values()]
+        return [_topic(request, topic) for topic in request.cluster.controller.topics.values()]
     return [_asked_topic(request, row) for row in asked]
 
 
@@ -38,7 +38,7 @@ def _asked_topic(request: RequestContext, row: Any) -> Any:
     controller = request.cluster.controller
     topic = controller.find(row.name, row.topic_id)
     if topic is not None:
-        return _topic(topic)
+        return _topic(request, topic)
     failure = messages.MetadataResponse.MetadataResponseTopic
     if row.name is None:
         return failure(name=None, topic_id=row.topic_id, error_code=codes.UNKNOWN_TOPIC_ID)
@@ -46,24 +46,24 @@ def _asked_topic(request: RequestContext, row: Any) -> Any:
     try:
         check_name(row.name, controller.topics)
         if request.message.allow_auto_topic_creation and request.cluster.settings.auto_create_topics:
-            return _topic(controller.create(row.name, controller.place(-1, -1, unasked=True)))
+            return _topic(request, controller.create(row.name, controller.place(-1, -1, unasked=True)))
     except Refused as error:
         code = error.error_code
     return failure(name=row.name, error_code=code)
 
 
-def _topic(topic: Topic) -> Any:
-    return messages.MetadataResponse.MetadataResponseTopic(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        is_internal=topic.name in INTERNAL,
-        partitions=tuple(_partition(one) for one in topic.partitions),
-    )
+def _topic(request: RequestContext, topic: Topic) -> Any:
+    row = messages.MetadataResponse.MetadataResponseTopic
+    named: dict[str, Any] = {"name": topic.name, "topic_id": topic.topic_id, "is_internal": topic.name in INTERNAL}
+    if code := request.error(topic.name):
+        return row(**named, error_code=code)
+    return row(**named, partitions=tuple(_partition(request, one) for one in topic.partitions))
 
 
-def _partition(partition: Partition) -> Any:
+def _partition(request: RequestContext, partition: Partition) -> Any:
+    code = request.error(partition.topic, partition.index)
     return messages.MetadataResponse.MetadataResponsePartition(
-        error_code=codes.NONE if partition.leader >= 0 else codes.LEADER_NOT_AVAILABLE,
+        error_code=code or (codes.NONE if partition.leader >= 0 else codes.LEADER_NOT_AVAILABLE),
         partition_index=partition.index,
         leader_id=partition.leader,
         leader_epoch=partition.leader_epoch,

@@ -61,6 +61,8 @@ def _member_committing(request: RequestContext, generation: int) -> Group | int:
 def _commit(request: RequestContext, group: Group, topic: Topic | None, part: Any, *, by_id: bool) -> int:
     if topic is None or not 0 <= part.partition_index < len(topic.partitions):
         return codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
+    if code := request.error(topic.name, part.partition_index):
+        return code
     metadata = part.committed_metadata or ""
     if len(metadata) > request.cluster.settings.offset_metadata_max_bytes:
         return codes.OFFSET_METADATA_TOO_LARGE

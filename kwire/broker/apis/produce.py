@@ -41,7 +41,7 @@ def _partition(request: RequestContext, topic: Topic | None, sent: Any, *, by_id
 
 def _write(request: RequestContext, topic: Topic, index: int, records: bytes) -> Outcome:
     partition, settings = topic.partitions[index], request.cluster.settings
-    log = partition.log_at(request.node_id)
+    log = request.error(topic.name, index) or partition.log_at(request.node_id)
     if isinstance(log, int):
         return log, -1, None
     if request.message.acks not in (-1, 0, 1):

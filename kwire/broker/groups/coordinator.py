@@ -5,7 +5,7 @@ The brokers share all groups: when one is at its end, the next one goes on where
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -196,6 +196,13 @@ class Groups:
     def has_room_for_member(self, group: Group, size: int) -> bool:
         """Say whether a group may have one more member that takes so many bytes."""
         return len(group.members) + len(group.pending) < self.settings.most_group_members and self.held.has_room(size)
+
+    def prolong(self, member_ids: Collection[str], seconds: float) -> None:
+        """Let members expire so much later."""
+        for group in self._groups.values():
+            for member in group.members.values():
+                if member.member_id in member_ids:
+                    member.deadline += seconds
 
     def delete(self, group: Group) -> None:
         """Forget a group without members."""

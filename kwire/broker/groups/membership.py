@@ -18,9 +18,10 @@ def problem_with(request: RequestContext, group_id: str, *, needs_name: bool = T
     """
     if needs_name and not group_id:
         return codes.INVALID_GROUP_ID
-    return (
-        codes.NONE if coordinator_of(group_id, request.cluster.controller) == request.node_id else codes.NOT_COORDINATOR
-    )
+    if code := request.error(group=group_id):
+        return code
+    is_mine = coordinator_of(group_id, request.cluster.controller) == request.node_id
+    return codes.NONE if is_mine else codes.NOT_COORDINATOR
 
 
 def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> Member | int:

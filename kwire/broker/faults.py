@@ -1,0 +1,256 @@
+"""Rules of a test: what happens to requests that match, and how many there were.
+
+Knows requests; knows no sockets. An error is found by the handler of the api, at the place where the broker would find
+it, so that the rest of the request is answered as usual. Delays and lost connections are the server's to carry out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+from .. import messages
+from ..values import ErrorCode
+
+if TYPE_CHECKING:
+    from .cluster import Api, RequestContext
+
+OBSERVE, ERROR, RESPOND, CHANGE = "observe", "error", "respond", "change"
+DELAY, DROP, CUT, HANG = "delay", "drop", "cut", "hang"
+ACTIONS = (OBSERVE, ERROR, RESPOND, CHANGE, DELAY, DROP, CUT, HANG)
+
+Place = tuple[str | None, int | None]  # topic and partition
+
+
+@dataclass(eq=False)
+class Rule:
+    """A rule.
+
+    Attributes:
+        api: which requests, by name; None is all.
+        broker, client, topic, partition, group: which of them; None is any. `client` and `group` may have wildcards.
+        where: says of a request message whether it matches; None is all.
+        action: one of `ACTIONS`.
+        code: of the error.
+        seconds: of the delay.
+        after: bytes of the response that a cut connection still sends.
+        is_handled: whether a request is handled whose response is dropped.
+        answer: the response, or a function that makes it.
+        times: how many requests more it applies to; None is no end. It goes on to count.
+        hits: requests that matched while it applied.
+    """
+
+    api: str | None = None
+    broker: int | None = None
+    client: str | None = None
+    topic: str | None = None
+    partition: int | None = None
+    group: str | None = None
+    where: Callable[[Any], bool] | None = None
+    action: str = OBSERVE
+    code: int = 0
+    seconds: float = 0.0
+    after: int = 0
+    is_handled: bool = False
+    answer: Any = None
+    times: int | None = None
+    hits: int = 0
+    _last: RequestContext | None = field(default=None, repr=False)
+
+    def matches(self, request: RequestContext) -> bool:
+        """Return whether the request is one that it is for, wherever in it."""
+        return (
+            self.api in (None, api_of(request.message))
+            and self.broker in (None, request.node_id)
+            and (self.client is None or fnmatchcase(request.client_id, self.client))
+            and (self.group is None or any(fnmatchcase(name, self.group) for name in groups_in(request.message)))
+            and (self.topic is None or any(self.covers(*place) for place in places_in(request)))
+            and (self.where is None or self.where(request.message))
+        )
+
+    def covers(self, topic: str | None, partition: int | None) -> bool:
+        """Return whether it is for a partition of a topic; a request about a whole topic is for all of them."""
+        return self.topic in (None, topic) and (partition is None or self.partition in (None, partition))
+
+    def take(self, request: RequestContext) -> bool:
+        """Count a request, once; returns whether the rule still applies to it."""
+        if self._last is request:
+            return True
+        if self.times is not None and self.hits >= self.times:
+            return False
+        self._last = request
+        self.hits += 1
+        return True
+
+
+@dataclass(slots=True)
+class Treatment:
+    """What is to be done with one request besides answering it; see `Rule`."""
+
+    delay: float = 0.0
+    drop: Rule | None = None
+    cut: Rule | None = None
+    respond: Rule | None = None
+    change: Rule | None = None
+    is_hanging: bool = False
+
+
+class Rules:
+    """The rules of a cluster, the oldest first.
+
+    >>> rules = Rules()
+    >>> rule = rules.add(Rule("Metadata", action=DELAY, seconds=0.5, times=1))
+    >>> len(rules), rule.hits
+    (1, 0)
+    """
+
+    def __init__(self) -> None:
+        self._rules: list[Rule] = []
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def add(self, rule: Rule) -> Rule:
+        """Let a rule hold from now on."""
+        self._rules.append(rule)
+        return rule
+
+    def remove(self, rule: Rule) -> None:
+        """Let a rule hold no longer."""
+        if rule in self._rules:
+            self._rules.remove(rule)
+
+    def clear(self) -> None:
+        """Let no rule hold any longer."""
+        self._rules.clear()
+
+    def treat(self, request: RequestContext) -> Treatment:
+        """Return what the rules but for errors do with a request, and count it."""
+        found = Treatment()
+        for rule in self._rules:
+            if rule.action == ERROR or not rule.matches(request) or not rule.take(request):
+                continue
+            if rule.action == DELAY:
+                found.delay += rule.seconds
+            elif rule.action == HANG:
+                found.is_hanging = True
+            elif rule.action != OBSERVE and getattr(found, rule.action) is None:
+                setattr(found, rule.action, rule)
+        return found
+
+    def error(
+        self, request: RequestContext, topic: str | None = None, partition: int | None = None, group: str | None = None
+    ) -> int:
+        """Return the error code that a rule has for a part of a request; 0 if there is none.
+
+        Args:
+            request: the request.
+            topic, partition: the part of it; None where the request is not about topics.
+            group: the group, or transactional id, that this part is about; None where it is about none.
+        """
+        for rule in self._rules:
+            is_meant = rule.action == ERROR and rule.topic in (None, topic) and rule.partition in (None, partition)
+            is_meant = is_meant and (rule.group is None or group is None or fnmatchcase(group, rule.group))
+            if is_meant and rule.matches(request) and rule.take(request):
+                return rule.code
+        return 0
+
+
+def api_of(message: Any) -> str:
+    """Return the name of the api of a request message."""
+    return type(message).__name__.removesuffix("Request")
+
+
+def groups_in(message: Any) -> Iterator[str]:
+    """Give the groups, or transactional ids, that a request is about."""
+    for name in ("group_id", "transactional_id", "key"):
+        if isinstance(value := getattr(message, name, None), str):
+            yield value
+    for name in ("groups", "groups_names", "group_ids", "coordinator_keys", "transactional_ids"):
+        for row in getattr(message, name, None) or ():
+            yield row if isinstance(row, str) else row.group_id
+    for row in getattr(message, "transactions", None) or ():
+        if isinstance(named := getattr(row, "transactional_id", None), str):
+            yield named
+
+
+def places_in(request: RequestContext) -> Iterator[Place]:
+    """Give the partitions that a request is about; a topic alone, with partition None, where it names no partitions."""
+    message = request.message
+    nested = [getattr(row, "topics", None) for row in getattr(message, "transactions", None) or ()]
+    for rows in (getattr(message, name, None) for name in ("topics", "topic_data", "topic_names")):
+        nested.append(rows)
+    for rows in nested:
+        for row in rows or ():
+            yield from _places(request, row)
+
+
+def _places(request: RequestContext, row: Any) -> Iterator[Place]:
+    if isinstance(row, str):
+        yield row, None
+        return
+    name = getattr(row, "name", None) or getattr(row, "topic", None)
+    found = request.cluster.controller.find(name, getattr(row, "topic_id", bytes(16)))
+    topic = found.name if found is not None else name
+    parts = next((parts for field in _PARTS if (parts := getattr(row, field, None))), None)
+    if not isinstance(parts, tuple) or not parts:
+        yield topic, None
+        return
+    for part in parts:
+        index = next((getattr(part, field) for field in _INDEXES if hasattr(part, field)), None)
+        yield topic, part if isinstance(part, int) else index
+
+
+_PARTS = ("partitions", "partition_data", "partition_indexes")
+_INDEXES = ("partition_index", "partition", "index", "partition_id")
+
+
+def error_code(name: str | int) -> int:
+    """Return the code of an error; raises UnknownMessage where there is none of this name.
+
+    >>> error_code("NOT_LEADER_OR_FOLLOWER"), error_code(6)
+    (6, 6)
+    """
+    return int(ErrorCode(name))
+
+
+def check_rule(rule: Rule, apis: dict[str, Api]) -> None:
+    """Refuse a rule that could do nothing.
+
+    Args:
+        rule: the rule.
+        apis: the served apis by name.
+
+    Raises:
+        ValueError: there is no such api, or its response has no place for the error.
+    """
+    if rule.api is not None and rule.api not in apis:
+        raise ValueError(f"no api {rule.api!r} is served; apis are {', '.join(sorted(apis))}")
+    if rule.partition is not None and rule.topic is None:
+        raise ValueError("name the topic of the partition")
+    if rule.times is not None and rule.times < 1:
+        raise ValueError("a rule applies at least once")
+    if rule.action == ERROR:
+        _check_error(rule, apis)
+
+
+def _check_error(rule: Rule, apis: dict[str, Api]) -> None:
+    if rule.api is None:
+        raise ValueError("name the api whose responses have the error")
+    if apis[rule.api].finds_errors:
+        return
+    if not _has_code(rule.api):
+        raise ValueError(f"a {rule.api} response has no error code of its own; use respond() or change()")
+    if rule.topic is not None:
+        raise ValueError(f"a {rule.api} response has one error code for all of it: name no topic")
+
+
+def _has_code(api: str) -> bool:
+    return hasattr(getattr(messages, f"{api}Response")(), "error_code")
+
+
+def error_response(api: str, code: int) -> Any:
+    """Return the response that has an error as a whole."""
+    return getattr(messages, f"{api}Response")(error_code=code)

@@ -1,0 +1,229 @@
+"""Where a cluster for tests runs: in the running event loop, in a thread, or as a process of `kwire serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+from ..broker import Disk, MemoryDisk, Node, ServedCluster, Settings
+from ..errors import CallError
+from ..net.control import Control
+from ..net.control_http import ControlClient
+from ..net.log_dirs import FileDisk, locked
+
+HOST = "127.0.0.1"
+PATIENCE = 30.0  # seconds for a process or a thread to begin, or to do an operation
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a cluster is to be like; the arguments of `Kafka`, checked. Raises ValueError for numbers that cannot be."""
+
+    brokers: int = 1
+    racks: Sequence[str | None] = ()
+    log_dirs: int = 1
+    directory: Path | None = None
+    partitions: int = 1
+    replication_factor: int | None = None
+    topics: Mapping[str, int] = field(default_factory=dict)
+    auto_create_topics: bool = True
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.brokers < 1 or self.log_dirs < 1 or self.partitions < 1:
+            raise ValueError("a cluster has at least one broker, with one log directory, and topics have a partition")
+        if self.racks and len(self.racks) != self.brokers:
+            raise ValueError(f"{len(self.racks)} racks for {self.brokers} brokers: name one for each broker")
+        if not 1 <= self.replicas <= self.brokers:
+            raise ValueError(f"{self.brokers} brokers cannot have {self.replicas} replicas of a partition")
+
+    @property
+    def replicas(self) -> int:
+        """How many replicas a partition has by default."""
+        return min(3, self.brokers) if self.replication_factor is None else self.replication_factor
+
+    def settings(self) -> Settings:
+        """Return the settings of its brokers."""
+        return Settings(
+            auto_create_topics=self.auto_create_topics,
+            num_partitions=self.partitions,
+            default_replication_factor=self.replicas,
+        )
+
+    def paths(self, node_id: int, directory: Path | None) -> list[str]:
+        """Return the log directories of a broker, in a directory or in memory."""
+        names = [f"broker-{node_id}/{place}" for place in range(self.log_dirs)]
+        return [f"/memory/{name}" if directory is None else str(directory / name) for name in names]
+
+    def nodes(self) -> list[Node]:
+        """Return its brokers."""
+        kind: Callable[[str], Disk] = MemoryDisk if self.directory is None else FileDisk
+        racks = self.racks or [None] * self.brokers
+        return [
+            Node(node_id, HOST, 0, rack, [kind(path) for path in self.paths(node_id, self.directory)])
+            for node_id, rack in enumerate(racks, 1)
+        ]
+
+    def cluster(self, nodes: Sequence[Node]) -> ServedCluster:
+        """Return a cluster of its brokers."""
+        return ServedCluster(nodes, self.settings(), Random(self.seed))
+
+    def as_json(self, directory: Path) -> dict[str, Any]:
+        """Return what `kwire serve --cluster` reads."""
+        racks = self.racks or [None] * self.brokers
+        rows = [
+            {"id": node_id, "host": HOST, "port": 0, "rack": rack, "logDirs": self.paths(node_id, directory)}
+            for node_id, rack in enumerate(racks, 1)
+        ]
+        return {"brokers": rows}
+
+
+def topics_of(topics: Mapping[str, int] | Iterable[str], partitions: int) -> dict[str, int]:
+    """Return numbers of partitions by topic."""
+    return dict(topics) if isinstance(topics, Mapping) else dict.fromkeys(topics, partitions)
+
+
+class Running:
+    """A cluster that is served in the running event loop."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._stack = ExitStack()
+
+    async def start(self) -> None:
+        """Begin to serve; raises CallError if a log directory is in use."""
+        cluster = self._stack.enter_context(_locked(self.plan))
+        self.control = Control.of(cluster)
+        self.serving = self.control.serving
+        try:
+            self.addresses = await self.serving.start()
+        except CallError:
+            self._stack.close()
+            raise
+        self._task = asyncio.ensure_future(self.serving.run())
+
+    async def stop(self) -> None:
+        """End."""
+        self._task.cancel()
+        await self.serving.stop()
+        self._stack.close()
+        with suppress(asyncio.CancelledError):
+            await self._task
+
+
+@contextmanager
+def _locked(plan: Plan) -> Iterator[ServedCluster]:
+    nodes = plan.nodes()
+    with locked(log_dir for node in nodes for log_dir in node.log_dirs):
+        yield plan.cluster(nodes)
+
+
+class Backend(Protocol):
+    """Where a cluster runs."""
+
+    @property
+    def addresses(self) -> Sequence[Any]:
+        """Where each broker listens."""
+
+    def do(self, operation: str, arguments: dict[str, Any]) -> Any:
+        """Do an operation of `Control` and return what it returns."""
+
+    def stop(self) -> None:
+        """End it."""
+
+
+class InThread:
+    """A cluster in a thread of its own."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._running = Running(plan)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="kwire.testing.Kafka", daemon=True)
+        self._thread.start()
+        try:
+            self._wait(self._running.start())
+        except BaseException:
+            self._end()
+            raise
+        self.addresses = self._running.addresses
+
+    def _wait(self, awaitable: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(awaitable, self._loop).result(PATIENCE)
+
+    def do(self, operation: str, arguments: dict[str, Any]) -> Any:
+        """Do an operation of `Control` and return what it returns."""
+        if threading.current_thread() is self._thread:  # a rule's function asks; what waits cannot be done there
+            return getattr(self._running.control, operation)(**arguments)
+        return self._wait(self._running.control.do(operation, arguments))
+
+    def stop(self) -> None:
+        """End it."""
+        try:
+            self._wait(self._running.stop())
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(PATIENCE)
+        self._loop.close()
+
+
+class AsProcess:
+    """A cluster that `kwire serve` runs."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._folder = TemporaryDirectory(prefix="kwire-")
+        folder = Path(self._folder.name)
+        (folder / "cluster.json").write_text(json.dumps(plan.as_json(plan.directory or folder)), "utf-8")
+        options = ["--partitions", str(plan.partitions), "--replication-factor", str(plan.replicas), "--control", "0"]
+        options += [] if plan.seed is None else ["--seed", str(plan.seed)]
+        options += [] if plan.auto_create_topics else ["--no-auto-create"]
+        command = [sys.executable, "-u", "-m", "kwire", "serve", "--cluster", str(folder / "cluster.json"), *options]
+        self._log = (folder / "log").open("w+")
+        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self._log)
+        try:
+            found = self._begun(folder / "log")
+        except CallError:
+            self.stop()
+            raise
+        self.addresses = found[1].split(", ")
+        self._client = ControlClient(found[2])
+
+    def _begun(self, log: Path) -> re.Match[str]:
+        pattern, until = re.compile(r"listening on (.+?); .*control on (\S+)", re.DOTALL), time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            ended = self._process.poll() is not None
+            if found := pattern.search(log.read_text("utf-8")):
+                return found
+            if ended:
+                break
+            time.sleep(0.01)
+        raise CallError("kwire serve", f"it does not begin: {log.read_text('utf-8').strip()}", "")
+
+    def do(self, operation: str, arguments: dict[str, Any]) -> Any:
+        """Do an operation of `Control` and return what it returns."""
+        return self._client.do(operation, arguments)
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.terminate()
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._log.close()
+        self._folder.cleanup()
