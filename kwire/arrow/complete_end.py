@@ -15,6 +15,7 @@ from ..capture.pcapng import PcapngReader
 from ..capture.record_cursor import PORTION, portions_of
 from ..errors import DumpError
 from ..input.compressed import unpacked
+from ..input.file_systems import open_file
 from ..input.open import CAPTURES
 from ..logs.recognition import SHORT, credible_stop
 from .frame_rows import State
@@ -43,7 +44,7 @@ def kind_so_far(path: str, options: Options, is_over: bool) -> str:
     Returns:
         `raw frames`, a kind of capture, or `whole`; nothing while that cannot be known.
     """
-    with Path(path).open("rb") as stream:
+    with open_file(path) as stream:
         head = stream.read(PORTION)
     if len(head) < 4 and not is_over:
         return ""
@@ -63,7 +64,7 @@ def _may_be_log(head: bytes, size: int) -> bool:
 
 def is_whole(path: str) -> bool:
     """Whether compressed data is complete; of other files nobody knows, and so they are."""
-    with Path(path).open("rb") as stream:
+    with open_file(path) as stream:
         try:
             opened = unpacked(portions_of(stream), path)
             if opened.prefix:
@@ -90,7 +91,7 @@ def raw_end(path: str, start: int, known: Known, most: int, size: int, options: 
     """
     if known.broken is not None:
         return most
-    with Path(path).open("rb") as stream:
+    with open_file(path) as stream:
         stream.seek(start)
         first = stream.read(4)
         claim = int.from_bytes(first, "big", signed=True)
@@ -120,7 +121,7 @@ def captured_end(path: str, start: int, kind: str, most: int, size: int, order: 
     Damaged bytes are taken along when a record is found behind them.
     """
     last = start
-    with Path(path).open("rb") as stream:
+    with open_file(path) as stream:
         for end, now in _ENDS[kind](stream, start, size, order):
             if end > most and last > start:
                 break

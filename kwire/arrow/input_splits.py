@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 from typing import NamedTuple
 
 from ..capture.frame_extractor import Streams
@@ -15,6 +14,7 @@ from ..capture.sharding import Newcomers, Share, Span
 from ..errors import DumpError
 from ..input import open_dump
 from ..input.compressed import unpacked
+from ..input.file_systems import open_file
 from ..input.open import CAPTURES
 from ..protocol.api_registry import Apis
 from ..protocol.captured_frame import CapturedBatch
@@ -90,7 +90,7 @@ def span_batches(path: str, span: Span, share: Share, catalog: Catalog) -> Itera
     connections = Newcomers(span, share)
     streams = Streams(path, catalog, share=connections)
     streams.reassembler.packets = span.packets
-    with Path(path).open("rb") as stream:
+    with open_file(path) as stream:
         head = stream.read(FILE_HEADER)
         stream.seek(span.start)
         portions = chain([head], portions_of(stream, span.stop - span.start))
@@ -201,7 +201,7 @@ def kind_of(path: str, options: Options) -> str:
     """Say what a file is, `raw frames` or a kind of `open_dump`; nothing if it cannot be told or read."""
     try:
         if options.dump_format == FRAMES:
-            with Path(path).open("rb") as stream:
+            with open_file(path) as stream:
                 return unpacked(portions_of(stream), path).prefix + RAW
         with open_dump(path) as dump:
             return dump.kind
@@ -226,7 +226,7 @@ def parts_of(
     """
     pairing = Pairing(apis, lambda row: None)
     pairing.resume(state)
-    with Path(file.path).open("rb") as stream:
+    with open_file(file.path) as stream:
         stream.seek(start)
         portions = portions_of(stream, file.size - start)
         walker = Walker(portions, start, options.max_frame_bytes, options.max_corrupt_bytes, state.least)

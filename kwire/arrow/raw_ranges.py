@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from pathlib import Path
 
 from ..errors.decode import BadFrame
+from ..input.file_systems import open_file
 from ..protocol.api_registry import Apis
 from .complete_end import Known
 from .files import File
@@ -78,7 +78,7 @@ class Memory:
 def broken_cuts(unit: Unit, options: Options) -> Iterator[list[Cut]]:
     """Yield the pieces of a range behind the place where frames have ended."""
     assert unit.stop is not None and unit.broken is not None
-    with Path(unit.path).open("rb") as stream:
+    with open_file(unit.path) as stream:
         stream.seek(unit.broken)
         size = int.from_bytes(stream.read(4), "big", signed=True)
         fault = BadFrame(offset=0, found=size, need=unit.state.least, have=options.max_frame_bytes)

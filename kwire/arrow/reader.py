@@ -6,7 +6,6 @@ Nothing that is in a file makes this raise, but in the mode FAILFAST.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from ..capture.record_cursor import portions_of
@@ -14,6 +13,7 @@ from ..capture.sharding import Share, Span
 from ..errors import DumpError
 from ..input import Dump, open_dump
 from ..input.compressed import unpacked
+from ..input.file_systems import open_file
 from ..logs import LogBytes
 from ..protocol.api_registry import Apis
 from ..protocol.fragments import BrokenDump
@@ -100,7 +100,7 @@ class Reading:
                 pairing.raw(cuts)
                 yield
         elif unit.stop is not None:
-            with Path(unit.path).open("rb") as stream:
+            with open_file(unit.path) as stream:
                 stream.seek(unit.start)
                 yield from self._raw(portions_of(stream, unit.stop - unit.start), unit, pairing)
         elif self.options.dump_format == FRAMES:
@@ -110,7 +110,7 @@ class Reading:
 
     def _replayed(self, unit: Unit) -> Iterator[None]:
         """Read a range of a capture that grows."""
-        with Path(unit.path).open("rb") as stream:
+        with open_file(unit.path) as stream:
             replay = self._replays.take(stream, unit) or Replay(unit, self.catalog, self.apis)
             try:
                 yield from replay.read(stream, unit, self._builder.rows.append)
@@ -138,7 +138,7 @@ class Reading:
 
     def _unpacked(self, unit: Unit, pairing: Pairing) -> Iterator[None]:
         """Read raw frames, compressed or not."""
-        with Path(unit.path).open("rb") as stream:
+        with open_file(unit.path) as stream:
             try:
                 opened = unpacked(portions_of(stream), unit.path)
             except DumpError as error:
@@ -204,7 +204,7 @@ class Reading:
     def _refused(self, unit: Unit, error: DumpError, offset: int = 0) -> Iterator[None]:
         """Give out a file, or a part of it, in pieces that nobody can read."""
         fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))
-        with Path(unit.path).open("rb") as stream:
+        with open_file(unit.path) as stream:
             stream.seek(offset)
             while piece := stream.read(min(self.options.max_corrupt_bytes, (unit.stop or ENDLESS) - offset)):
                 self._builder.rows.append((offset, piece, None, None, None, None, None, None, fault))

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from pathlib import Path
+from pathlib import PurePath
 from typing import TypeVar
 
 from ..capture.sharding import ALL, Share
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError, DumpError, KwireError
 from ..input import Dump, open_dump, open_hex
+from ..input.file_systems import entries_in, entry_of
 from ..logs import DiskEntry, LogBatch, LogBytes
 from ..logs.spans import mask_log_bytes
 from ..protocol import Frame, FrameDecoder, Result
@@ -288,18 +289,21 @@ def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, b
     The files of a folder come in the order of their names; hidden ones are left out.
     """
     for name in names:
-        folder = Path(name)
-        if not recursive or name == "-" or not folder.is_dir():
+        entry = entry_of(name) if recursive and name != "-" else None
+        if entry is None or not entry.is_folder:
             yield name, False
             continue
-        found = [path for path in sorted(folder.rglob("*")) if path.is_file() and not _is_hidden(path, folder)]
+        found = list(_within(name))
         if not found:
             raise DumpError("there are no files in this folder", file=name, hint="hidden ones are left out")
-        yield from ((str(path), True) for path in found)
+        yield from ((path, True) for path in sorted(found, key=PurePath))
 
 
-def _is_hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+def _within(folder: str) -> Iterator[str]:
+    for entry in entries_in(folder):
+        if entry.name.startswith("."):
+            continue
+        yield from _within(entry.path) if entry.is_folder else [entry.path]
 
 
 def catalog_of(options: argparse.Namespace) -> Catalog:

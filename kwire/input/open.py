@@ -25,6 +25,7 @@ from ..protocol.captured_frame import CapturedBatch
 from ..protocol.framing import int32
 from ..spec.catalog import Catalog, catalog_for
 from .compressed import Opened, unpacked
+from .file_systems import local_path, open_file
 from .log_files import Item, log_kind, logged, looked
 from .pasted_packets import PacketReader, tcp_segment
 from .raw_frames import raw_frames
@@ -232,13 +233,14 @@ def open_unpacked(path: str | Path) -> Iterator[Opened]:
     if str(path) == "-":
         yield unpacked(_portions(sys.stdin.buffer), "-")
     else:
-        with Path(path).open("rb") as stream:
+        with open_file(path) as stream:
             yield unpacked(_portions(stream), str(path))
 
 
 def _is_file(name: str) -> bool:
     """Whether all bytes of an input are there; pipes may bring packets while they are captured."""
-    return name != "-" and Path(name).is_file()
+    local = local_path(name)
+    return name != "-" and (local is None or local.is_file())
 
 
 def _portions(stream: BinaryIO) -> Iterator[bytes]:

@@ -15,16 +15,16 @@ from pyspark.sql import DataFrame, Observation, is_remote
 from pyspark.sql import functions as sql
 
 from ..arrow.errors import HARMLESS, INCOMPLETE, NOT_CORRUPT, BadOption, MixedClusters
-from ..arrow.files import MAPPED, find_files
+from ..arrow.files import find_files
 from ..arrow.options import Options
 from ..cluster.history import ROWS
 from ..cluster.history.recorder import SEPARATOR, files_of_ids
+from ..input.file_systems import local_path
 from . import cluster
 from .errors import JobFailed, OutputExists, UnnamedFiles
 
 FRAMES = "frames"
 PLOTS = "plots"
-_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(.*)")
 NOTHING = "no message in these captures tells of a cluster: its history is empty"
 
 
@@ -196,17 +196,10 @@ def local_folder(out: str) -> Path | None:
     >>> local_folder("lake"), local_folder("file:///data/lake"), local_folder("s3a://lake/kafka")
     (PosixPath('lake'), PosixPath('/data/lake'), None)
     """
-    match = _URI.fullmatch(out)
-    if match is None:
-        return Path(out)
-    scheme, rest = match[1].lower(), re.sub("^//(localhost)?(?=/)", "", match[2])
-    if scheme == "dbfs":
-        return Path(MAPPED[1]) / rest.lstrip("/")
-    if scheme != "file":
-        return None
-    if not rest.startswith("/") or rest.startswith("//"):
+    rest = re.sub("^file:(//(localhost)?(?=/))?", "", out, flags=re.IGNORECASE)
+    if rest != out and (not rest.startswith("/") or rest.startswith("//")):
         raise BadOption("out", out, "a file: URI has an absolute path", "write file:///data/lake")
-    return Path(rest)
+    return local_path(rest)
 
 
 def _mode(overwrite: bool) -> str:
