@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import hooks as _hooks
+
 if TYPE_CHECKING:
     from . import messages as messages
     from . import values as values
@@ -189,6 +191,20 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
+
+def _render(result: Any) -> str:
+    from .render.html import show
+
+    return show(result)._repr_html_()
+
+
+def _message_classes(catalog: Any) -> Any:
+    from .messages.classes import Messages
+
+    return Messages(catalog)
+
+
+_hooks.register(render=_render, messages=_message_classes)
 
 if not TYPE_CHECKING:  # a checker that saw this would let any name pass
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -21,6 +21,7 @@ from .recognition import (
     MOST_BATCH_BYTES,
     NO,
     SHORT,
+    Meaning,
     Topic,
     credible_stop,
     first_not_zero,
@@ -28,10 +29,6 @@ from .recognition import (
     next_candidate,
     stop_of,
 )
-
-if TYPE_CHECKING:
-    from .recognition import Meaning
-
 
 Message = ControlRecord | CoordinatorRecord | FramedRecord
 

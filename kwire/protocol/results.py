@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
 
 from msgspec import Struct
 
+from .. import hooks
 from ..codecs import Codec
 from ..codecs.tracing import Span
 from ..errors import DecodeError
@@ -50,9 +50,7 @@ class _Drawn:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: bytes and fields beside each other."""
-        # A notebook asks the value; rendering lies layers above, so it is imported by name, and only then.
-        drawn: str = import_module("kwire.render.html").show(self)._repr_html_()
-        return drawn
+        return hooks.render_html(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

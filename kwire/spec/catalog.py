@@ -9,10 +9,10 @@ The only module of the lower layers that reads files: our specs.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .. import hooks
 from ..caches import once
 from ..errors import UnknownMessage, UnsupportedVersion
 from ..names import FORMER_MESSAGES, folded
@@ -80,7 +80,7 @@ class Catalog:
     @property
     def messages(self) -> Any:
         """The message classes of this catalog as attributes, as `kwire.messages` has those of Kafka's releases."""
-        return import_module("kwire.messages").Messages(self)  # classes are made of specs, a layer above
+        return hooks.message_classes(self)
 
     def names(self) -> list[str]:
         """Return the names of all messages, sorted."""
