@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .codecs.columns import columns as columns
     from .codecs.fast_path import engine as engine
     from .codecs.tracing import Span as Span
+    from .display_filter import DisplayFilter as DisplayFilter
+    from .display_filter import parse_filter as parse_filter
     from .errors import DecodeError as DecodeError
     from .errors import EncodeError as EncodeError
     from .errors import KwireError as KwireError
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from .errors import SpecError as SpecError
     from .errors import UnknownMessage as UnknownMessage
     from .errors import UnsupportedVersion as UnsupportedVersion
+    from .filter_tokens import FilterError as FilterError
     from .input import open_dump as open_dump
     from .input import read_disk as read_disk
     from .input import read_dump as read_dump
@@ -78,7 +81,9 @@ _MODULES = {
     "Codec": "codecs",
     "Connection": "protocol",
     "DecodeError": "errors",
+    "DisplayFilter": "display_filter",
     "EncodeError": "errors",
+    "FilterError": "filter_tokens",
     "Frame": "protocol",
     "FrameDecoder": "protocol",
     "FrameReader": "protocol",
@@ -122,6 +127,7 @@ _MODULES = {
     "header_version_for": "protocol.header_versions",
     "messages": "messages",
     "open_dump": "input",
+    "parse_filter": "display_filter",
     "parse_records": "records",
     "peek": "protocol",
     "read_disk": "input",
@@ -137,7 +143,9 @@ __all__ = [
     "Connection",
     "DecodeError",
     "DiskEntry",
+    "DisplayFilter",
     "EncodeError",
+    "FilterError",
     "Frame",
     "FrameDecoder",
     "FrameReader",
@@ -180,6 +188,7 @@ __all__ = [
     "header_version_for",
     "messages",
     "open_dump",
+    "parse_filter",
     "parse_records",
     "peek",
     "read_disk",

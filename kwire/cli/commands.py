@@ -96,6 +96,12 @@ def _redact() -> AddParser:
     return add_parser
 
 
+def _slice() -> AddParser:
+    from .slice import add_parser
+
+    return add_parser
+
+
 def _pipeline() -> AddParser:
     from .pipeline import add_parser
 
@@ -170,8 +176,9 @@ COMMANDS: dict[str, Command] = {
     "check": Command("say whether frames encode to what they were", _check),
     "stats": Command("count frames by client, api, version and more", _stats),
     "cluster": Command("show brokers by rack, and partitions, as dumps or a live broker tell", _cluster),
-    "place": Command("place replicas over racks, and say how even it is and what is lost with what", _place),
+    "place": Command("place replicas over racks", _place),
     "redact": Command("take payloads, secrets and names out of dumps", _redact),
+    "slice": Command("write some frames of a capture as a capture", _slice),
     "pipeline": Command("turn captures into Parquet on Spark, with the history of their clusters", _pipeline),
     "call": Command("send one request to a broker, and show its answer", _call),
     "proxy": Command("stand between clients and brokers, and listen", _proxy),

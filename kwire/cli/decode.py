@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from ..codecs.columns import need_libraries
@@ -23,24 +23,15 @@ from ..render.tree import title, tree
 from ..render.values import count_text
 from ..versions import Versions
 from .explain import Ours, ours
-from .filters import filter_for
-from .inputs import Reading, UsageError, catalog_of, dumps_in, masker, results
+from .fields import FORMATS, write_fields
+from .filters import add_filters, filter_for, pushed_filter
+from .inputs import PushedFilter, Reading, UsageError, catalog_of, dumps_in, masker, results
 from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, are_for, is_quick
 from .log_entries import LogFilter, entries, is_bad, is_faulty
 from .options import add_colour, add_command, add_inputs
 from .terminal import Paged, paged, remark, style_for, with_progress
 
 Print = Callable[[str], None]
-
-
-def _filters(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("which frames")
-    group.add_argument("--api", action="append", metavar="NAME[:VERSION]", help="of this api; may be repeated")
-    group.add_argument("--client", metavar="GLOB", help="of clients whose id is like this, such as 'app-*'")
-    group.add_argument("--conn", metavar="IP[:PORT]", help="of connections with this end")
-    group.add_argument("--errors", action="store_true", help="with an error code, or undecodable")
-    group.add_argument("--from", dest="since", metavar="WHEN", help="from a time (ISO, seconds) or frame number on")
-    group.add_argument("--to", dest="until", metavar="WHEN", help="up to a time or frame number")
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -69,7 +60,13 @@ def add_parser(commands: Any, about: str) -> None:
     )
     form.add_argument("--parquet", metavar="DIR", help="a table, one row a frame, as DIR/frames.parquet")
     form.add_argument("--guess", action="store_true", help="list every message and version that a frame could be")
-    _filters(parser)
+    form.add_argument("--fields", metavar="A,B", help="these fields, a line a frame: frame,api,latency")
+    form.add_argument("--count", action="store_true", help="only how many frames there are")
+    parser.add_argument(
+        "--format", choices=FORMATS, default="tsv", help="of --fields: tsv (default), csv, jsonl, table"
+    )
+    parser.add_argument("--first", metavar="N", type=_positive, help="stop after this many")
+    add_filters(parser)
     parser.add_argument("--no-pager", action="store_true", help="print long output as it is")
     add_colour(parser)
 
@@ -98,31 +95,58 @@ def decode(options: argparse.Namespace) -> int:
 
 def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
     gist = MessageSummary()
-    if are_for(options):
-        with paged(not options.no_pager and "-" not in options.files) as pager:
-            write = _printer(pager)
-            form = AsJson() if options.jsonl else AsText(gist, style_for(sys.stdout, options.color), wanted=Ours())
-            for text in filter(None, _lines(options, form, counts)):
-                write(text)
-        return
-    wanted, of_log = filter_for(options, catalog_of(options), gist), LogFilter(options)
+    is_direct = are_for(options)
+    shown = None if is_direct else _chosen(options, gist, counts)
+    with paged(not options.no_pager and "-" not in options.files) as pager:
+        write = _printer(pager)
+        if shown is not None:
+            _print_chosen(shown, options, gist, write)
+            return
+        form = AsJson() if options.jsonl else AsText(gist, style_for(sys.stdout, options.color), wanted=Ours())
+        for text in filter(None, _lines(options, form, counts)):
+            write(text)
+
+
+def _chosen(options: argparse.Namespace, gist: MessageSummary, counts: Counter[str]) -> Iterator[Item]:
+    """Return the items that the filters leave, counted."""
+    catalog = catalog_of(options)
+    wanted, of_log, pushed = filter_for(options, catalog, gist), LogFilter(options), pushed_filter(options, catalog)
     salvage = not options.strict
-    decoded = _counted(entries(_read(options, salvage), salvage=salvage, sealed=not options.show_secrets), counts)
+    found = _read(options, salvage, pushed)
+    decoded = _counted(entries(found, salvage=salvage, sealed=not options.show_secrets), counts)
     decoded = with_progress(decoded, wanted=not sys.stdout.isatty())
     shown = _shown(decoded, lambda item: of_log(item) if isinstance(item, ENTRY) else wanted(item), counts)
     if not (options.json or options.jsonl):
         shown = ours(shown, foreign=options.conn is not None)
-    shown = _printed(shown, counts)
-    with paged(not options.no_pager and "-" not in options.files) as pager:
-        write = _printer(pager)
-        if options.json:
-            _array(shown, write)
-        elif options.jsonl:
-            as_json = AsJson()
-            for item in shown:
-                write(as_json.text(item))
-        else:
-            _text(shown, options, gist, write)
+    return _with_skipped(islice(_printed(shown, counts), options.first), pushed, counts)
+
+
+def _with_skipped(shown: Iterator[Item], pushed: PushedFilter | None, counts: Counter[str]) -> Iterator[Item]:
+    """Yield all items, then count the frames that were not decoded."""
+    yield from shown
+    if pushed is not None:
+        counts.update(frames=pushed.skipped, hidden=pushed.skipped)
+
+
+def _print_chosen(shown: Iterator[Item], options: argparse.Namespace, gist: MessageSummary, write: Print) -> None:
+    if options.json:
+        _array(shown, write)
+    elif options.fields is not None:
+        write_fields(shown, options.fields, options.format, catalog_of(options), write)
+    elif options.count:
+        write(f"{sum(1 for _ in shown)}\n")
+    elif options.jsonl:
+        as_json = AsJson()
+        for item in shown:
+            write(as_json.text(item))
+    else:
+        _text(shown, options, gist, write)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: write a number of frames, 1 or more")
+    return int(text)
 
 
 def _lines(options: argparse.Namespace, form: Form, counts: Counter[str]) -> Iterator[str]:
@@ -143,8 +167,10 @@ def _lines(options: argparse.Namespace, form: Form, counts: Counter[str]) -> Ite
     yield form.end()
 
 
-def _read(options: argparse.Namespace, salvage: bool) -> Iterator[Result | LogBatch | LogBytes | DiskEntry]:
-    reading = Reading(options, salvage=salvage)
+def _read(
+    options: argparse.Namespace, salvage: bool, pushed: PushedFilter | None
+) -> Iterator[Result | LogBatch | LogBytes | DiskEntry]:
+    reading = Reading(options, salvage=salvage, pushed=pushed)
     for dump in dumps_in(options, logs=True):
         yield from reading.with_disk(dump)
 

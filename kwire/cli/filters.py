@@ -1,4 +1,4 @@
-"""Builds one predicate over frames from --api, --client, --conn, --errors, --from and --to."""
+"""Builds one predicate over frames from --where, --api, --client, --conn, --errors, --from and --to."""
 
 from __future__ import annotations
 
@@ -9,21 +9,48 @@ from datetime import UTC, datetime, time
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
 
+from ..display_filter import parse_filter
 from ..protocol import Frame, Request, Response, Result, Undecodable
 from ..protocol.summary import MessageSummary
 from ..render.line import client_of
 from ..spec.catalog import Catalog
-from .inputs import UsageError, name_and_version, named_codecs
+from .inputs import PushedFilter, UsageError, name_and_version, named_codecs
 
 Test = Callable[[Result], bool]
 SINCE_1970 = 100_000_000  # seconds; a smaller number counts from the first frame
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose frames."""
+    group = parser.add_argument_group("which frames")
+    group.add_argument("--where", metavar="FILTER", help="for which a display filter holds: 'latency > 20ms'")
+    group.add_argument("--api", action="append", metavar="NAME[:VERSION]", help="of this api; may be repeated")
+    group.add_argument("--client", metavar="GLOB", help="of clients whose id is like this, such as 'app-*'")
+    group.add_argument("--conn", metavar="IP[:PORT]", help="of connections with this end")
+    group.add_argument("--errors", action="store_true", help="with an error code, or undecodable")
+    group.add_argument("--from", dest="since", metavar="WHEN", help="from a time (ISO, seconds) or frame number on")
+    group.add_argument("--to", dest="until", metavar="WHEN", help="up to a time or frame number")
+
+
+def pushed_filter(options: argparse.Namespace, catalog: Catalog) -> PushedFilter | None:
+    """Return what --where asks of headers, so that frames for which it cannot hold are not decoded; else None.
+
+    Raises:
+        FilterError: --where is no display filter.
+    """
+    if options.where is None:
+        return None
+    where = parse_filter(options.where, catalog)
+    if where.messages is None:
+        return None
+    return PushedFilter(lambda peek: where.may_hold(peek.api_key, bool(peek.is_request), catalog))
 
 
 def filter_for(options: argparse.Namespace, catalog: Catalog, gist: MessageSummary) -> Test:
     """Return what tells whether a frame is shown; it is to be asked of all frames in their order.
 
     Raises:
-        UsageError: a time that is none. UnknownMessage, UnsupportedVersion: --api names nothing.
+        UsageError: a time that is none. UnknownMessage, UnsupportedVersion: --api names nothing. FilterError.
     """
     tests: list[Test] = []
     if options.since is not None or options.until is not None:
@@ -37,6 +64,8 @@ def filter_for(options: argparse.Namespace, catalog: Catalog, gist: MessageSumma
         tests.append(lambda result: _is_on(result.frame, options.conn))
     if options.errors:
         tests.append(lambda result: has_error(result, gist))
+    if options.where is not None:
+        tests.append(parse_filter(options.where, catalog))
     return lambda result: all(test(result) for test in tests)
 
 

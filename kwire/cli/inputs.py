@@ -21,6 +21,7 @@ from ..logs.spans import mask_log_bytes
 from ..protocol import Frame, FrameDecoder, Result
 from ..protocol.captured_frame import CapturedBatch
 from ..protocol.fragments import Damaged, NotKafka
+from ..protocol.header_reader import Peek
 from ..redaction import mask
 from ..render.values import count_text
 from ..spec.catalog import Catalog, catalog_for
@@ -134,13 +135,28 @@ def items(
         yield from reading.items(dump)
 
 
+class PushedFilter:
+    """A filter over headers, asked before bodies are decoded; counts the frames that were not."""
+
+    def __init__(self, wanted: Callable[[Peek], bool]) -> None:
+        self.wanted: Callable[[Peek], bool] = wanted
+        self.skipped: int = 0  # frames
+
+
 class Reading:
     """How the items of dumps are read: what the options name, how strictly, and whether secrets are taken out."""
 
     def __init__(
-        self, options: argparse.Namespace, *, trace: bool = False, salvage: bool = True, sealed: bool = True
+        self,
+        options: argparse.Namespace,
+        *,
+        trace: bool = False,
+        salvage: bool = True,
+        sealed: bool = True,
+        pushed: PushedFilter | None = None,
     ) -> None:
         self.trace: bool = trace
+        self.pushed: PushedFilter | None = pushed
         self.salvage: bool = salvage
         self.options = options
         self.sealed: bool = sealed and not getattr(options, "show_secrets", False)
@@ -170,9 +186,15 @@ class Reading:
 
     def results(self, dump: Dump) -> Iterator[Result]:
         """Decode the frames of a dump."""
-        decoder = self.decoder()
+        decoder, pushed = self.decoder(), self.pushed
         for frame in dump.frames:
-            yield self.seal(decoder.decode(_named_frame(frame, self.named, self.options)))
+            frame = _named_frame(frame, self.named, self.options)
+            if pushed is None:
+                yield self.seal(decoder.decode(frame))
+            elif (result := decoder.decode_wanted(frame, pushed.wanted)) is not None:
+                yield self.seal(result)
+            else:
+                pushed.skipped += 1
 
 
 def masker(options: argparse.Namespace) -> Callable[[Result], Result]:

@@ -58,7 +58,7 @@ def _run(arguments: list[str]) -> int:
         sys.stdout.flush()
         return code
     except KwireError as error:
-        complain(str(error), error.hint if error.hint not in str(error) else "")
+        complain(str(error), error.hint if error.hint not in str(error) else "", getattr(error, "__notes__", ()))
         return 1 if isinstance(error, EncodeError | DecodeError) else 2
     except OSError as error:
         if isinstance(error, BrokenPipeError):

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO, TypeVar
 
 from ..render.style import Style, escape
@@ -31,12 +31,14 @@ def style_for(stream: TextIO, wanted: str = "auto") -> Style:
     return Style(colour, shutil.get_terminal_size((80, 24)).columns if terminal else 80)
 
 
-def complain(text: str, hint: str = "") -> None:
-    """Write an error to stderr: what, and what to try."""
+def complain(text: str, hint: str = "", notes: Iterable[str] = ()) -> None:
+    """Write an error to stderr: what, and what to try; notes are lines that show where."""
     style = style_for(sys.stderr)
     print(f"{style.paint('error', 'kwire: error:')} {_line(text)}", file=sys.stderr)
     if hint:
         print(f"  hint: {_line(hint)}", file=sys.stderr)
+    for line in "\n".join(notes).splitlines():
+        print(escape(line), file=sys.stderr)
 
 
 def remark(text: str) -> None:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Struct)
 
+TELLING = frozenset((API_VERSIONS, ENVELOPE))  # the client's software, and requests inside
+Wanted = Callable[[Peek], bool]
+
 
 class FrameDecoder:
     """Decodes the frames of any number of connections, each frame in the order of its connection.
@@ -84,6 +87,23 @@ class FrameDecoder:
             return result
         error = _cut_or(frame, result.error)
         return replace(result, error=error, client=connection.client, is_private=connection.authenticating)
+
+    def decode_wanted(self, frame: Frame, wanted: Wanted) -> Result | None:
+        """Decode one frame if it is wanted; else return None, and read of its body only what others depend on.
+
+        Args:
+            frame: the frame.
+            wanted: asked of its header; a frame whose header cannot be read is decoded without asking.
+        """
+        connection, header = self.connections.receive(frame)
+        found = peek_of(frame, header, self.connections.apis)
+        if found.is_request is None or wanted(found):
+            return self.result(frame, connection, header)
+        if found.api_key in TELLING:
+            self.result(frame, connection, header)
+        elif found.is_request:
+            connection.meet(found.api_key, found.client_id)
+        return None
 
     def forget(self, connection: object) -> None:
         """Take note that a connection has ended."""
@@ -188,10 +208,6 @@ def _cut_or(frame: Frame, error: DecodeError) -> DecodeError:
     return CutShort(need=cut.need, have=cut.have, cause=cut.cause, **facts)
 
 
-TELLING = frozenset((API_VERSIONS, ENVELOPE))  # the client's software, and requests inside
-Wanted = Callable[[Peek], bool]
-
-
 def decode_frames(
     frames: Iterable[Frame],
     catalog: Catalog | None = None,
@@ -222,16 +238,10 @@ def decode_frames(
     if wanted is None:
         yield from map(decoder.decode, frames)
         return
-    connections = decoder.connections
     for frame in frames:
-        connection, header = connections.receive(frame)
-        peek = peek_of(frame, header, connections.apis)
-        if peek.is_request is None or wanted(peek):
-            yield decoder.result(frame, connection, header)
-        elif peek.api_key in TELLING:
-            decoder.result(frame, connection, header)
-        elif peek.is_request:
-            connection.meet(peek.api_key, peek.client_id)
+        result = decoder.decode_wanted(frame, wanted)
+        if result is not None:
+            yield result
 
 
 def decode_request(

@@ -30,6 +30,8 @@ COMMANDS = {
     "cluster-json": ["cluster", "--json", "FILE"],
     "place": ["place", "--from", "FILE"],
     "redact": ["redact", "FILE", "-o", "OUT"],
+    "slice": ["slice", "FILE", "--errors", "-w", "OUT"],
+    "fields": ["decode", "FILE", "--fields", "frame,api,error_code,latency"],
     "encode": ["encode", "FILE", "-o", "OUT"],
     "diff": ["diff", "FILE", "FILE"],
     "parquet": ["decode", "--parquet", "OUT", "FILE"],

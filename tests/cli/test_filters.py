@@ -14,7 +14,15 @@ from kwire.protocol.summary import MessageSummary
 from kwire.spec.catalog import catalog_for
 from tests.protocol.test_decoder import request, response
 
-NOTHING: dict[str, Any] = {"api": None, "client": None, "conn": None, "errors": False, "since": None, "until": None}
+NOTHING: dict[str, Any] = {
+    "api": None,
+    "client": None,
+    "conn": None,
+    "where": None,
+    "errors": False,
+    "since": None,
+    "until": None,
+}
 
 
 def shown(frames: list[kwire.Frame], **wanted: Any) -> list[int]:

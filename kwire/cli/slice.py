@@ -1,0 +1,148 @@
+"""`kwire slice`: chosen frames, each with its request or response, as a capture of their connections."""
+
+from __future__ import annotations
+
+import argparse
+from collections import deque
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import Any
+
+from ..capture.conversation import timed
+from ..input import Dump
+from ..protocol import Frame, FrameDecoder
+from ..protocol.frame_header import Header
+from ..protocol.summary import MessageSummary
+from ..redaction import mask
+from ..render.values import count_text
+from .filters import Test, add_filters, filter_for
+from .inputs import UsageError, catalog_of, dumps_in
+from .options import add_command, add_files, add_profile, add_raw
+from .output import FrameOutput, output_bytes
+from .terminal import remark, with_progress
+
+MOST_WRITTEN = 1 << 16  # requests without a response that are remembered
+HELD = 1 << 26  # bytes of frames that wait for a response
+Timed = tuple[Frame, int | None]  # with nanoseconds since 1970
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "slice",
+        about,
+        "  kwire slice big.pcap --where 'latency > 1s' -w slow.pcap\n"
+        "  kwire slice big.pcap --api Fetch --client 'app-*' -w fetches.pcap\n"
+        "\nA request comes with its response, and a response with its request, so that the\n"
+        "part decodes as the whole did. Addresses, ports and times stay.\n",
+        run,
+    )
+    add_files(parser)
+    parser.add_argument("-w", "--write", metavar="OUT", help="where to write: a pcap where the input names connections")
+    add_raw(parser)
+    add_filters(parser)
+    add_profile(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the chosen frames; returns 1 if none was chosen."""
+    if not options.write:
+        raise UsageError("slice takes FILE and -w OUT, and filters such as --where 'latency > 1s'")
+    catalog = catalog_of(options)
+    wanted = filter_for(options, catalog, MessageSummary())
+    with output_bytes(options.write, options.files, recursive=options.recursive) as stream:
+        output = FrameOutput(stream, raw=options.raw)
+        for dump in dumps_in(options):
+            for frame, nanoseconds in Slice(FrameDecoder(catalog), wanted).chosen(with_progress(_frames(dump))):
+                output.write(frame, None, nanoseconds)
+        output.finish()
+    remark(f"{count_text(output.count, 'frame')} written, with requests and responses of those that were chosen")
+    return int(output.count == 0)
+
+
+def _frames(dump: Dump) -> Iterator[Timed]:
+    if dump.captured is not None:
+        return timed(dump.captured, dump.file)
+    return ((frame, None) for frame in dump.frames)
+
+
+class Waiting:
+    """A frame that cannot be written yet: it, or a request in front of it, may still be chosen by its response."""
+
+    __slots__ = ("header", "is_chosen", "timed")
+
+    def __init__(self, timed: Timed, header: Header, is_chosen: bool | None) -> None:
+        self.timed: Timed = timed
+        self.header: Header = header
+        self.is_chosen: bool | None = is_chosen  # None: not known before its response
+
+
+class Slice:
+    """Chooses frames, and the request or response that belongs to each; keeps the order within a connection.
+
+    Args:
+        decoder: decodes the frames.
+        wanted: chooses among results.
+    """
+
+    def __init__(self, decoder: FrameDecoder, wanted: Test) -> None:
+        self.decoder: FrameDecoder = decoder
+        self.wanted: Test = wanted
+        self._waiting: dict[object, deque[Waiting]] = {}
+        self._written: dict[int, Header] = {}  # requests whose responses are not yet seen, by identity
+        self._bytes = 0
+
+    def chosen(self, frames: Iterator[Timed]) -> Iterator[Timed]:
+        """Yield the chosen frames and what belongs to them.
+
+        Args:
+            frames: with their times in nanoseconds since 1970, None where nothing tells them.
+        """
+        for timed_frame in frames:
+            frame = timed_frame[0]
+            connection, header = self.decoder.connections.receive(frame)
+            result = self.decoder.result(frame, connection, header)
+            is_wanted = self.wanted(mask(result))  # a filter cannot ask for secrets
+            queue = self._waiting.setdefault(connection, deque())
+            self._add(queue, Waiting(timed_frame, header, is_wanted or (None if header.is_request else False)))
+            yield from self._ready(queue)
+            if self._bytes > HELD:
+                yield from self._rest()
+        yield from self._rest()
+
+    def _add(self, queue: deque[Waiting], new: Waiting) -> None:
+        """Add a frame; a response decides about its request, and about those before it that it overtook."""
+        request = new.header.request
+        asked = next((one for one in queue if one.header is request), None) if request is not None else None
+        if asked is not None:
+            for one in takewhile(lambda one: one is not asked, queue):
+                one.is_chosen = bool(one.is_chosen)
+            new.is_chosen = asked.is_chosen = bool(new.is_chosen or asked.is_chosen)
+        elif self._written.pop(id(request), None) is not None:
+            new.is_chosen = True
+        queue.append(new)
+        self._bytes += len(new.timed[0].data)
+
+    def _ready(self, queue: deque[Waiting]) -> Iterator[Timed]:
+        while queue and queue[0].is_chosen is not None:
+            first = queue.popleft()
+            self._bytes -= len(first.timed[0].data)
+            if first.is_chosen:
+                if first.header.is_request:
+                    self._note(first.header)
+                yield first.timed
+
+    def _note(self, request: Header) -> None:
+        """Note a request that is written before its response is seen."""
+        self._written[id(request)] = request
+        if len(self._written) > MOST_WRITTEN:
+            del self._written[next(iter(self._written))]
+
+    def _rest(self) -> Iterator[Timed]:
+        """Yield what is chosen so far; no response decides about the others any more."""
+        for queue in self._waiting.values():
+            for one in queue:
+                one.is_chosen = bool(one.is_chosen)
+            yield from self._ready(queue)
+        self._waiting.clear()

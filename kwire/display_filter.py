@@ -1,0 +1,354 @@
+"""Display filters: expressions over the header and the decoded fields of a frame, as `kwire decode --where` takes them.
+
+Wireshark calls such an expression a display filter. A path names a field wherever it stands in a message:
+`error_code` is any error code, `topics[].name` any name of a topic. A test holds if it holds for any of the values.
+Knows results and specs; reads no files.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from .codecs.json import uuid_text
+from .errors import KwireError, suggestion
+from .field_paths import PROPERTIES, FieldPath, fields_of, kind_name
+from .filter_tokens import COMPARISONS, FilterError, Token, tokens
+from .names import snake_case
+from .protocol import Result
+from .spec.catalog import Catalog, catalog_for
+from .spec.model import FieldSpec, MessageSpec
+from .values import kind_of
+
+MOST_TEXT, MOST_DEPTH = 10_000, 100  # characters of a filter; parentheses and `not` within each other
+Holds = Callable[[Result], bool]
+
+
+def _any_value(path: FieldPath, holds: Callable[[Any], bool]) -> Holds:
+    """Return the test whether something holds for any value at a path."""
+    return lambda result: any(holds(value) for value in path.values(result))
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayFilter:
+    """A display filter that was read.
+
+    Attributes:
+        text: the filter.
+        messages: names of the only messages for which it can hold; None where any frame may do.
+
+    >>> import kwire
+    >>> frames = list(kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin"))
+    >>> wanted = parse_filter('type == "response" and brokers[].port > 1024')
+    >>> [result.codec.name for result in kwire.decode_frames(frames) if wanted(result)]
+    ['MetadataResponse']
+    >>> sorted(parse_filter("rack_id and api_key == 1").messages)
+    ['FetchRequest']
+    """
+
+    text: str
+    messages: frozenset[str] | None
+    _holds: Holds = field(repr=False)
+
+    def __call__(self, result: Result) -> bool:
+        """Return whether the filter holds for a frame."""
+        return self._holds(result)
+
+    def may_hold(self, api_key: int, is_request: bool, catalog: Catalog | None = None) -> bool:
+        """Return whether the filter can hold for a message, before its body is decoded."""
+        if self.messages is None:
+            return True
+        spec = (catalog or catalog_for()).find(api_key, "request" if is_request else "response")
+        return spec is None or spec.name in self.messages
+
+
+def parse_filter(text: str, catalog: Catalog | None = None) -> DisplayFilter:
+    """Read a display filter.
+
+    Args:
+        text: the expression: tests such as `topics[].name == "orders"`, joined by `and`, `or`, `not`, parentheses.
+        catalog: the specs whose fields may be named; those of Kafka's releases unless given.
+
+    Returns:
+        The filter; call it with a `Request`, `Response`, `Token` or `Undecodable`.
+
+    Raises:
+        FilterError: the text is no expression, names a field that no message has, or compares it with a value of
+            another type; with the column.
+
+    >>> parse_filter("topics[].nam == 'orders'")
+    Traceback (most recent call last):
+    ...
+    kwire.filter_tokens.FilterError: column 1: no message has the field topics.nam; did you mean name?
+    """
+    parser = _Parser(text, catalog or catalog_for())
+    holds, messages = parser.whole()
+    return DisplayFilter(text, messages, holds)
+
+
+def parse_path(text: str, catalog: Catalog | None = None) -> FieldPath:
+    """Read a path, as `--fields` takes it.
+
+    Raises:
+        FilterError: the text is no path, or no message has such a field.
+
+    >>> parse_path("topics[0].errorCode").steps
+    (('topics', 0), ('error_code', None))
+    """
+    parser = _Parser(text, catalog or catalog_for())
+    path, _ = parser.path()
+    parser.end()
+    return path
+
+
+Compiled = tuple[Holds, frozenset[str] | None]
+
+
+class _Parser:
+    """Reads a filter from left to right, and says of each part for which messages it can hold."""
+
+    def __init__(self, text: str, catalog: Catalog) -> None:
+        if len(text) > MOST_TEXT:
+            raise FilterError(text[:60], 0, f"a filter has at most {MOST_TEXT} characters, this one {len(text)}")
+        self.text, self.catalog = text, catalog
+        self._tokens = list(tokens(text))
+        self._at = self._depth = 0
+
+    def whole(self) -> Compiled:
+        found = self._or()
+        self.end()
+        return found
+
+    def end(self) -> None:
+        if self._next.kind != "end":
+            raise self._error("and, or, or the end of the filter is due here")
+
+    @property
+    def _next(self) -> Token:
+        return self._tokens[self._at]
+
+    def _take(self) -> Token:
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _has(self, value: str) -> bool:
+        found = self._next.kind in ("word", "sign") and self._next.value == value
+        self._at += found
+        return found
+
+    def _error(self, problem: str, hint: str = "", column: int | None = None) -> FilterError:
+        return FilterError(self.text, self._next.column if column is None else column, problem, hint)
+
+    def _or(self) -> Compiled:
+        holds, messages = self._and()
+        while self._has("or"):
+            other, more = self._and()
+            holds = _either(holds, other)
+            messages = None if messages is None or more is None else messages | more
+        return holds, messages
+
+    def _and(self) -> Compiled:
+        holds, messages = self._not()
+        while self._has("and"):
+            other, more = self._not()
+            holds = _both(holds, other)
+            messages = more if messages is None else messages if more is None else messages & more
+        return holds, messages
+
+    def _not(self) -> Compiled:
+        self._depth += 1
+        if self._depth > MOST_DEPTH:
+            raise self._error(f"more than {MOST_DEPTH} levels of parentheses and not")
+        try:
+            if self._has("not"):
+                holds, _ = self._not()
+                return (lambda result: not holds(result)), None
+            if self._has("("):
+                found = self._or()
+                if not self._has(")"):
+                    raise self._error("a closing parenthesis is due here")
+                return found
+            return self._test()
+        finally:
+            self._depth -= 1
+
+    def path(self) -> tuple[FieldPath, list[tuple[MessageSpec, FieldSpec]]]:
+        """Read a path, and find the fields that it can mean; none for a property of frames."""
+        token = self._next
+        if token.kind != "path":
+            raise self._error("the name of a field is due here", "such as topics[].name, error_code or latency")
+        self._take()
+        steps = []
+        for part in token.value.lstrip(".").split("."):
+            name, _, index = part.rstrip("]").partition("[")
+            steps.append((snake_case(name) if name != name.lower() else name, int(index) if index else None))
+        path = FieldPath(token.value, tuple(steps))
+        if path.property is not None:
+            return path, []
+        specs = map(self.catalog.spec, self.catalog.names())
+        messages = [spec for spec in specs if spec.type in ("request", "response")]
+        found = [(spec, member) for spec in messages for member in path.fields(spec)]
+        if not found:
+            raise self._unknown(path, messages, token.column)
+        return path, found
+
+    def _unknown(self, path: FieldPath, messages: list[MessageSpec], column: int) -> FilterError:
+        known = {".".join(way) for spec in messages for way, _ in fields_of(spec.struct)}
+        name = path.steps[-1][0]
+        last = sorted({way.rpartition(".")[2] for way in known} | set(PROPERTIES))
+        dotted = ".".join(name for name, _ in path.steps)
+        hint = suggestion(name, [one for one in last if one[0] == name[0]] or last)
+        return self._error(f"no message has the field {dotted}", hint, column)
+
+    def _test(self) -> Compiled:
+        path, found = self.path()
+        messages = None if path.property is not None else frozenset(spec.name for spec, _ in found)
+        token = self._next
+        sign = token.value if token.kind in ("sign", "word") else ""
+        if path.text == "api" and sign in ("==", "!=", "in"):
+            return self._of_apis(path, self._take().value)
+        if sign not in (*COMPARISONS, "in", "contains", "matches"):
+            return _any_value(path, bool), messages
+        self._take()
+        literals = self._list() if sign == "in" else [self._literal()]
+        kinds = {path.property.kind} if path.property is not None else {kind_name(member) for _, member in found}
+        holds = self._comparison(sign, literals, path, found, kinds)
+        return _any_value(path, holds), messages
+
+    def _of_apis(self, path: FieldPath, sign: str) -> Compiled:
+        """Compare the name of the api, written in any form that commands take: Metadata, METADATA, 3."""
+        messages: set[str] = set()
+        for literal in self._list() if sign == "in" else [self._literal()]:
+            try:
+                messages.update(self.catalog.named(str(literal.value)))
+            except KwireError as error:
+                raise self._error(str(error), column=literal.column) from None
+        names = {self.catalog.spec(name).api_name for name in messages}
+        if sign == "!=":
+            return _any_value(path, lambda name: name not in names), None
+        return _any_value(path, names.__contains__), frozenset(messages)
+
+    def _list(self) -> list[Token]:
+        if not self._has("("):
+            raise self._error("a list is due here", 'such as ("orders", "payments")')
+        literals = [self._literal()]
+        while self._has(","):
+            literals.append(self._literal())
+        if not self._has(")"):
+            raise self._error("a comma or a closing parenthesis is due here")
+        return literals
+
+    def _literal(self) -> Token:
+        token = self._next
+        if token.kind == "word" and token.value in ("true", "false", "null"):
+            self._take()
+            kind = "null" if token.value == "null" else "boolean"
+            return Token(kind, {"true": True, "false": False, "null": None}[token.value], token.column)
+        if token.kind not in ("text", "number", "path"):
+            raise self._error("a value is due here", 'such as "orders", 20ms, true or NOT_LEADER_OR_FOLLOWER')
+        self._take()
+        return Token("name" if token.kind == "path" else token.kind, token.value, token.column)
+
+    def _comparison(
+        self,
+        sign: str,
+        literals: list[Token],
+        path: FieldPath,
+        found: list[tuple[MessageSpec, FieldSpec]],
+        kinds: Collection[str],
+    ) -> Callable[[Any], bool]:
+        values = [self._value(literal, path, found, kinds) for literal in literals]
+        if sign == "in":
+            return lambda value: any(_compare(operator.eq, value, one) for one in values)
+        one = values[0]
+        if sign == "matches":
+            pattern = self._pattern(literals[0])
+            return lambda value: isinstance(value, str) and pattern.search(value) is not None
+        if sign == "contains":
+            return lambda value: _contains(value, one)
+        if sign not in ("==", "!=") and isinstance(one, bool | None):
+            raise self._error(f"{sign} needs a number or a text", column=literals[0].column)
+        return lambda value: _compare(COMPARISONS[sign], value, one)
+
+    def _pattern(self, literal: Token) -> re.Pattern[str]:
+        try:
+            return re.compile(literal.value if literal.kind == "text" else re.escape(str(literal.value)))
+        except re.error as error:
+            raise self._error(f"no regular expression: {error}", column=literal.column) from None
+
+    def _value(
+        self,
+        literal: Token,
+        path: FieldPath,
+        found: list[tuple[MessageSpec, FieldSpec]],
+        kinds: Collection[str],
+    ) -> Any:
+        """Return the value of a literal; a name stands for a number, where the field has named numbers."""
+        if literal.kind == "name":
+            return self._named(literal, path, found, kinds)
+        if "time" in kinds and literal.kind == "text":
+            return self._moment(literal)
+        fits = {"number": {"number", "time"}, "text": {"text", "uuid", "bytes"}, "boolean": {"boolean"}}
+        if literal.kind != "null" and not fits[literal.kind] & set(kinds):
+            kind = " or ".join(sorted(kinds))
+            raise self._error(f"{path.text} is {kind}, not {literal.kind}", column=literal.column)
+        return literal.value
+
+    def _moment(self, literal: Token) -> float:
+        try:
+            return datetime.fromisoformat(literal.value.replace("Z", "+00:00")).astimezone().timestamp()
+        except (ValueError, OverflowError):
+            hint = "write it as 2026-11-21T09:30:00Z, or in seconds since 1970"
+            raise self._error("no time", hint, literal.column) from None
+
+    def _named(
+        self,
+        literal: Token,
+        path: FieldPath,
+        found: list[tuple[MessageSpec, FieldSpec]],
+        kinds: Collection[str],
+    ) -> Any:
+        if path.property is not None and path.property.kind == "text":
+            return literal.value
+        names: set[str] = set()
+        for spec, member in found:
+            kind = kind_of(spec.name, member.owner, member.json_name)
+            if kind is not None:
+                try:
+                    return int(kind(literal.value))
+                except KwireError:
+                    names.update(kind.__members__)
+        hint = suggestion(literal.value, sorted(names)) if names else f'a text is written "{literal.value}"'
+        raise self._error(f"{literal.value} is no value of {path.text}", hint, literal.column)
+
+
+def _either(first: Holds, second: Holds) -> Holds:
+    return lambda result: first(result) or second(result)
+
+
+def _both(first: Holds, second: Holds) -> Holds:
+    return lambda result: first(result) and second(result)
+
+
+def _compare(compare: Callable[[Any, Any], bool], value: Any, wanted: Any) -> bool:
+    """Compare a value with one that was written; values of unlike types are unequal and in no order."""
+    if isinstance(wanted, str) and isinstance(value, bytes):
+        value, wanted = (uuid_text(value), wanted) if len(value) == 16 else (value.hex(), wanted.lower())
+    if wanted is None or value is None:
+        return value is wanted if compare is operator.eq else compare is operator.ne and value is not wanted
+    same = isinstance(value, str) == isinstance(wanted, str) and isinstance(value, bool) == isinstance(wanted, bool)
+    if not same or not isinstance(value, str | int | float):
+        return compare is operator.ne
+    return bool(compare(value, wanted))
+
+
+def _contains(value: Any, part: Any) -> bool:
+    if isinstance(value, str):
+        return str(part) in value
+    if isinstance(value, bytes):
+        return str(part).encode() in value
+    return _compare(operator.eq, value, part)
