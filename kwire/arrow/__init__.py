@@ -65,7 +65,7 @@ def _reading(options: dict[str, Any]) -> Any:
 
 
 def history(paths: Paths, **options: Any) -> dict[str, Any]:
-    """Return what became of the cluster that captures tell of, as `kwire.cluster.history` writes it down.
+    """Return what became of the cluster that captures tell of, as `kwire.cluster` writes it down.
 
     Args:
         paths: files, folders and globs, all of one cluster.
@@ -73,8 +73,9 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
 
     Returns:
         A `pyarrow.Table` of each name: `partition_states`, `brokers`, `offline_replicas`, `rack_violations`,
-        `isr_shrinks`; and `sources`, the messages that the others are made of: without rows none told of a cluster, and
-        its column `note` says what the history cannot know, such as that no controller was captured (KRaft).
+        `isr_shrinks`, `reassignments`, `metrics` (KIP-112), `conflicts`; and `sources`, what the others are made of:
+        without rows nothing told of a cluster, and its column `note` says what the history cannot know, such as that
+        no controller was captured.
 
     Raises:
         MixedClusters: the files name several cluster ids.

@@ -1,26 +1,35 @@
-"""Cluster history as Arrow: batches of whole frames in order become rows of the tables of `kwire.cluster.history`.
+"""Cluster history as Arrow: batches of whole frames, and of batches of logs, become rows of the tables of
+`kwire.cluster`.
 
-Knows columns and types; what becomes of what is heard, it does not know.
+Knows columns and types; what the messages say, `kwire.cluster` knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from itertools import groupby, islice
+from heapq import merge
+from itertools import chain, groupby, islice
 from operator import itemgetter
+from pathlib import PurePath
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
 from ..cluster.draft_fields import RELEASED
-from ..cluster.history import MESSAGES, ROWS, Observation, Tables, history_of
-from ..cluster.history.recorder import files_of_ids
+from ..cluster.events import LOG
+from ..cluster.metadata_log import logged_records
+from ..cluster.model import Seen, files_of_ids
 from ..codecs import codec_in
 from ..errors import KwireError
+from ..internal.coordinator_records import METADATA
+from ..logs.recognition import Topic, topic_of_folder
 from ..protocol import Frame, Request, Response
 from ..protocol.frame_parser import FrameReading
+from ..records import RecordBatch, parse_records
+from ..redaction.rules import TOPIC, TOPIC_ID, is_of_metadata_log
 from ..spec.catalog import Catalog, catalog_for
 from .errors import MixedClusters
 
@@ -49,7 +58,7 @@ def reading_options(given: Mapping[str, Any]) -> dict[str, Any]:
         given: which files and how; of a draft's profile the messages by its own names are read too.
 
     >>> reading_options({"profile": "KIP-36"})["apis"].split(",")[-2:]
-    ['AssignReplicasToDirsRequest', 'TopicMetadataResponse']
+    ['DescribeLogDirsResponse', 'TopicMetadataResponse']
     """
     catalog = catalog_of(given)
     names = [name for name in RELEASED if name in catalog]
@@ -86,12 +95,13 @@ def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[st
         catalog: the specs of their messages; the released ones unless given.
 
     Returns:
-        A `pyarrow.Table` for each of `kwire.cluster.history.ROWS`.
+        A `pyarrow.Table` for each of `kwire.cluster.ROWS`.
 
     Raises:
         MixedClusters: the messages name several cluster ids.
     """
-    tables = history_of(_heard((row[1:] for row in _rows(_in_order(list(batches)))), catalog or catalog_for()))
+    rows = (row[1:] for row in _rows(_in_order([wanted(batch) for batch in batches])))
+    tables = history_of(in_time(_seen(rows, catalog or catalog_for())))
     files = files_of_ids((row.file, row.cluster_ids) for row in tables.sources)
     if len(files) > 1:
         raise MixedClusters("", files)
@@ -103,9 +113,11 @@ def _in_order(batches: list[Any]) -> list[Any]:
     if not batches:
         return []
     table = pa.Table.from_batches(batches)
-    side = pc.if_else(table["timestamp"].is_valid(), table["direction"], pa.scalar(None, pa.string()))
-    order = [(name, "ascending") for name in ("timestamp", "path", "side", "offset")]
-    found: list[Any] = table.append_column("side", side).sort_by(order).to_batches()
+    known = table["timestamp"].is_valid()
+    side = pc.if_else(known, table["direction"], pa.scalar(None, pa.string()))
+    when = pc.if_else(known, table["timestamp"].cast(pa.int64()), pa.scalar(-1, pa.int64()))
+    order = [(name, "ascending") for name in ("when", "path", "side", "offset")]
+    found: list[Any] = table.append_column("side", side).append_column("when", when).sort_by(order).to_batches()
     return found
 
 
@@ -121,7 +133,7 @@ def history_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> I
         Record batches with the schema `UNION`.
     """
     for cluster, rows in groupby(_rows(batches), key=itemgetter(0)):
-        tables = history_of(_heard((row[1:] for row in rows), catalog or catalog_for()))
+        tables = history_of(in_time(_seen((row[1:] for row in rows), catalog or catalog_for())))
         for table in ROWS:
             found = iter(_dicts(tables, table))
             while part := list(islice(found, ROWS_IN_BATCH)):
@@ -142,9 +154,49 @@ def _rows(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
         yield from zip(clusters, times, *others, strict=True)
 
 
-def _heard(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> Iterator[Observation]:
+def in_time(seen: Iterable[Seen]) -> Iterator[Seen]:
+    """Put records of logs, which come first since their rows have no time, where their own times put them."""
+    records: list[Seen] = []
+    others = iter(seen)
+    for one in others:
+        if not isinstance(one, LoggedRecord):
+            others = chain([one], others)
+            if one.time is None:  # there are no times
+                return chain(records, others)
+            break
+        records.append(one)
+    return merge(records, others, key=lambda one: one.time or 0.0)
+
+
+def wanted(batch: Any) -> Any:
+    """Return the rows of a batch that may say something: not the Fetch responses about other topics."""
+    names = batch.column("api_name")
+    is_log = pc.starts_with(names, "Fetch")
+    about = pc.or_(
+        pc.match_substring(batch.column("message"), TOPIC.encode()),
+        pc.match_substring(batch.column("message"), TOPIC_ID),
+    )
+    return batch.filter(pc.or_(pc.invert(pc.fill_null(is_log, False)), pc.fill_null(about, False)))
+
+
+def _logged(data: bytes, path: str, topics: dict[str, Topic]) -> Iterator[LoggedRecord]:
+    """Yield the records of a batch of a log, if it is the metadata log's by the records or by the folder's name."""
+    for batch in parse_records(data, salvage=True, may_be_cut=True):
+        if isinstance(batch, RecordBatch):
+            topic = topics.setdefault(path, Topic())
+            topic.learn(batch)
+            if METADATA in (topic.name, topic_of_folder(PurePath(path).parent.name)):
+                yield from (record._replace(file=path) for record in logged_records([batch]))
+
+
+def _seen(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> Iterator[Seen]:
+    topics: dict[str, Topic] = {}
     for time, connection, direction, api_name, api_version, correlation_id, data, path in rows:
-        if data is None or api_version is None:
+        if data is None:
+            continue
+        if api_version is None:
+            if api_name is None and connection is None:
+                yield from _logged(bytes(data), path or "", topics)
             continue
         try:
             codec = codec_in(catalog, f"{api_name}{str(direction).capitalize()}", api_version)
@@ -155,6 +207,8 @@ def _heard(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> Iterator[Observ
         read = reading.body if frame.bare else reading.request if direction == "request" else reading.response
         result = read(codec)
         message = result.message if isinstance(result, Request | Response) else None
+        if codec.name in LOG and not is_of_metadata_log(message):
+            continue
         yield Observation(
             message, codec, None if time is None else time / 1e6, *_ends(connection), correlation_id, path
         )

@@ -27,8 +27,8 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire pipeline --zip kwire.zip                  for spark-submit\n"
         "\nlake/frames has a row a frame, by api. Beside it: partition_states, brokers,\n"
         "offline_replicas (KIP-112), rack_violations (KIP-36; rule names KIP-879's),\n"
-        "isr_shrinks, sources. The captures of a folder are of one cluster, unless\n"
-        "--cluster names them.\n",
+        "isr_shrinks, reassignments, metrics (KIP-112), conflicts, sources. The captures\n"
+        "of a folder are of one cluster, unless --cluster names them.\n",
         pipeline,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="captures, folders of them, globs")

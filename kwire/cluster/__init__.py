@@ -1,10 +1,13 @@
-"""Systems of whole clusters: state, placement of replicas over racks, assignors, history, the ZooKeeper-era controller.
+"""Systems of whole clusters: one model of state and past, placement, assignors, the ZooKeeper-era controller.
 
-Knows nodes, replicas and racks; knows no bytes, frames or files. `learner` turns messages into state by their
-attributes, `history` turns them into timelines.
+Knows nodes, replicas and racks; knows no bytes, frames or files. `events`, `metadata_log` and `znode_events` turn
+messages, records and znodes into events; `model` makes the newest state and the tables of the past of them.
 """
 
-from .learner import learn
+from .events import MESSAGES, Authority, Observation, learn, observed
+from .history.tables import ROWS, Tables
+from .metadata_log import LoggedRecord
+from .model import ClusterModel, history_of, model_of
 from .multi_level_placement import Rings, assign_multi_level, increase_replication_factor, place_striped
 from .rack_aware_placement import (
     RackAwareMode,
@@ -18,25 +21,37 @@ from .rack_aware_placement import (
 from .rack_spread import is_even, losses_of, spread_of
 from .rack_tree import RackTree, rack_path
 from .replica_assignors import assignor_for
-from .state import Broker, ClusterState, Partition
+from .state import Broker, ClusterState, LogDir, Partition, Settings
 
 __all__ = [
+    "MESSAGES",
+    "ROWS",
+    "Authority",
     "Broker",
+    "ClusterModel",
     "ClusterState",
+    "LogDir",
+    "LoggedRecord",
+    "Observation",
     "Partition",
     "RackAwareMode",
     "RackTree",
     "Rings",
+    "Settings",
+    "Tables",
     "add_partitions",
     "assign_multi_level",
     "assign_replicas",
     "assignor_for",
     "broker_metadatas",
     "generate_assignment",
+    "history_of",
     "increase_replication_factor",
     "is_even",
     "learn",
     "losses_of",
+    "model_of",
+    "observed",
     "place_striped",
     "rack_alternated_broker_list",
     "rack_path",

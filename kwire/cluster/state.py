@@ -1,18 +1,25 @@
-"""Brokers by rack, and partitions with their replicas. Plain values; knows no messages."""
+"""The state of a cluster at one moment: brokers, partitions with their replicas, settings. Knows no messages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 NO_LEADER = -1
-# Ids that name no directory: not known yet, lost, on its way from ZooKeeper.
-UNASSIGNED, LOST, MIGRATING = (bytes(15) + bytes([last]) for last in range(3))
+LEADER_DURING_DELETE = EPOCH_DURING_DELETE = -2  # of a partition that is being deleted
+NO_EPOCH = -1
+# Ids that name no directory (KIP-858): on its way from ZooKeeper, not known yet, lost.
+MIGRATING, UNASSIGNED, LOST = (bytes(15) + bytes([last]) for last in range(3))
 
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """A broker. `rack` is None where nobody said one; `fenced` is true for one that may not serve; `log_dirs` are the
-    ids of its log directories that are online, none where nobody said them."""
+    """A broker.
+
+    Attributes:
+        rack: None where no message has one.
+        fenced: whether it is registered and may not serve (KIP-631).
+        log_dirs: the ids of its log directories that are online (KIP-858); none where no message has them.
+    """
 
     node_id: int
     host: str = ""
@@ -30,10 +37,17 @@ class Broker:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition. Replicas stand in the order of the wire: the first is the preferred leader.
+    """A partition. Replicas are in the order of the wire: the first is the preferred leader.
 
-    `offline` is None where the message could not say it. `directories` are the ids of the log directories of the
-    replicas, in their order, as the metadata log has them; None where nobody said them.
+    Attributes:
+        leader, leader_epoch, partition_epoch: -1 for none, or where no message has it.
+        offline: replicas that are offline, in the order of the replicas; None where no message has them.
+        directories: the ids of the log directories of the replicas, in their order (KIP-858); None where no message
+            has them.
+        elr, last_known_elr: eligible leader replicas, and the last ones known (KIP-966); None where no message has
+            them.
+        adding, removing: replicas that a reassignment adds and removes (KIP-455); None where no message has them.
+        topic_id: None where no message has it.
     """
 
     topic: str
@@ -44,6 +58,12 @@ class Partition:
     offline: tuple[int, ...] | None = None
     leader_epoch: int = -1
     directories: tuple[bytes, ...] | None = None
+    partition_epoch: int = -1
+    elr: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
+    adding: tuple[int, ...] | None = None
+    removing: tuple[int, ...] | None = None
+    topic_id: bytes | None = None
 
     @property
     def preferred(self) -> int:
@@ -64,10 +84,69 @@ class Partition:
         """Whether replicas are not in sync."""
         return not set(self.replicas) <= set(self.isr)
 
+    @property
+    def is_reassigned(self) -> bool:
+        """Whether a reassignment is under way."""
+        return bool(self.adding or self.removing)
+
+
+@dataclass(frozen=True, slots=True)
+class LogDir:
+    """A log directory of a broker, as a DescribeLogDirs response has it (KIP-113, KIP-827).
+
+    Attributes:
+        error_code: 0, or 56 (KAFKA_STORAGE_ERROR) for one that is offline.
+        total, usable: of its volume, in bytes; -1 where the broker does not know.
+        sizes: bytes of each replica in it, by topic and partition; not of future replicas.
+        future: bytes of each replica that is moved to it.
+    """
+
+    path: str
+    error_code: int = 0
+    total: int = -1
+    usable: int = -1
+    sizes: dict[tuple[str, int], int] = field(default_factory=dict)
+    future: dict[tuple[str, int], int] = field(default_factory=dict)
+
+
+Names = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Settings:
+    """What a cluster is set to, as far as messages have it. No secrets.
+
+    Attributes:
+        configs: overrides by type of resource (`topic`, `broker`) and its name; values that may be secret are masked.
+        features: finalized levels by name (KIP-584).
+        acls: rules, by an id: type, name and pattern of the resource, principal, host, operation, permission.
+        quotas: by entity (pairs of type and name; "" is the default) and key.
+        scram: mechanisms by user.
+        tokens: owners of delegation tokens, by the token's id.
+        voters: ids and endpoints of the controllers that vote (KIP-853).
+    """
+
+    configs: dict[Names, dict[str, str]] = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
+    acls: dict[object, tuple[str, ...]] = field(default_factory=dict)
+    quotas: dict[tuple[Names, ...], dict[str, float]] = field(default_factory=dict)
+    scram: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+    voters: dict[int, str] = field(default_factory=dict)
+
 
 @dataclass(slots=True)
 class ClusterState:
-    """What is known of a cluster at one moment. `brokers` is None until somebody listed them.
+    """What is known of a cluster at one moment.
+
+    Attributes:
+        controller_id: -1 where no message has it.
+        brokers: None until a message lists them.
+        topics: partitions by topic and index.
+        topic_names: by topic id.
+        settings: configs, features, ACLs and more.
+        log_dirs: of brokers, by path.
+        offline_dirs: how many log directories of a broker are offline, as far as messages have it (KIP-112).
 
     >>> state = ClusterState()
     >>> state.put(Partition("orders", 0, leader=1, replicas=(1, 2), isr=(1,)))
@@ -79,14 +158,17 @@ class ClusterState:
     controller_id: int = -1
     brokers: dict[int, Broker] | None = None
     topics: dict[str, dict[int, Partition]] = field(default_factory=dict)
-    topic_names: dict[bytes, str] = field(default_factory=dict)  # by id, of the metadata log
+    topic_names: dict[bytes, str] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    log_dirs: dict[int, dict[str, LogDir]] = field(default_factory=dict)
+    offline_dirs: dict[int, int] = field(default_factory=dict)
 
     def put(self, partition: Partition) -> None:
-        """Remember a partition as it is now."""
+        """Set a partition."""
         self.topics.setdefault(partition.topic, {})[partition.index] = partition
 
     def drop(self, topic: str, index: int | None = None) -> None:
-        """Forget a partition, or a topic with all its partitions; one that is not there is no error."""
+        """Remove a partition, or a topic with all its partitions; one that is not there is no error."""
         if index is None:
             self.topics.pop(topic, None)
             return
@@ -114,7 +196,8 @@ class ClusterState:
             return tuple(node for place, node in enumerate(partition.replicas) if self._is_down(partition, place, node))
         if self.brokers is None:
             return ()
-        return tuple(node for node in partition.replicas if node not in self.brokers)
+        brokers = self.brokers
+        return tuple(node for node in partition.replicas if node not in brokers or brokers[node].fenced)
 
     def _is_down(self, partition: Partition, place: int, node: int) -> bool:
         broker = (self.brokers or {}).get(node)
@@ -134,6 +217,24 @@ class ClusterState:
     def leaderless(self) -> list[Partition]:
         """Return the partitions that nobody leads."""
         return [partition for partition in self.partitions() if not partition.has_leader]
+
+    def under_min_isr(self) -> list[Partition]:
+        """Return the partitions with fewer replicas in sync than `min.insync.replicas` of the topic, or of the default
+        for all brokers; 1 where no message has one."""
+        return [one for one in self.partitions() if len(one.isr) < self.min_isr(one.topic)]
+
+    def min_isr(self, topic: str) -> int:
+        """Return how many replicas of a topic's partitions have to be in sync (`min.insync.replicas`)."""
+        for key in (("topic", topic), ("broker", "")):
+            value = self.settings.configs.get(key, {}).get("min.insync.replicas", "")
+            if value.isdecimal():
+                return int(value)
+        return 1
+
+    def size(self, topic: str, index: int) -> int | None:
+        """Return the bytes of a partition's largest replica; None where no DescribeLogDirs response has it."""
+        found = [one.sizes.get((topic, index)) for dirs in self.log_dirs.values() for one in dirs.values()]
+        return max((size for size in found if size is not None), default=None)
 
     def under_replicated(self) -> list[Partition]:
         """Return the partitions with replicas that are not in sync."""

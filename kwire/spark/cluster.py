@@ -2,7 +2,7 @@
 
     spark.read.format("kwire").options(**cluster.OPTIONS).load("captures/")
 
-reads what it takes and no more. What becomes of it `kwire.cluster.history` decides; here it is brought into order, a
+reads what it takes and no more. What becomes of it `kwire.cluster` decides; here it is brought into order, a
 cluster in one task, all clusters beside each other.
 """
 
@@ -16,15 +16,22 @@ from pyspark.sql import functions as sql
 
 from ..arrow.errors import BadOption
 from ..arrow.history_tables import COLUMNS, OPTIONS, UNION, catalog_of, history_batches, reading_options
-from ..cluster.history import ROWS
+from ..cluster import ROWS
+from ..redaction.rules import TOPIC, TOPIC_ID
 from .source import to_spark
 
 __all__ = ["OPTIONS", "History", "history", "reading_options"]
+# Of Fetch responses and of logs, those of the metadata log.
+_NEEDED = (
+    "case when api_name is null then lower(path) like '%cluster_metadata%' or path like '%.checkpoint' "
+    f"when api_name like 'Fetch%' then contains(message, X'{TOPIC.encode().hex()}') "
+    f"or contains(message, X'{TOPIC_ID.hex()}') else true end"
+)
 FOLDER = r"/?[^/]*$"  # a file's name, with the slash before it
 
 
 class History(NamedTuple):
-    """What became of clusters; every table has the column `cluster`, the others are as `kwire.cluster.history` says.
+    """What became of clusters; every table has the column `cluster`, the others are as `kwire.cluster` says.
 
     Attributes:
         all: all tables in one, which is worked out once and kept: `all.unpersist()` lets go of it.
@@ -34,6 +41,9 @@ class History(NamedTuple):
         rack_violations: replicas that lay on racks as they should not, from when to when, and by which `rule`: KIP-36,
             or the draft KIP-879.
         isr_shrinks: when replicas left the ISR.
+        reassignments: of replicas (KIP-455), from when to when.
+        metrics: KIP-112's `OfflineReplicaCount` and `OfflineLogDirectoryCount` of each broker, from when to when.
+        conflicts: what a source says of a partition, and one with more authority says otherwise at the same epochs.
         sources: the messages that all this is made of; `note` says what it cannot know without the others.
     """
 
@@ -43,6 +53,9 @@ class History(NamedTuple):
     offline_replicas: DataFrame
     rack_violations: DataFrame
     isr_shrinks: DataFrame
+    reassignments: DataFrame
+    metrics: DataFrame
+    conflicts: DataFrame
     sources: DataFrame
 
 
@@ -71,7 +84,11 @@ def history(
     _check(frames)
     named = sql.regexp_replace("path", FOLDER, "") if cluster is None else cluster
     side = sql.when(sql.col("timestamp").isNotNull(), sql.col("direction"))  # at one moment, requests come first
-    told = frames.where("message is not null").select(named.cast("string").alias("cluster"), "offset", *COLUMNS)
+    told = (
+        frames.where("message is not null")
+        .where(_NEEDED)
+        .select(named.cast("string").alias("cluster"), "offset", *COLUMNS)
+    )
     order = ["cluster", "timestamp", "path", side, "offset"]
     rows = (
         told.repartition("cluster")

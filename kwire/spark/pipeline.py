@@ -17,8 +17,8 @@ from pyspark.sql import functions as sql
 from ..arrow.errors import HARMLESS, INCOMPLETE, NOT_CORRUPT, BadOption, MixedClusters
 from ..arrow.files import find_files
 from ..arrow.options import Options
-from ..cluster.history import ROWS
-from ..cluster.history.recorder import SEPARATOR, files_of_ids
+from ..cluster import ROWS
+from ..cluster.model import SEPARATOR, files_of_ids
 from ..input.file_systems import local_path
 from . import cluster
 from .errors import JobFailed, OutputExists, UnnamedFiles

@@ -1,10 +1,12 @@
-"""The JSON that brokers and their controller kept in ZooKeeper's nodes, in all its versions, to the byte.
+"""What brokers and their controller kept in ZooKeeper's nodes: their JSON in all its versions, to the byte, and the
+packets that read and write them.
 
-Knows which path holds what, and the form each release wrote; knows no ZooKeeper connection. Reading takes the keys
+Knows which path holds what, and the form each release wrote; knows no sockets. Reading takes the keys
 in any order and keeps unknown ones; what was read is written as it stood.
 """
 
 from .base import Node
+from .client_protocol import Znode, ZooKeeperConnection, ZooKeeperSessions
 from .stores import (
     Acl,
     AclList,
@@ -57,6 +59,9 @@ __all__ = [
     "ProducerIdBlock",
     "TopicPartition",
     "TopicState",
+    "Znode",
+    "ZooKeeperConnection",
+    "ZooKeeperSessions",
     "node_type",
     "read_znode",
     "write_znode",

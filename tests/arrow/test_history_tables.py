@@ -15,7 +15,7 @@ import kwire
 from kwire import arrow
 from kwire.arrow.errors import MixedClusters
 from kwire.arrow.history_tables import COLUMNS, OPTIONS, UNION, history_batches, table_schema
-from kwire.cluster.history import ROWS, heard, history_of
+from kwire.cluster import ROWS, history_of, observed
 from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP
 from tests.conftest import SHARED, needs_shared
@@ -30,7 +30,7 @@ def plain(value: Any) -> Any:
 
 def told(path: Any) -> dict[str, list[tuple[Any, ...]]]:
     results = kwire.decode_frames(kwire.read_dump(str(path)))
-    tables = history_of(one for result in results if (one := heard(result)) is not None)
+    tables = history_of(one for result in results if (one := observed(result)) is not None)
     return {name: [tuple(map(rounded, astuple(row))) for row in getattr(tables, name)] for name in ROWS}
 
 
@@ -97,7 +97,15 @@ def test_what_is_read_is_what_is_needed() -> None:
     names = {(row["api_name"], row["direction"]) for row in rows}
     assert ("Metadata", "response") in names
     assert ("Metadata", "request") not in names
-    assert {name for name, _ in names} <= {"UpdateMetadata", "LeaderAndIsr", "StopReplica", "Metadata"}
+    assert {name for name, _ in names} <= {
+        "UpdateMetadata",
+        "LeaderAndIsr",
+        "StopReplica",
+        "Metadata",
+        "DescribeCluster",
+        "DescribeLogDirs",
+        "Fetch",
+    }
 
 
 def exchange(request: Any, version: int, response: Any, profile: str, *, header: bool = True) -> bytes:

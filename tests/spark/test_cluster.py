@@ -11,7 +11,7 @@ import pytest
 import kwire.spark
 from kwire import arrow
 from kwire.arrow.errors import BadOption
-from kwire.cluster.history import ROWS
+from kwire.cluster import ROWS
 from tests.arrow.captures import FRAMES, PCAP
 from tests.conftest import SHARED, needs_shared
 from tests.spark.test_source import load

@@ -15,7 +15,7 @@ import pytest
 import kwire
 from kwire import arrow
 from kwire.arrow.errors import BadOption, MixedClusters
-from kwire.cluster.history import ROWS
+from kwire.cluster import ROWS
 from kwire.spark.errors import JobFailed, OutputExists, UnnamedFiles
 from kwire.spark.session import write_zip
 from tests.arrow.captures import FRAMES, PCAP, rows_of

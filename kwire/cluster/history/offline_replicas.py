@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..events import DELETION_BEGUN, State
+from ..metadata_log import RECORDS
 from ..state import LOST, MIGRATING, UNASSIGNED
-from .extractor import DELETION_BEGUN, State
 from .tables import OfflineReplica
 from .timeline import Absence, Brokers, Entry, Moment, Timeline
 
@@ -104,6 +105,7 @@ class Directories:
 LOG_DIRECTORY, BROKER = "log directory", "broker"
 CLOSE = 0.5  # seconds between an election and the list of brokers that it belongs to
 BY_BROKERS = "brokers"  # the source, where no message says who is offline
+_CERTAIN = frozenset((BY_BROKERS, *RECORDS))  # sources that know when a replica is back
 ONLINE, REMOVED, DELETION, DELETED = "online", "removed", "deletion begun", "deleted"
 Key = tuple[str, int]
 
@@ -197,7 +199,7 @@ class Offline:
                 if outage is not None:
                     del begun[node_id]
                     yield outage
-            leaders = _around(story, scene.since) if scene.source == BY_BROKERS else (leader, state.leader)
+            leaders = _around(story, scene.since) if scene.source in _CERTAIN else (leader, state.leader)
             for node_id in scene.offline:
                 one = begun.setdefault(node_id, _Begun(scene.since, leaders, scene.source))
                 one.seen, one.back = scene, None
@@ -211,7 +213,7 @@ class Offline:
         ended_by = _ending(node_id, scene.entry.state)
         if node_id not in scene.offline and ended_by == ONLINE:
             one.back = one.back or scene.since
-            return _Outage(node_id, one, scene.since, ONLINE) if one.source == BY_BROKERS else None
+            return _Outage(node_id, one, scene.since, ONLINE) if one.source in _CERTAIN else None
         end = self._return(key, node_id, one, story, scene.since)
         if end is not None:
             return _Outage(node_id, one, end, ONLINE)
@@ -307,7 +309,7 @@ class Offline:
         return BROKER if away else LOG_DIRECTORY
 
 
-def _around(story: Timeline, now: Moment) -> tuple[int | None, int]:
+def _around(story: Timeline, now: Moment) -> tuple[int | None, int | None]:
     """Return who led before and after a broker was missed; controllers elect shortly before or after they say so."""
     before = [entry for entry in story.entries if entry.since < now and not _is_close(entry.since, now)]
     after = [entry for entry in story.entries if entry.since <= now or _is_close(entry.since, now)]

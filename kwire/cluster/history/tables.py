@@ -6,11 +6,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..events import State
 from ..rack_spread import RackRule
 from ..state import Broker
 from .timeline import Brokers, Entry, Moment, Timeline
 
 Nodes = tuple[int, ...]
+DONE, CANCELLED = "done", "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,61 @@ class IsrShrink:
 
 
 @dataclass(frozen=True, slots=True)
+class Reassignment:
+    """A reassignment of a partition's replicas (KIP-455), from when to when.
+
+    Attributes:
+        replicas: when it began.
+        adding, removing: the replicas that it adds and removes.
+        ended_by: `done` or `cancelled`, by the replicas that were left; None while it lasts.
+    """
+
+    topic: str
+    partition: int
+    replicas: Nodes
+    adding: Nodes
+    removing: Nodes
+    valid_from: float | None
+    valid_to: float | None
+    ended_by: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric of KIP-112 of one broker, while it is so and the broker lives.
+
+    Attributes:
+        metric: `OfflineReplicaCount` or `OfflineLogDirectoryCount`.
+    """
+
+    broker: int
+    metric: str
+    value: int
+    valid_from: float | None
+    valid_to: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """What a source says of a partition, and another with more authority says otherwise at the same epochs.
+
+    Attributes:
+        source: who was not believed, and `leader`, `isr` what it says.
+        believed: who was.
+    """
+
+    topic: str
+    partition: int
+    time: float | None
+    leader: int | None
+    leader_epoch: int | None
+    isr: Nodes
+    source: str
+    believed: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """The messages of one kind in one file that the history is made of.
 
@@ -148,6 +205,9 @@ class Tables:
     offline_replicas: tuple[OfflineReplica, ...] = ()
     rack_violations: tuple[RackViolation, ...] = ()
     isr_shrinks: tuple[IsrShrink, ...] = ()
+    reassignments: tuple[Reassignment, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
     sources: tuple[Source, ...] = ()
 
 
@@ -157,6 +217,9 @@ ROWS: dict[str, type] = {
     "offline_replicas": OfflineReplica,
     "rack_violations": RackViolation,
     "isr_shrinks": IsrShrink,
+    "reassignments": Reassignment,
+    "metrics": Metric,
+    "conflicts": Conflict,
     "sources": Source,
 }
 
@@ -171,7 +234,7 @@ def states(topic: str, partition: int, story: Timeline) -> Iterator[PartitionSta
         yield PartitionState(
             topic,
             partition,
-            state.leader,
+            _epoch(state.leader),
             _epoch(state.leader_epoch),
             _epoch(state.partition_epoch),
             state.isr or (),
@@ -191,17 +254,53 @@ def shrinks(topic: str, partition: int, story: Timeline) -> Iterator[IsrShrink]:
         if removed and not after.state.is_deleted:
             now, state = after.since.time, after.state
             yield IsrShrink(
-                topic, partition, now, state.leader, _epoch(state.leader_epoch), old, new, removed, after.source
+                topic, partition, now, _epoch(state.leader), _epoch(state.leader_epoch), old, new, removed, after.source
             )
+
+
+def reassignments(topic: str, partition: int, story: Timeline) -> Iterator[Reassignment]:
+    """Yield the reassignments of a partition."""
+    begun: Entry | None = None
+    for entry in story.entries:
+        state = entry.state
+        if begun is not None and _goal(begun.state) != _goal(state):
+            yield _reassignment(topic, partition, begun, entry)
+            begun = None
+        if begun is None and (state.adding or state.removing) and not state.is_deleted:
+            begun = entry
+    if begun is not None:
+        yield _reassignment(topic, partition, begun, None)
+
+
+def _goal(state: State) -> tuple[set[int], set[int]]:
+    return set(state.adding or ()), set(state.removing or ())
+
+
+def _reassignment(topic: str, partition: int, begun: Entry, end: Entry | None) -> Reassignment:
+    adding, removing = begun.state.adding or (), begun.state.removing or ()
+    ended_by = None
+    if end is not None:
+        left = set(end.state.replicas or ())
+        ended_by = DONE if set(adding) <= left and not left & set(removing) else CANCELLED
+    return Reassignment(
+        topic,
+        partition,
+        begun.state.replicas or (),
+        adding,
+        removing,
+        begun.since.time,
+        end.since.time if end else None,
+        ended_by,
+        begun.source,
+    )
 
 
 def lives(brokers: Brokers) -> Iterator[BrokerLife]:
     """Yield the lives of brokers."""
     for life in sorted(brokers.lives, key=lambda one: (one.broker.node_id, one.since)):
-        endpoints = life.broker.endpoints
-        host, _, port = (endpoints[0] if endpoints else ":-1").rpartition("://")[2].rpartition(":")
-        rest = (life.broker.rack, endpoints, life.since.time, _time(life.until), life.source)
-        yield BrokerLife(life.broker.node_id, host.strip("[]"), int(port), *rest)
+        broker = life.broker.broker
+        rest = (broker.rack, life.broker.endpoints, life.since.time, _time(life.until), life.source)
+        yield BrokerLife(broker.node_id, broker.host, broker.port, *rest)
 
 
 class Racks:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from .extractor import DELETED, Listed, State
+from ..events import DELETED, Authority, Listed, State
 
+STORES = METADATA_LOG, ZNODES = "metadata log", "znode"  # tellers that have what controllers decided
 LAG = 30.0  # seconds; Kafka's controller.socket.timeout.ms: a broker not reached for so long is given up
-INHERITED = ("isr", "replicas", "topic_id")  # not `offline`: whoever says who leads says next who is offline
+# Not `offline`: whoever says who leads says next who is offline.
+INHERITED = tuple(name for name in State._fields if name not in ("offline", "leader_epoch", "partition_epoch"))
 
 
 class Moment(NamedTuple):
@@ -30,6 +32,22 @@ class Entry:
     state: State
     since: Moment
     source: str
+    authority: Authority = Authority.CLIENT
+
+
+class Contradiction(NamedTuple):
+    """Two sources that say different things of a partition at the same epochs; the one with authority is believed.
+
+    Attributes:
+        at: when the second was sent.
+        source, state: what was not believed.
+        believed: the source that was.
+    """
+
+    at: Moment
+    source: str
+    state: State
+    believed: str
 
 
 class Timeline:
@@ -38,6 +56,7 @@ class Timeline:
     Attributes:
         entries: its states in order; a deletion is one of them.
         is_controlled: whether a controller told of it; views of brokers then only count where they are ahead.
+        contradictions: what other sources say at the same epochs.
 
     >>> story = Timeline()
     >>> for teller, isr in [("to 1", (1, 2)), ("to 2", (1, 2)), ("to 1", (1,)), ("to 2", (1,))]:
@@ -49,10 +68,18 @@ class Timeline:
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.is_controlled: bool = False
+        self.contradictions: list[Contradiction] = []
         self._topic_ids: set[bytes] = set()
         self._places: dict[str, int] = {}  # how far the tellers are, while anything is new
 
-    def tell(self, teller: str, state: State, now: Moment, source: str, is_view: bool = False) -> None:
+    def tell(
+        self,
+        teller: str,
+        state: State,
+        now: Moment,
+        source: str,
+        authority: Authority = Authority.CONTROLLER,
+    ) -> None:
         """Take down a state, if it is news.
 
         Args:
@@ -60,22 +87,74 @@ class Timeline:
             state: as it was told.
             now: the moment.
             source: the name of the message.
-            is_view: whether a broker says it to a client, as against a controller to a broker.
+            authority: of who says it.
         """
         if not self.entries and state.is_deleted:
+            return
+        if authority is Authority.RECORD:
+            self._record(state, now, source)
+            return
+        is_view = authority < Authority.CONTROLLER
+        if self._contradicts(state, now, source, authority):
             return
         if is_view and self.is_controlled and not self._is_ahead(state):
             return
         self.is_controlled = self.is_controlled or not is_view
         if not self.entries or not (self._find(teller, state, now) or self._is_late(state, now, is_view)):
-            self._append(state, now, source)
+            self._append(state, now, source, authority)
             self._places[teller] = len(self.entries) - 1
+
+    def _contradicts(self, state: State, now: Moment, source: str, authority: Authority) -> bool:
+        """Whether a higher authority says something else at the same epochs; it is noted then."""
+        newest = self.entries[-1] if self.entries else None
+        if newest is None or newest.authority <= authority or not _differs(newest.state, state):
+            return False
+        self.contradictions.append(Contradiction(now, source, state, newest.source))
+        return True
+
+    def _record(self, state: State, now: Moment, source: str) -> None:
+        """Take down what the metadata log or ZooKeeper has, which was so whatever others say."""
+        self.is_controlled = True
+        place = self._recorded(state)
+        if place is not None:
+            entry = self.entries[place]
+            entry.state, entry.authority = state.filled(entry.state), Authority.RECORD
+            if now.time is not None and entry.since.time is not None and now.time < entry.since.time:
+                entry.since = entry.since._replace(time=now.time)
+            self._learn(state)
+            return
+        later = next((i for i, one in enumerate(self.entries) if state.is_older(one.state)), None)
+        if later is None or self.entries[-1].state.is_deleted or self._is_anew(state):
+            newest = self.entries[-1] if self.entries else None
+            if newest is not None and _differs(state, newest.state):
+                self.contradictions.append(Contradiction(now, newest.source, newest.state, source))
+            self._append(state, now, source, Authority.RECORD)
+            return
+        since = self.entries[later].since
+        at = now.time if since.time is None or now.time is None else min(now.time, since.time)
+        self.entries.insert(later, Entry(state, Moment(since.order, at), source, Authority.RECORD))
+        self._places.clear()
+
+    def _recorded(self, state: State) -> int | None:
+        """Return the entry that is this state, since the last deletion."""
+        for place in range(len(self.entries) - 1, -1, -1):
+            entry = self.entries[place]
+            if entry.state.is_deleted:
+                return place if state.is_deleted else None
+            if entry.state.agrees(state) and (place == len(self.entries) - 1 or _has_epochs(entry.state, state)):
+                return place if entry.authority < Authority.RECORD or place == len(self.entries) - 1 else None
+        return None
+
+    def is_of(self, topic_id: bytes) -> bool:
+        """Whether the newest state is of the topic with this id, and not deleted."""
+        return bool(self.entries) and self.entries[-1].state.topic_id == topic_id
 
     def _is_ahead(self, state: State) -> bool:
         newest = self.entries[-1].state
         if newest.is_deleted or self._is_anew(state):
             return self._is_anew(state)
-        return newest.is_older(state) and newest.leader_epoch != state.leader_epoch
+        has_moved = newest.leader_epoch != state.leader_epoch or state.partition_epoch is not None
+        return newest.is_older(state) and has_moved
 
     def _is_anew(self, state: State) -> bool:
         """Whether it is of a topic made anew under its name."""
@@ -132,13 +211,29 @@ class Timeline:
         if state.topic_id is not None:
             self._topic_ids.add(state.topic_id)
 
-    def _append(self, state: State, now: Moment, source: str) -> None:
+    def _append(self, state: State, now: Moment, source: str, authority: Authority) -> None:
         newest = self.entries[-1].state if self.entries else DELETED
         if not (state.is_deleted or newest.is_deleted or self._is_anew(state)):
             lists = {name: getattr(newest, name) for name in INHERITED if getattr(state, name) is None}
             state = state._replace(**lists)
-        self.entries.append(Entry(state, now, source))
+        self.entries.append(Entry(state, now, source, authority))
         self._learn(state)
+
+
+def _differs(one: State, other: State) -> bool:
+    """Whether two states cannot both be true: at the same leader epoch leaders differ, or at the same epochs all."""
+    if one.leader_epoch is None or one.leader_epoch != other.leader_epoch or one.is_deleted or other.is_deleted:
+        return False
+    if None not in (one.topic_id, other.topic_id) and one.topic_id != other.topic_id:
+        return False
+    if None not in (one.leader, other.leader) and one.leader != other.leader:
+        return (other.leader or 0) >= 0  # a broker that does not reach the leader says that there is none
+    return _has_epochs(one, other) and one.isr is not None and other.isr is not None and one.isr != other.isr
+
+
+def _has_epochs(one: State, other: State) -> bool:
+    epochs = one.leader_epoch, one.partition_epoch
+    return None not in epochs and epochs == (other.leader_epoch, other.partition_epoch)
 
 
 @dataclass(slots=True)
@@ -177,7 +272,7 @@ class Brokers:
         self._is_controlled = False
 
     def hear(self, teller: str, brokers: Sequence[Listed], now: Moment, source: str, is_view: bool = False) -> None:
-        """Take down a list of all live brokers; an empty one says nothing.
+        """Take down a list of all live brokers; an empty one of a message says nothing.
 
         Args:
             teller: the connection of a controller to a broker, or the broker whose view this is.
@@ -186,7 +281,7 @@ class Brokers:
             source: the name of the message.
             is_view: whether a broker says it to a client; those count until a controller lists brokers.
         """
-        if not brokers or (is_view and self._is_controlled):
+        if (not brokers and teller not in STORES) or (is_view and self._is_controlled):
             return
         self._is_controlled = self._is_controlled or not is_view
         self.first = self.first or now
@@ -198,6 +293,10 @@ class Brokers:
         for node_id, broker in there.items():
             if before.get(node_id) != broker:
                 self._begin(broker, now, source, is_view)
+
+    def live(self) -> list[Listed]:
+        """Return the brokers that live now."""
+        return [life.broker for _, life in sorted(self._live.items())]
 
     def at(self, address: str) -> int | None:
         """Return who listens at `ip:port`, as far as a list says."""

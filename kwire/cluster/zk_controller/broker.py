@@ -10,7 +10,7 @@ from typing import Any
 
 from ... import messages
 from ...zookeeper import BrokerRegistration
-from ..learner import learn
+from ..events import learn
 from ..state import ClusterState
 from .replica_manager import Disk, LogManager, ReplicaManager
 from .values import KIP, NONE, STALE_CONTROLLER_EPOCH, Behaviour, InterBrokerProtocol, TopicPartition, protocol_for

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ... import messages
+from ..events import partition_errors, stopped_partitions
 from .controller_context import Replica, elect_and_leave_out, elect_for_shutdown, elect_preferred, elect_unclean
-from .requests import partition_errors, stopped_partitions
 from .state_machines import Machines, Send
 from .topics import PartitionReassignment, TopicDeletionManager, Topics
 from .values import (

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .requests import leader_and_isr_response, partition_states, stop_replica_response, stopped_partitions, topic_ids_in
+from ..events import partition_states, stopped_partitions, topic_ids_in
+from ..state import EPOCH_DURING_DELETE, NO_EPOCH
+from .requests import leader_and_isr_response, stop_replica_response
 from .values import (
-    EPOCH_DURING_DELETE,
     FENCED_LEADER_EPOCH,
     KAFKA_STORAGE_ERROR,
-    NO_EPOCH,
     NO_LEADER,
     NONE,
     NOT_LEADER_OR_FOLLOWER,

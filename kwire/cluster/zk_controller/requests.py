@@ -4,12 +4,12 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ... import messages
 from ..state import Broker
-from .values import NO_EPOCH, LeaderAndIsr, ReplicaAssignment, TopicPartition
+from .values import LeaderAndIsr, ReplicaAssignment, TopicPartition
 
 SECURITY_PLAINTEXT = 0
 
@@ -152,32 +152,6 @@ def _stop(
     )
 
 
-def partition_states(request: Any) -> Iterator[tuple[TopicPartition, Any]]:
-    """Yield what a LeaderAndIsr or UpdateMetadata request of any version says of each partition."""
-    for one in request.ungrouped_partition_states:
-        yield (one.topic_name, one.partition_index), one
-    for topic in request.topic_states:
-        for one in topic.partition_states:
-            yield (topic.topic_name, one.partition_index), one
-
-
-def topic_ids_in(request: Any) -> dict[str, bytes]:
-    """Return the topic ids that a LeaderAndIsr or UpdateMetadata request gives."""
-    return {topic.topic_name: bytes(topic.topic_id) for topic in request.topic_states}
-
-
-def stopped_partitions(request: Any) -> Iterator[tuple[TopicPartition, bool, int]]:
-    """Yield of each partition in a StopReplica request whether to delete it, and the leader epoch (-1: not said)."""
-    for one in request.ungrouped_partitions:
-        yield (one.topic_name, one.partition_index), request.delete_partitions, NO_EPOCH
-    for topic in request.topics:
-        for index in topic.partition_indexes:
-            yield (topic.name, index), request.delete_partitions, NO_EPOCH
-    for topic in request.topic_states:
-        for one in topic.partition_states:
-            yield (topic.topic_name, one.partition_index), one.delete_partition, one.leader_epoch
-
-
 def _by_topic(rows: Mapping[TopicPartition, Any], version: int, grouped_since: int, topic: Any) -> dict[str, Any]:
     if version < grouped_since:
         return {"ungrouped_partition_states": tuple(rows.values())}
@@ -224,12 +198,3 @@ def stop_replica_response(error_code: int, errors: Mapping[TopicPartition, int])
     return messages.StopReplicaResponse(
         error_code=error_code, partition_errors=tuple(row(name, index, code) for (name, index), code in errors.items())
     )
-
-
-def partition_errors(response: Any, names: Mapping[bytes, str]) -> dict[TopicPartition, int]:
-    """Return the error of each partition in an answer; `names` are those of topic ids."""
-    errors = {(one.topic_name, one.partition_index): one.error_code for one in response.partition_errors}
-    for topic in getattr(response, "topics", ()):
-        for one in topic.partition_errors:
-            errors[names.get(bytes(topic.topic_id), ""), one.partition_index] = one.error_code
-    return errors

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..state import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_EPOCH
 from .controller_context import ControllerContext, Election, Replica, elect_for_offline
 from .requests import leader_and_isr_request, stop_replica_requests, update_metadata_request
 from .values import (
-    EPOCH_DURING_DELETE,
-    LEADER_DURING_DELETE,
-    NO_EPOCH,
     Behaviour,
     InterBrokerProtocol,
     LeaderAndIsr,

@@ -14,9 +14,6 @@ from ...errors import UnknownMessage
 TopicPartition = tuple[str, int]
 
 NO_LEADER = -1
-LEADER_DURING_DELETE = -2
-EPOCH_DURING_DELETE = -2
-NO_EPOCH = -1
 
 NONE = 0
 UNKNOWN_TOPIC_OR_PARTITION = 3

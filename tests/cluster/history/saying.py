@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwire import messages
-from kwire.cluster.history import Observation
+from kwire.cluster import Observation
 
 Update, Leader, Metadata = messages.UpdateMetadataRequest, messages.LeaderAndIsrRequest, messages.MetadataResponse
 Nodes = tuple[int, ...]

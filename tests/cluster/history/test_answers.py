@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.history.extractor import Observation
-from kwire.cluster.history.recorder import judged
+from kwire.cluster.events import Observation
 from kwire.cluster.history.timeline import LAG
+from kwire.cluster.model import judged
 
 from .saying import leader_and_isr, refusal, update, view
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwire.cluster.history.extractor import Listed
+from kwire.cluster.events import Listed
 from kwire.cluster.history.timeline import Absence, Brokers, Moment
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kwire import messages
-from kwire.cluster.history import Observation, OfflineReplica, history_of
+from kwire.cluster import Observation, history_of
 from kwire.cluster.history.offline_replicas import Directories
+from kwire.cluster.history.tables import OfflineReplica
 from kwire.cluster.history.timeline import Moment
 from kwire.cluster.state import LOST, MIGRATING, UNASSIGNED
 

@@ -1,11 +1,11 @@
-"""Decoded frames are heard, those of the four apis alone."""
+"""Decoded frames are observed, those of the four apis alone."""
 
 from __future__ import annotations
 
 import pytest
 
 import kwire
-from kwire.cluster.history import MESSAGES, ROWS, heard
+from kwire.cluster import MESSAGES, ROWS, observed
 from kwire.cluster.history.tables import Tables
 from tests.conftest import ROOT
 
@@ -13,7 +13,7 @@ DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"
 
 
 def test_frames_of_a_capture_are_heard_with_time_and_connection() -> None:
-    found = [one for result in kwire.decode_frames(kwire.read_dump(str(DUMP))) if (one := heard(result)) is not None]
+    found = [one for result in kwire.decode_frames(kwire.read_dump(str(DUMP))) if (one := observed(result)) is not None]
     assert {one.name for one in found} <= set(MESSAGES)
     assert len(found) > 5
     for one in found:
@@ -25,7 +25,7 @@ def test_frames_of_a_capture_are_heard_with_time_and_connection() -> None:
 
 def test_what_cannot_be_decoded_is_not_heard() -> None:
     (broken,) = kwire.decode_frames([kwire.Frame(bytes.fromhex("00000004 0003 000c"))])
-    assert heard(broken) is None
+    assert observed(broken) is None
 
 
 @pytest.mark.parametrize("name", ROWS)

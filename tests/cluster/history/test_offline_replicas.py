@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from kwire import messages
-from kwire.cluster.history import Observation, OfflineReplica, history_of
+from kwire.cluster import Observation, history_of
+from kwire.cluster.history.tables import OfflineReplica
 from kwire.cluster.history.timeline import LAG
 
 from .saying import Update, brokers, leader_and_isr, refusal, update, view

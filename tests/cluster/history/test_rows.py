@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kwire.cluster.history import BrokerLife, IsrShrink, Observation, PartitionState, RackViolation, Tables, history_of
+from kwire.cluster import Observation, history_of
+from kwire.cluster.history.tables import BrokerLife, IsrShrink, PartitionState, RackViolation, Tables
 
 from .saying import brokers, update, view
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.cluster.history.extractor import DELETED, State
+from kwire.cluster.events import DELETED, Authority, State
 from kwire.cluster.history.timeline import LAG, Moment, Timeline
 
 A, B, C = "to 1", "to 2", "to 3"
@@ -90,5 +90,5 @@ def test_a_view_counts_where_no_controller_is_heard_or_where_it_is_ahead() -> No
     for order, (is_view, one) in enumerate(
         [(True, UP), (False, DOWN), (True, UP), (True, state(3, epochs=(0, 0))), (True, state(2, epochs=(1, 0)))]
     ):
-        story.tell("x", one, Moment(order, order), "M", is_view)
+        story.tell("x", one, Moment(order, order), "M", Authority.CLIENT if is_view else Authority.CONTROLLER)
     assert [entry.state.leader for entry in story.entries] == [1, 1, 2]

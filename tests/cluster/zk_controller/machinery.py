@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kwire.cluster.events import partition_states, stopped_partitions
 from kwire.cluster.state import Broker
 from kwire.cluster.zk_controller import (
     Behaviour,
@@ -14,7 +15,6 @@ from kwire.cluster.zk_controller import (
     behaviour_for,
     protocol_for,
 )
-from kwire.cluster.zk_controller.requests import partition_states, stopped_partitions
 from kwire.cluster.zk_controller.state_machines import ControllerBrokerRequestBatch, Machines
 
 T = ("orders", 0)

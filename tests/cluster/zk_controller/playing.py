@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from kwire.cluster.events import partition_errors, partition_states, stopped_partitions, topic_ids_in
 from kwire.cluster.zk_controller import JbodCluster, Partition, TopicPartition
-from kwire.cluster.zk_controller.requests import partition_errors, partition_states, stopped_partitions, topic_ids_in
 
 # a version of every form that the controller's messages have had since KIP-112
 PROTOCOLS = ("1.0", "2.2", "2.4-IV0", "2.4", "2.8", "3.9")

@@ -11,8 +11,8 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 from typing import Any
 
+from kwire.cluster.events import partition_states
 from kwire.cluster.zk_controller import Disk, Exchange, JbodCluster, ReplicaAssignment, TopicPartition
-from kwire.cluster.zk_controller.requests import partition_states
 from kwire.cluster.zk_controller.simulation import Step
 from kwire.cluster.zk_controller.zookeeper import partition_of
 from kwire.zookeeper import read_znode

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kwire import messages
+from kwire.cluster.events import partition_errors
 from kwire.cluster.zk_controller import (
     Behaviour,
     Disk,
@@ -18,7 +19,7 @@ from kwire.cluster.zk_controller import (
     ReplicaManager,
     behaviour_for,
 )
-from kwire.cluster.zk_controller.requests import partition_errors, stop_replica_requests
+from kwire.cluster.zk_controller.requests import stop_replica_requests
 
 T = ("orders", 0)
 

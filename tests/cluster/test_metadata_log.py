@@ -11,7 +11,7 @@ from tests.conftest import SHARED, each_of, needs_shared
 
 TOPIC = bytes(15) + b"\x77"
 ONE, TWO = bytes(15) + b"\x0a", bytes(15) + b"\x0b"
-LOST = bytes(15) + b"\x01"
+LOST = bytes(15) + b"\x02"
 
 
 def taught(*records: object) -> ClusterState:
@@ -41,7 +41,7 @@ BASE = (broker(1, ONE), broker(2, TWO), messages.TopicRecord(name="t", topic_id=
 def test_brokers_topics_and_partitions() -> None:
     state = taught(*BASE)
     assert state.brokers == {1: Broker(1, "h", 9092, "r", False, (ONE,)), 2: Broker(2, "h", 9092, "r", False, (TWO,))}
-    assert state.partitions() == [Partition("t", 3, 1, (1, 2), (1, 2), None, 4, (ONE, TWO))]
+    assert state.partitions() == [Partition("t", 3, 1, (1, 2), (1, 2), None, 4, (ONE, TWO), -1, (), (), (), (), TOPIC)]
     assert state.offline(state.partitions()[0]) == ()
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire import messages
-from kwire.cluster.history import History, Observation, history_of
+from kwire.cluster import ClusterModel, Observation, history_of
 
-from .saying import Update, leader_and_isr, refusal, update, view
+from .history.saying import Update, leader_and_isr, refusal, update, view
 
 Row = tuple[int, tuple[int, ...] | None, float | None, float | None, str]
 
@@ -57,21 +57,21 @@ def test_other_messages_are_passed_over() -> None:
 
 
 def test_tables_can_be_had_at_any_time() -> None:
-    history = History()
+    history = ClusterModel()
     states = []
     for heard in (update(1.0), update(2.0, isr=(1,), epochs=(0, 1)), update(3.0, isr=(1, 2), epochs=(0, 2))):
-        history.hear(heard)
+        history.take(heard)
         states.append(history.tables().partition_states)
     assert [len(one) for one in states] == [1, 2, 3]
     assert all(before[:-1] == after[: len(before) - 1] for before, after in pairwise(states))
 
 
 def test_memory_grows_with_what_happens_not_with_how_often_it_is_said() -> None:
-    history = History()
+    history = ClusterModel()
     for time in range(5000):
-        history.hear(update(float(time), to=time % 50))
-        history.hear(view(float(time), of=time % 50))
-    (story,) = history.stories.values()
+        history.take(update(float(time), to=time % 50))
+        history.take(view(float(time), of=time % 50))
+    (story,) = history.timelines.values()
     assert len(story.entries) == 1
     assert len(story._places) <= 50
 
@@ -90,10 +90,10 @@ ANSWERS = st.builds(refusal, TIMES, NUMBERS, st.sampled_from([0, 11]), st.sample
 
 @given(st.lists(st.one_of(UPDATES, VIEWS, LEADERS, ANSWERS), max_size=12))
 def test_whatever_is_said_a_partition_is_in_one_state_at_a_time(said: list[Observation]) -> None:
-    history = History()
+    history = ClusterModel()
     for heard in said:
-        history.hear(heard)
-    for story in history.stories.values():
+        history.take(heard)
+    for story in history.timelines.values():
         orders = [entry.since.order for entry in story.entries]
         assert orders == sorted(set(orders))
     tables = history.tables()

@@ -49,7 +49,7 @@ def test_update_metadata_at_every_version() -> None:
         assert state.controller_id == 3
         assert state.brokers == {1: Broker(1, "h", 9, "r" if version >= 2 else None)}
         offline = (2,) if version >= 4 else None
-        assert state.partitions() == [Partition("t", 0, 1, (2, 1), (1,), offline, 4)]
+        assert state.partitions() == [Partition("t", 0, 1, (2, 1), (1,), offline, 4, partition_epoch=0)]
         assert state.offline(state.partitions()[0]) == (2,)
 
 
@@ -72,7 +72,7 @@ def test_the_last_word_goes() -> None:
     one = Leader.LeaderAndIsrPartitionState(partition_index=0, leader=2, leader_epoch=5, isr=(2, 1), replicas=(2, 1))
     topic = Leader.LeaderAndIsrTopicState(topic_name="t", partition_states=(one,))
     assert learn(state, Leader(controller_id=3, topic_states=(topic,)), 5)
-    assert state.partitions() == [Partition("t", 0, 2, (2, 1), (2, 1), None, 5)]
+    assert state.partitions() == [Partition("t", 0, 2, (2, 1), (2, 1), None, 5, None, 0, adding=(), removing=())]
 
 
 def test_described_topics_and_clusters() -> None:

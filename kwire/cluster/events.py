@@ -1,0 +1,534 @@
+"""What one message says of partitions and brokers, as events; each kind of message has a small adapter here.
+
+Released messages and drafts of KIPs are read by the meaning of their fields. Records of the metadata log are read by
+`metadata_log`, znodes by `znode_events`. Sources: KIP-36, KIP-112, KIP-455, KIP-497, KIP-858, KIP-966.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from ..codecs import Codec
+from ..protocol import Request, Response, Result
+from ..redaction.rules import is_of_metadata_log
+from ..values import ErrorCode
+from .draft_fields import RELEASED, Body, body_of
+from .metadata_log import RECORDS
+from .state import (
+    EPOCH_DURING_DELETE,
+    LEADER_DURING_DELETE,
+    NO_EPOCH,
+    NO_LEADER,
+    Broker,
+    ClusterState,
+    LogDir,
+    Partition,
+)
+
+FULL = 2  # the type of an UpdateMetadata request that lists all there is
+UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, LISTENER_NOT_FOUND = 3, 5, 9, 72
+# KIP-112: the paths of the lists of offline replicas, in the messages that have one.
+OFFLINE = (
+    "topics.partitions.offline_replicas",
+    "ungrouped_partition_states.offline_replicas",
+    "topic_states.partition_states.offline_replicas",
+)
+_NO_ID = bytes(16)
+_NOWHERE = -3  # no leader of Kafka's
+
+
+class Authority(IntEnum):
+    """Who says something; where epochs are the same, the higher one is believed.
+
+    A client's view of a broker may be late, and so may a broker; a controller decides; the metadata log and ZooKeeper
+    have what it decided.
+    """
+
+    CLIENT = 0
+    BROKER = 1
+    CONTROLLER = 2
+    RECORD = 3
+
+
+class State(NamedTuple):
+    """A partition as a message has it; None for what it does not say. `offline` is in ascending order."""
+
+    leader: int | None
+    leader_epoch: int | None = None
+    partition_epoch: int | None = None
+    isr: tuple[int, ...] | None = None
+    replicas: tuple[int, ...] | None = None
+    offline: tuple[int, ...] | None = None
+    topic_id: bytes | None = None
+    adding: tuple[int, ...] | None = None
+    removing: tuple[int, ...] | None = None
+    elr: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
+    directories: tuple[bytes, ...] | None = None
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it says that the partition is gone, or that its deletion has begun."""
+        return self.leader in (LEADER_DURING_DELETE, _NOWHERE)
+
+    def agrees(self, other: State) -> bool:
+        """Whether two states are one, as far as both say something.
+
+        >>> State(1, isr=(1,)).agrees(State(1, leader_epoch=4)), State(1, isr=(1,)).agrees(State(1, isr=(1, 2)))
+        (True, False)
+        """
+        if self == other:
+            return True
+        if self.is_deleted or other.is_deleted:
+            return False
+        return all(mine is None or theirs is None or mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    def is_older(self, other: State) -> bool:
+        """Whether the epochs say that this was before another; of one leader epoch, the partition's decides."""
+        if self.leader_epoch is None or other.leader_epoch is None:
+            return False
+        if self.leader_epoch != other.leader_epoch or self.partition_epoch is None or other.partition_epoch is None:
+            return self.leader_epoch < other.leader_epoch
+        return self.partition_epoch < other.partition_epoch
+
+    def filled(self, other: State) -> State:
+        """Return this with what only the other says."""
+        pairs: Iterator[Any] = zip(self, other, strict=True)
+        return State(*(theirs if mine is None else mine for mine, theirs in pairs))
+
+
+# Leader -2 begins a deletion, which waits for replicas that are offline; a topic that nobody lists any more is deleted.
+DELETION_BEGUN, DELETED = State(LEADER_DURING_DELETE), State(_NOWHERE)
+
+
+class Event(NamedTuple):
+    """What is said of one partition; of a whole topic, where `partition` is None."""
+
+    topic: str
+    partition: int | None
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A live broker. `endpoints` are `LISTENER://host:port`, without the listener where nobody said it."""
+
+    node_id: int
+    rack: str | None
+    endpoints: tuple[str, ...]
+    fenced: bool = False
+
+    @property
+    def broker(self) -> Broker:
+        """The broker, at its first endpoint."""
+        host, port = split_address(self.endpoints[0]) if self.endpoints else ("", -1)
+        return Broker(self.node_id, host, port, self.rack, self.fenced)
+
+
+def partition_states(request: Any) -> Iterator[tuple[tuple[str, int], Any]]:
+    """Yield what a LeaderAndIsr or UpdateMetadata request of any version says of each partition."""
+    for one in request.ungrouped_partition_states:
+        yield (one.topic_name, one.partition_index), one
+    for topic in request.topic_states:
+        for one in topic.partition_states:
+            yield (topic.topic_name, one.partition_index), one
+
+
+def topic_ids_in(request: Any) -> dict[str, bytes]:
+    """Return the topic ids that a LeaderAndIsr or UpdateMetadata request gives."""
+    return {topic.topic_name: bytes(topic.topic_id) for topic in request.topic_states}
+
+
+def stopped_partitions(request: Any) -> Iterator[tuple[tuple[str, int], bool, int]]:
+    """Yield of each partition in a StopReplica request whether to delete it, and the leader epoch (-1: not said)."""
+    for one in request.ungrouped_partitions:
+        yield (one.topic_name, one.partition_index), request.delete_partitions, NO_EPOCH
+    for topic in request.topics:
+        for index in topic.partition_indexes:
+            yield (topic.name, index), request.delete_partitions, NO_EPOCH
+    for topic in request.topic_states:
+        for one in topic.partition_states:
+            yield (topic.topic_name, one.partition_index), one.delete_partition, one.leader_epoch
+
+
+def partition_errors(response: Any, names: Mapping[bytes, str]) -> dict[tuple[str, int], int]:
+    """Return the error of each partition in an answer; `names` are those of topic ids."""
+    errors = {(one.topic_name, one.partition_index): one.error_code for one in response.partition_errors}
+    for topic in getattr(response, "topics", ()):
+        for one in topic.partition_errors:
+            errors[names.get(bytes(topic.topic_id), ""), one.partition_index] = one.error_code
+    return errors
+
+
+def state_of(one: Partition, offline: tuple[int, ...] | None) -> State:
+    """Return a partition as a record has it."""
+    return State(
+        one.leader,
+        one.leader_epoch,
+        one.partition_epoch,
+        one.isr,
+        one.replicas,
+        None if offline is None else tuple(sorted(offline)),
+        one.topic_id,
+        one.adding,
+        one.removing,
+        one.elr,
+        one.last_known_elr,
+        one.directories,
+    )
+
+
+def partition_of(topic: str, index: int, state: State) -> Partition:
+    """Return the partition that a state is of, who is offline in the order of the replicas; -1 and nothing for what it
+    does not say."""
+    order = {node: place for place, node in enumerate(state.replicas or ())}
+    offline = (
+        None if state.offline is None else tuple(sorted(state.offline, key=lambda one: order.get(one, len(order))))
+    )
+    return Partition(
+        topic,
+        index,
+        NO_LEADER if state.leader is None else state.leader,
+        state.replicas or (),
+        state.isr or (),
+        offline,
+        -1 if state.leader_epoch is None else state.leader_epoch,
+        state.directories,
+        -1 if state.partition_epoch is None else state.partition_epoch,
+        state.elr,
+        state.last_known_elr,
+        state.adding,
+        state.removing,
+        state.topic_id,
+    )
+
+
+def _merged(before: Partition | None, event: Event, index: int) -> Partition:
+    """Return a partition with what an event says; what it does not say stays, but for who is offline."""
+    fresh = partition_of(event.topic, index, event.state)
+    if before is None:
+        return fresh
+    unsaid = {name: getattr(before, name) for name in _SAME if getattr(event.state, name) is None}
+    return replace(fresh, **unsaid)
+
+
+_SAME = tuple(name for name in State._fields if name not in ("offline", "leader_epoch", "partition_epoch"))
+
+
+def events_of_controller(body: Body) -> Iterator[Event]:
+    """Yield what a LeaderAndIsr, UpdateMetadata or StopReplica request says."""
+    message = body.message
+    if type(message).__name__ == "StopReplicaRequest":
+        for (topic, index), _, epoch in stopped_partitions(message):
+            if epoch == EPOCH_DURING_DELETE:
+                yield Event(topic, index, DELETION_BEGUN)
+        return
+    ids = topic_ids_in(message)
+    for (topic, index), one in partition_states(message):
+        state = State(
+            one.leader,
+            one.leader_epoch,
+            one.zk_version if hasattr(one, "zk_version") else one.partition_epoch,
+            tuple(one.isr),
+            tuple(one.replicas),
+            _offline(body, one),
+            _known(ids.get(topic)),
+            *_reassignment(body, one),
+        )
+        yield Event(topic, index, DELETION_BEGUN if state.is_deleted else state)
+
+
+def _reassignment(body: Body, one: Any) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+    """Return the replicas that a LeaderAndIsr request says are added and removed (KIP-455)."""
+    has_lists = any(path.endswith("partition_states.adding_replicas") for path in body.fields)
+    return (tuple(one.adding_replicas), tuple(one.removing_replicas)) if has_lists else (None, None)
+
+
+def events_of_view(body: Body) -> Iterator[Event]:
+    """Yield what a Metadata or DescribeTopicPartitions response says: the view of one broker, for one client.
+
+    A leader that the broker does not reach on the client's listener (error 72) is not known; the lists of a version
+    that knows no internal topics leave out brokers that are down.
+    """
+    for topic in body.message.topics:
+        if topic.error_code == UNKNOWN_TOPIC and topic.name is not None:
+            yield Event(topic.name, None, DELETED)
+        for one in topic.partitions:
+            if one.error_code in (0, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, LISTENER_NOT_FOUND):
+                name = topic.name or bytes(topic.topic_id).hex()
+                yield Event(name, one.partition_index, _seen(body, one, bytes(topic.topic_id)))
+
+
+def _seen(body: Body, one: Any, topic_id: bytes) -> State:
+    says_lists = "topics.is_internal" in body.fields or one.error_code == 0
+    leaders = {0: one.leader_id, LEADER_NOT_AVAILABLE: NO_LEADER, REPLICA_NOT_AVAILABLE: one.leader_id}
+    elr = getattr(one, "eligible_leader_replicas", None)
+    last_known = getattr(one, "last_known_elr", None)
+    return State(
+        leaders.get(one.error_code),
+        one.leader_epoch if one.leader_epoch >= 0 else None,
+        None,
+        tuple(one.isr_nodes) if says_lists else None,
+        tuple(one.replica_nodes) if says_lists else None,
+        _offline(body, one),
+        _known(topic_id),
+        elr=None if elr is None else tuple(elr),
+        last_known_elr=None if last_known is None else tuple(last_known),
+    )
+
+
+def events_of_leader(body: Body, names: dict[bytes, str]) -> Iterator[Event]:
+    """Yield what an AlterPartition response says: what the controller made of a leader's new ISR (KIP-497)."""
+    for topic in body.message.topics:
+        topic_id = _known(bytes(topic.topic_id))
+        name = topic.topic_name or names.get(topic_id or b"", "") or bytes(topic.topic_id).hex()
+        for one in topic.partitions:
+            if not one.error_code:
+                epochs = one.leader_epoch, one.partition_epoch
+                yield Event(name, one.partition_index, State(one.leader_id, *epochs, tuple(one.isr), topic_id=topic_id))
+
+
+def events_of_reassignments(body: Body, known: ClusterState) -> Iterator[Event]:
+    """Yield what an AlterPartitionReassignments request asks for, and what a response says is under way (KIP-455).
+
+    Args:
+        body: a request that was not refused, or a ListPartitionReassignments response.
+        known: the replicas of partitions, which a request does not have.
+    """
+    for topic in body.message.topics:
+        for one in topic.partitions:
+            if hasattr(one, "adding_replicas"):
+                lists = tuple(one.replicas), tuple(one.adding_replicas), tuple(one.removing_replicas)
+                state = State(None, replicas=lists[0], adding=lists[1], removing=lists[2])
+                yield Event(topic.name, one.partition_index, state)
+                continue
+            before = known.topics.get(topic.name, {}).get(one.partition_index)
+            if before is not None and one.replicas is not None:
+                goal, there = tuple(one.replicas), before.replicas
+                adding = tuple(node for node in goal if node not in there)
+                removing = tuple(node for node in there if node not in goal)
+                yield Event(topic.name, one.partition_index, State(None, adding=adding, removing=removing))
+
+
+def log_dirs_of(body: Body) -> dict[str, LogDir] | None:
+    """Return the log directories in a DescribeLogDirs response, by path; None if it is a refusal."""
+    if getattr(body.message, "error_code", 0):
+        return None
+    found = {}
+    for one in body.message.results:
+        rows = [(topic.name, part) for topic in one.topics for part in topic.partitions]
+        here = {(name, part.partition_index): part.partition_size for name, part in rows if not part.is_future_key}
+        future = {(name, part.partition_index): part.partition_size for name, part in rows if part.is_future_key}
+        found[one.log_dir] = LogDir(one.log_dir, one.error_code, one.total_bytes, one.usable_bytes, here, future)
+    return found
+
+
+def offline_count(log_dirs: dict[str, LogDir]) -> int:
+    """Return how many log directories are offline."""
+    return sum(one.error_code == ErrorCode.KAFKA_STORAGE_ERROR for one in log_dirs.values())
+
+
+def _offline(body: Body, one: Any) -> tuple[int, ...] | None:
+    return tuple(sorted(one.offline_replicas)) if body.fields.intersection(OFFLINE) else None
+
+
+def listed_by_controller(body: Body) -> tuple[Listed, ...]:
+    """Return the live brokers that an UpdateMetadata request lists."""
+    brokers = body.message.live_brokers
+    if "live_brokers.endpoints" not in body.fields:
+        return tuple(Listed(one.id, None, (_address(one.v0_host, one.v0_port),)) for one in brokers)
+    return tuple(
+        Listed(one.id, one.rack or None, tuple(_endpoint(where) for where in one.endpoints)) for one in brokers
+    )
+
+
+def listed_by_view(body: Body) -> tuple[Listed, ...]:
+    """Return the brokers that a Metadata or DescribeCluster response lists, each with the endpoint of the client's
+    listener; fenced brokers too."""
+    brokers = getattr(body.message, "brokers", ())  # DescribeTopicPartitions lists none
+    if getattr(body.message, "endpoint_type", BROKERS) != BROKERS:
+        return ()
+    return tuple(
+        Listed(
+            one.broker_id if hasattr(one, "broker_id") else one.node_id,
+            one.rack or None,
+            (_address(one.host, one.port),),
+            getattr(one, "is_fenced", False),
+        )
+        for one in brokers
+    )
+
+
+def _endpoint(one: Any) -> str:
+    address = _address(one.host, one.port)
+    return f"{one.listener}://{address}" if one.listener else address
+
+
+def _address(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def split_address(endpoint: str) -> tuple[str, int]:
+    """Return host and port of an endpoint.
+
+    >>> split_address("CLIENT://[::1]:9092"), split_address("b1:9092")
+    (('::1', 9092), ('b1', 9092))
+    """
+    host, _, port = endpoint.rpartition("://")[2].rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def _known(topic_id: bytes | None) -> bytes | None:
+    return None if topic_id == _NO_ID else topic_id
+
+
+BROKERS = 1  # KIP-919: else the endpoints of a DescribeCluster response are controllers
+CONTROLLER = "LeaderAndIsrRequest", "UpdateMetadataRequest", "StopReplicaRequest"
+ANSWERS = "LeaderAndIsrResponse", "UpdateMetadataResponse", "StopReplicaResponse"
+VIEWS = "MetadataResponse", "DescribeTopicPartitionsResponse", "DescribeClusterResponse"
+DIRECTORIES = "BrokerHeartbeatRequest", "BrokerRegistrationRequest", "AssignReplicasToDirsRequest"
+REASSIGNMENTS = (
+    "AlterPartitionReassignmentsRequest",
+    "AlterPartitionReassignmentsResponse",
+    "ListPartitionReassignmentsResponse",
+)
+LOG = "FetchResponse", "FetchSnapshotResponse"  # of the metadata log
+OTHERS = "AlterPartitionResponse", "DescribeLogDirsResponse"
+MESSAGES = (*CONTROLLER, *ANSWERS, *VIEWS, *DIRECTORIES, *REASSIGNMENTS, *LOG, *OTHERS)  # what a model is made of
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One of `MESSAGES`.
+
+    Attributes:
+        message: the decoded body, of a draft's class too; None where it could not be decoded.
+        codec: what decoded it; of a released message its version is enough.
+        time: in seconds since 1970; None where nobody wrote it down.
+        client, broker: the ends of its connection as `ip:port`; nothing where they are not known.
+        correlation_id: that of its header.
+        file: where it was read.
+    """
+
+    message: Any
+    codec: Codec | int
+    time: float | None = None
+    client: str = ""
+    broker: str = ""
+    correlation_id: int | None = None
+    file: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the released message: `UpdateMetadataRequest`."""
+        name = self.codec.name if isinstance(self.codec, Codec) else type(self.message).__name__
+        return RELEASED.get(name, name)
+
+    @property
+    def body(self) -> Body:
+        """The message under its released names, with the fields that it carries."""
+        return body_of(self.message, self.codec)
+
+    @property
+    def connection(self) -> str:
+        """What tells its connection from others."""
+        return f"{self.client}>{self.broker}"
+
+
+def observed(result: Result) -> Observation | None:
+    """Return what a decoded frame lets one hear; None for those that are of no use here."""
+    if not isinstance(result, Request | Response):
+        return None
+    source = result.frame.source
+    found = Observation(
+        result.message,
+        result.codec,
+        source.time,
+        source.client or "",
+        source.broker or "",
+        result.correlation_id,
+        source.file or "",
+    )
+    if found.name not in MESSAGES or (found.name in LOG and not is_of_metadata_log(found.message)):
+        return None
+    return found
+
+
+def learn(state: ClusterState, message: Any, codec: Codec | int) -> bool:
+    """Write into a state what a message says, whatever was there: for who hears one source only.
+
+    Args:
+        state: is changed.
+        message: any decoded message, a draft's too, or one in a record of the metadata log.
+        codec: what decoded it, which decides what it can carry; of a released message its version is enough.
+
+    Returns:
+        Whether the message says something of the cluster.
+
+    >>> from kwire import messages
+    >>> state = ClusterState()
+    >>> learn(state, messages.UpdateMetadataRequest(controller_id=7), 4), state.controller_id
+    (True, 7)
+    """
+    name = type(message).__name__
+    if (record := RECORDS.get(name)) is not None:
+        record(state, message)
+        return True
+    adapter = _ADAPTERS.get(RELEASED.get(name, name))
+    if adapter is None:
+        return False
+    body = body_of(message, codec)
+    if is_refusal(body):
+        return False
+    events, brokers = adapter(body)
+    for event in events:
+        _apply(state, event)
+    if brokers:
+        state.brokers = {one.node_id: one.broker for one in brokers}
+    learn_facts(state, body)
+    return True
+
+
+def is_refusal(body: Body) -> bool:
+    """Whether a response has an error in place of what was asked for."""
+    return bool(getattr(body.message, "error_code", 0)) and not getattr(body.message, "brokers", ())
+
+
+def learn_facts(state: ClusterState, body: Body) -> None:
+    """Write into a state the ids of the cluster and of its controller, and the names of topics, that a message has."""
+    message = body.message
+    state.cluster_id = getattr(message, "cluster_id", None) or state.cluster_id
+    if "controller_id" in body.fields:
+        state.controller_id = message.controller_id
+    for topic in (*getattr(message, "topics", ()), *getattr(message, "topic_states", ())):
+        name = getattr(topic, "name", None) or getattr(topic, "topic_name", None)
+        topic_id = _known(bytes(getattr(topic, "topic_id", b"")) or None)
+        if name and topic_id:
+            state.topic_names[topic_id] = name
+
+
+def _apply(state: ClusterState, event: Event) -> None:
+    if event.partition is None or event.state.is_deleted:
+        state.drop(event.topic, event.partition)
+        return
+    before = state.topics.get(event.topic, {}).get(event.partition)
+    state.put(_merged(before, event, event.partition))
+
+
+def _of_controller(body: Body) -> tuple[Iterator[Event], tuple[Listed, ...]]:
+    is_list = type(body.message).__name__ == "UpdateMetadataRequest"
+    return events_of_controller(body), listed_by_controller(body) if is_list else ()
+
+
+def _of_view(body: Body) -> tuple[Iterator[Event], tuple[Listed, ...]]:
+    return events_of_view(body) if hasattr(body.message, "topics") else iter(()), listed_by_view(body)
+
+
+_ADAPTERS: dict[str, Callable[[Body], tuple[Iterator[Event], tuple[Listed, ...]]]] = {
+    "LeaderAndIsrRequest": _of_controller,
+    "UpdateMetadataRequest": _of_controller,
+    **dict.fromkeys(VIEWS, _of_view),
+}

@@ -1,0 +1,116 @@
+"""KIP-112's two metrics of brokers over time: OfflineReplicaCount and OfflineLogDirectoryCount."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from .offline_replicas import LOG_DIRECTORY
+from .tables import Metric, OfflineReplica
+from .timeline import Brokers, Moment
+
+REPLICAS, DIRECTORIES = "OfflineReplicaCount", "OfflineLogDirectoryCount"
+_NEVER = float("inf")
+
+
+class DirectoryCounts:
+    """How many log directories of each broker are offline, as messages and znodes say it.
+
+    >>> counts = DirectoryCounts()
+    >>> counts.start(3, frozenset([b"a", b"b"]), Moment(1, 1.0))
+    >>> counts.fail(3, frozenset([b"b"]), Moment(2, 2.0))
+    >>> counts.start(3, frozenset([b"a"]), Moment(3, 3.0))  # again, without the one that failed
+    >>> counts.now(), [count for _, count in counts.steps(3)]
+    ({3: 1}, [0, 1])
+    """
+
+    def __init__(self) -> None:
+        self._steps: dict[int, list[tuple[Moment, int]]] = {}
+        self._known: dict[int, frozenset[bytes]] = {}
+        self._missing: dict[int, frozenset[bytes]] = {}
+
+    def set(self, broker: int, count: int, now: Moment) -> None:
+        """Take in how many are offline."""
+        steps = self._steps.setdefault(broker, [])
+        if not steps or steps[-1][1] != count:
+            steps.append((now, count))
+
+    def start(self, broker: int, online: frozenset[bytes], now: Moment) -> None:
+        """Take in which directories are online when a broker registers; none where it does not say."""
+        if online:
+            self._known[broker] = self._known.get(broker, frozenset()) | online
+            self._missing[broker] = self._known[broker] - online
+            self.set(broker, len(self._missing[broker]), now)
+
+    def fail(self, broker: int, failed: frozenset[bytes], now: Moment) -> None:
+        """Take in which directories have failed since the broker started."""
+        self._known[broker] = self._known.get(broker, frozenset()) | failed
+        self.set(broker, len(failed | self._missing.get(broker, frozenset())), now)
+
+    def now(self) -> dict[int, int]:
+        """Return the newest counts by broker."""
+        return {broker: steps[-1][1] for broker, steps in sorted(self._steps.items())}
+
+    def steps(self, broker: int) -> Sequence[tuple[Moment, int]]:
+        """Return since when there are how many."""
+        return self._steps.get(broker, ())
+
+
+def metrics(brokers: Brokers, outages: Iterable[OfflineReplica], counts: DirectoryCounts) -> Iterator[Metric]:
+    """Yield what the metrics of each broker are from when to when, while it lives.
+
+    A broker with offline replicas has at least one directory offline, whether a message counts them or not.
+
+    Args:
+        brokers: of the cluster.
+        outages: replicas that were offline, of which those of log directories count.
+        counts: of log directories.
+    """
+    lost: dict[int, list[OfflineReplica]] = {}
+    for outage in outages:
+        if outage.cause == LOG_DIRECTORY:
+            lost.setdefault(outage.broker, []).append(outage)
+    for broker, lives in sorted(_lives(brokers).items()):
+        found = lost.get(broker, [])
+        changes = Counter[float]()
+        for outage in found:
+            changes[outage.offline_from or 0.0] += 1
+            changes[_NEVER if outage.offline_to is None else outage.offline_to] -= 1
+        steps = [(moment.time or 0.0, count) for moment, count in counts.steps(broker)]
+        for since, until in lives:
+            yield from _rows(broker, since, until, changes, steps)
+
+
+def _lives(brokers: Brokers) -> dict[int, list[tuple[float, float]]]:
+    """Return from when to when each broker lived, whatever about it changed."""
+    found: dict[int, list[tuple[float, float]]] = {}
+    for life in brokers.lives:
+        since = life.since.time or 0.0
+        until = _NEVER if life.until is None else life.until.time or 0.0
+        lives = found.setdefault(life.broker.node_id, [])
+        if lives and lives[-1][1] >= since:
+            lives[-1] = lives[-1][0], max(until, lives[-1][1])
+        else:
+            lives.append((since, until))
+    return found
+
+
+def _rows(
+    broker: int, since: float, until: float, changes: Counter[float], steps: Sequence[tuple[float, int]]
+) -> Iterator[Metric]:
+    """Yield the metrics of a broker in one of its lives."""
+    replicas = sum(change for at, change in changes.items() if at <= since)
+    directories = max((step for step in steps if step[0] <= since), default=(0.0, 0), key=lambda step: step[0])[1]
+    values: dict[str, list[tuple[float, int]]] = {REPLICAS: [], DIRECTORIES: []}
+    times = {since, *changes, *(at for at, _ in steps)}
+    by_time = dict(steps)
+    for at in sorted(one for one in times if since <= one < until):
+        replicas += changes.get(at, 0) if at > since else 0
+        directories = by_time.get(at, directories)
+        for name, value in ((REPLICAS, replicas), (DIRECTORIES, max(directories, min(replicas, 1)))):
+            if not values[name] or values[name][-1][1] != value:
+                values[name].append((at, value))
+    for name, found in values.items():
+        for place, (at, value) in enumerate(found):
+            end = found[place + 1][0] if place + 1 < len(found) else until
+            yield Metric(broker, name, value, at or None, None if end == _NEVER else end)

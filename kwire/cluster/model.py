@@ -1,0 +1,501 @@
+"""The one model of a cluster: messages, records of the metadata log and znodes in; state and tables of its past out.
+
+Refused requests are left out. Contradictions are settled by epochs, then by `Authority`. Missing sources are named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..values import ErrorCode
+from ..zookeeper import Znode
+from . import events as found_in
+from .events import (
+    CONTROLLER,
+    DELETED,
+    DIRECTORIES,
+    LOG,
+    MESSAGES,
+    VIEWS,
+    Authority,
+    Event,
+    Listed,
+    Observation,
+    partition_errors,
+    partition_of,
+    state_of,
+)
+from .history.metrics import DirectoryCounts, metrics
+from .history.offline_replicas import Answer, Directories, Offline
+from .history.tables import Conflict, Racks, Source, Tables, lives, reassignments, shrinks, states
+from .history.timeline import LAG, METADATA_LOG, ZNODES, Brokers, Moment, Timeline
+from .metadata_log import LoggedRecord, MetadataLog, topic_name
+from .state import Broker, ClusterState, Partition
+from .znode_events import Znodes
+
+MOST = 10_000  # messages that wait at a time
+_REASSIGN = "AlterPartitionReassignmentsRequest"
+_ANSWERED = {*CONTROLLER, _REASSIGN}
+SNAPSHOT = "snapshot of the metadata log"  # as a source
+
+
+Seen = Observation | LoggedRecord | Znode
+
+
+class Judged(NamedTuple):
+    """A message, and whether it is a request that the broker refused since its controller's time is over."""
+
+    heard: Seen
+    is_refused: bool = False
+
+
+def judged(messages: Iterable[Seen], most: int = MOST) -> Iterator[Judged]:
+    """Yield what was seen in its order, as soon as it is known whether it was refused.
+
+    Args:
+        messages: in their order; records and znodes, which nobody refuses, among them.
+        most: how many may wait for an answer.
+    """
+    queue: deque[Seen] = deque()
+    verdicts: dict[int, bool] = {}  # by the identity of a request in the queue
+    asked: dict[tuple[str, int | None], Observation] = {}
+    for heard in messages:
+        queue.append(heard)
+        if not isinstance(heard, Observation):
+            if len(queue) == 1:
+                yield Judged(queue.popleft())
+            continue
+        key = heard.connection, heard.correlation_id
+        if heard.name in _ANSWERED:
+            asked[key] = heard
+        elif key in asked and _answers(heard, asked[key]):
+            verdicts[id(asked.pop(key))] = _refuses(heard)
+        while queue and (_is_ripe(queue[0], heard, verdicts) or len(queue) > most):
+            yield _judge(queue.popleft(), verdicts, asked)
+    while queue:
+        yield _judge(queue.popleft(), verdicts, asked)
+
+
+def _answers(response: Observation, request: Observation) -> bool:
+    return response.name == request.name.removesuffix("Request") + "Response"
+
+
+def _refuses(response: Observation) -> bool:
+    code = getattr(response.message, "error_code", 0)
+    if response.name != "AlterPartitionReassignmentsResponse":
+        return bool(code == ErrorCode.STALE_CONTROLLER_EPOCH)
+    topics = getattr(response.message, "responses", ())
+    return bool(code) or any(one.error_code for topic in topics for one in topic.partitions)
+
+
+def _is_ripe(first: Seen, last: Observation, verdicts: dict[int, bool]) -> bool:
+    if not isinstance(first, Observation) or first.name not in _ANSWERED or id(first) in verdicts:
+        return True
+    return first.time is not None and last.time is not None and last.time - first.time > LAG
+
+
+def _judge(heard: Seen, verdicts: dict[int, bool], asked: dict[tuple[str, int | None], Observation]) -> Judged:
+    if not isinstance(heard, Observation):
+        return Judged(heard)
+    key = heard.connection, heard.correlation_id
+    if asked.get(key) is heard:
+        del asked[key]
+    return Judged(heard, verdicts.pop(id(heard), False))
+
+
+SEPARATOR = "; "  # between the sentences of a note
+NO_CONTROLLER = (
+    "no controller was captured (LeaderAndIsr, UpdateMetadata, StopReplica): states are those that clients were told "
+    "when they asked, and replicas are offline as far as Metadata, DescribeTopicPartitions and BrokerHeartbeat say it"
+)
+
+
+@dataclass(slots=True)
+class _Count:
+    """Messages of one kind in one file."""
+
+    decoded: int = 0
+    undecodable: int = 0
+    first: float | None = None
+    last: float | None = None
+    cluster_ids: set[str] = field(default_factory=set)
+
+
+class Sources:
+    """Counts messages by name and file."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], _Count] = {}
+
+    def add(self, heard: Observation) -> None:
+        """Count a message; those that tell of no cluster are passed over."""
+        if heard.name in MESSAGES:
+            ids = getattr(heard.message, "cluster_id", None)
+            self.count(heard.name, heard.file, heard.time, ids, is_decoded=heard.message is not None)
+
+    def count(
+        self, name: str, file: str, time: float | None, cluster_id: str | None = None, *, is_decoded: bool = True
+    ) -> None:
+        """Count one of a kind in a file."""
+        count = self._counts.setdefault((name, file), _Count())
+        count.undecodable += not is_decoded
+        count.decoded += is_decoded
+        if cluster_id:
+            count.cluster_ids.add(cluster_id)
+        if time is not None:
+            count.first = time if count.first is None else min(count.first, time)
+            count.last = time if count.last is None else max(count.last, time)
+
+    def rows(self, directories: Directories) -> Iterator[Source]:
+        """Yield a row for each kind of message in each file, by name."""
+        names = {name for name, _ in self._counts}
+        for (name, file), one in sorted(self._counts.items(), key=lambda item: item[0]):
+            note = SEPARATOR.join(_notes(name, one.undecodable, names, directories)) or None
+            ids = tuple(sorted(one.cluster_ids))
+            yield Source(name, file, one.decoded, one.undecodable, one.first, one.last, ids, note)
+
+
+def _notes(name: str, undecodable: int, names: set[str], directories: Directories) -> Iterator[str]:
+    if undecodable:
+        yield f"{undecodable} could not be decoded and are missing (drafts need the option profile)"
+    if name in (*VIEWS, *DIRECTORIES) and not names & {*CONTROLLER, METADATA_LOG, SNAPSHOT, ZNODES}:
+        yield NO_CONTROLLER
+    unknown = ", ".join(f"{count} of broker {broker}" for broker, count in directories.without_replicas())
+    if unknown and name == "BrokerHeartbeatRequest":
+        yield f"which replicas lie in the failed log directories ({unknown}) was not captured"
+
+
+def files_of_ids(rows: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
+    """Return each cluster id with the first file that names it.
+
+    Args:
+        rows: files, with the cluster ids that they name.
+
+    >>> files_of_ids([("b.pcap", ["x"]), ("a.pcap", ["x", "y"])])
+    {'x': 'a.pcap', 'y': 'a.pcap'}
+    """
+    found: dict[str, str] = {}
+    for file, ids in sorted((file, tuple(ids)) for file, ids in rows):
+        for cluster_id in ids:
+            found.setdefault(cluster_id, file)
+    return found
+
+
+class ClusterModel:
+    """What is known of one cluster, from every source: the newest state, and all that were.
+
+    Attributes:
+        brokers: their lives.
+        timelines: of partitions, by topic and index.
+        sources: what was read.
+        controller_epoch: the highest; what controllers of earlier epochs say is not believed.
+        log: the metadata log, as far as it was read.
+        znodes: as far as they were read.
+
+    >>> from kwire import messages
+    >>> model = ClusterModel()
+    >>> model.take(Observation(messages.StopReplicaRequest(controller_epoch=3), 3, time=1.0))
+    True
+    >>> model.controller_epoch, model.state().topics, model.tables().partition_states
+    (3, {}, ())
+    """
+
+    def __init__(self) -> None:
+        self.brokers: Brokers = Brokers()
+        self.timelines: dict[tuple[str, int], Timeline] = {}
+        self.controller_epoch = -1
+        self.sources: Sources = Sources()
+        self.log: MetadataLog = MetadataLog()
+        self.znodes: Znodes = Znodes()
+        self.count = 0
+        self._facts: ClusterState = ClusterState()
+        self._answers: dict[tuple[str, int], list[Answer]] = {}
+        self._latest: dict[tuple[tuple[str, int], int | None], tuple[bool, int]] = {}
+        self._directories = Directories()
+        self._counts = DirectoryCounts()
+        self._offline: dict[tuple[str, int], tuple[int, ...]] = {}  # by the metadata log
+
+    def take(self, seen: Seen, is_refused: bool = False) -> bool:
+        """Take the next that was seen, in the order of time, or of the file where there are no times.
+
+        Args:
+            seen: a message, a record of the metadata log, or a znode.
+            is_refused: whether it is a request that the broker refused.
+
+        Returns:
+            Whether it says something of the cluster.
+        """
+        self.count += 1
+        if isinstance(seen, LoggedRecord):
+            self._records(self.log.read(seen, _snapshot_end(seen.file)), seen.file)
+            return True
+        if isinstance(seen, Znode):
+            return self._znode(seen)
+        adapter = _ADAPTERS.get(seen.name)
+        if adapter is None:
+            return False
+        self.sources.add(seen)
+        if seen.message is None or is_refused or found_in.is_refusal(seen.body):
+            return False
+        if seen.name not in LOG and (seen.name not in CONTROLLER or self._is_current(seen)):
+            found_in.learn_facts(self._facts, seen.body)
+        adapter(self, seen, Moment(self.count, seen.time))
+        return True
+
+    def _is_current(self, seen: Observation) -> bool:
+        return bool(seen.message.controller_epoch >= self.controller_epoch)
+
+    def state(self) -> ClusterState:
+        """Return the newest state: a copy, which what is taken later does not change."""
+        records = self.log.state if self.log.end is not None else self.znodes.state
+        facts, brokers = self._facts, self._known_brokers()
+        controller = records.controller_id if records.controller_id >= 0 else facts.controller_id
+        state = ClusterState(
+            facts.cluster_id or records.cluster_id,
+            controller,
+            None if brokers is None else {one.node_id: one for one in brokers},
+            topic_names={**facts.topic_names, **self.log.state.topic_names},
+            settings=deepcopy(records.settings),
+            log_dirs=deepcopy(facts.log_dirs),
+            offline_dirs=self._counts.now(),
+        )
+        for (topic, index), timeline in sorted(self.timelines.items()):
+            newest = timeline.entries[-1].state if timeline.entries else DELETED
+            if not newest.is_deleted:
+                state.put(partition_of(topic, index, newest))
+        return state
+
+    def _known_brokers(self) -> list[Broker] | None:
+        if self.log.is_whole and self.log.state.brokers is not None:
+            return list(self.log.state.brokers.values())
+        if self.brokers.first is None:
+            return None
+        return [one.broker for one in self.brokers.live()]
+
+    def tables(self) -> Tables:
+        """Return what became of the cluster so far."""
+        timelines = [(key, one) for key, one in sorted(self.timelines.items()) if one.entries]
+        names = {**self._facts.topic_names, **self.log.state.topic_names}
+        offline = Offline(self.brokers, self._answers, self._directories.losses, names)
+        racks = Racks(self.brokers)
+        outages = tuple(offline.rows(dict(timelines)))
+        return Tables(
+            tuple(row for key, one in timelines for row in states(*key, one)),
+            tuple(lives(self.brokers)),
+            outages,
+            tuple(row for key, one in timelines for row in racks.violations(*key, one)),
+            tuple(row for key, one in timelines for row in shrinks(*key, one)),
+            tuple(row for key, one in timelines for row in reassignments(*key, one)),
+            tuple(metrics(self.brokers, outages, self._counts)),
+            tuple(row for key, one in timelines for row in _conflicts(key, one)),
+            tuple(self.sources.rows(self._directories)),
+        )
+
+    def _records(self, records: Iterable[LoggedRecord], file: str) -> None:
+        """Take records of the metadata log, which changes its state as they come."""
+        for record in records:
+            self.sources.count(METADATA_LOG, file, record.time)
+            self._logged(record)
+
+    def _logged(self, record: LoggedRecord) -> None:
+        """Take down what the metadata log has changed with a record."""
+        log, message, source = self.log.state, record.message, type(record.message).__name__
+        now = Moment(self.count, record.time)
+        topic_id = getattr(message, "topic_id", None)
+        if source == "RemoveTopicRecord":
+            found = [key for key, one in self.timelines.items() if one.is_of(bytes(message.topic_id))]
+            for key in found:
+                self._offline.pop(key, None)
+                self.timelines[key].tell(METADATA_LOG, DELETED, now, source, Authority.RECORD)
+        elif topic_id is not None and hasattr(message, "partition_id"):
+            one = log.topics[topic_name(log, topic_id)][message.partition_id]
+            self._log_partition(one, now, source)
+        elif source.startswith("Snapshot"):
+            self._log_all(now, SNAPSHOT)
+        elif hasattr(message, "broker_id") or hasattr(message, "id"):
+            self._log_brokers(now, source, getattr(message, "broker_id", -1))
+
+    def _log_partition(self, one: Partition, now: Moment, source: str) -> None:
+        if not one.replicas:
+            return  # a change of what was before the log begins
+        key = one.topic, one.index
+        offline = self.log.state.offline(one) if self.log.is_whole else None
+        self._offline[key] = offline or ()
+        self._take([Event(*key, state_of(one, offline))], METADATA_LOG, now, source, Authority.RECORD)
+        for node, directory in zip(one.replicas, one.directories or (), strict=False):
+            self._directories.assign(node, directory, [(one.topic_id or b"", one.index)], now, source)
+
+    def _log_brokers(self, now: Moment, source: str, node: int) -> None:
+        log = self.log.state
+        if not self.log.is_whole or log.brokers is None:
+            return
+        live = tuple(_listed(one) for one in log.brokers.values() if not one.fenced)
+        self.brokers.hear(METADATA_LOG, live, now, source)
+        broker = log.brokers.get(node)
+        if broker is not None and broker.log_dirs:
+            self._directories.start(node, list(broker.log_dirs), now, source)
+        for one in log.partitions():
+            if self._offline.get((one.topic, one.index), ()) != log.offline(one):
+                self._log_partition(one, now, source)
+
+    def _log_all(self, now: Moment, source: str) -> None:
+        log = self.log.state
+        there = {(one.topic, one.index) for one in log.partitions()}
+        for key, timeline in self.timelines.items():
+            if key not in there:
+                timeline.tell(METADATA_LOG, DELETED, now, source, Authority.RECORD)
+        for node in log.brokers or {}:
+            self._log_brokers(now, source, node)
+        for one in log.partitions():
+            self._log_partition(one, now, source)
+
+    def _fetched(self, seen: Observation, now: Moment) -> None:
+        if seen.name == "FetchResponse":
+            self._records(self.log.fetched(seen.message), seen.file)
+        elif self.log.fetched_snapshot(seen.message):
+            self.sources.count(SNAPSHOT, seen.file, now.time)
+            self._log_all(now, SNAPSHOT)
+
+    def _znode(self, znode: Znode) -> bool:
+        now = Moment(self.count, znode.time)
+        before, counts = self.znodes.brokers, dict(self.znodes.state.offline_dirs)
+        self._take(self.znodes.take(znode), ZNODES, now, ZNODES, Authority.RECORD)
+        if self.znodes.is_listed and self.znodes.brokers != before:
+            self.brokers.hear(ZNODES, self.znodes.brokers, now, ZNODES)
+            for one in {one.node_id for one in self.znodes.brokers} - {one.node_id for one in before}:
+                self._counts.set(one, 0, now)
+        for node, count in self.znodes.state.offline_dirs.items():
+            if counts.get(node) != count:
+                self._counts.set(node, count, now)
+        self.sources.count(ZNODES, znode.file, znode.time, self.znodes.state.cluster_id)
+        return True
+
+    def _controlled(self, heard: Observation, now: Moment) -> None:
+        body = heard.body
+        if not self._is_current(heard):
+            return
+        self.controller_epoch = body.message.controller_epoch
+        events = list(found_in.events_of_controller(body))
+        if heard.name == "UpdateMetadataRequest":
+            self.brokers.hear(heard.connection, found_in.listed_by_controller(body), now, heard.name)
+            if body.message.type == found_in.FULL:
+                there = {(one.topic, one.partition) for one in events}
+                events += [Event(*key, DELETED) for key in self.timelines if key not in there]
+        self._take(events, heard.connection, now, heard.name, Authority.CONTROLLER)
+
+    def _viewed(self, heard: Observation, now: Moment) -> None:
+        body = heard.body
+        live = [one for one in found_in.listed_by_view(body) if not one.fenced]
+        self.brokers.hear(heard.broker, live, now, heard.name, is_view=True)
+        if hasattr(body.message, "topics"):
+            self._take(found_in.events_of_view(body), heard.broker, now, heard.name, Authority.CLIENT)
+
+    def _altered(self, heard: Observation, now: Moment) -> None:
+        events = found_in.events_of_leader(heard.body, self._facts.topic_names)
+        self._take(events, heard.broker, now, heard.name, Authority.BROKER)
+
+    def _reassigned(self, heard: Observation, now: Moment) -> None:
+        events = found_in.events_of_reassignments(heard.body, self.state())
+        self._take(events, heard.broker, now, heard.name, Authority.CLIENT)
+
+    def _described(self, heard: Observation, now: Moment) -> None:
+        node, found = self.brokers.at(heard.broker), found_in.log_dirs_of(heard.body)
+        if node is not None and found is not None:
+            self._facts.log_dirs[node] = {**self._facts.log_dirs.get(node, {}), **found}
+            self._counts.set(node, found_in.offline_count(self._facts.log_dirs[node]), now)
+
+    def _take(self, events: Iterable[Event], teller: str, now: Moment, source: str, authority: Authority) -> None:
+        for topic, partition, state in events:
+            if partition is None:
+                for key in [key for key in self.timelines if key[0] == topic]:
+                    self.timelines[key].tell(teller, state, now, source, authority)
+                continue
+            timeline = self.timelines.get((topic, partition))
+            if timeline is None:
+                timeline = self.timelines[topic, partition] = Timeline()
+            timeline.tell(teller, state, now, source, authority)
+
+    def _answered(self, heard: Observation, now: Moment) -> None:
+        for key, code in partition_errors(heard.message, self._facts.topic_names).items():
+            has_failed = code == ErrorCode.KAFKA_STORAGE_ERROR
+            is_good = code in (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)
+            if has_failed or (is_good and heard.name == "LeaderAndIsrResponse"):
+                self._answer(key, Answer(now, self.brokers.at(heard.broker), has_failed))
+
+    def _answer(self, key: tuple[str, int], answer: Answer) -> None:
+        """Keep an answer of a broker about its replica; of those that say the same since the last state, the first."""
+        place = len(self.timelines[key].entries) if key in self.timelines else 0
+        known = self._latest.get((key, answer.broker))
+        if known != (answer.has_failed, place):
+            self._latest[key, answer.broker] = answer.has_failed, place
+            self._answers.setdefault(key, []).append(answer)
+
+    def _reported(self, heard: Observation, now: Moment) -> None:
+        message = heard.body.message
+        if heard.name == "BrokerRegistrationRequest":
+            self._directories.start(message.broker_id, [*map(bytes, message.log_dirs)], now, heard.name)
+            self._counts.start(message.broker_id, frozenset(map(bytes, message.log_dirs)), now)
+        elif heard.name == "BrokerHeartbeatRequest":
+            self._directories.fail(message.broker_id, [*map(bytes, message.offline_log_dirs)], now, heard.name)
+            self._counts.fail(message.broker_id, frozenset(map(bytes, message.offline_log_dirs)), now)
+        else:
+            for directory in message.directories:
+                rows = [
+                    (bytes(topic.topic_id), one.partition_index)
+                    for topic in directory.topics
+                    for one in topic.partitions
+                ]
+                self._directories.assign(message.broker_id, bytes(directory.id), rows, now, heard.name)
+
+
+_ADAPTERS: dict[str, Callable[[ClusterModel, Observation, Moment], None]] = {
+    **dict.fromkeys(CONTROLLER, ClusterModel._controlled),
+    **dict.fromkeys(VIEWS, ClusterModel._viewed),
+    **dict.fromkeys(DIRECTORIES, ClusterModel._reported),
+    **dict.fromkeys(LOG, ClusterModel._fetched),
+    "LeaderAndIsrResponse": ClusterModel._answered,
+    "StopReplicaResponse": ClusterModel._answered,
+    "AlterPartitionResponse": ClusterModel._altered,
+    "DescribeLogDirsResponse": ClusterModel._described,
+    _REASSIGN: ClusterModel._reassigned,
+    "ListPartitionReassignmentsResponse": ClusterModel._reassigned,
+}
+
+
+def _listed(one: Broker) -> Listed:
+    host = f"[{one.host}]" if ":" in one.host else one.host
+    return Listed(one.node_id, one.rack, (f"{host}:{one.port}",))
+
+
+def _conflicts(key: tuple[str, int], timeline: Timeline) -> Iterator[Conflict]:
+    for one in timeline.contradictions:
+        state, isr = one.state, one.state.isr or ()
+        yield Conflict(*key, one.at.time, state.leader, state.leader_epoch, isr, one.source, one.believed)
+
+
+def _snapshot_end(file: str) -> int:
+    """Return the offset in the name of a snapshot's file; a great one where there is none."""
+    match = re.search(r"(\d{20})-\d{10}\.checkpoint", file)
+    return int(match[1]) if match else 2**62
+
+
+def model_of(seen: Iterable[Seen]) -> ClusterModel:
+    """Return the model of what was seen, in the order of time."""
+    model = ClusterModel()
+    for one, is_refused in judged(seen):
+        model.take(one, is_refused)
+    return model
+
+
+def history_of(seen: Iterable[Seen]) -> Tables:
+    """Return the tables of what became of a cluster.
+
+    Args:
+        seen: in the order of time; messages other than `MESSAGES` are passed over.
+    """
+    return model_of(seen).tables()

@@ -1,0 +1,239 @@
+"""ZooKeeper's client protocol, decoded far enough to know what znodes hold: path, data, version, children.
+
+Packets of a connection in, znodes out. Requests and replies are matched by their xid; a reply whose request was not
+captured, and a packet that does not decode, say nothing. Source: `zookeeper.jute` of Apache ZooKeeper 3.8 (records),
+and `ZooDefs.OpCode` (operations).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+CREATE, DELETE, EXISTS, GET_DATA, SET_DATA, GET_CHILDREN = 1, 2, 3, 4, 5, 8
+GET_CHILDREN_2, CHECK, MULTI, CREATE_2, CREATE_CONTAINER, CREATE_TTL = 12, 13, 14, 15, 19, 21
+_CREATES = (CREATE, CREATE_2, CREATE_CONTAINER, CREATE_TTL)
+CLOSE_SESSION, ERROR = -11, -1
+NO_NODE = -101
+_NOTIFICATION = -1  # an xid
+_EPHEMERAL = 1  # of the flags of a create request
+_SET_BY = 1000  # milliseconds in a second
+
+
+class Znode(NamedTuple):
+    """What a znode holds from one moment on.
+
+    Attributes:
+        path: of the node, with the prefix (chroot) of the cluster.
+        data: None for a node that was deleted.
+        version: how often its data was set; -1 where that is not known.
+        zxid: the transaction that made it so; -1 where that is not known.
+        time: in seconds since 1970; None where it is not known.
+        children: names of its children, where they were listed; `data` is then of no meaning.
+        file: where it was read.
+    """
+
+    path: str
+    data: bytes | None
+    version: int = -1
+    zxid: int = -1
+    time: float | None = None
+    children: tuple[str, ...] | None = None
+    file: str = ""
+
+
+class _Cut(Exception):
+    """A record ends before its last field."""
+
+
+class _Jute:
+    """Reads jute's types from a packet."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def numbers(self, layout: str) -> tuple[Any, ...]:
+        size = struct.calcsize(layout)
+        if self._at + size > len(self._data):
+            raise _Cut
+        found = struct.unpack_from(layout, self._data, self._at)
+        self._at += size
+        return found
+
+    def buffer(self) -> bytes | None:
+        (size,) = self.numbers(">i")
+        if size < 0:
+            return None
+        if self._at + size > len(self._data):
+            raise _Cut
+        found = self._data[self._at : self._at + size]
+        self._at += size
+        return found
+
+    def text(self) -> str:
+        return (self.buffer() or b"").decode("utf-8", "replace")
+
+    def texts(self) -> tuple[str, ...]:
+        (count,) = self.numbers(">i")
+        return tuple(self.text() for _ in range(min(max(count, 0), len(self._data))))
+
+    def stat(self) -> tuple[int, int, int]:
+        """Return mzxid, mtime and version of a Stat."""
+        found = self.numbers(">qqqqiiiqiiq")
+        return found[1], found[3], found[4]
+
+
+class _Asked(NamedTuple):
+    """A request, or one of those in a transaction."""
+
+    kind: int
+    path: str = ""
+    data: bytes | None = None
+    is_ephemeral: bool = False
+    parts: tuple[_Asked, ...] = ()
+
+
+def _request(kind: int, body: _Jute) -> _Asked:
+    if kind in _CREATES:
+        return _create(kind, body)
+    if kind == MULTI:
+        parts = []
+        while not (head := body.numbers(">i?i"))[1]:
+            parts.append(_request(head[0], body))
+        return _Asked(kind, parts=tuple(parts))
+    if kind in (DELETE, CHECK, SET_DATA):
+        asked = _Asked(kind, body.text(), body.buffer() if kind == SET_DATA else None)
+        body.numbers(">i")  # the version that is expected
+        return asked
+    return _Asked(kind, body.text()) if kind in (EXISTS, GET_DATA, GET_CHILDREN, GET_CHILDREN_2) else _Asked(kind)
+
+
+def _create(kind: int, body: _Jute) -> _Asked:
+    path, data = body.text(), body.buffer()
+    (count,) = body.numbers(">i")
+    for _ in range(max(count, 0)):
+        body.numbers(">i")  # permissions
+        body.buffer(), body.buffer()  # scheme and id, which may hold the hash of a password: not kept
+    (flags,) = body.numbers(">i")
+    if kind == CREATE_TTL:
+        body.numbers(">q")
+    return _Asked(kind, path, data, bool(flags & _EPHEMERAL))
+
+
+class ZooKeeperSessions:
+    """The sessions of one ensemble, whose ephemeral nodes go with them."""
+
+    def __init__(self) -> None:
+        self.ephemerals: dict[object, dict[str, int]] = {}  # by session, path and its transaction
+
+
+class ZooKeeperConnection:
+    """One connection of a client to ZooKeeper.
+
+    Args:
+        sessions: those of the ensemble; a session may outlive its connection.
+
+    >>> connection = ZooKeeperConnection(ZooKeeperSessions())
+    >>> asked = bytes.fromhex("00000010 00000001 00000004 00000003 2f612f 00".replace(" ", ""))
+    >>> list(connection.packet(True, asked, 1.0))
+    []
+    """
+
+    def __init__(self, sessions: ZooKeeperSessions) -> None:
+        self._sessions = sessions
+        self._session: object = self
+        self._asked: dict[int, _Asked] = {}
+        self._is_new = [True, True]
+
+    def packet(self, is_client: bool, data: bytes, time: float | None) -> Iterator[Znode]:
+        """Take the next packet; yields what it says of znodes.
+
+        Args:
+            is_client: whether the client sent it.
+            data: the packet with its length in front.
+            time: when it was captured, in seconds since 1970.
+        """
+        body = _Jute(data[4:])
+        is_new, self._is_new[is_client] = self._is_new[is_client], False
+        try:
+            if is_new and data[4:8] == bytes(4):
+                self._connect(is_client, body)
+            elif is_client:
+                xid, kind = body.numbers(">ii")
+                self._asked[xid] = _request(kind, body)
+            else:
+                yield from self._reply(body, time)
+        except _Cut:
+            return
+
+    def _connect(self, is_client: bool, body: _Jute) -> None:
+        if not is_client:
+            _, _, self._session = body.numbers(">iiq")
+
+    def _reply(self, body: _Jute, time: float | None) -> Iterator[Znode]:
+        xid, zxid, error = body.numbers(">iqi")
+        asked = self._asked.pop(xid, None)
+        if asked is None or xid == _NOTIFICATION:
+            return
+        if asked.kind == MULTI:
+            if not error:
+                yield from self._transaction(asked, body, zxid, time)
+        elif asked.kind == CLOSE_SESSION:
+            for path in self._sessions.ephemerals.pop(self._session, {}):
+                yield Znode(path, None, -1, zxid, time)
+        elif error == NO_NODE and asked.kind in (EXISTS, GET_DATA):
+            yield Znode(asked.path, None, -1, zxid, time)
+        elif not error:
+            yield from self._result(asked, body, zxid, time)
+
+    def _transaction(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+        found: list[Znode] = []
+        for part in asked.parts:
+            kind, is_last, error = body.numbers(">i?i")
+            if is_last or error or kind == ERROR:
+                return  # nothing of a transaction is done if one of its parts fails
+            found += self._result(part, body, zxid, time)
+        yield from found
+
+    def _result(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+        act = _RESULTS.get(asked.kind)
+        if act is not None:
+            yield from act(self, asked, body, zxid, time)
+
+    def _created(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+        path = body.text()
+        if asked.kind != CREATE:
+            _, mtime, _ = body.stat()
+            time = mtime / _SET_BY
+        if asked.is_ephemeral:
+            self._sessions.ephemerals.setdefault(self._session, {})[path] = zxid
+        yield Znode(path, asked.data or b"", 0, zxid, time)
+
+    def _set(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+        mzxid, mtime, version = body.stat()
+        yield Znode(asked.path, asked.data or b"", version, mzxid, mtime / _SET_BY)
+
+    def _read(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+        data = body.buffer()
+        mzxid, mtime, version = body.stat()
+        yield Znode(asked.path, data or b"", version, mzxid, mtime / _SET_BY)
+
+    def _deleted(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+        for paths in self._sessions.ephemerals.values():
+            paths.pop(asked.path, None)
+        yield Znode(asked.path, None, -1, zxid, time)
+
+    def _listed(self, asked: _Asked, body: _Jute, zxid: int, time: float | None) -> Iterator[Znode]:
+        yield Znode(asked.path, None, -1, zxid, time, body.texts())
+
+
+_Result = Callable[[ZooKeeperConnection, _Asked, _Jute, int, float | None], Iterator[Znode]]
+_RESULTS: dict[int, _Result] = {
+    **dict.fromkeys(_CREATES, ZooKeeperConnection._created),
+    SET_DATA: ZooKeeperConnection._set,
+    GET_DATA: ZooKeeperConnection._read,
+    DELETE: ZooKeeperConnection._deleted,
+    GET_CHILDREN: ZooKeeperConnection._listed,
+    GET_CHILDREN_2: ZooKeeperConnection._listed,
+}
