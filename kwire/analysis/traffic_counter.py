@@ -216,7 +216,7 @@ class Traffic:
     Args:
         by: the columns, some of `COLUMNS`.
         errors: count error codes too, for which bodies are decoded.
-        catalog: the specs to use; those of Kafka's releases unless told.
+        catalog: the specs to use; those of Kafka's releases by default.
 
     Attributes:
         frames: whole frames.

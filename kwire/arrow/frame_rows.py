@@ -66,7 +66,7 @@ class Pairing:
     """The frames of any number of connections, each in its order.
 
     Args:
-        apis: the apis that are known.
+        apis: the apis to use.
         sink: takes the rows.
     """
 

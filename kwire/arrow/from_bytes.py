@@ -268,7 +268,7 @@ def header_column(cells: Any, apis: Apis, asked: bool) -> Any:
 
     Args:
         cells: an array of binary, each a frame with its size.
-        apis: the apis that are known.
+        apis: the apis to use.
         asked: whether they are requests; of an answer its header says but the correlation id.
 
     Returns:

@@ -32,7 +32,7 @@ def message_of(codec: Codec, members: Iterable[str], body: dict[str, Any] | None
     """Make a message of what was written.
 
     Args:
-        codec: of the message.
+        codec: the codec of the message.
         members: `name=text` or `name:=JSON`, names as in Kafka's JSON or in snake case.
         body: JSON that the members are put into.
 

@@ -103,7 +103,7 @@ class BrokerConnection:
         address: where it listens.
         timeout: seconds to wait for the connection, and for each portion of an answer.
         client_id: what requests carry.
-        catalog: the specs to use; those of Kafka's releases unless told.
+        catalog: the specs to use; those of Kafka's releases by default.
 
     Raises:
         CallError: nothing listens there, or it does not answer in time.

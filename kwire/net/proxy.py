@@ -46,7 +46,7 @@ def rewritten(result: Response, translate: Translate, catalog: Catalog | None = 
     Args:
         result: a decoded response.
         translate: gives the new address for one that the response has.
-        catalog: the specs of the header; those of Kafka's releases unless told.
+        catalog: the specs of the header; those of Kafka's releases by default.
 
     Returns:
         A frame. It is the very one that came if there is nothing to replace, or if bytes would be lost:
@@ -103,7 +103,7 @@ class Proxy:
         upstream: the broker that is asked first.
         show: is given every message, in the order in which they pass.
         recorder: writes what passes, as the client and the proxy say it to each other.
-        catalog: the specs to use; those of Kafka's releases unless told.
+        catalog: the specs to use; those of Kafka's releases by default.
         note: is given what an operator wants to know.
         memory: the bound on what all connections hold.
     """

@@ -1,4 +1,4 @@
-"""Frames and connections: bytes become requests and responses, and back. Sans-IO.
+"""Encodes and decodes the frames of connections. Sans-IO.
 
 Knows sizes, headers, and which response belongs to which request; knows no files and no sockets.
 """

@@ -1,6 +1,6 @@
-"""The apis and versions that a frame header can name, each looked up once.
+"""The apis and versions that frame headers can name, each looked up once.
 
-Knows catalogs and header versions; reads no frame.
+Knows catalogs and header versions; reads no frames.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from .header_versions import header_version_for
 from .in_flight_requests import prefixes_of
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE = 17, 36, 58
-MOST_KNOWN = 4096  # versions that a spec leaves open may be any
-MOST_CLIENTS = 1024  # client ids whose calls are kept for all connections
+MOST_KNOWN = 4096  # a spec with an open version range can have any number
+MOST_CLIENTS = 1024  # client ids whose calls are shared by all connections
 
 
 class Api:
     """An api at a version.
 
     Args:
-        key, version: as the header has them; None where nothing does.
-        name: of the api; of a message that is no request or response, its own; None if it is not known.
-        catalog: where its messages are.
-        message: the message, where a container names it.
-        bare: whether frames are a body alone.
+        key, version: as in the header; None without a header.
+        name: of the api; for a message that is neither request nor response, its own; None if it is unknown.
+        catalog: the specs of its messages.
+        message: the name of the message, if a container of frames gives it.
+        bare: whether frames consist of the body only.
 
     Attributes:
-        asks, answers: whether rows are wanted of its requests and of its responses; both, unless somebody says no.
+        asks, answers: whether the caller wants its requests and its responses; both by default.
     """
 
     def __init__(
@@ -55,22 +55,22 @@ class Api:
 
     @once_attribute
     def number(self) -> int:
-        """Key and version in one, as requests begin."""
+        """Key and version as one number, as at the start of a request."""
         return (self.key or 0) << 16 | (self.version or 0) & 0xFFFF
 
     @once_attribute
     def is_sasl(self) -> bool:
-        """Whether its requests belong to the authentication of a client."""
+        """Whether its requests belong to SASL authentication."""
         return self.key in (SASL_HANDSHAKE, SASL_AUTHENTICATE)
 
     @once_attribute
     def answered(self) -> tuple[bytes, ...]:
-        """How requests go on behind the client id that certainly are answered; empty if all are."""
+        """Possible first bytes after the client id of requests that are certainly answered; empty if all are."""
         return self._prefixes(True)
 
     @once_attribute
     def unanswered(self) -> tuple[bytes, ...]:
-        """The same of requests that certainly are not answered."""
+        """The same for requests that are certainly not answered."""
         return self._prefixes(False)
 
     def _prefixes(self, answered: bool) -> tuple[bytes, ...]:
@@ -80,13 +80,13 @@ class Api:
 
     @once_attribute
     def request_header(self) -> int | None:
-        """The version of the header in front of requests; None if there is none, or the api is not known."""
+        """The header version of requests; None if they have no header, or the api is unknown."""
         spec = None if self.key is None else self.catalog.find(self.key, "request", self.version)
         return None if spec is None or self.version is None else header_version_for(spec, self.version)
 
     @once_attribute
     def response_header(self) -> int | None:
-        """The version of the header in front of responses."""
+        """The header version of responses."""
         spec = None if self.key is None else self.catalog.find(self.key, "response", self.version)
         return None if spec is None or self.version is None else header_version_for(spec, self.version)
 
@@ -101,7 +101,7 @@ class Api:
         return self._codec("response")
 
     def codec(self, asked: bool | None) -> Codec | None:
-        """Return the codec of one direction, or of the message that is named."""
+        """Return the codec of one direction, or of the message that the container names."""
         if self.message is not None and self.version is not None:
             return codec_in(self.catalog, self.message, self.version)
         return self.request if asked else None if asked is None else self.response
@@ -112,17 +112,18 @@ class Api:
 
 
 class Call:
-    """What the requests of an api at a version by one client have in common, and the responses to them.
+    """What all requests of a client to an api at one version have in common, and their responses.
 
     Attributes:
-        api: the api, at the version that was asked for.
-        version: of the bodies of requests; of responses too, unless they are `downgraded`.
-        client: the client id as it stands in the header, with its length; empty where there is none.
-        client_id: the same as text; None for null.
-        start: where requests go on behind the client id.
-        is_answered: whether all of them are; else only those that go on there with one of `answered` certainly are.
-        is_plain: whether all its responses are in the version that was asked for.
-        note: for whoever reads the headers: None at first.
+        api: the api, at the requested version.
+        version: of the request bodies; of responses too, unless they are `downgraded`.
+        client: the client id as in the header, with its length; empty if there is none.
+        client_id: the client id as text; None for null.
+        start: position after the client id.
+        is_answered: whether all of them are answered; otherwise, only those that continue with one of `answered`
+            certainly are.
+        is_plain: whether all its responses have the requested version.
+        note: free for use by the reader of headers; initially None.
     """
 
     __slots__ = (
@@ -154,13 +155,13 @@ class Call:
 
     @property
     def is_clean(self) -> bool:
-        """Whether the client id is as clients write it: text in UTF-8, or a null of length -1."""
+        """Whether the client id is valid: UTF-8 text, or null with length -1."""
         if self.client_id is None:
             return self.client in (b"", b"\xff\xff")
         return self.client_id.encode() == self.client[2:]
 
     def codec(self, is_request: bool | None) -> Codec | None:
-        """Return the codec of its requests or of its responses; None if the api is not known."""
+        """Return the codec of its requests or of its responses; None if the api is unknown."""
         codec = self.api.codec(is_request)
         if codec is None or codec.version == self.version:
             return codec
@@ -168,7 +169,7 @@ class Call:
 
     @property
     def downgraded(self) -> Call:
-        """The same, for responses in version 0 (KIP-511)."""
+        """The same call, with responses in version 0 (KIP-511)."""
         if self._downgraded is None:
             self._downgraded = Call(self.api, self.client)
             self._downgraded.version = 0
@@ -176,11 +177,11 @@ class Call:
 
 
 class Apis:
-    """The apis of a catalog, by the number that stands in front of a request: api key and version in one.
+    """The apis of a catalog, by the first number of a request: api key and version.
 
     Args:
         catalog: the specs.
-        choose: says of an api which of its frames are wanted.
+        choose: sets which frames of an api the caller wants.
 
     >>> apis = Apis(catalog_for())
     >>> apis.get(3 << 16 | 12).name, apis.get(3 << 16 | 999)
@@ -191,15 +192,15 @@ class Apis:
         self.catalog: Catalog = catalog
         self._choose = choose
         self._known: dict[int, Api] = {}
-        self._ranges: dict[int, tuple[tuple[int, int], ...]] = {}  # the versions of a key's requests
+        self._ranges: dict[int, tuple[tuple[int, int], ...]] = {}  # the request versions of each api key
         self._calls: dict[tuple[bytes, Hashable], dict[int, Call]] = {}
 
     def calls(self, client: bytes, group: Hashable = None) -> dict[int, Call]:
-        """Return the calls of a client that are known, by the number of their api; connections add to them.
+        """Return the known calls of a client, by the number of their api; connections add to them.
 
         Args:
-            client: the client id as it stands in headers.
-            group: connections of different groups have different calls.
+            client: the client id as in headers.
+            group: connections of different groups do not share calls.
         """
         calls = self._calls.get((client, group))
         if calls is None or len(calls) > MOST_KNOWN:
@@ -223,7 +224,7 @@ class Apis:
         return None
 
     def named(self, frame: Frame) -> Api:
-        """Return what a container says that a frame holds."""
+        """Return the message that a container declares a frame to be."""
         assert frame.message is not None and frame.version is not None
         catalog = catalog_for(frame.profile) if frame.profile else self.catalog
         spec = catalog.spec(frame.message, frame.version)

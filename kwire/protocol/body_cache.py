@@ -1,7 +1,7 @@
-"""Caches what was read of bodies that recur in captures, bounded by size.
+"""Caches the results of decoding bodies that recur in captures, with bounded memory.
 
-For what reads captures by the million without a result a frame. A `Connection` says what a frame is; its body is read
-here if the frame is whole, its header ordinary and nothing about it odd, else it is left to the `FrameDecoder`.
+For consumers of millions of frames that need no `Request` or `Response`. A `Connection` reads the header; this module
+reads the body of a complete frame without anything unusual. Other frames are left to the `FrameDecoder`.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .frame_parser import API_VERSIONS
 from .header_reader import DecodedConnection
 from .summary import software_of
 
-MOST_HELD = 8 << 20  # bytes of the newest bodies and of what was read of them; as much of older ones is held
+MOST_HELD = 8 << 20  # bytes of the newest bodies and their results; as much again is kept of older ones
 LONGEST = 1 << 18
-EACH = 256  # what a body counts beyond its bytes
+EACH = 256  # added to the size of each body
 CAREFULLY = frozenset((SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE))
-TAGGED = {0: False, 1: True}  # header versions; those of requests are one higher
+TAGGED = {0: False, 1: True}  # by response header version; request header versions are one higher
 
 
 def decode_clean(codec: Codec, body: bytes) -> Any:
-    """Decode a body; None if anything is wrong with it, also what salvage tolerates."""
+    """Decode a body; None if it has any fault, even one that salvage tolerates."""
     try:
         message, faults, rest = codec.decode(body, salvage=True)
     except DecodeError:
@@ -35,7 +35,7 @@ def decode_clean(codec: Codec, body: bytes) -> Any:
 
 
 class Bodies:
-    """What was read of the bodies of a message at a version, by their bytes: the newer ones, and the older ones."""
+    """The results for bodies of a message at a version, by their bytes: the newer ones, and the older ones."""
 
     __slots__ = ("newer", "older")
 
@@ -48,11 +48,11 @@ class Kind:
     """The requests or the responses of a call.
 
     Attributes:
-        call, is_request: which.
+        call, is_request: the call, and the direction.
         codec: of their bodies.
-        bodies: what was read of them; shared by all clients.
-        tagged: whether their headers have tags.
-        is_held: whether what is read of a body holds for the next one of the same bytes.
+        bodies: the cached results; shared by all clients.
+        tagged: whether their headers have tagged fields.
+        is_held: whether results can be cached, because they depend only on the bytes of the body.
     """
 
     __slots__ = ("bodies", "call", "codec", "is_held", "is_request", "tagged")
@@ -71,13 +71,13 @@ T = TypeVar("T")
 
 
 class Repeats(Generic[K, T]):
-    """The bodies of a capture. When the newest ones are as many as may be held they become the older ones, which are
-    dropped.
+    """The cached bodies of a capture. When the newer ones reach the limit they become the older ones, and the previous
+    older ones are dropped.
 
     Args:
-        make: makes a kind, which may have more attributes; None for what must always be decoded carefully.
-        read: reads a body; None where it must be decoded carefully.
-        size_of: how much what was read of a body counts, in bytes.
+        make: creates a `Kind` or subclass; None if such bodies must always be decoded in full.
+        read: reads a body; returns None if it must be decoded in full.
+        size_of: the size of a result, in bytes.
     """
 
     def __init__(
@@ -94,8 +94,8 @@ class Repeats(Generic[K, T]):
         """Take the next frame of a connection.
 
         Returns:
-            The header, as of `Connection.pair`; what the frame is, and what was read of its body: None where it must
-            be decoded carefully.
+            The header, as from `Connection.pair`; the kind of the frame, and the result for its body: None if it must
+            be decoded in full.
         """
         _, asked, _, now, data, _, first, _ = said
         header = connection.pair(said)
@@ -119,7 +119,7 @@ class Repeats(Generic[K, T]):
         return header, kind, read
 
     def _note(self, call: Call) -> tuple[K | None, K | None]:
-        """Note with a call what its responses and requests are."""
+        """Store the kinds of requests and responses with their call."""
         kinds = call.note = self._kind(call, False), self._kind(call, True)
         return kinds
 
@@ -132,7 +132,7 @@ class Repeats(Generic[K, T]):
         return self._make(call, is_request, codec, self._bodies.setdefault(codec, Bodies()), tagged)
 
     def _recall(self, kind: K, body: bytes) -> T | None:
-        """Return what was read of an older body, which is a new one again; else read it."""
+        """Return the result for an older body, which becomes a newer one; else read the body."""
         read: T | None = kind.bodies.older.get(body)
         if read is None:
             read = self._read(kind, body)
@@ -153,7 +153,7 @@ class Repeats(Generic[K, T]):
 
     def _meet(self, connection: DecodedConnection, kind: K, body: bytes) -> None:
         call = kind.call
-        if call.api.key == API_VERSIONS:  # each may tell of other software
+        if call.api.key == API_VERSIONS:  # each may contain another client software
             connection.meet(call.api.key, call.client_id, software_of(kind.codec.decode(body)))
         else:
             connection.meet(call.api.key, call.client_id)

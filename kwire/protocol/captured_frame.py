@@ -1,6 +1,6 @@
-"""A captured frame as a bare tuple, which costs less than a `Frame` where millions are counted.
+"""A captured frame as a plain tuple, which costs less than a `Frame` when there are millions.
 
-A `Frame` says the same in words.
+`Frame` has the same content with named fields.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .framing import Frame, Source
 
 
 class Endpoints:
-    """The ends of a connection, by what they are; `client` and `broker` are `ip:port`, `connection` counts from 0."""
+    """The endpoints of a connection; `client` and `broker` are `ip:port`, `connection` counts from 0."""
 
     __slots__ = ("broker", "client", "connection")
 
@@ -23,22 +23,22 @@ class Endpoints:
         self.connection: int = connection
 
 
-NOBODY = Endpoints("", "", -1)  # whose words are about the dump as a whole
+NOBODY = Endpoints("", "", -1)  # the endpoints of items about the whole file
 
-# Endpoints, whether the client sent it, the offset in what that side sent, nanoseconds since 1970, the bytes, the
-# reason if they are no whole frame; and of whole frames the two numbers behind the size, else None and 0: of a
-# request api key and version in one and the correlation id, of an answer the correlation id and what comes next, if
+# Endpoints, whether the client sent it, the offset in that side's stream, nanoseconds since 1970, the bytes, and the
+# reason if they are not a complete frame. For complete frames also the two numbers after the size, else None and 0: of
+# a request the api key and version as one number, and the correlation id; of a response the correlation id, and what
 # anything does.
 CapturedFrame = tuple[Endpoints, bool, int, int | None, bytes, DecodeError | None, int | None, int]
-# A number stands for the connection that has ended: it will say no more.
+# A number stands for a connection that has ended: no more frames follow.
 CapturedBatch = list[CapturedFrame | int]
 
 SECOND = 1_000_000_000  # nanoseconds
-NUMBERS = Struct(">iii").unpack_from  # size, and the two behind it
+NUMBERS = Struct(">iii").unpack_from  # size, and the two numbers after it
 
 
 def numbers_of(data: bytes) -> tuple[int | None, int]:
-    """Return the two numbers behind the size of a frame, as `CapturedFrame` has them.
+    """Return the two numbers after the size of a frame, as in `CapturedFrame`.
 
     >>> numbers_of(bytes.fromhex("00000008 00000007 00000001")), numbers_of(bytes.fromhex("00000009 00000007"))
     ((7, 1), (None, 0))
@@ -53,7 +53,7 @@ def numbers_of(data: bytes) -> tuple[int | None, int]:
 
 
 def frame_of(said: CapturedFrame, file: str, number: int, closed: Sequence[int] = ()) -> Frame:
-    """Write one frame; `number` counts from 0, `closed` are the connections that have ended before it."""
+    """Create a `Frame`; `number` counts from 0, `closed` are the connections that ended since the previous frame."""
     ends, asked, offset, nanoseconds, data, fault, _, _ = said
     if ends is NOBODY:
         return Frame(data, Source(file, number, offset if data else None), fault=fault)

@@ -1,13 +1,12 @@
-"""The state machine of one connection, fed with frame headers: direction, and the request that a response answers.
+"""The state machine of one connection: finds the direction of each frame, and the request that a response answers.
 
-Sans-IO, as h11's Connection: whole frames go in, header values come out; bodies are decoded elsewhere. The rules of a
-connection stand here and nowhere else: requests in flight, those that are never answered (acks=0), responses that
-overtake others, SASL tokens without a header, ApiVersions in version 0 (KIP-511), frames that are cut short.
+Sans-IO, like h11's Connection: complete frames go in, header values come out; bodies are decoded elsewhere. All rules
+of a connection are here and nowhere else: requests in flight, requests without response (acks=0), responses out of
+order, SASL tokens without a header, ApiVersions in version 0 (KIP-511), truncated frames.
 
-Nearly every frame needs its first bytes only. A body is decoded where the header leaves a question open: without a
-known direction where a frame reads as a request and as a response; where several requests in flight have the same
-correlation id, or a lost one may have it; where a producer may have asked for no answer; in SaslHandshake; in
-ApiVersions with error 35.
+Most frames need only their first bytes. A body is decoded when the header is ambiguous: the direction is unknown and
+the frame is valid both as a request and as a response; several requests in flight, or a lost one, have the same
+correlation id; a Produce request may have acks=0; SaslHandshake; ApiVersions with error 35.
 """
 
 from __future__ import annotations
@@ -27,20 +26,22 @@ _INT32 = Struct(">i").unpack_from
 
 
 class Connection(ConnectionState):
-    """The state of one connection between a client and a broker, seen from either end or from between them.
+    """The state of one connection between a client and a broker, as seen by either of them or by an observer in
+    between.
 
     Args:
-        catalog: the specs; those of Kafka's releases if not given.
-        apis: what is looked up of them, to be shared by many connections; in place of `catalog`.
+        catalog: the specs to use; those of Kafka's releases by default.
+        apis: looked-up specs that connections share; instead of `catalog`.
 
     Attributes:
-        in_flight: the headers of the requests without a response, the oldest first.
-        authenticating: whether the newest request was one of SASL; one that does not decode changes nothing.
-        expects_tokens: whether SASL tokens without a header may come (SaslHandshake v0).
-        tokens: how many have come since the handshake.
-        mechanism: the SASL mechanism that the client asked for last; None before.
-        answers: what a response is that answers no request in flight; None if nothing tells it.
-        lossy: whether bytes of the connection are missing, so that requests may be among them.
+        in_flight: the headers of the requests without a response yet, oldest first.
+        authenticating: whether the newest request belongs to SASL authentication; an undecodable request changes
+            nothing.
+        expects_tokens: whether SASL tokens without a header may follow (after SaslHandshake v0).
+        tokens: how many tokens have come since the handshake.
+        mechanism: the SASL mechanism that the client requested last; None before.
+        answers: the type of a response that answers no request in flight; None if unknown.
+        lossy: whether bytes of the connection are missing, possibly with requests.
 
     >>> import kwire
     >>> connection = kwire.Connection()
@@ -59,16 +60,16 @@ class Connection(ConnectionState):
     def receive(
         self, data: bytes, from_client: bool | None = None, time: Any = None, fault: DecodeError | None = None
     ) -> Header:
-        """Take the next frame of the connection, and return what its header says.
+        """Process the next frame of the connection, and return its header.
 
         Args:
-            data: the whole frame, with its size field; or the first bytes of one that is cut short.
-            from_client: who sent it; None if only its content tells.
-            time: of the frame, in any unit; it comes back in the header, and in that of the response to it.
-            fault: why the bytes are no whole frame, if a container of frames says so (`Frame.fault`).
+            data: the complete frame, with its size field; or the available bytes of a truncated one.
+            from_client: whether the client sent it; None if that must be derived from its content.
+            time: of the frame, in any unit; returned in the header, and in the header of its response.
+            fault: why the bytes are not a complete frame, if their container knows it (`Frame.fault`).
 
         Returns:
-            The header. Never raises for what the bytes are; see `Header.problem`.
+            The header. Invalid bytes never raise an error; see `Header.problem`.
         """
         if from_client is None:
             return self._receive(data, None, time, fault)
@@ -79,10 +80,10 @@ class Connection(ConnectionState):
         return header
 
     def pair(self, captured: CapturedFrame) -> Header:
-        """Take the next frame as captures give it, whose first numbers are read already: `receive` by the million.
+        """Process the next captured frame, whose first numbers are already known: a faster `receive`.
 
         Returns:
-            As `receive`; but of a response of which nothing more is to be said, the header of its request.
+            As `receive`; but for a response without problems, the header of its request.
         """
         _, from_client, _, time, data, fault, first, second = captured
         if fault is None and first is not None:
@@ -105,11 +106,11 @@ class Connection(ConnectionState):
         return self._receive(data, from_client, time, fault)
 
     def receive_named(self, data: bytes, api: Api, time: Any = None) -> Header:
-        """Take a frame of which something else tells what it is, as the line of a request log does.
+        """Process a frame whose type is known from elsewhere, such as a line of a request log.
 
         Args:
-            data: the whole frame.
-            api: names the message (`Apis.named`); a response to a request of another api is not paired.
+            data: the complete frame.
+            api: the api or message (`Apis.named`); a response is paired only with a request of the same api.
             time: of the frame.
         """
         codec = api.codec(None)
@@ -123,10 +124,10 @@ class Connection(ConnectionState):
         return self._settle(found[0], data, time) if found else Header(False, Call(api, b""), number, time)
 
     def add(self, api: Api, correlation_id: int, client_id: str | None = None, time: Any = None) -> Header:
-        """Add a request in flight that came before the first frame that is received.
+        """Add a request in flight that was sent before the first received frame.
 
         Args:
-            api: as `apis` has it.
+            api: an api of `apis`.
             correlation_id, client_id: of the request.
             time: of the request.
         """
@@ -137,7 +138,7 @@ class Connection(ConnectionState):
         return header
 
     def _known_call(self, data: bytes, number: int) -> Call | None:
-        """Return the call that a request is of, if another connection has made it and nothing needs a closer look."""
+        """Return the call of a request, if another connection has made it and the request needs no further checks."""
         if self._calls is self._known and (client := client_in(data)) is not None:
             self._use(client)
             return self._calls.get(number)
@@ -160,9 +161,9 @@ class Connection(ConnectionState):
         return self._request(data, time) if from_client else self._response(data, time)
 
     def _request(self, data: bytes, time: Any) -> Header:
-        """Take what a client sent."""
+        """Process a frame from the client."""
         header = self.read_request(data, time)
-        # Of what is cut short the body says nothing: its header is believed, for few tokens read as one.
+        # The body of a truncated frame proves nothing: its header is accepted, since few tokens look like one.
         if header is not None and (not self.expects_tokens or not is_whole(data) or is_request(data, header)):
             return self._accept(data, header)
         header = self._neither(data, True, time, "unknown")
@@ -171,7 +172,7 @@ class Connection(ConnectionState):
         return header
 
     def _response(self, data: bytes, time: Any) -> Header:
-        """Take what a broker sent: the response to a request in flight, in most cases the next one."""
+        """Process a frame from the broker: usually the response to the oldest request in flight."""
         found = self._find(_INT32(data, 4)[0])
         if not found and self.answers is not None:
             return Header(False, self.answers, _INT32(data, 4)[0], time)
@@ -183,7 +184,7 @@ class Connection(ConnectionState):
         return self._settle(request, data, time)
 
     def _undirected(self, data: bytes, time: Any) -> Header:
-        """Take a frame of which only the content tells who sent it."""
+        """Process a frame whose direction is unknown."""
         first = _INT32(data, 4)[0]
         if self._ids is None:
             self._index()
@@ -203,7 +204,7 @@ class Connection(ConnectionState):
         return self._either(data, time, request, awaited)
 
     def _either(self, data: bytes, time: Any, request: Header | None, awaited: Header | None) -> Header:
-        """Take what may be a request, by its header, and the response to one, or a token: by its body."""
+        """Process a frame whose header is valid as a request, and as a response or a token: the body decides."""
         next_one = awaited if awaited is not None and awaited is self.in_flight[0] else None
         if next_one is not None and is_response(data, next_one):
             return self._settle(next_one, data, time)
@@ -221,7 +222,8 @@ class Connection(ConnectionState):
         return told or self._accept(data, request)  # type: ignore[arg-type]
 
     def _plain(self, data: bytes, first: int, time: Any) -> Header | None:
-        """Take what can only be a request like one before, or the response to the next one; None if it is neither."""
+        """Process a request like an earlier one, or the response to the oldest request; None if it is neither for
+        certain."""
         waiting = self.in_flight
         if waiting and (request := waiting[0]).correlation_id == first:
             if self.apis.get(first) is not None or not request.call.is_plain:  # type: ignore[union-attr]

@@ -1,7 +1,7 @@
-"""The state of a connection between two of its frames, and how a frame changes it.
+"""The state of a connection between two frames, and its transitions.
 
-Knows which requests are in flight, also those that are never answered, who authenticates, and the calls of the newest
-client; `connection` decides what a frame is.
+Tracks requests in flight, also those that are never answered, the authentication, and the calls of the newest client;
+`connection` decides the type of a frame.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ from .results import Request, Response
 
 
 def as_request(data: bytes, call: Call) -> Any:
-    """Decode a frame as a request; the result of `FrameReading`, None where the api is not known."""
+    """Decode a frame as a request; return the result of `FrameReading`, or None if the api is unknown."""
     return None if call.api.request is None else _reading(data, call).request(call.api.request)
 
 
 def as_response(data: bytes, request: Header) -> Any:
-    """Decode a frame as the response to a request; the result of `FrameReading`, None where the api is not known."""
+    """Decode a frame as the response to a request; return the result of `FrameReading`, or None if the api is
+    unknown."""
     call = request.call
     return None if call is None or call.api.response is None else _reading(data, call).response(call.api.response)
 
 
 def is_request(data: bytes, header: Header) -> bool:
-    """Whether a frame decodes as the request that its header says it is."""
+    """Whether a frame decodes as the request that its header names."""
     return header.call is not None and isinstance(as_request(data, header.call), Request)
 
 
@@ -45,7 +46,7 @@ def is_response(data: bytes, request: Header) -> bool:
 
 
 def is_answered(data: bytes, call: Call) -> bool:
-    """Whether a request will be answered; one that does not decode will, unless its first fields say acks=0."""
+    """Whether a request will be answered. An undecodable one will, unless its first fields contain acks=0."""
     if call.is_answered or data.startswith(call.answered, call.start):
         return True
     if data.startswith(call.api.unanswered, call.start):
@@ -55,9 +56,9 @@ def is_answered(data: bytes, call: Call) -> bool:
 
 
 def contradicts(data: bytes, request: Header) -> bool:
-    """Whether the body of a frame speaks against its being the response to a request: it has faults when read as one.
+    """Whether a frame has faults when its body is decoded as the response to a request.
 
-    Nothing does where the api is not known.
+    False if the api is unknown.
     """
     read = as_response(data, request)
     return read is not None and (not isinstance(read, Response) or bool(read.faults))
@@ -66,8 +67,8 @@ def contradicts(data: bytes, request: Header) -> bool:
 def best_answered(data: bytes, requests: Sequence[Header]) -> Header:
     """Return which of several requests with the same correlation id a response answers.
 
-    Behind a lost response several may be in flight: the first whose response decodes without faults; if there is none,
-    the first whose response decodes at all; else the oldest.
+    After a lost response there may be several: the first whose response decodes without faults; else the first whose
+    response decodes at all; else the oldest.
     """
     found = None
     for request in requests:
@@ -83,10 +84,10 @@ def _reading(data: bytes, call: Call) -> FrameReading:
     return FrameReading(Frame(data), call.api.catalog, salvage=True, trace=False)
 
 
-MOST_IN_FLIGHT = 65536  # requests; the oldest are forgotten first
+MOST_IN_FLIGHT = 65536  # requests; beyond that the oldest are dropped
 MOST_CANDIDATES = 8  # requests with the same correlation id that are compared
-MOST_ASKED = 0xFFFF  # requests of a client that authenticates, as their correlation ids count them
-MANY = 1024  # requests in flight whose correlation ids are indexed once one is not found
+MOST_ASKED = 0xFFFF  # requests of an authenticating client, counted by correlation ids
+MANY = 1024  # requests in flight from which on an index of correlation ids is built after a failed search
 _NUMBERS = Struct(">ii").unpack_from
 _INT32 = Struct(">i").unpack_from
 _NO_CALLS: dict[int, Call] = {}
@@ -123,28 +124,28 @@ class ConnectionState:
         self.mechanism: str | None = None
         self.group: Hashable = None
         self.answers: Call | None = None
-        self._ids: set[int] | None = None  # correlation ids, those in flight among them
+        self._ids: set[int] | None = None  # correlation ids, at least those in flight
         self._client = b""
-        self._known = self._calls = _NO_CALLS  # calls of this client; `_calls` is empty where each needs a closer look
+        self._known = self._calls = _NO_CALLS  # calls of this client; `_calls` is empty if each needs further checks
 
     @property
     def remembered(self) -> int:
-        """How many requests and correlation ids are remembered."""
+        """How many requests and correlation ids are stored."""
         return len(self.in_flight) + len(self._ids or ())
 
     def unexpected(self, correlation_id: int) -> UnexpectedResponse:
-        """Return the error of a response that answers no request in flight."""
+        """Return the error for a response that answers no request in flight."""
         return unexpected_response(
             correlation_id, self.in_flight[0].correlation_id if self.in_flight else None, lossy=self.lossy
         )
 
     def regroup(self, group: Hashable) -> None:
-        """Use other `Call` objects from here on, those of a group of connections."""
+        """Use the `Call` objects of a group of connections from now on."""
         self.group = group
         self._use(self._client)
 
     def read_request(self, data: bytes, time: Any = None) -> Header | None:
-        """Read a frame as a request, without any change to the connection; None if its header is not one's.
+        """Parse a frame as a request without changing the connection; None if its header is not valid.
 
         >>> import kwire
         >>> kwire.Connection().read_request(kwire.encode_request(kwire.messages.ListGroupsRequest(), 0)).call.api.name
@@ -160,7 +161,7 @@ class ConnectionState:
         return None if client is None else Header(True, self._call(api, client), correlation_id, time)
 
     def _neither(self, data: bytes, from_client: bool | None, time: Any, problem: str) -> Header:
-        """Take what is neither a request of a known api nor the response to one."""
+        """Process a frame that is neither a request of a known api nor the response to one."""
         if self.expects_tokens and is_whole(data) and not (problem == "unpaired" and self._may_lack_request(data)):
             return self._token(from_client, time)
         if problem == "unpaired":
@@ -173,17 +174,17 @@ class ConnectionState:
         return Header(from_client, call, correlation_id, time, problem=problem)
 
     def _may_lack_request(self, data: bytes) -> bool:
-        """Whether a frame may be the response to a lost request: no mechanism's tokens begin with such numbers."""
+        """Whether a frame may be the response to a lost request: SASL tokens never start with such numbers."""
         return self.lossy and 0 <= _INT32(data, 4)[0] <= MOST_ASKED
 
     def _token(self, from_client: bool | None, time: Any) -> Header:
-        """Take a SASL token without a header; where nothing tells who sent it, client and broker take turns."""
+        """Process a SASL token without a header; if the sender is unknown, client and broker alternate."""
         sender = self.tokens % 2 == 0 if from_client is None else from_client
         self.tokens += 1
         return Header(sender, None, None, time, problem="token")
 
     def _accept(self, data: bytes, header: Header) -> Header:
-        """Take a request."""
+        """Add a request to the requests in flight."""
         call = header.call
         assert call is not None
         self.authenticating = call.api.is_sasl or (self.authenticating and not is_request(data, header))
@@ -209,7 +210,7 @@ class ConnectionState:
                 self._index()
 
     def _settle(self, request: Header, data: bytes, time: Any) -> Header:
-        """Take a response to a request in flight; those that it overtakes stay without one."""
+        """Process the response to a request in flight; older requests that it overtakes are unanswered."""
         overtaken = []
         while (header := self.in_flight.popleft()) is not request:
             overtaken.append(header)
@@ -222,7 +223,7 @@ class ConnectionState:
         return Header(False, call, request.correlation_id, time, request, request.problem, tuple(overtaken))
 
     def _find(self, correlation_id: int) -> list[Header]:
-        """Return the requests in flight that have a correlation id, the oldest first."""
+        """Return the requests in flight with a correlation id, oldest first."""
         if self._ids is not None and correlation_id not in self._ids:
             return []
         matching = (header for header in self.in_flight if header.correlation_id == correlation_id)
@@ -234,7 +235,7 @@ class ConnectionState:
         return found
 
     def _index(self) -> None:
-        """Keep the correlation ids in flight, so that ids of none are not searched for again and again."""
+        """Index the correlation ids in flight, so that repeated searches for unknown ids are fast."""
         self._ids = {header.correlation_id for header in self.in_flight if header.correlation_id is not None}
         self._calls = _NO_CALLS
 
@@ -257,5 +258,5 @@ class ConnectionState:
 
 
 def is_whole(data: bytes) -> bool:
-    """Whether the size of a frame is that of all its bytes."""
+    """Whether the size field of a frame matches its length."""
     return len(data) >= 4 and _INT32(data)[0] == len(data) - 4

@@ -1,4 +1,4 @@
-"""Frames of a connection to requests and responses; of frames that a filter leaves out, the headers alone are read."""
+"""Decodes frames to requests and responses; of frames that a filter excludes, only the headers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Struct)
 
-TELLING = frozenset((API_VERSIONS, ENVELOPE))  # the client's software, and requests inside
+TELLING = frozenset((API_VERSIONS, ENVELOPE))  # client software; nested requests
 Wanted = Callable[[Peek], bool]
 
 
@@ -40,13 +40,13 @@ class FrameDecoder:
     """Decodes the frames of any number of connections, each frame in the order of its connection.
 
     Args:
-        catalog: the specs to use; those of Kafka's releases unless told.
-        salvage: keep what Kafka tolerates as faults; else it makes a frame undecodable.
-        trace: fill the `spans` of the results.
-        answers: what a response is that answers no request seen before it.
+        catalog: the specs to use; those of Kafka's releases by default.
+        salvage: report what Kafka tolerates as faults; otherwise such frames are undecodable.
+        trace: fill the `spans` of results.
+        answers: codec of a response that answers no earlier request.
 
     Attributes:
-        connections: what is known of each connection, from the frames so far.
+        connections: the state of each connection.
     """
 
     def __init__(
@@ -64,17 +64,18 @@ class FrameDecoder:
         self.connections: Connections[DecodedConnection] = Connections(Apis(self.catalog), self._begin)
 
     def decode(self, frame: Frame) -> Result:
-        """Decode one frame. Never raises for what the bytes are; see `Undecodable`. A SASL token may be a `Token`."""
+        """Decode one frame. Invalid bytes never raise an error; they give an `Undecodable`. A SASL token gives a
+        `Token`."""
         return self.result(frame, *self.connections.receive(frame))
 
     def result(self, frame: Frame, connection: DecodedConnection, header: Header, second: float = 1) -> Result:
-        """Decode a frame of which the header is read.
+        """Decode a frame whose header was already read.
 
         Args:
             frame: the frame.
-            connection: what it came on.
-            header: what the connection said when it took the frame, by `receive` or `pair`.
-            second: how much a second is in the times of headers.
+            connection: the connection of the frame.
+            header: the connection's result for the frame, from `receive` or `pair`.
+            second: the length of a second in the time unit of headers.
         """
         if header.is_request and frame.source.direction == "response" and frame.message is None:
             header = header.answer(None)
@@ -106,7 +107,7 @@ class FrameDecoder:
         return None
 
     def forget(self, connection: object) -> None:
-        """Take note that a connection has ended."""
+        """Drop the state of a connection that has ended."""
         self.connections.forget(connection)
 
     def _begin(self, apis: Apis) -> DecodedConnection:
@@ -148,7 +149,7 @@ def _request(reading: FrameReading, connection: DecodedConnection, header: Heade
 def _response(
     reading: FrameReading, connection: DecodedConnection, header: Header, codec: Codec, asked_at: float | None
 ) -> Result:
-    """Decode a response, and add what it carries."""
+    """Decode a response and its nested payload."""
     result = reading.response(codec, None if header.request is None else header.request.message, asked_at)
     if isinstance(result, Undecodable):
         return result
@@ -159,7 +160,7 @@ def _response(
 
 
 def unread(reading: FrameReading, connection: Connection, header: Header) -> Result:
-    """Say why a frame is neither a request of a known api nor the response to one."""
+    """Return why a frame is neither a request of a known api nor the response to one."""
     data, direction = reading.frame.data, reading.frame.source.direction
     if (bad := size_fault(data)) is not None:
         return reading.undecodable(bad)
@@ -172,14 +173,14 @@ def unread(reading: FrameReading, connection: Connection, header: Header) -> Res
     if isinstance(found, Codec):
         result = reading.request(found)
         if result.header is not None or not may_be_answer:
-            return result  # in most cases its header does not decode
-        found = connection.unexpected(int32(data, 4))  # no request begins like this, so it is an answer, to nobody
+            return result  # usually its header does not decode
+        found = connection.unexpected(int32(data, 4))  # no request starts like this: it is a response without request
     reader, message = reading.reader(), None
     try:
         message = reading.header(reader, "RequestHeader", 1)
         force_setattr(header, "decoded", message)
     except DecodeError:
-        told = cut_short(data) if reading.frame.fault is not None else None  # a token, perhaps
+        told = cut_short(data) if reading.frame.fault is not None else None  # possibly a token
         found = connection.unexpected(int32(data, 4)) if may_be_answer else told or found
         reader = reading.reader()
     found.rest = data[found.offset :]
@@ -187,7 +188,7 @@ def unread(reading: FrameReading, connection: Connection, header: Header) -> Res
 
 
 def _codec_of_request(reading: FrameReading) -> Codec | DecodeError:
-    """Return the codec that a request header of a frame asks for, or why there is none."""
+    """Return the codec that the header of a request names, or the error if there is none."""
     api_key, version = int16(reading.frame.data, 4), int16(reading.frame.data, 6)
     spec = reading.catalog.find(api_key, "request", version)
     if spec is not None:
@@ -199,7 +200,7 @@ def _codec_of_request(reading: FrameReading) -> Codec | DecodeError:
 
 
 def _cut_or(frame: Frame, error: DecodeError) -> DecodeError:
-    """Say that a frame is cut short, if that is why it does not decode; else return the error as it is."""
+    """Return the error of a truncated frame if that is why it does not decode; else the given error."""
     cut = frame.fault if isinstance(frame.fault, CutShort) else None if frame.bare else cut_short(frame.data)
     if cut is None or error is cut or not isinstance(error, Truncated | UnexpectedResponse):
         return error
@@ -216,18 +217,18 @@ def decode_frames(
     trace: bool = False,
     wanted: Wanted | None = None,
 ) -> Iterator[Result]:
-    """Decode frames one after the other.
+    """Decode frames in order.
 
     Args:
-        frames: as `kwire.read_dump` gives them; requests and responses may be mixed.
+        frames: for example from `kwire.read_dump`; requests and responses may be mixed.
         catalog, salvage, trace: as for `FrameDecoder`.
-        wanted: asked of each header whether the frame is to be decoded; all are unless given. Bodies of others are
-            not touched, but for those that say something of others: ApiVersions, SASL, Envelope.
+        wanted: called with each header, returns whether to decode the frame; by default all frames are decoded. Bodies
+            of other frames are not read, except where later frames depend on them: ApiVersions, SASL, Envelope.
 
     Yields:
-        A `Request`, `Response`, `Token` (a SASL token without a header, behind SaslHandshake v0) or `Undecodable` for
-        each frame that is wanted, in the same order, and for each whose header cannot be read. Unlike `Codec.decode`
-        and `decode_request`, this salvages unless told otherwise: it is for captures.
+        A `Request`, `Response`, `Token` (a SASL token without a header, after SaslHandshake v0) or `Undecodable` for
+        each wanted frame, in order, and for each frame with an invalid header. Unlike `Codec.decode` and
+        `decode_request`, this function salvages by default, because it is meant for captures.
 
     >>> import kwire
     >>> frames = kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin")
@@ -251,15 +252,15 @@ def decode_request(
 
     Args:
         data: the whole frame: size, header and body.
-        catalog: the specs to use; those of Kafka's releases unless told.
-        salvage: keep what Kafka tolerates in the result's `faults`; else it is an error, as in `Codec.decode`.
+        catalog: the specs to use; those of Kafka's releases by default.
+        salvage: report what Kafka tolerates in the result's `faults`, instead of raising it as `Codec.decode` does.
         trace: fill the result's `spans`.
 
     Returns:
-        The request, with `message`, `header`, `codec` and so on.
+        The request, with its `message`, `header` and `codec`.
 
     Raises:
-        DecodeError: the frame is cut short or longer than its size, has an unknown api or version, or does not decode.
+        DecodeError: the frame is truncated, longer than its size, of an unknown api or version, or does not decode.
         TypeError: `data` is not bytes.
 
     >>> import kwire
@@ -338,7 +339,7 @@ def decode_response(
 
 
 def _answer_of(codec: Codec, catalog: Catalog) -> Codec:
-    """Return the codec of the response to what a codec is of."""
+    """Return the codec of the response, for a codec of the request or of the response."""
     if codec.spec.type == "response":
         return codec
     spec = catalog.find(-1 if codec.spec.api_key is None else codec.spec.api_key, "response", codec.version)

@@ -1,4 +1,4 @@
-"""Encodes requests and responses to frames: size, header of the right version, body."""
+"""Encodes requests and responses as frames: size, header, body."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def encode_request(
     Args:
         message: a request, such as `kwire.messages.MetadataRequest(...)`.
         version: the api version.
-        correlation_id: what the response will repeat.
-        client_id: the client's name; None for none.
-        header_tags: unknown tagged fields of the header, as a raw slice.
-        catalog: the specs to use; those of Kafka's releases unless told.
+        correlation_id: the number that the response will repeat.
+        client_id: the client's name; None for null.
+        header_tags: unknown tagged fields of the header, as raw bytes.
+        catalog: the specs to use; those of Kafka's releases by default.
 
     Returns:
-        Size, header and body. Raises EncodeError as `Codec.encode`, UnsupportedVersion as `kwire.codec`.
+        The bytes of size, header and body. Raises EncodeError as `Codec.encode`, UnsupportedVersion as `kwire.codec`.
 
     >>> import kwire
     >>> request = kwire.messages.MetadataRequest(topics=None)
@@ -74,14 +74,14 @@ def _frame(codec: Codec, message: Any, header: str, fields: dict[str, Any], cata
 
 
 def encode_result(result: Request | Response, catalog: Catalog | None = None) -> bytes:
-    """Encode what a frame was decoded to: the same bytes, if they are as a right writer writes them.
+    """Encode a decoded frame again. The bytes are the same if the frame's writer used the canonical encoding.
 
     Args:
-        result: of a `FrameDecoder`.
-        catalog: the specs of the header; those of Kafka's releases unless told.
+        result: from a `FrameDecoder`.
+        catalog: the specs of the header; those of Kafka's releases by default.
 
     Returns:
-        Size, header and body; of a bare frame the body. Raises EncodeError as `Codec.encode`.
+        The bytes of size, header and body; for a bare frame, of the body only. Raises EncodeError as `Codec.encode`.
 
     >>> from kwire.protocol import Frame, FrameDecoder
     >>> data = bytes.fromhex("00000010 0003 0001 00000007 0002 6d65 ffffffff")

@@ -1,12 +1,12 @@
-"""Bytes that are in no whole frame, and why: what a frame's `fault` may be.
+"""Bytes outside complete frames, and the reasons: the types of a frame's `fault`.
 
 NoFrame
-+-- Gap, BegunBefore, Fragment, LostPackets, CutRecord      bytes are missing: nothing complete failed to decode
-+-- PassedOver, Damaged, BrokenDump                         bytes are there, and are no frames
++-- Gap, BegunBefore, Fragment, LostPackets, CutRecord      missing bytes: nothing complete failed to decode
++-- PassedOver, Damaged, BrokenDump                         bytes that are not frames
 +-- BareToken
 +-- NotKafka                +-- Encrypted
 
-CutShort                    a frame whose last bytes are missing
+CutShort                    a truncated frame
 RequestNotCaptured          a response whose request is missing
 """
 
@@ -19,7 +19,7 @@ from ..errors.decode import Truncated, UnexpectedResponse
 
 
 class NoFrame(DecodeError):
-    """Bytes that belong to no frame. `count` is their number, None where nothing tells it."""
+    """Bytes outside frames. `count` is their number; None if unknown."""
 
     count: int | None = None
     quotes = False
@@ -33,7 +33,8 @@ class NoFrame(DecodeError):
 
 
 class Gap(NoFrame):
-    """Bytes of a TCP stream that were not captured; without a `count`, not before the packets that acknowledge them."""
+    """Bytes of a TCP stream that were not captured. Without a `count`, the packets that acknowledge them follow
+    later."""
 
     code = "GAP"
     is_failure = False
@@ -44,14 +45,14 @@ class Gap(NoFrame):
 
     @property
     def problem(self) -> str:  # type: ignore[override]
-        """Say how much is missing, if that is certain."""
+        """Return how much is missing, if that is known."""
         if self.count is None:
             return "gap: this stream goes on with bytes that the other side had, and that were not captured by then"
         return "gap: {count} bytes of this stream were not captured"
 
 
 class BegunBefore(NoFrame):
-    """The place where the capture of a TCP stream begins, which began earlier: nothing tells what came before."""
+    """The start of a TCP stream that began before the capture; the number of earlier bytes is unknown."""
 
     code = "BEGUN_BEFORE"
     is_failure = False
@@ -60,7 +61,7 @@ class BegunBefore(NoFrame):
 
 
 class Fragment(NoFrame):
-    """Bytes behind a gap that belong to a frame whose begin is missing."""
+    """Bytes after a gap that belong to a frame whose start is missing."""
 
     code = "FRAGMENT"
     is_failure = False
@@ -75,7 +76,7 @@ class PassedOver(NoFrame):
 
 
 class BareToken(NoFrame):
-    """A SASL token without a header, as it follows SaslHandshake v0."""
+    """A SASL token without a header, after SaslHandshake v0."""
 
     code = "SASL_TOKEN"
     is_failure = False
@@ -83,7 +84,7 @@ class BareToken(NoFrame):
 
 
 class NotKafka(NoFrame):
-    """A stream of another protocol, or of one that is not known here; `found` names it, `missing` counts its gaps."""
+    """A stream of another protocol; `found` is its name or "unknown", `missing` counts its gaps."""
 
     code = "NOT_KAFKA"
     missing = 0
@@ -91,7 +92,7 @@ class NotKafka(NoFrame):
 
     @property
     def problem(self) -> str:  # type: ignore[override]
-        """Say how much it was."""
+        """Return how many bytes it had."""
         return "{count} bytes of {found}, not Kafka's protocol" + (", {missing} not captured" if self.missing else "")
 
 
@@ -105,7 +106,7 @@ class Encrypted(NotKafka):
 
 
 class LostPackets(NoFrame):
-    """Packets that may have been part of a TCP stream, and could not be read; `count` is their number."""
+    """Packets that may have been part of a TCP stream and could not be read; `count` is their number."""
 
     code = "LOST_PACKETS"
     is_failure = False
@@ -113,7 +114,7 @@ class LostPackets(NoFrame):
 
 
 class Damaged(NoFrame):
-    """Bytes of a container that are no record: reading goes on behind them. `offset` is their place in the file."""
+    """Bytes of a file that are not a record; reading continues after them. `offset` is their position in the file."""
 
     code = "DAMAGED"
     problem = "{count} bytes of the capture are damaged (offset {offset}): {found}"
@@ -121,7 +122,7 @@ class Damaged(NoFrame):
 
 
 class CutRecord(NoFrame):
-    """The first bytes of a record whose others would come behind the end of the capture."""
+    """The first bytes of a record that the end of the capture truncates."""
 
     code = "CUT_SHORT"
     is_failure = False
@@ -129,13 +130,13 @@ class CutRecord(NoFrame):
 
 
 class BrokenDump(NoFrame):
-    """The place where a container cannot be read further; `found` says why."""
+    """The position from which a file cannot be read further; `found` is the reason."""
 
     problem = "the dump cannot be read further: {found}"
 
 
 class CutShort(Truncated):
-    """A frame whose last bytes are missing: `have` of its `need` bytes are there; `cause` says what came then."""
+    """A truncated frame: `have` of its `need` bytes are available; `cause` is what ended it."""
 
     code = "CUT_SHORT"
     is_failure = quotes = False
@@ -144,7 +145,7 @@ class CutShort(Truncated):
 
     @property
     def problem(self) -> str:  # type: ignore[override]
-        """Say how much is there, as far as the size of the frame is."""
+        """Return how much is available, relative to the size of the frame."""
         size = "cut short: {have} of {need} bytes" if (self.have or 0) >= 4 else "cut short in the size of a frame"
         return size + (", then {cause}" if self.cause else "")
 
@@ -153,7 +154,7 @@ class CutShort(Truncated):
 
 
 class RequestNotCaptured(UnexpectedResponse):
-    """A response on a connection of which bytes are missing, so that its request may be among them."""
+    """A response on a connection with missing bytes, which may include its request."""
 
     problem = "the request with correlation id {found} was not captured"
     code = "REQUEST_NOT_CAPTURED"
@@ -161,11 +162,12 @@ class RequestNotCaptured(UnexpectedResponse):
 
 
 def unexpected_response(found: int, need: int | None, *, lossy: bool) -> UnexpectedResponse:
-    """Make the error of a response that answers no request in flight; `lossy`: bytes of its connection are missing."""
+    """Return the error for a response that answers no request in flight; `lossy` if bytes of its connection are
+    missing."""
     kind = RequestNotCaptured if lossy else UnexpectedResponse
     return kind(offset=4, found=found, need=need)
 
 
 def loses(fault: DecodeError | None) -> bool:
-    """Whether the fault of a frame says that bytes of its connection are missing, so that requests may be."""
+    """Whether a fault means that bytes of the connection, possibly requests, are missing."""
     return fault is not None and not isinstance(fault, BareToken)

@@ -1,4 +1,4 @@
-"""What the header of a frame says, together with the connection it came on. Values only."""
+"""The header of a frame, combined with the state of its connection. Values only."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ..spec.catalog import catalog_for
 from ..wire import Reader
 from .api_registry import Call
 
-CLIENT_ID, SHORTEST = 12, 14  # where the length of the client id stands, and the least size of a request that has one
+CLIENT_ID, SHORTEST = 12, 14  # position of the client id's length; the smallest size of a request with a client id
 
 
 class Header(msgspec.Struct, frozen=True, gc=False):
-    """What the header of a frame says, together with the connection it came on.
+    """The header of a frame, combined with the state of its connection.
 
     Attributes:
-        is_request: True from the client, False from the broker, None where nothing tells it.
-        call: its api, version and client id; of a response those of its request. None if they are not known.
+        is_request: True from the client, False from the broker, None if unknown.
+        call: its api, version and client id; for a response those of its request. None if unknown.
         correlation_id: None where there is none.
-        time: as it was given to `Connection.receive`.
-        request: of a response, the header of the request that it answers.
+        time: as passed to `Connection.receive`.
+        request: for a response, the header of the request that it answers.
         problem: empty for a request, and for a response whose request is known; else `token` (SASL, without a header),
-            `unpaired` (a response to no request in flight), `unknown` (neither a request of a known api nor a
-            response; its `call` is there if there is a client id) or `fragment` (no whole frame).
-        overtaken: of a response, the requests in flight before its own, which will have no answer.
-        decoded: of a request, its header as a message, where a `FrameDecoder` has decoded it.
+            `unpaired` (a response to no request in flight), `unknown` (neither a request of a known api nor a response;
+            `call` is set if there is a client id) or `fragment` (not a complete frame).
+        overtaken: for a response, older requests in flight, which will not be answered.
+        decoded: for a request, its header as a message, if a `FrameDecoder` has decoded it.
     """
 
     is_request: bool | None
@@ -41,29 +41,29 @@ class Header(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def api_key(self) -> int | None:
-        """The api key; None if it is not known."""
+        """The api key; None if unknown."""
         return None if self.call is None else self.call.api.key
 
     @property
     def api_version(self) -> int | None:
-        """The version of the body: of an ApiVersions response it may be 0, whatever was asked for (KIP-511)."""
+        """The version of the body. That of an ApiVersions response may be 0 for any requested version (KIP-511)."""
         return None if self.call is None else self.call.version
 
     @property
     def client_id(self) -> str | None:
-        """The client id of the request; None if it is null or not known."""
+        """The client id of the request; None if it is null or unknown."""
         return None if self.call is None else self.call.client_id
 
     @property
     def codec(self) -> Codec | None:
-        """The codec of the body; None if the api is not known."""
+        """The codec of the body; None if the api is unknown."""
         if self.call is None or self.call.api.key is None:
             return None
         return self.call.codec(self.is_request)
 
     @property
     def message(self) -> Any:
-        """The header of a request as a message: the one that was decoded, else one that says the same without tags."""
+        """The header of a request as a message: the decoded one, else an equal one without tagged fields."""
         if self.decoded is not None or self.call is None:
             return self.decoded
         header: Any = codec_in(catalog_for(), "RequestHeader", 2).message_class
@@ -75,18 +75,18 @@ class Header(msgspec.Struct, frozen=True, gc=False):
         )
 
     def answer(self, time: Any) -> Header:
-        """Return the header of the response to this request, of which nothing more is to be said."""
+        """Return the header of a response to this request without problems."""
         return Header(False, self.call, self.correlation_id, time, self, self.problem)
 
     def body_start(self, data: bytes) -> int:
-        """Return where the body of the frame begins, in bytes from its size field.
+        """Return where the body of the frame starts, in bytes from its size field.
 
         Args:
-            data: the frame that has this header.
+            data: the frame with this header.
 
         Raises:
-            DecodeError: the tags of the header do not decode.
-            ValueError: nothing tells what the frame is.
+            DecodeError: the tagged fields of the header do not decode.
+            ValueError: the type of the frame is unknown.
         """
         if self.call is None or self.codec is None:
             raise ValueError(f"a frame without a known api has no body: {self.problem or self}")
@@ -103,9 +103,9 @@ class Header(msgspec.Struct, frozen=True, gc=False):
 
 
 def client_in(data: bytes) -> bytes | None:
-    """Return the client id of a request as it stands in the header; None if it does not fit in.
+    """Return the client id of a request as raw bytes with its length; None if it exceeds the frame.
 
-    Any negative length is null, as Kafka reads it.
+    Any negative length is null, as in Kafka.
     """
     length = int.from_bytes(data[CLIENT_ID:SHORTEST], "big", signed=True)
     stop = SHORTEST + max(length, 0)

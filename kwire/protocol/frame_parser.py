@@ -1,6 +1,6 @@
 """Parses one frame as a given message: header, body, bytes left over. ApiVersions falls back to version 0 (KIP-511).
 
-Knows no connection, and so not whom a response answers; never raises for what the bytes are.
+Knows no connection and no requests in flight; never raises for invalid bytes.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _Kind = TypeVar("_Kind", Request, Response)
 
 
 class FrameReading:
-    """Reads one frame.
+    """Parses one frame.
 
     Args:
         frame: the frame.
         catalog: the specs.
         salvage, trace: as for `FrameDecoder`.
-        client: who speaks on this connection, as far as that is known.
+        client: the client of this connection, if known.
     """
 
     def __init__(
@@ -48,15 +48,15 @@ class FrameReading:
         self.client = client
 
     def request(self, codec: Codec) -> Request | Undecodable:
-        """Read a request."""
+        """Parse a request."""
         return self._read(codec, Request, "RequestHeader", lambda header: int(header.correlation_id))
 
     def response(self, codec: Codec, request: Any = None, asked_at: float | None = None) -> Response | Undecodable:
-        """Read a response, in the version asked for or in the one that was answered in.
+        """Parse a response, in the requested version or the one that the broker used instead.
 
         Args:
-            codec: of the version asked for.
-            request: the header of the request that it answers.
+            codec: of the requested version.
+            request: the header of the request.
             asked_at: the time of that request.
         """
         first = self._response_in(self._answered_in(codec), request, asked_at)
@@ -74,7 +74,7 @@ class FrameReading:
         return codec_in(self.catalog, codec.name, 0) if refused else codec
 
     def body(self, codec: Codec) -> Request | Response | Undecodable:
-        """Read a bare body."""
+        """Parse a frame without header."""
         if codec.spec.type == "request":
             return self._read(codec, Request, "", lambda _: None)
         return self._read(codec, Response, "", lambda _: None)
@@ -103,14 +103,14 @@ class FrameReading:
         )
 
     def reader(self, *, bare: bool = False) -> Reader:
-        """Return a reader that stands behind the size, if there is one."""
+        """Return a reader positioned after the size field, if there is one."""
         reader = (TracingReader if self.trace else Reader)(self.frame.data, salvage=self.salvage)
         if not bare:
             reader.child("size", INT32)
         return reader
 
     def header(self, reader: Reader, name: str, version: int | None) -> Any:
-        """Read a header; None where the message has none."""
+        """Parse a header; None if the message has none."""
         if version is None:
             return None
         reader.path.append("header")
@@ -121,7 +121,7 @@ class FrameReading:
     def undecodable(
         self, error: DecodeError, reader: Reader | None = None, header: Any = None, codec: Codec | None = None
     ) -> Undecodable:
-        """Say why the frame could not be read, and how far it could."""
+        """Return why the frame could not be decoded, with its decoded part."""
         if self.trace and reader is None:
             reader = TracingReader(self.frame.data, salvage=True)
         spans: tuple[Span, ...] = ()
@@ -132,7 +132,7 @@ class FrameReading:
 
 
 def may_be_downgraded(api_key: int | None, data: bytes) -> bool:
-    """Whether the frame of a response may be in version 0, whatever version was asked for.
+    """Whether a response may be in version 0 instead of the requested version.
 
     KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, with error 35.
     """
@@ -140,7 +140,7 @@ def may_be_downgraded(api_key: int | None, data: bytes) -> bool:
 
 
 def _notes(reader: Reader) -> dict[str, Any]:
-    """Collect the faults and spans of a frame that was read."""
+    """Return the faults and spans of a frame that was read."""
     spans: tuple[Span, ...] = ()
     if isinstance(reader, TracingReader):
         if reader.pending:

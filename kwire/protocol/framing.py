@@ -17,12 +17,11 @@ LEAST = 4  # a correlation id; the smallest response
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a frame comes from; None for what the container does not know.
+    """The origin of a frame; fields that the container does not have are None.
 
-    `frame` counts from 0, `offset` is in bytes from the start of the file, or where there is a `connection` from
-    the start of what that side of it has sent; `time` in seconds since 1970, of the packet that completed it;
-    `client` and `broker` are `ip:port`; `connection` counts from 0; `direction` is "request" (the client sent it)
-    or "response".
+    `frame` counts from 0. `offset` is in bytes from the start of the file, or with a `connection` from the start of
+    that side's stream. `time` is that of the packet that completed the frame, in seconds since 1970. `client` and
+    `broker` are `ip:port`; `connection` counts from 0; `direction` is "request" (sent by the client) or "response".
     """
 
     file: str | None = None
@@ -37,12 +36,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The bytes of one frame, size field and all, as they lie in a dump.
+    """The bytes of one frame, including the size field.
 
-    `message` and `version` are there when the container or the user says what the frame holds; it then is
-    that message with its header, or with `bare` its body alone. `profile` names the drafts it belongs to.
-    `fault` is there when the container knows that these bytes are no frame, and says what they are. `closed` are
-    the numbers of connections that have ended since the frame before this one.
+    `message` and `version` are set if the container or the user declares the type of the frame: that message with its
+    header, or with `bare` its body only. `profile` is the profile of its specs. `fault` is set if the container knows
+    that these bytes are not a complete frame. `closed` are the numbers of connections that ended since the previous
+    frame.
     """
 
     data: bytes
@@ -56,15 +55,15 @@ class Frame:
 
 
 class FrameReader(FrameBuffer):
-    """Cuts frames out of bytes that come in any portions.
+    """Splits a byte stream that arrives in portions into frames.
 
     Args:
-        limit: the largest size that is believed, in bytes; LIMIT unless told.
-        least: the smallest one; LEAST unless told.
+        limit: the largest accepted size, in bytes.
+        least: the smallest accepted size, in bytes.
 
     Attributes:
-        missing: how many bytes the frame that has begun still needs; 0 if none has, -1 if that is not known.
-        passed: bytes of frames given out, but for those that are still in the buffer.
+        missing: how many bytes the current frame still needs; 0 between frames, -1 if unknown.
+        passed: bytes of returned frames that are no longer in the buffer.
 
     >>> reader = FrameReader()
     >>> [frame.data.hex() for frame in reader.feed(bytes.fromhex("00000004 0000 0007 0000"))]
@@ -73,10 +72,10 @@ class FrameReader(FrameBuffer):
     ('0000', [8])
     """
 
-    # `_start` is where the next frame begins in the `_buffer`, `_count` how many were given out.
+    # `_start` is where the next frame starts in `_buffer`, `_count` the number of returned frames.
 
     def feed(self, data: bytes | bytearray) -> FrameReader:
-        """Take more bytes. Iterate over the reader to get the frames that are whole by now."""
+        """Add bytes. Iterate over the reader to get the complete frames."""
         self._drop()
         self._buffer += data
         self.missing = -1
@@ -90,7 +89,8 @@ class FrameReader(FrameBuffer):
 
         Raises:
             StopIteration: more bytes are needed.
-            BadFrame: the size is negative, less than a correlation id or above the limit; the bytes stay in `rest`.
+            BadFrame: the size is negative, too small for a correlation id, or above the limit; the bytes stay in
+                `rest`.
         """
         offset = self.passed + self._start
         data = self.cut()
@@ -99,7 +99,7 @@ class FrameReader(FrameBuffer):
         return Frame(data, Source(frame=self._count - 1, offset=offset))
 
     def cut(self) -> bytes | None:
-        """Return the bytes of the next frame, None if more are needed; raises BadFrame as iterating does."""
+        """Return the bytes of the next frame, None if more are needed. Raises BadFrame as iterating does."""
         start = self._start
         if len(self._buffer) - start < 4:
             self.missing = -1 if len(self) else 0
@@ -120,10 +120,10 @@ class FrameReader(FrameBuffer):
         return bytes(self._buffer[start:stop])
 
     def quick(self, data: bytes) -> bytes | None:
-        """Take more bytes if they hold no end of a frame, or one at their own end; that is quicker than to `feed` them.
+        """Add bytes that contain no end of a frame, or end with one; a faster `feed`.
 
         Returns:
-            The frame that ends with these bytes, nothing (`b""`) if none does. None: they were not taken.
+            The frame that ends with these bytes, `b""` if none does. None: the bytes were not added.
         """
         missing, count = self.missing, len(data)
         if not missing:
@@ -142,23 +142,23 @@ class FrameReader(FrameBuffer):
         return b"" if count < missing else self._completed()
 
     def _completed(self) -> bytes:
-        """Give out the whole buffer, which is a frame."""
+        """Return the whole buffer, which is a frame."""
         self._count += 1
         return self.restart(self.passed + len(self._buffer))
 
     def hold(self) -> None:
-        """Let nothing be taken by `quick`, until `restart`."""
+        """Disable `quick` until `restart`."""
         self.missing = -1
 
     def _drop(self) -> None:
-        """Forget what was given out."""
+        """Drop the bytes of returned frames."""
         if self._start:
             del self._buffer[: self._start]
             self.passed += self._start
             self._start = 0
 
     def restart(self, offset: int) -> bytes:
-        """Go on at another place of the stream, and return the bytes that are in no frame yet."""
+        """Continue at another position of the stream; return the bytes of the incomplete frame."""
         rest = self.rest
         self._buffer.clear()
         self._start, self.passed, self.missing = 0, offset, 0
@@ -169,22 +169,22 @@ class FrameReader(FrameBuffer):
 
     @property
     def rest(self) -> bytes:
-        """The bytes that are in no frame yet."""
+        """The bytes of the incomplete frame."""
         return bytes(self._buffer[self._start :])
 
     @property
     def offset(self) -> int:
-        """Where `rest` begins, in bytes from the start of the stream."""
+        """Where `rest` starts, in bytes from the start of the stream."""
         return self.passed + self._start
 
     @property
     def count(self) -> int:
-        """How many frames were given out."""
+        """How many frames were returned."""
         return self._count
 
 
 def cut_frames(data: bytes) -> Iterator[Frame]:
-    """Cut all of some bytes into frames; what is in no whole frame is a last one, which does not fit its size field.
+    """Split bytes into frames; an incomplete frame at the end is returned as well, and does not match its size field.
 
     >>> [frame.data.hex() for frame in cut_frames(bytes.fromhex("00000004 00000007 0000"))]
     ['0000000400000007', '0000']
@@ -197,11 +197,11 @@ def cut_frames(data: bytes) -> Iterator[Frame]:
 
 
 def cut_short(data: bytes, cause: str = "") -> CutShort | None:
-    """Return what is to be said of the first bytes of a frame whose last ones are missing; None if it is not so.
+    """Return the fault of a truncated frame; None if the frame is complete.
 
     Args:
-        data: all that is there of the frame, size field and all.
-        cause: what came then.
+        data: the available bytes of the frame, including the size field.
+        cause: what ended it.
 
     >>> print(cut_short(bytes.fromhex("0000002c 00000007"), "the connection closed"))
     cut short: 8 of 48 bytes, then the connection closed
@@ -213,7 +213,7 @@ def cut_short(data: bytes, cause: str = "") -> CutShort | None:
 
 
 def size_fault(data: bytes) -> DecodeError | None:
-    """Say what is wrong with the size of a frame, if nothing of it can be read for that."""
+    """Return the error of an invalid size field, if the frame cannot be read because of it."""
     if len(data) < 8:
         return Truncated(offset=0, need=8, have=len(data))
     size = int32(data, 0)
@@ -223,10 +223,10 @@ def size_fault(data: bytes) -> DecodeError | None:
 
 
 def int16(data: bytes, offset: int) -> int:
-    """Read a number of a header."""
+    """Read a big-endian int16."""
     return int.from_bytes(data[offset : offset + 2], "big", signed=True)
 
 
 def int32(data: bytes, offset: int) -> int:
-    """Read a number of a header."""
+    """Read a big-endian int32."""
     return int.from_bytes(data[offset : offset + 4], "big", signed=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 
-FORWARDED = 4096  # requests inside envelopes that are remembered
+FORWARDED = 4096  # requests inside envelopes that are stored
 
 C = TypeVar("C", bound=Connection)
 
@@ -28,8 +28,8 @@ class Connections(Generic[C]):
     """Any number of connections.
 
     Args:
-        apis: the apis that are known.
-        make: makes a connection.
+        apis: the apis to use.
+        make: creates the state of a connection.
     """
 
     def __init__(self, apis: Apis, make: Callable[[Apis], C]) -> None:
@@ -38,7 +38,7 @@ class Connections(Generic[C]):
         self._connections: dict[object, C] = {}
 
     def on(self, key: object, profile: str | None = None) -> C:
-        """Return a connection by its number or its ends; it begins if it is new."""
+        """Return a connection by its number or its endpoints; a new one if it is unknown."""
         connection = self._connections.get(key)
         if connection is None:
             apis = Apis(catalog_for(profile)) if profile else self.apis
@@ -46,11 +46,11 @@ class Connections(Generic[C]):
         return connection
 
     def forget(self, key: object) -> None:
-        """Take note that a connection has ended."""
+        """Drop the state of a connection that has ended."""
         self._connections.pop(key, None)
 
     def receive(self, frame: Frame) -> tuple[C, Header]:
-        """Let the connection of a frame take it; return both that and what the header says."""
+        """Pass a frame to its connection; return the connection and the header."""
         for number in frame.closed:
             self.forget(number)
         source, data = frame.source, frame.data
@@ -65,12 +65,12 @@ class Connections(Generic[C]):
 
 
 class DecodedConnection(Connection):
-    """A connection whose bodies are decoded too.
+    """The state of a connection whose bodies are decoded.
 
     Attributes:
-        client: who asks, as far as decoded requests say it.
-        call: which request said it; None where every one is to be looked at.
-        note: for whoever reads the frames: None at first.
+        client: the client, as known from decoded requests.
+        call: the call that identified it; None if every request must be checked.
+        note: free for use by the reader of frames; initially None.
     """
 
     __slots__ = ("_forwarded", "call", "client", "note")
@@ -83,12 +83,12 @@ class DecodedConnection(Connection):
         self._forwarded: dict[int, Any] = {}
 
     def meet(self, key: int | None, client_id: str | None, software: str = "") -> None:
-        """Note who has sent a request.
+        """Update the client by one of its requests.
 
         Args:
             key: the api key of the request.
-            client_id: of the request; what was known stays if that is None.
-            software: what it tells of the client's software.
+            client_id: of the request; None keeps the known one.
+            software: the client software that the request names.
         """
         self.call = None
         if key == API_VERSIONS:
@@ -97,21 +97,21 @@ class DecodedConnection(Connection):
             self.client = Client(client_id, self.client.software)
 
     def forward(self, correlation_id: int, header: Any) -> None:
-        """Note which request is inside an envelope."""
+        """Store the header of a request inside an envelope."""
         if len(self._forwarded) >= FORWARDED:
             del self._forwarded[next(iter(self._forwarded))]
         self._forwarded[correlation_id] = header
 
     def forwarded(self, correlation_id: int) -> Any:
-        """Return the header of the request inside an envelope, and forget it; None if it is not known."""
+        """Return and drop the header of a request inside an envelope; None if unknown."""
         return self._forwarded.pop(correlation_id, None)
 
 
 class Peek(NamedTuple):
-    """What a frame's header says.
+    """The header of a frame, as `HeaderReader` and `peek` return it.
 
-    `api_key`, `version` and `client_id` of a response are those of the request it answers, and `asked_at` is the
-    time of that request. `is_request` is None for a frame that is neither; all else is then unknown.
+    `api_key`, `version` and `client_id` of a response are those of the request that it answers, and `asked_at` is the
+    time of that request. `is_request` is None for a frame that is neither; the other fields are then unknown.
     """
 
     is_request: bool | None
@@ -126,16 +126,16 @@ NEITHER = Peek(None)
 
 
 def peek(frame: Frame | Buffer, catalog: Catalog | None = None) -> Peek:
-    """Return what the header of one frame says. The body is not touched; it need not even be there.
+    """Return the header of one frame. The body is not read, and may be missing.
 
     Args:
-        frame: a frame, or its first bytes, size field and all.
-        catalog: the specs to use; those of Kafka's releases unless told.
+        frame: a frame, or its first bytes, including the size field; at least 8 bytes.
+        catalog: the specs to use; those of Kafka's releases by default.
 
     Returns:
-        Of a request its api key, version, correlation id and client id. What is no request, or is said to come from
-        the broker, is taken for a response, whose header has but the correlation id: `HeaderReader` says which
-        request it answers. Eight bytes are the least that tell anything.
+        For a request its api key, version, correlation id and client id. Everything that is not a request, or is
+        declared to come from the broker, is read as a response, whose header has only the correlation id:
+        `HeaderReader` finds the request that it answers.
 
     >>> import kwire
     >>> request = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 9, correlation_id=7, client_id="me")
@@ -155,10 +155,10 @@ def peek(frame: Frame | Buffer, catalog: Catalog | None = None) -> Peek:
 
 
 class HeaderReader:
-    """Reads headers of the frames of any number of connections, each frame in the order of its connection.
+    """Reads the headers of frames of any number of connections; frames of one connection must be in order.
 
     Args:
-        catalog: the specs to use; those of Kafka's releases unless told.
+        catalog: the specs to use; those of Kafka's releases by default.
 
     >>> import kwire
     >>> reader = HeaderReader()
@@ -173,18 +173,18 @@ class HeaderReader:
         self._connections = Connections(Apis(catalog or catalog_for()), lambda apis: Connection(apis=apis))
 
     def read(self, frame: Frame) -> Peek:
-        """Return what a frame's header says."""
+        """Return the header of a frame."""
         _, header = self._connections.receive(frame)
         return peek_of(frame, header, self._connections.apis)
 
 
 def peek_of(frame: Frame, header: Header, apis: Apis) -> Peek:
-    """Return in short what a header says; of a response, what that of its request does.
+    """Return a header as a `Peek`; for a response with the values of its request.
 
     Args:
-        frame: the frame; what its container says of it is believed.
+        frame: the frame; if its container declares a message, that is used.
         header: of the frame.
-        apis: the apis that are known.
+        apis: the apis to use.
     """
     if frame.message is not None and frame.version is not None:
         return _named(frame, header, apis.named(frame))
@@ -192,7 +192,7 @@ def peek_of(frame: Frame, header: Header, apis: Apis) -> Peek:
 
 
 def _named(frame: Frame, header: Header, api: Api) -> Peek:
-    """Return what is to be said of a frame whose container says what it is: a fixture, or a line of a log."""
+    """Return the header of a frame whose container declares its message: a fixture, or a line of a log."""
     codec = api.codec(None)
     if codec is None or codec.spec.type not in ("request", "response") or api.key is None:
         return NEITHER

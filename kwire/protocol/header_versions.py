@@ -1,4 +1,4 @@
-"""Which header version goes with which message at which version; the exceptions in one table with their reasons.
+"""Maps messages and versions to header versions; the exceptions are in one table with their reasons.
 
 The rule (KIP-482): a flexible body has the newer header, request header 2 and response header 1; any other
 body has request header 1 and response header 0.
@@ -9,13 +9,13 @@ from __future__ import annotations
 from ..spec import MessageSpec
 from ..versions import Versions
 
-# message -> (versions, header version); None: no header at all
+# message -> (versions, header version); None: no header
 EXCEPTIONS: dict[str, tuple[Versions, int | None]] = {
-    # The first brokers asked their controller to let them go without saying who they are: no client id.
+    # The first brokers sent the controller their shutdown request without a client id.
     "ControlledShutdownRequest": (Versions.parse("0"), 0),
-    # KIP-511: a client must be able to read it before it knows any version of the broker.
+    # KIP-511: a client must be able to read it before it knows the broker's versions.
     "ApiVersionsResponse": (Versions.parse("0+"), 0),
-    # KIP-36 draws the correlation id as the body's first field, and nothing in front of it.
+    # KIP-36 defines the correlation id as the body's first field, without a header.
     "TopicMetadataResponse": (Versions.parse("1"), None),
 }
 
@@ -28,7 +28,7 @@ def header_version_for(spec: MessageSpec, version: int) -> int | None:
         version: of the body.
 
     Returns:
-        0 to 2 for requests, 0 or 1 for responses; None where there is no header.
+        0 to 2 for requests, 0 or 1 for responses; None if there is no header.
 
     Raises:
         ValueError: the message is neither a request nor a response.

@@ -1,6 +1,6 @@
-"""Identifies a frame: every message and version that decodes it exactly, the likeliest first.
+"""Identifies a frame: returns every message and version that decodes it exactly, the likeliest first.
 
-Knows how to try and how to judge; the bytes alone often leave several answers.
+The bytes alone often allow several.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from .results import Request, Response, Result
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """One thing that a frame could be.
+    """A possible type of a frame.
 
     Attributes:
         codec: the message and version.
         result: the decoded frame.
-        doubts: how much speaks against it: numbers without a name, control characters in text, odd counts.
-        named: a request whose own header names this api and version.
-        evidence: how many bytes were read as text or as a known code; chance makes few.
+        doubts: evidence against it: enum values without a name, control characters in text, odd counts.
+        named: whether it is a request whose header contains this api and version.
+        evidence: how many bytes are text or known codes, which is unlikely by chance.
     """
 
     codec: Codec
@@ -41,14 +41,14 @@ class Guess:
 
 
 def guesses(frame: Frame, catalog: Catalog | None = None) -> list[Guess]:
-    """Return every request and response, at every version, that consumes a frame to its last byte without a fault.
+    """Return every request and response, at every version, that decodes a frame to its last byte without a fault.
 
     Args:
         frame: with its size field.
-        catalog: the specs to use; those of Kafka's releases unless told.
+        catalog: the specs to use; those of Kafka's releases by default.
 
     Returns:
-        The likeliest first: what the header names, then few doubts, then much evidence.
+        Sorted: the type that the header names, then by few doubts, then by much evidence.
 
     >>> import kwire
     >>> data = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 1, client_id="me")
@@ -66,20 +66,20 @@ def _codecs(catalog: Catalog, kinds: tuple[str, ...]) -> Iterator[Codec]:
         if type_name in kinds:
             spec = catalog.spec(name)
             for version in spec.versions:
-                if spec.versions.last - version < 200:  # a hostile spec may claim 32,767
+                if spec.versions.last - version < 200:  # a hostile spec may declare 32,767
                     yield codec_in(catalog, name, version)
 
 
 def _may_be(frame: Frame, codec: Codec) -> bool:
-    """Whether a frame may be a message, by a look that is quick where it is not; most are not.
+    """Whether a frame may be of a message, by a check that is fast for most others.
 
-    A request has its api key and version in front. Anything else is read by the reference path: to compile all
-    versions of all messages takes longer than a second.
+    Requests start with api key and version. Other frames are tried by the reference path, because compiling all
+    versions of all messages takes more than a second.
     """
     data, is_request = frame.data, codec.spec.type == "request"
     if is_request and not frame.bare:
         return (int16(data, 4), int16(data, 6)) == (codec.spec.api_key, codec.version)
-    if codec.name == "ApiVersionsResponse":  # KIP-511: it may be in version 0
+    if codec.name == "ApiVersionsResponse":  # KIP-511: possibly in version 0
         return True
     if len(data) < _least(codec):
         return False
@@ -97,7 +97,7 @@ def _may_be(frame: Frame, codec: Codec) -> bool:
 
 @cache
 def _least(codec: Codec) -> int:
-    """The fewest bytes of a body."""
+    """The smallest size of a body, in bytes."""
     return codec.schema.least
 
 
@@ -106,7 +106,7 @@ def _try(frame: Frame, codec: Codec, catalog: Catalog | None) -> Guess | None:
     result = decoder.decode(replace(frame, message=codec.name, version=codec.version, profile=None))
     if not isinstance(result, Request | Response) or result.rest:
         return None
-    header = result.header if isinstance(result, Request) else None  # a body alone has none, and names nothing
+    header = result.header if isinstance(result, Request) else None  # a frame without header names no type
     named = header is not None and header.request_api_key == codec.spec.api_key
     if header is not None and not (named and header.request_api_version == codec.version):
         return None
@@ -118,7 +118,7 @@ def _try(frame: Frame, codec: Codec, catalog: Catalog | None) -> Guess | None:
 
 
 class _Judge:
-    """Counts what speaks against a message, and what for it."""
+    """Counts evidence for and against a message."""
 
     def __init__(self, codec: Codec) -> None:
         self.codec, self.doubts, self.evidence = codec, 0, 0

@@ -1,7 +1,7 @@
-"""Requests in flight of one client, which responses answer in order; and rules that connections share (acks=0).
+"""Requests in flight of one client, and rules that connections share (acks=0).
 
-Answers come in the order of the requests, one connection at a time. The correlation id is checked, not
-looked up: the fetchers of Kafka 0.8 and 0.9 give every request of a connection the same one.
+Responses arrive in the order of requests, per connection. Correlation ids are compared, not used as keys: the fetchers
+of Kafka 0.8 and 0.9 use the same id for every request of a connection.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..errors.decode import UnexpectedResponse
 
 # Requests that are never answered: message -> (attribute, value).
 UNANSWERED: dict[str, tuple[str, Any]] = {
-    "ProduceRequest": ("acks", 0),  # the producer asked for no acknowledgement
+    "ProduceRequest": ("acks", 0),  # the producer requests no acknowledgement
 }
 ALL_REPLICAS, LEADER_ONLY = -1, 1  # acks
 
@@ -32,9 +32,10 @@ def expects_response(message: Any) -> bool:
 
 
 def prefixes_of(codec: Codec, *, answered: bool) -> tuple[bytes, ...]:
-    """Return how bodies of requests begin that certainly will be answered, or certainly not; empty if all are answered.
+    """Return the possible first bytes of request bodies that are certainly answered, or certainly not; empty if all
+    are.
 
-    Other requests must be decoded to know it: in their first fields is more than nulls.
+    Other requests must be decoded to decide.
 
     >>> from kwire import codec
     >>> [[p.hex() for p in prefixes_of(codec("ProduceRequest", 9), answered=answered)] for answered in (True, False)]
@@ -52,14 +53,14 @@ def prefixes_of(codec: Codec, *, answered: bool) -> tuple[bytes, ...]:
 
 
 class Doubt:
-    """Which requests in flight a response may only seem to answer, by its correlation id, since bytes were lost.
+    """The requests in flight that a response may match only by chance, because bytes were lost.
 
-    Requests may be among the lost bytes, and Kafka's older clients use an id more than once. Responses come in order,
-    and ids do not descend as a rule: the response to a lost request may seem to answer one from before the loss whose
-    own response was lost, or one with the same id as the first behind it.
+    Requests may be among the lost bytes, and old clients reuse correlation ids. Responses come in order, and ids
+    usually increase: the response to a lost request may match a request from before the loss whose own response was
+        lost, or one with the same id as the first request after the loss.
 
     Attributes:
-        active: whether there is any.
+        active: whether there are any.
     """
 
     __slots__ = ("_before", "active")
@@ -69,12 +70,12 @@ class Doubt:
         self._before: Any = None  # the newest request from before the loss, while it is in flight
 
     def lose(self, in_flight: Sequence[Any]) -> None:
-        """Note that bytes are missing here, after these requests in flight."""
+        """Record a loss of bytes after these requests in flight."""
         self.active = True
         self._before = in_flight[-1] if in_flight else None
 
     def covers(self, request: Any, in_flight: Iterable[Any]) -> bool:
-        """Whether a response that seems to answer a request in flight may answer a lost one."""
+        """Whether a response that matches a request in flight may answer a lost one instead."""
         if not self.active:
             return False
         behind = iter(in_flight)
@@ -87,7 +88,7 @@ class Doubt:
         return bool(request.correlation_id == next(behind, request).correlation_id)
 
     def settle(self, request: Any, overtaken: Sequence[Any]) -> None:
-        """Note that a request was answered, and which ones it has overtaken."""
+        """Record that a request was answered, and which ones its response overtook."""
         if self._before is None or any(one is self._before for one in overtaken):
             self.active = False
         if not self.active or request is self._before:
@@ -95,13 +96,13 @@ class Doubt:
 
 
 class InFlightRequests:
-    """The headers of the requests of one connection that wait for their answers, oldest first.
+    """The headers of the requests in flight of one connection, oldest first.
 
-    For programs that decode headers themselves; kwire pairs by `Connection`, which also knows which way frames go,
+    For programs that decode headers themselves. kwire uses `Connection`, which also handles the direction of frames,
     acks=0, SASL and KIP-511.
 
     Args:
-        limit: how many are kept; the oldest are forgotten first.
+        limit: how many headers to keep; beyond that the oldest are dropped.
 
     >>> from kwire import messages
     >>> waiting = InFlightRequests()
@@ -113,13 +114,13 @@ class InFlightRequests:
     def __init__(self, limit: int = 65536) -> None:
         self.limit = limit
         self._headers: deque[Any] = deque()
-        self._ids: Counter[int] = Counter()  # so that a stranger's id costs no search
+        self._ids: Counter[int] = Counter()  # so that unknown ids need no search
 
     def __len__(self) -> int:
         return len(self._headers)
 
     def add(self, header: Any) -> None:
-        """Note a request that was sent and will be answered."""
+        """Add a request that was sent and expects a response."""
         if len(self._headers) == self.limit:
             self._pop()
         self._headers.append(header)
@@ -127,34 +128,34 @@ class InFlightRequests:
 
     @property
     def next_id(self) -> int | None:
-        """The correlation id of the request next in line, or None."""
+        """The correlation id of the oldest request; None if there is none."""
         return self._headers[0].correlation_id if self._headers else None
 
     def find(self, correlation_id: int) -> Any:
-        """Return the oldest header in flight with this correlation id, or None; nothing changes."""
+        """Return the oldest header with this correlation id, or None; changes nothing."""
         if correlation_id not in self._ids:
             return None
         return next(header for header in self._headers if header.correlation_id == correlation_id)
 
     def next_is(self, correlation_id: int) -> bool:
-        """Whether the request next in line has this correlation id."""
+        """Whether the oldest request has this correlation id."""
         return self.next_id == correlation_id
 
     def complete(self, correlation_id: int) -> Any:
-        """Return the header of the request that a response answers: the next in line.
+        """Remove and return the header of the request that a response answers: the oldest one.
 
         Raises:
-            UnexpectedResponse: the next in line has another correlation id, or there is none; nothing changes.
+            UnexpectedResponse: the oldest has another correlation id, or there is none; nothing changes.
         """
         if not self.next_is(correlation_id):
             raise UnexpectedResponse(offset=4, found=correlation_id, need=self.next_id)
         return self._pop()
 
     def skip_to(self, correlation_id: int) -> list[Any]:
-        """Drop the requests in front of one that has this correlation id: being overtaken, they stay unanswered.
+        """Remove the requests before the first one with this correlation id: they were overtaken and stay unanswered.
 
         Returns:
-            The dropped headers. Raises UnexpectedResponse if none has the id; nothing changes then.
+            The removed headers. Raises UnexpectedResponse if no request has the id; nothing changes then.
         """
         if self.find(correlation_id) is None:
             self.complete(correlation_id)

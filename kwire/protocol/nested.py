@@ -1,6 +1,6 @@
-"""Payloads inside messages: the forwarded request or response of an Envelope (KIP-590), tokens of SaslAuthenticate.
+"""Payloads inside messages: the request or response in an Envelope (KIP-590), and tokens of SaslAuthenticate.
 
-An envelope inside an envelope stays closed; Kafka refuses it too.
+An envelope inside an envelope is not decoded; Kafka refuses it too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def spans_for(result: Result) -> tuple[Span, ...]:
     """Return the spans of a result, which cover its frame without gap or overlap.
 
     Args:
-        result: of a `FrameDecoder`, tracing or not.
+        result: from a `FrameDecoder`, with or without `trace`.
     """
     if result.spans:
         return result.spans
@@ -61,17 +61,17 @@ def _read(reader: TracingReader, result: Request | Response | Undecodable) -> No
 
 
 def token_spans(data: bytes) -> tuple[Span, ...]:
-    """Return the spans of a SASL token without a header: its size, and the token."""
+    """Return the spans of a SASL token without a header: its size and content."""
     parts = Span(0, 4, "size", "int32", int32(data, 0)), Span(4, len(data), "token", "token", data[4:])
     return tuple(span for span in parts if span.stop > span.start)
 
 
-SIZE = 4  # bytes; a frame inside an envelope has no size in front
+SIZE = 4  # bytes; a frame inside an envelope has no size field
 Inside = Request | Response | Undecodable | SaslMessage | None
 
 
 def inside_request(request: Request[Any], connection: DecodedConnection, reading: FrameReading) -> Inside:
-    """Return what a request carries."""
+    """Return the nested payload of a request."""
     if request.codec.spec.api_key == SASL_AUTHENTICATE:
         return read_token(request.message.auth_bytes, connection.mechanism)
     if request.codec.spec.api_key != ENVELOPE:
@@ -89,7 +89,7 @@ def inside_request(request: Request[Any], connection: DecodedConnection, reading
 
 
 def inside_response(response: Response[Any], connection: DecodedConnection, reading: FrameReading) -> Inside:
-    """Return what a response carries; of an envelope only if the request inside it was seen."""
+    """Return the nested payload of a response; for an envelope only if its request is known."""
     if response.codec.spec.api_key == SASL_AUTHENTICATE:
         return read_token(response.message.auth_bytes, connection.mechanism, from_client=False)
     if response.codec.spec.api_key != ENVELOPE or response.correlation_id is None:
@@ -105,7 +105,7 @@ def inside_response(response: Response[Any], connection: DecodedConnection, read
 
 
 def token_of(reading: FrameReading, connection: DecodedConnection, from_client: bool) -> Token:
-    """Read a frame as a token without a header."""
+    """Parse a frame as a token without a header."""
     data = reading.frame.data
     spans = token_spans(data) if reading.trace else ()
     content = read_token(data[SIZE:], connection.mechanism, from_client)

@@ -33,8 +33,8 @@ class CodecOf(Protocol[M]):
 
 
 class Client(NamedTuple):
-    """Who is at the client's end of a connection, as its requests have told so far: client id, and its software
-    with its version (KIP-511), empty where ApiVersions did not tell."""
+    """The client of a connection, as known from its requests so far: client id, and software name with version
+    (KIP-511), empty if ApiVersions did not contain it."""
 
     client_id: str | None = None
     software: str = ""
@@ -44,23 +44,23 @@ NOBODY = Client()
 
 
 class _Drawn:
-    """What a notebook may draw."""
+    """Base of results that notebooks can display."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: bytes and fields beside each other."""
+        """Return HTML for notebooks: bytes and fields side by side."""
         return hooks.render_html(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Decoded(_Drawn, Generic[M]):
-    """What requests and responses share.
+    """Base of requests and responses.
 
-    `header` is the message in front of the body (None for a bare body, or where there is none); `codec` the
-    codec of the body; `faults` what salvage tolerated, with offsets in the frame; `rest` the bytes behind the
-    body; `spans` is filled when the decoder traces. `client` is who speaks on this connection. `inside` is what the
-    message carries: the forwarded request or response of an Envelope (KIP-590), the token of SaslAuthenticate.
+    `header` is the message before the body (None for a bare body, or without header); `codec` is the body's codec;
+    `faults` are what salvage tolerated, with offsets in the frame; `rest` are the bytes after the body; `spans` is
+    filled with `trace`. `client` is the client of this connection. `inside` is the nested payload: the forwarded
+    request or response of an Envelope (KIP-590), or the token of SaslAuthenticate.
     """
 
     frame: Frame
@@ -97,8 +97,8 @@ class Request(_Decoded[M]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response(_Decoded[M]):
-    """A decoded response. `request` is the header of the request it answers, where that is known, `asked_at` the time
-    of its frame; `unanswered` are headers of requests that it overtook, which says that they will have no answer."""
+    """A decoded response. `request` is the header of its request, if known, and `asked_at` the time of that frame;
+    `unanswered` are the headers of requests that it overtook, which will not be answered."""
 
     request: Any = None
     unanswered: tuple[Any, ...] = ()
@@ -106,13 +106,14 @@ class Response(_Decoded[M]):
 
     @property
     def api_version(self) -> int:
-        """The version of the request; the body's own is `codec.version` (KIP-511: ApiVersions may answer in v0)."""
+        """The version of the request; that of the body is `codec.version` (KIP-511: ApiVersions may be answered in
+        v0)."""
         return self.codec.version if self.request is None else int(self.request.request_api_version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token(_Drawn):
-    """A SASL token without a header, as it follows SaslHandshake v0. `from_client` says who sent it."""
+    """A SASL token without a header, after SaslHandshake v0. `from_client` is true if the client sent it."""
 
     frame: Frame
     content: SaslMessage
@@ -122,18 +123,18 @@ class Token(_Drawn):
 
     @property
     def codec(self) -> None:
-        """A token is no message of Kafka's."""
+        """None: a token is not a message of Kafka's protocol."""
 
     @property
     def header(self) -> None:
-        """A token has none."""
+        """None: a token has no header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undecodable(_Drawn):
-    """A frame that could not be decoded, whole or in part. `error` has offset, path and the part that could;
-    `header` and `codec` are there as far as they were found out. `is_private` says that the client was
-    authenticating; `hidden` how many of its last bytes are not to be shown."""
+    """A frame that could not be decoded, or only in part. `error` has the offset, path and decoded part; `header` and
+    `codec` are set if they are known. `is_private` is true while the client authenticates; `hidden` is the number of
+    last bytes that must not be shown."""
 
     frame: Frame
     error: DecodeError
@@ -146,7 +147,7 @@ class Undecodable(_Drawn):
 
     @property
     def is_failure(self) -> bool:
-        """Whether something complete did not decode: not where bytes are missing, or are another protocol's."""
+        """Whether a complete frame did not decode; false if bytes are missing or belong to another protocol."""
         return self.error.is_failure
 
 

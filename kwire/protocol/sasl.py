@@ -1,6 +1,6 @@
-"""Parses SASL tokens of the mechanisms that send plain text.
+"""Parses SASL tokens of mechanisms that send plain text.
 
-PLAIN is RFC 4616, SCRAM RFC 5802; of OAUTHBEARER (RFC 7628) and GSSAPI nothing is read. Knows no frames.
+PLAIN is RFC 4616, SCRAM RFC 5802; tokens of OAUTHBEARER (RFC 7628) and GSSAPI are not parsed. Knows no frames.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 _SCRAM = re.compile(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,[a-zA-Z]=|[a-zA-Z]=[^,]*(?:,[a-zA-Z]=[^,]*)*\Z")
 _BEARER = re.compile(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,\x01")
-_GSSAPI = 0x60  # a token of RFC 2743 begins with this tag of ASN.1
-# attribute of SCRAM -> what it is called here
+_GSSAPI = 0x60  # the ASN.1 tag at the start of an RFC 2743 token
+# attribute of SCRAM -> field name
 _PARTS = {
     "n": "user",
     "r": "nonce",
@@ -28,14 +28,14 @@ _OPAQUE = "token"
 
 @dataclass(frozen=True, slots=True)
 class SaslMessage:
-    """What a SASL token holds.
+    """The content of a SASL token.
 
     Attributes:
-        mechanism: such as `PLAIN`; None where no SaslHandshake was seen and the token does not show it.
-        phase: what it is: `credentials`, `client first`, `server first`, `client final`, `server final`, `outcome`,
-            or `token` where only its direction is known.
+        mechanism: such as `PLAIN`; None if no SaslHandshake was seen and the token does not reveal it.
+        phase: `credentials`, `client first`, `server first`, `client final`, `server final`, `outcome`, or `token` if
+            only its direction is known.
         size: of the token in bytes.
-        fields: its parts that can be told apart, by name; `kwire.sensitive_fields.SECRET_PARTS` says which are secret.
+        fields: its parts by name; `kwire.sensitive_fields.SECRET_PARTS` lists which are secret.
     """
 
     mechanism: str | None
@@ -45,11 +45,11 @@ class SaslMessage:
 
 
 def read_token(data: bytes, mechanism: str | None = None, from_client: bool = True) -> SaslMessage:
-    """Read a SASL token. Never raises: what is not understood is one part, `token`.
+    """Parse a SASL token. Never raises: unknown content is one field, `token`.
 
     Args:
-        data: the token without the size in front.
-        mechanism: what the client chose in SaslHandshake, if that is known.
+        data: the token without its size field.
+        mechanism: the mechanism from SaslHandshake, if known.
         from_client: whether the client sent it.
 
     >>> read_token(b"\\0alice\\0wonder", "PLAIN").fields["user"]
@@ -67,7 +67,7 @@ def read_token(data: bytes, mechanism: str | None = None, from_client: bool = Tr
 
 
 def seems_token(data: bytes) -> bool:
-    """Whether bytes of which nothing is known look like a token, with its secret."""
+    """Whether bytes of unknown type look like a token with a secret."""
     return _recognised(data, True) in ("PLAIN", "SCRAM", "OAUTHBEARER")
 
 
@@ -119,7 +119,7 @@ def _phase(fields: dict[str, object], opening: bool) -> str:
 
 
 def _name(raw: bytes) -> str:
-    """Undo what SCRAM does to names: a comma and an equals sign are written as =2C and =3D."""
+    """Undo the escapes of SCRAM names: =2C is a comma, =3D an equals sign."""
     return _text(raw).replace("=2C", ",").replace("=3D", "=")
 
 

@@ -1,6 +1,6 @@
 """The summary of a message: its topics, error codes and client software.
 
-Knows which field holds what; knows no frames and no text.
+Knows which field holds what; knows no frames and no text output.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ MOST_TOPICS = 100_000  # ids remembered
 
 
 class Facts(NamedTuple):
-    """What was found in one message: topics in their order, each once; error codes other than 0, in their order."""
+    """The summary of one message: distinct topics in order, and error codes other than 0 in order."""
 
     topics: tuple[str, ...] = ()
     errors: tuple[Value, ...] = ()
 
 
 class MessageSummary:
-    """Finds topics and errors in messages; remembers which topic has which id, as the messages say.
+    """Extracts topics and errors from messages; learns topic ids and their names from messages.
 
     >>> import kwire
     >>> Reply = kwire.messages.ControlledShutdownResponse
@@ -41,10 +41,11 @@ class MessageSummary:
         """Return the topics and error codes of a decoded message.
 
         Args:
-            codec: of the message.
-            message: what it decoded to.
+            codec: the codec of the message.
+            message: the decoded message.
 
-        A topic that has only an id is named if an earlier message named it; else it is `?` and the id's beginning.
+        A topic with only an id is named if an earlier message contained its name; otherwise it is `?` and the id's
+        start.
         """
         topics: dict[str, None] = {}
         for step, structs, held in found_in(plan_of(codec, _topic), message):
@@ -56,7 +57,8 @@ class MessageSummary:
         return Facts(tuple(topics), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
 
     def is_told_by_others(self, codec: Codec) -> bool:
-        """Whether messages may have topics that other messages name, so that the same bytes may say something else."""
+        """Whether topics of a message may be named by other messages, so that equal bytes can have different
+        summaries."""
         return any(isinstance(step.interest, _Id) for step in leaves_of(plan_of(codec, _topic)))
 
     def _named(self, topic_id: bytes, name: str | None) -> str:
@@ -66,7 +68,7 @@ class MessageSummary:
 
 
 def error_codes(codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
-    """Return (path without indices, code) of every error code of a message but 0, which says there is no error.
+    """Return (path without indices, code) for every error code of a message except 0 (no error).
 
     >>> import kwire
     >>> topic = kwire.messages.MetadataResponse.MetadataResponseTopic(error_code=3, name="t")
@@ -83,7 +85,7 @@ def error_codes(codec: Codec, message: Any) -> tuple[tuple[str, int], ...]:
 
 
 def software_of(message: Any) -> str:
-    """Return name and version of the client's software that an ApiVersions request tells; empty for others.
+    """Return name and version of the client software in an ApiVersions request; empty for other messages.
 
     >>> import kwire
     >>> software_of(kwire.messages.ApiVersionsRequest(client_software_name="librdkafka", client_software_version="2"))
@@ -93,7 +95,7 @@ def software_of(message: Any) -> str:
 
 
 def is_topic_field(struct: str, attribute: str) -> bool:
-    """Whether a text field of a struct holds names of topics.
+    """Whether a text field of a struct contains names of topics.
 
     >>> is_topic_field("MetadataResponseTopic", "name"), is_topic_field("CreatableTopicConfig", "name")
     (True, False)
@@ -103,7 +105,7 @@ def is_topic_field(struct: str, attribute: str) -> bool:
 
 
 class _Id(NamedTuple):
-    """A field of a topic's id; `name` is that of its name beside it."""
+    """A field with a topic id; `name` is the field with the topic's name beside it."""
 
     name: str | None
 

@@ -32,7 +32,7 @@ def mask(result: Result) -> Result:
     """Return a result without secrets; the same one if it holds none.
 
     Args:
-        result: of a `FrameDecoder`.
+        result: from a `FrameDecoder`.
 
     Returns:
         Secrets are `Hidden` values, and zeros in the bytes of the frame; of an `Undecodable` that may hold one,
@@ -151,8 +151,8 @@ def mask_message(codec: Codec, message: Any, *, keep_tags: bool = True) -> Any:
     """Return a message without its secrets, as `mask` does of a result without faults; not of an Envelope.
 
     Args:
-        codec: of the message.
-        message: what it decoded to.
+        codec: the codec of the message.
+        message: the decoded message.
         keep_tags: keep unknown tags, which may be secrets, of a message in which no secret is known.
     """
     sealing = _Masking()

@@ -143,7 +143,7 @@ class Redactor:
 
     Args:
         keep: kinds that stay, of `REASONS`.
-        catalog: the specs to use; those of Kafka's releases unless told.
+        catalog: the specs to use; those of Kafka's releases by default.
 
     `counts` says how many values of each kind were blanked.
 

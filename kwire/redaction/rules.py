@@ -199,7 +199,7 @@ def may_hold_secrets(codec: Codec, message: Any) -> bool:
     """Whether a message may hold a secret, by what it is and by what it is about.
 
     Args:
-        codec: of the message.
+        codec: the codec of the message.
         message: anything that has its attributes.
     """
     return may_carry(codec) or (codec.name in MESSAGES and is_of_metadata_log(message))
