@@ -149,7 +149,7 @@ class CapturedTraffic:
         connections, frames, total = self._connections, 0, 0
         for said in batch:
             if type(said) is not tuple:
-                connections.pop(said, None)  # type: ignore[arg-type]
+                connections.pop(said, None)
                 continue
             ends, asked, _, now, data, _, first, _ = said
             connection = connections.get(ends.connection) or self._begin(ends)

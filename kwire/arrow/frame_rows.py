@@ -6,15 +6,14 @@ an answer can be taken along to another process, which reads on from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ..errors import DecodeError
 from ..errors.decode import Truncated, UnexpectedResponse
 from ..protocol import Connection, Frame, Header, Source, cut_short
 from ..protocol.api_registry import Api, Apis
-from ..protocol.captured_frame import NOBODY, CapturedBatch
-from ..protocol.captured_frame import Endpoints as Named
+from ..protocol.captured_frame import NOBODY, CapturedFrame, Endpoints, NamedEnds
 from ..protocol.decoder import unread
 from ..protocol.fragments import CutShort
 from ..protocol.frame_parser import FrameReading
@@ -117,7 +116,7 @@ class Pairing:
                 row = offset, data, None, None, header.is_request, api, header.correlation_id, header.client_id, None
                 sink(row)
 
-    def said(self, batch: CapturedBatch) -> None:
+    def said(self, batch: Iterable[CapturedFrame | int]) -> None:
         """Take what the connections of a capture said."""
         connections, sink = self._connections, self.sink
         for said in batch:
@@ -142,7 +141,7 @@ class Pairing:
         for number in frame.closed:
             self._connections.pop(number, None)
         now = None if source.time is None else round(source.time * 1e6) * 1000
-        whose = Named(source.client, source.broker, -1) if source.client and source.broker else NOBODY
+        whose = NamedEnds(source.client, source.broker, -1) if source.client and source.broker else NOBODY
         key = (source.client, source.broker) if source.connection is None else source.connection
         connection = self._connection(key, whose, now)
         place = source.offset or 0, frame.data, now, connection.ends
@@ -152,7 +151,7 @@ class Pairing:
         asked = None if source.direction is None else source.direction == "request"
         self._odd(connection, place, asked, connection.receive(frame.data, asked, None, frame.fault), frame.fault)
 
-    def _connection(self, key: Any, whose: Named = NOBODY, now: int | None = None) -> _Ended:
+    def _connection(self, key: Any, whose: Endpoints = NOBODY, now: int | None = None) -> _Ended:
         connection = self._connections.get(key)
         if connection is None:
             ends = RowEndpoints(whose.client, whose.broker, now) if whose.client else None

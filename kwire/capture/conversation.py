@@ -10,36 +10,43 @@ from collections.abc import Iterable, Iterator, Set
 from struct import Struct
 
 from ..errors import DecodeError
-from ..native.states import ConversationState
+from ..native.states import ConversationState, EndsState
 from ..protocol import Frame, FrameReader
-from ..protocol.captured_frame import NOBODY, CapturedBatch, CapturedFrame, Endpoints, frame_of, numbers_of
+from ..protocol.captured_frame import NOBODY, CapturedBatch, CapturedFrame, frame_of, numbers_of
 from ..protocol.fragments import BareToken, CutShort, Fragment, NoFrame, PassedOver
 from ..protocol.fragments import Gap as GapFault
 from .frame_stream import Cut, Direction, Search
-from .kafka_frame_detection import FAR, NO, REQUESTS, RESERVED, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
+from .kafka_frame_detection import FAR, NO, REQUESTS, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
 from .link_layers import end_text
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
 
-def ends_of(connection: Connection, client: int) -> Endpoints:
-    """Return the endpoints of a connection, given which side is the client."""
-    return _TcpEnds(connection, client)
+class TcpEnds(EndsState):
+    """The ends of a connection (`Endpoints`), which become text when somebody asks.
 
+    Args:
+        connection, key: number and key of the connection.
+        side: the client's.
+    """
 
-class _TcpEnds(Endpoints):
-    """Endpoints that are formatted as text on first use."""
+    __slots__ = ()
 
-    __slots__ = ("_client", "_key")
+    @property
+    def client(self) -> str:
+        """`ip:port` of the client."""
+        return self._texts[self.side]
 
-    def __init__(self, connection: Connection, client: int) -> None:
-        self.connection, self._key, self._client = connection.number, connection.key, client
+    @property
+    def broker(self) -> str:
+        """`ip:port` of the broker."""
+        return self._texts[1 - self.side]
 
-    def __getattr__(self, name: str) -> str:
-        if name not in Endpoints.__slots__:
-            raise AttributeError(name)
-        text = end_text(self._key, self._client if name == "client" else 1 - self._client)
-        setattr(self, name, text)
-        return text
+    @property
+    def _texts(self) -> tuple[str, str]:
+        if self.texts is None:
+            self.texts = end_text(self.key, 0), end_text(self.key, 1)
+        texts: tuple[str, str] = self.texts
+        return texts
 
 
 def note(fault: DecodeError, data: bytes = b"", offset: int = 0) -> CapturedFrame:
@@ -63,7 +70,7 @@ def timed(batches: Iterable[CapturedBatch], file: str) -> Iterator[tuple[Frame, 
     for batch in batches:
         for said in batch:
             if type(said) is not tuple:
-                closed.append(said)  # type: ignore[arg-type]
+                closed.append(said)
                 continue
             yield frame_of(said, file, count, closed), said[3]
             if said[0] is not NOBODY:
@@ -80,6 +87,21 @@ _INT, _INTS = Struct(">i").unpack_from, Struct(">ii").unpack_from
 LOOKED_AT = 64  # how many of them are searched for the request of a response
 
 
+class _General:
+    """What is known besides where the fast path does not do.
+
+    Attributes:
+        awaited: what responses may be, where one is searched for.
+        is_lossy: whether requests are missing.
+        directions: what cuts responses, and requests.
+    """
+
+    def __init__(self) -> None:
+        self.awaited: Awaited = NOTHING
+        self.is_lossy: bool = False
+        self.directions: list[Direction | None] = [None, None]
+
+
 class Conversation(ConversationState):
     """A connection that is known to be Kafka's, with known client and broker sides.
 
@@ -91,19 +113,20 @@ class Conversation(ConversationState):
         head: api key, version and correlation id of the first request found.
     """
 
-    def __init__(self, recogniser: Recogniser, connection: Connection, client: int, head: bytes = b"") -> None:
-        self.recogniser: Recogniser = recogniser
-        self.connection: Connection = connection
-        self.client: int = client
-        self.ends = ends_of(connection, client)
-        # `newest` and `answered` are correlation ids that a client counts up, not reserved ones.
-        self.newest = int.from_bytes(head[4:], "big") if head and head[4:] < RESERVED else None
-        self._awaited = NOTHING
-        if head:
-            self.add_api(_INT(head)[0])
-        self._is_lossy = False  # whether requests were lost
-        self.readers: tuple[FrameReader, FrameReader] = FrameReader(), FrameReader()  # responses, requests
-        self._directions: list[Direction | None] = [None, None]  # created when the fast path is left
+    __slots__ = ()
+    reader = FrameReader
+    ends_class = TcpEnds
+    recogniser: Recogniser
+    connection: Connection
+    ends: TcpEnds
+    readers: tuple[FrameReader, FrameReader]  # of responses, and of requests
+    general: _General | None
+
+    @property
+    def _general(self) -> _General:
+        if self.general is None:
+            self.general = _General()
+        return self.general
 
     def begin_late(self, requests: int, responses: int) -> None:
         """Begin in the middle of the connection, at these stream offsets."""
@@ -115,21 +138,22 @@ class Conversation(ConversationState):
         """How many bytes are buffered until more arrive."""
         return sum(
             len(reader) if direction is None else direction.buffered
-            for reader, direction in zip(self.readers, self._directions, strict=True)
+            for reader, direction in zip(self.readers, self._general.directions, strict=True)
         )
 
     def _direction(self, asked: bool) -> Direction:
         """Return the frame extractor of requests, or of responses."""
-        direction = self._directions[asked]
+        direction = self._general.directions[asked]
         if direction is None:
             search = self._search_request if asked else self._search_response
-            direction = self._directions[asked] = Direction(search, self.readers[asked])
+            direction = self._general.directions[asked] = Direction(search, self.readers[asked])
         return direction
 
     def feed(self, event: Portion | Gap | Unseen) -> list[CapturedFrame]:
         """Take the next data of one side, or a gap."""
         asked = event.side == self.client
-        self._is_lossy |= asked and not isinstance(event, Portion)
+        if asked and not isinstance(event, Portion):
+            self._general.is_lossy = True
         if isinstance(event, Unseen):  # lost requests; the responses that follow may answer them
             return [(self.ends, True, event.offset, event.nanoseconds, b"", GapFault(), None, 0)] if asked else []
         direction = self._direction(asked)
@@ -203,7 +227,7 @@ class Conversation(ConversationState):
         if TOKEN in expected:
             self.settle(expected.index(TOKEN) + 1)
             return BareToken(len(EMPTY))
-        return Fragment(len(EMPTY)) if self._is_lossy else fault
+        return Fragment(len(EMPTY)) if self._general.is_lossy else fault
 
     def _overtakes(self, correlation_id: int | None) -> bool:
         """Record a response that does not answer the oldest request in flight; return whether it answers a SASL
@@ -240,7 +264,7 @@ class Conversation(ConversationState):
                 asked.setdefault(awaited.to_bytes(4, "big", signed=True), []).append(
                     api.to_bytes(4, "big", signed=True)
                 )
-        self._awaited = Awaited(asked, self.apis, self.answered, self.newest)
+        self._general.awaited = Awaited(asked, self.apis, self.answered, self.newest)
 
     def _search_request(self) -> Search:
         return Search(lambda: REQUESTS, self._judge_request)
@@ -249,10 +273,10 @@ class Conversation(ConversationState):
         return self.recogniser.judge_request(data, position, packets, self.client_id)
 
     def _search_response(self) -> Search:
-        return Search(lambda: self._awaited.pattern, self._judge_response)
+        return Search(lambda: self._general.awaited.pattern, self._judge_response)
 
     def _judge_response(self, data: bytearray, position: int, packets: Set[int]) -> Verdict:
-        return self.recogniser.judge_response(data, position, packets, self._awaited)
+        return self.recogniser.judge_response(data, position, packets, self._general.awaited)
 
 
 def _bytes(number: int) -> bytes:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..errors import DumpError
+from ..native.states import FrameBatch
 from ..protocol import Frame
 from ..protocol.captured_frame import CapturedBatch
 from ..protocol.fragments import BrokenDump, CutRecord, Damaged, LostPackets
@@ -90,7 +91,7 @@ class Streams:
         if self.broken is not None:
             return
         in_order = InOrderPackets(packets, self) if isinstance(packets, PcapReader | PcapngReader) else None
-        out: CapturedBatch = []
+        out: CapturedBatch = FrameBatch()
         try:
             for packet in packets:
                 self._hear(packet, out)
@@ -98,7 +99,7 @@ class Streams:
                     in_order.run(out)
                 if out and not (in_order is not None and in_order.reader.is_ahead):
                     yield out
-                    out = []
+                    out = FrameBatch()
         except DumpError as error:
             self.broken = error
         if out:
@@ -120,7 +121,7 @@ class Streams:
 
     def finish(self) -> CapturedBatch:
         """End all connections, since no more packets will come. Raises DumpError as `frames` does."""
-        out: CapturedBatch = []
+        out: CapturedBatch = FrameBatch()
         self._is_over = True
         for event in self.reassembler.finish():
             self._take(event, out)

@@ -19,18 +19,15 @@ from .tcp_connections import LINGER, LINGER_PACKETS
 from .tcp_reassembly import WITH_TIME
 
 if TYPE_CHECKING or ENGINE == "native":
-    from ..native import InOrderStream, PacketWalker
+    from ..native import PacketWalker
 if TYPE_CHECKING:
     from .frame_extractor import Streams
 
 
 def cut_in_order(talk: Conversation) -> None:
     """Extract the frames of both sides of a conversation by the fast path."""
-    if ENGINE != "native":
-        return
-    client, broker = talk.connection.halves[talk.client], talk.connection.halves[1 - talk.client]
-    client.frames = InOrderStream(client, talk.readers[True], talk, talk.ends, True)
-    broker.frames = InOrderStream(broker, talk.readers[False], talk, talk.ends, False)
+    if ENGINE == "native":
+        talk.cut_in_order()
 
 
 class InOrderPackets:

@@ -7,7 +7,7 @@ import re
 from ..protocol.captured_frame import CapturedFrame
 from ..protocol.fragments import Encrypted, NoFrame, NotKafka
 from ..protocol.fragments import Gap as GapFault
-from .conversation import Conversation, ends_of
+from .conversation import Conversation, TcpEnds
 from .kafka_frame_detection import STRONG, Recogniser
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
@@ -124,7 +124,8 @@ class NonKafkaConnection:
         fault: NoFrame = kind(counted.count, found=self.name, missing=counted.missing)
         if not counted.count:
             fault = GapFault(counted.missing)
-        return [(ends_of(self.connection, client), side == client, 0, counted.now, counted.first, fault, None, 0)]
+        ends = TcpEnds(self.connection.number, self.connection.key, client)
+        return [(ends, side == client, 0, counted.now, counted.first, fault, None, 0)]
 
     def _asks(self, data: bytes) -> bool:
         """Whether a packet is certainly a request."""

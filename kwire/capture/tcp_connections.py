@@ -47,6 +47,7 @@ class Reassembler(ReassemblerState):
     The fast path (`in_order`) does the same as `feed` for most segments, on the same connections.
     """
 
+    connection_class, half_class = Connection, Half
     known: dict[bytes, Half]
     open: dict[int, Connection]
     stuck: dict[int, Connection]
@@ -116,21 +117,13 @@ class Reassembler(ReassemblerState):
             idle = sorted(self.open.values(), key=lambda connection: connection.last or 0)
             for connection in idle[: 1 + self.limits.connections // 16]:
                 events += self.end(connection)
-        return self.add(segment.key).halves[0]
+        half: Half = self.add(segment.key).halves[0]
+        return half
 
     @property
     def is_full(self) -> bool:
         """Whether the limit of open connections is reached."""
         return len(self.open) >= self.limits.connections
-
-    def add(self, key: bytes) -> Connection:
-        """Add a connection; `key` is that of its first segment."""
-        number = self.count
-        connection = self.open[number] = Connection(number, key)
-        self.count += 1
-        self.known[turned(key)] = connection.halves[1]
-        self.known[key] = connection.halves[0]
-        return connection
 
     def end(self, connection: Connection) -> list[Event]:
         """Forget a connection."""

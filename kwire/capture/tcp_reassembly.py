@@ -8,8 +8,6 @@ size. Handles one connection; `tcp_connections` assigns segments to connections.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from ..native.states import ConnectionState
@@ -84,20 +82,8 @@ class Connection(ConnectionState):
         unseen: for each side, the offset of the last `Unseen` event.
     """
 
-    __slots__ = ("unseen",)
+    __slots__ = ()
     halves: tuple[Half, Half]
-
-    def __init__(self, number: int, key: bytes) -> None:
-        self.unseen = -1, -1
-        one, other = self.halves = Half(0), Half(1)
-        one.peer, other.peer = other, one
-        one.connection = other.connection = self
-
-    def release(self) -> None:
-        """Break reference cycles, so that both halves are freed at once: twice as fast as garbage collection."""
-        nothing: Any = None
-        for half in self.halves:
-            half.peer = half.connection = half.frames = nothing
 
     @property
     def ends(self) -> tuple[str, str]:

@@ -55,7 +55,7 @@ class NonKafkaStreams:
 
     def _batches(self, batches: Iterator[CapturedBatch]) -> Iterator[CapturedBatch]:
         for batch in batches:
-            for said in batch:
+            for said in batch.others():
                 if type(said) is tuple and said[5] is not None:
                     self._look(said[5], said[0].connection)
             yield batch

@@ -12,7 +12,7 @@ import warnings
 from .table import FieldRow, NodeRow, NoTable, node_table
 
 try:
-    from ._engine import ColumnTable, InOrderStream, NativeMethods, NodeTable, PacketWalker, Refused, Repeat, pack_bits
+    from ._engine import ColumnTable, NativeMethods, NodeTable, PacketWalker, Refused, Repeat, pack_bits
 except ModuleNotFoundError:
     AVAILABLE = False
 except ImportError as error:  # built of other sources, or for another system: slow, and nobody would notice
@@ -25,7 +25,6 @@ __all__ = [
     "AVAILABLE",
     "ColumnTable",
     "FieldRow",
-    "InOrderStream",
     "NativeMethods",
     "NoTable",
     "NodeRow",

@@ -27,7 +27,9 @@ cdef enum:
 
 cdef int64_t SECOND = 1000000000
 cdef int64_t NONE = -0x7FFFFFFFFFFFFFFF  # where Python has None
+cdef int64_t LONGEST_TIME = 9000000000 * SECOND
 cdef int64_t RESERVED_IDS = 0x7FFFFFF8
+cdef tuple UNSEEN = (-1, -1)
 cdef int32_t SASL_HANDSHAKE_0 = 17 << 16  # behind it come tokens, which have no header
 
 cdef struct Packet:
@@ -62,11 +64,17 @@ cdef inline int64_t none_or_number(number) except? -1:
     return NONE if number is None else <int64_t>number
 
 
+cdef inline tuple numbers_in(const uint8_t* p, Py_ssize_t size):
+    """Return the two numbers behind the size of a frame; None and 0 where they are not there."""
+    return signed32(be32(p + 4)) if size >= 8 else None, signed32(be32(p + 8)) if size >= LEAST_REQUEST else 0
+
+
 cdef class FrameBuffer:
-    """The bytes of a frame that has begun; `frames.cutting.FrameReader` knows what its attributes are."""
+    """The bytes of a frame that has begun; `FrameReader` knows what its attributes are."""
 
     cdef public Py_ssize_t limit, least, missing, passed, _count, _start
     cdef public bytearray _buffer
+    cdef Py_ssize_t room       # that was made in the buffer
 
     def __cinit__(self, Py_ssize_t limit=LONGEST_FRAME, Py_ssize_t least=LEAST_FRAME):
         self.limit, self.least, self._buffer = limit, least, bytearray()
@@ -85,22 +93,25 @@ cdef class FrameBuffer:
             at += LEAST_FRAME + size
         return True
 
-    cdef int hold(self, const uint8_t* p, Py_ssize_t count) except -1:
+    cdef int hold(self, const uint8_t* p, Py_ssize_t count, Py_ssize_t need) except -1:
+        """Keep the next bytes of a frame, which has so many; memory is taken for twice of what is there at most."""
         cdef Py_ssize_t held = PyByteArray_GET_SIZE(self._buffer)
+        if held + count > self.room:
+            self.room = min(need, 2 * (held + count))
+            PyByteArray_Resize(self._buffer, self.room)
         PyByteArray_Resize(self._buffer, held + count)
         memcpy(PyByteArray_AS_STRING(self._buffer) + held, p, count)
         return 0
 
-    cdef bytes release(self):
-        cdef bytes frame = PyBytes_FromStringAndSize(
-            PyByteArray_AS_STRING(self._buffer), PyByteArray_GET_SIZE(self._buffer)
-        )
-        PyByteArray_Resize(self._buffer, 0)
+    cdef bytearray release(self):
+        """Give the bytes away, without a copy."""
+        cdef bytearray frame = self._buffer
+        self._buffer, self.room = bytearray(), 0
         return frame
 
 
 cdef class StreamState:
-    """Where one direction of a TCP connection stands; `dumps.halves.Half` knows what its attributes are."""
+    """Where one direction of a TCP connection stands; `tcp_stream.Half` knows what its attributes are."""
 
     cdef int64_t next_sequence
     cdef public int64_t position, held, sent
@@ -110,7 +121,9 @@ cdef class StreamState:
     cdef public int side
     cdef public StreamState peer
     cdef public ConnectionState connection
-    cdef public InOrderStream frames
+    cdef ConversationState conversation  # once its frames are cut here
+    cdef FrameBuffer cutter
+    cdef bint asked                      # whether they are requests
 
     def __cinit__(self, int side=0):
         self.side, self.next_sequence, self.pieces = side, NONE, []
@@ -124,50 +137,141 @@ cdef class StreamState:
         self.next_sequence = none_or_number(number)
 
     cdef void begin_at(self, uint32_t sequence):
-        """Note the sequence number of the first byte, which a SYN of this side tells."""
+        """Note the sequence number of the first byte, which a SYN of this side has."""
         self.opened = self.begun = True
         self.next_sequence = sequence
         self.first = self.next_sequence
 
+    cdef int leave(self) except -1:
+        """Let go of the others, which is a cycle of references."""
+        self.peer = self.connection = self.conversation = self.cutter = None
+        return 0
+
+    cdef bint take(self, bytes portion, const uint8_t* p, Py_ssize_t count, int64_t now, FrameBatch out) except -1:
+        """Cut the frames out of the payload of the next segment, which lies in a portion; False: it was not taken."""
+        cdef FrameBuffer cutter = self.cutter
+        cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(portion)
+        cdef int64_t position = self.position
+        cdef Py_ssize_t at = 0, size
+        cdef bytearray frame
+        if not cutter.fits(p, count):
+            return False
+        self.next_sequence = (self.next_sequence + count) & 0xFFFFFFFF
+        self.position += count
+        self.connection.newest_time = now
+        if cutter.missing:
+            at = min(cutter.missing, count)
+            cutter.hold(p, at, PyByteArray_GET_SIZE(cutter._buffer) + cutter.missing)
+            cutter.missing -= at
+            if not cutter.missing:
+                frame = cutter.release()
+                self.give(frame, PyByteArray_AS_STRING(frame), 0, PyByteArray_GET_SIZE(frame), position + at, now, out)
+        while at < count:
+            size = LEAST_FRAME + signed32(be32(p + at))
+            if size > count - at:
+                cutter.hold(p + at, count - at, size)
+                cutter.missing = size - (count - at)
+                break
+            self.give(portion, <const char*>base, p + at - base, size, position + at + size, now, out)
+            at += size
+        return True
+
+    cdef int give(self, held, const char* base, Py_ssize_t start, Py_ssize_t size, int64_t stop, int64_t now,
+                  FrameBatch out) except -1:
+        """Note a frame, which lies in some bytes, and give it out."""
+        cdef const uint8_t* p = <const uint8_t*>base + start
+        cdef ConversationState conversation = self.conversation
+        cdef bytes frame
+        fault = None
+        self.cutter.passed += size
+        self.cutter._count += 1
+        if not (conversation.asks(p, size) if self.asked else conversation.answers(p, size)):
+            frame = PyBytes_FromStringAndSize(<const char*>p, size)
+            fault = conversation.note_request(frame) if self.asked else conversation.note_response(frame)
+            if fault is not None:
+                out.append((conversation.ends, self.asked, stop - size, now, frame, fault, *numbers_in(p, size)))
+                return 0
+        out.put(held, conversation.ends, start, size, stop - size, now, self.asked)
+        return 0
+
 
 cdef class ConnectionState:
-    """A TCP connection; `dumps.tcp.Connection` knows what its attributes are."""
+    """A TCP connection; `tcp_reassembly.Connection` knows what its attributes are.
+
+    Args:
+        number, key: of the connection.
+        half: makes a side of it.
+    """
 
     cdef int64_t newest_time   # of this path, else NONE
-    cdef object told_time      # of the general path, in which times have any size
+    cdef object general_time   # of the general path, in which times have any size
     cdef public int64_t number, newest, packets
-    cdef public object key, halves, opener
+    cdef public object key, halves, opener, unseen
     cdef public bint calm, closed
 
-    def __cinit__(self, int64_t number=0, key=b""):
-        self.number, self.key, self.newest_time = number, key, NONE
+    def __cinit__(self, int64_t number=0, key=b"", half=None):
+        cdef StreamState one, other
+        self.number, self.key, self.newest_time, self.unseen = number, key, NONE, UNSEEN
+        if half is not None:
+            one, other = half(0), half(1)
+            one.peer, other.peer = other, one
+            one.connection = other.connection = self
+            self.halves = one, other
 
     @property
     def last(self):
-        return self.told_time if self.newest_time == NONE else self.newest_time
+        return self.general_time if self.newest_time == NONE else self.newest_time
 
     @last.setter
     def last(self, nanoseconds):
-        self.newest_time, self.told_time = NONE, nanoseconds
+        self.newest_time, self.general_time = NONE, nanoseconds
+
+    def release(self):
+        """Let the halves be freed at once: cycles wait for the garbage collector, which takes half the time then."""
+        cdef StreamState one, other
+        one, other = self.halves
+        one.leave()
+        other.leave()
 
 
 cdef class ReassemblerState:
-    """All TCP connections of a capture; `dumps.connections.Reassembler` knows what its attributes are."""
+    """All TCP connections of a capture; `tcp_connections.Reassembler` knows what its attributes are.
+
+    Of a class that makes connections, `connection_class` and `half_class` make one and its sides.
+    """
 
     cdef public int64_t count, packets, read
     cdef public dict known, open, stuck, closing
+    cdef object connection, half
 
     def __cinit__(self, *arguments, **named):
+        self.connection, self.half = type(self).connection_class, type(self).half_class
         self.known, self.open, self.stuck, self.closing = {}, {}, {}, {}
+
+    cpdef ConnectionState add(self, bytes key):
+        """Begin a connection; `key` is that of its first segment."""
+        cdef ConnectionState connection = self.connection(self.count, key, self.half)
+        cdef tuple halves = connection.halves
+        self.open[self.count] = connection
+        self.count += 1
+        self.known[turned(key)] = halves[1]
+        self.known[key] = halves[0]
+        return connection
 
 
 cdef class ConversationState:
-    """The requests of a Kafka connection without a response; `dumps.conversation.Conversation` knows what they mean.
+    """A Kafka connection, with the requests without a response; `conversation.Conversation` knows what they mean.
+
+    Args:
+        recogniser, connection, client, head: as of a `Conversation`.
 
     Attributes:
+        ends: what names the ends of the connection.
+        readers: of responses, and of requests.
         tokens: whether SASL tokens without a header may come.
         client_id: of the requests, with its length in front; None as long as it is not known.
         newest, answered: the newest correlation ids, of a request and of a response; None before.
+        general: what the general path knows besides.
     """
 
     cdef Awaited* ring
@@ -176,13 +280,32 @@ cdef class ConversationState:
     cdef int api_count
     cdef int64_t newest_id, answered_id
     cdef public bint tokens
-    cdef public object client_id
+    cdef public int client
+    cdef public object client_id, recogniser, general
+    cdef public ConnectionState connection
+    cdef public EndsState ends
+    cdef public tuple readers
 
-    def __cinit__(self, *arguments, **named):
+    def __cinit__(self, recogniser=None, ConnectionState connection=None, int client=0, bytes head=b""):
+        cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(head)
         self.newest_id = self.answered_id = NONE
+        self.recogniser, self.connection, self.client = recogniser, connection, client
+        self.readers = (<object>self).reader(), (<object>self).reader()
+        if connection is not None:
+            self.ends = (<object>self).ends_class(connection.number, connection.key, client)
+        if PyBytes_GET_SIZE(head) >= 8:
+            self.add_api(signed32(be32(p)))
+            if signed32(be32(p + 4)) >= 0 and be32(p + 4) < RESERVED_IDS:
+                self.newest_id = be32(p + 4)
 
     def __dealloc__(self):
         PyMem_Free(self.ring)
+
+    def cut_in_order(self):
+        """Let the frames of both sides be cut here, as long as their segments come in order."""
+        cdef StreamState one = self.connection.halves[self.client], other = self.connection.halves[1 - self.client]
+        one.conversation, one.cutter, one.asked = self, self.readers[1], True
+        other.conversation, other.cutter, other.asked = self, self.readers[0], False
 
     @property
     def newest(self):
@@ -303,76 +426,15 @@ cdef bytes signed_bytes(int32_t number):
     return PyBytes_FromStringAndSize(<const char*>raw, 4)
 
 
-cdef class InOrderStream:
-    """Cuts the frames of one direction of a Kafka connection out of segments that come in order.
+cdef class EndsState:
+    """Which connection a frame came on; `captured_frame.Endpoints` knows what its attributes are."""
 
-    Args:
-        stream: its place.
-        cutter: a `FrameReader`, which takes what is not taken here.
-        talk: the `Conversation`, which takes note of what is not noted here.
-        ends, asked: what stands in front of each captured frame.
-    """
+    cdef public int64_t connection
+    cdef public object key, texts, note
+    cdef public int side
 
-    cdef StreamState stream
-    cdef readonly FrameBuffer cutter
-    cdef ConversationState talk
-    cdef object ends
-    cdef bint asked
-
-    def __init__(self, StreamState stream not None, FrameBuffer cutter not None, ConversationState talk not None, ends,
-                 bint asked):
-        self.stream, self.cutter, self.talk, self.ends, self.asked = stream, cutter, talk, ends, asked
-
-    cdef bint take(self, const uint8_t* p, Py_ssize_t count, int64_t now, list out) except -1:
-        """Take the payload of the next segment; False: it was not taken."""
-        cdef FrameBuffer cutter = self.cutter
-        cdef StreamState stream = self.stream
-        cdef int64_t position = stream.position
-        cdef Py_ssize_t at = 0, size
-        cdef bytes frame
-        if not cutter.fits(p, count):
-            return False
-        stream.next_sequence = (stream.next_sequence + count) & 0xFFFFFFFF
-        stream.position += count
-        stream.connection.newest_time = now
-        if cutter.missing:
-            at = min(cutter.missing, count)
-            cutter.hold(p, at)
-            cutter.missing -= at
-            if not cutter.missing:
-                frame = cutter.release()
-                self.give(frame, position + at, now, out)
-        while at < count:
-            size = LEAST_FRAME + signed32(be32(p + at))
-            if size > count - at:
-                cutter.hold(p + at, count - at)
-                cutter.missing = size - (count - at)
-                break
-            at += size
-            self.give(PyBytes_FromStringAndSize(<const char*>p + at - size, size), position + at, now, out)
-        return True
-
-    cdef int give(self, bytes frame, int64_t stop, int64_t now, list out) except -1:
-        """Note a frame, and give it out as `frames.said` has them."""
-        cdef Py_ssize_t count = PyBytes_GET_SIZE(frame)
-        cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(frame)
-        first = fault = None
-        second = 0
-        self.cutter.passed += count
-        self.cutter._count += 1
-        if count >= 8:
-            first = signed32(be32(p + 4))
-        if count >= LEAST_REQUEST:
-            second = signed32(be32(p + 8))
-        if self.asked:
-            if not self.talk.asks(p, count):
-                fault = self.talk.note_request(frame)
-        elif not self.talk.answers(p, count):
-            fault = self.talk.note_response(frame)
-        captured = (self.ends, self.asked, stop - count, now, frame, fault, first, second)
-        PyObject_GC_UnTrack(<PyObject*>captured)  # millions of them, without cycles: a tenth of the time
-        out.append(captured)
-        return 0
+    def __cinit__(self, int64_t connection=-1, key=b"", int side=0):
+        self.connection, self.key, self.side = connection, key, side
 
 
 cdef class PacketWalker:
@@ -397,6 +459,7 @@ cdef class PacketWalker:
     cdef object streams, segment, is_other
     cdef Py_ssize_t most, linger, linger_late
     cdef int64_t linger_time
+    cdef bytes portion         # of the file, which is read now
     cdef set heads             # api key, version and client id of what surely was a client's first request
     cdef int near
     cdef bint big, blocks
@@ -439,7 +502,7 @@ cdef class PacketWalker:
     cdef inline uint32_t number(self, const uint8_t* p) noexcept:
         return be32(p) if self.big else le32(p)
 
-    def run(self, bytes data not None, Py_ssize_t start, list out not None):
+    def run(self, bytes data not None, Py_ssize_t start, FrameBatch out not None):
         """Walk until a packet comes that is laid out otherwise, or is not there yet.
 
         Args:
@@ -452,6 +515,7 @@ cdef class PacketWalker:
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(data)
         cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start
         cdef Packet packet
+        self.portion = data
         if self.blocks:
             while self.block(base, there, at, &packet):
                 self.take(&packet, out)
@@ -461,9 +525,10 @@ cdef class PacketWalker:
                 self.last_seconds = self.number(base + at)
                 self.take(&packet, out)
                 at = packet.after
+        self.portion = None
         return at
 
-    cdef int take(self, Packet* packet, list out) except -1:
+    cdef int take(self, Packet* packet, FrameBatch out) except -1:
         cdef ReassemblerState state = self.state
         cdef StreamState stream = self.find(packet.key, packet.key_size)
         cdef bint taken
@@ -517,14 +582,14 @@ cdef class PacketWalker:
         behind = packet.acknowledged - <uint32_t>(0 if stream.peer.next_sequence < 0 else stream.peer.next_sequence)
         return not 0 < behind < 0x80000000U
 
-    cdef bint take_payload(self, StreamState stream, Packet* packet, list out) except -1:
+    cdef bint take_payload(self, StreamState stream, Packet* packet, FrameBatch out) except -1:
         """Take the next bytes of a connection; False: they were not taken."""
-        if stream.frames is None:
+        if stream.conversation is None:
             if not stream.position and not stream.peer.position:
                 self.begin(stream, packet)
-            if stream.frames is None:
+            if stream.conversation is None:
                 return False
-        if not stream.frames.take(packet.payload, packet.count, packet.now, out):
+        if not stream.take(self.portion, packet.payload, packet.count, packet.now, out):
             return False
         self.state.read += packet.count
         return True
@@ -542,12 +607,12 @@ cdef class PacketWalker:
             self.streams.converse(stream.connection, stream.side, p[4:12], packet.count)
             return 0
         self.streams.recognise(stream.connection, stream.side, p[:packet.count])
-        if head is not None and stream.frames is not None and len(self.heads) < MOST_HEADS:
+        if head is not None and stream.conversation is not None and len(self.heads) < MOST_HEADS:
             self.heads.add(head)
         return 0
 
-    cdef int end_closed(self, int64_t now, list out) except -1:
-        """Forget closed connections as `dumps.connections` does, as long as nothing waits anywhere."""
+    cdef int end_closed(self, int64_t now, FrameBatch out) except -1:
+        """Forget closed connections as `tcp_connections` does, as long as nothing waits anywhere."""
         cdef ReassemblerState state = self.state
         cdef ConnectionState connection
         cdef StreamState one, other
@@ -563,19 +628,20 @@ cdef class PacketWalker:
             ended.append(connection)
         for connection in ended:
             one, other = connection.halves
-            is_done = connection.calm and one.finished and other.finished and one.frames is not None
+            is_done = connection.calm and one.finished and other.finished and one.conversation is not None
             if not is_done or not (is_between_frames(one) and is_between_frames(other)):
                 self.streams.end(connection, out)
                 continue
             number = connection.number
             del state.closing[number], state.open[number]
             del state.known[connection.key], state.known[turned(connection.key)]
-            one.peer = other.peer = one.connection = other.connection = one.frames = other.frames = None
+            one.leave()
+            other.leave()
             if states.pop(number, None) is not None:
                 out.append(number)
         return 0
 
-    # The handshake and the end of most connections, as `dumps.tcp` and `dumps.connections` take them; each leaves the
+    # The handshake and the end of most connections, as `tcp_reassembly` and `tcp_connections` take them; each leaves the
     # very state that those leave, or refuses.
 
     cdef bint take_syn(self, bytes key, Packet* packet) except -1:
@@ -724,4 +790,4 @@ cdef bytes turned(bytes key):
 
 
 cdef bint is_between_frames(StreamState stream):
-    return stream.frames is None or not stream.frames.cutter.missing
+    return stream.conversation is None or not stream.cutter.missing

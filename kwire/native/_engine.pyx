@@ -42,6 +42,7 @@ cdef extern from "Python.h":
     Py_ssize_t PyTuple_SizeOf "PyTuple_GET_SIZE"(PyObject* items)
     PyObject* PyTuple_GetItemOf "PyTuple_GET_ITEM"(PyObject* items, Py_ssize_t at)
     void PyTuple_Put "PyTuple_SET_ITEM"(PyObject* items, Py_ssize_t at, PyObject* item)
+    bint PyByteArray_CheckExact(object)
     Py_ssize_t PyBytes_SizeOf "PyBytes_GET_SIZE"(PyObject*)
     const char* PyBytes_DataOf "PyBytes_AS_STRING"(PyObject*)
     double PyFloat_AS_DOUBLE(PyObject*)
@@ -672,6 +673,7 @@ cdef class NativeMethods:
         return super().json_text(data, start)
 
 include "_columns.pxi"
+include "_frames.pxi"
 include "_capture.pxi"
 
 

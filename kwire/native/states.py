@@ -10,10 +10,26 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._engine import ConnectionState, ConversationState, FrameBuffer, ReassemblerState, StreamState
+    from ._engine import (
+        ConnectionState,
+        ConversationState,
+        EndsState,
+        FrameBatch,
+        FrameBuffer,
+        ReassemblerState,
+        StreamState,
+    )
 else:
     try:
-        from ._engine import ConnectionState, ConversationState, FrameBuffer, ReassemblerState, StreamState
+        from ._engine import (
+            ConnectionState,
+            ConversationState,
+            EndsState,
+            FrameBatch,
+            FrameBuffer,
+            ReassemblerState,
+            StreamState,
+        )
     except ImportError:
 
         class _State:
@@ -26,6 +42,13 @@ else:
                 self = super().__new__(cls)
                 self._make_state(*arguments, **named)
                 return self
+
+        class FrameBatch(list[Any]):
+            """What was captured together, in its order."""
+
+            def others(self) -> list[Any]:
+                """Return what is no whole frame: tuples with a fault, and numbers."""
+                return [one for one in self if type(one) is not tuple or one[5] is not None]
 
         class FrameBuffer(_State):
             """The bytes of a frame that has begun."""
@@ -41,29 +64,65 @@ else:
                 self.side, self.position, self.held, self.sent, self.pieces = side, 0, 0, 0, []
                 self.begun = self.late = self.finished = self.opened = False
                 self.sequence = self.first = self.acked = self.excused = self.end = None
-                self.peer = self.connection = self.frames = None
+                self.peer = self.connection = None
 
         class ConnectionState(_State):
             """A TCP connection."""
 
-            def _make_state(self, number: int, key: bytes) -> None:
+            def _make_state(self, number: int, key: bytes, half: Any = None) -> None:
                 self.number, self.key, self.newest, self.packets = number, key, 0, 0
                 self.calm = self.closed = False
                 self.last = self.opener = self.halves = None
+                self.unseen = -1, -1
+                if half is not None:
+                    one, other = self.halves = half(0), half(1)
+                    one.peer, other.peer = other, one
+                    one.connection = other.connection = self
+
+            def release(self) -> None:
+                """Let the halves be freed at once: cycles wait for the garbage collector."""
+                for half in self.halves:
+                    half.peer = half.connection = None
 
         class ReassemblerState(_State):
             """All TCP connections of a capture."""
 
-            def _make_state(self, *_: Any) -> None:
+            def _make_state(self, *_: Any, **__: Any) -> None:
                 self.count = self.packets = self.read = 0
                 self.known, self.open, self.stuck, self.closing = {}, {}, {}, {}
 
-        class ConversationState(_State):
-            """The requests of a Kafka connection without a response."""
+            def add(self, key: bytes) -> Any:
+                """Begin a connection; `key` is that of its first segment."""
+                size = (len(key) - 4) // 2
+                connection = self.open[self.count] = self.connection_class(self.count, key, self.half_class)
+                self.count += 1
+                self.known[key[size : 2 * size] + key[:size] + key[-2:] + key[-4:-2]] = connection.halves[1]
+                self.known[key] = connection.halves[0]
+                return connection
 
-            def _make_state(self, *_: Any) -> None:
-                self.tokens, self.client_id, self.newest, self.answered = False, None, None, None
+        class EndsState(_State):
+            """Which connection a frame came on."""
+
+            def _make_state(self, connection: int = -1, key: bytes = b"", side: int = 0) -> None:
+                self.connection, self.key, self.side = connection, key, side
+                self.texts = self.note = None
+
+        class ConversationState(_State):
+            """A Kafka connection, with the requests without a response."""
+
+            def _make_state(
+                self, recogniser: Any = None, connection: Any = None, client: int = 0, head: bytes = b""
+            ) -> None:
+                self.recogniser, self.connection, self.client = recogniser, connection, client
+                self.readers = self.reader(), self.reader()
+                self.tokens, self.client_id, self.general = False, None, None
+                if connection is not None:
+                    self.ends = self.ends_class(connection.number, connection.key, client)
+                number = int.from_bytes(head[4:], "big")
+                self.newest, self.answered = number if head and number < 0x7FFFFFF8 else None, None
                 self._expected, self._apis = deque(maxlen=1024), {}
+                if head:
+                    self.add_api(int.from_bytes(head[:4], "big", signed=True))
 
             @property
             def awaited(self) -> int:
@@ -94,4 +153,12 @@ else:
                     self._apis[api] = None
 
 
-__all__ = ["ConnectionState", "ConversationState", "FrameBuffer", "ReassemblerState", "StreamState"]
+__all__ = [
+    "ConnectionState",
+    "ConversationState",
+    "EndsState",
+    "FrameBatch",
+    "FrameBuffer",
+    "ReassemblerState",
+    "StreamState",
+]

@@ -7,23 +7,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from struct import Struct
+from typing import Any, Protocol
 
 from ..errors import DecodeError
+from ..native.states import FrameBatch
 from .framing import Frame, Source
 
 
-class Endpoints:
-    """The endpoints of a connection; `client` and `broker` are `ip:port`, `connection` counts from 0."""
+class Endpoints(Protocol):
+    """The endpoints of a connection.
 
-    __slots__ = ("broker", "client", "connection")
+    Attributes:
+        connection: its number, from 0.
+        note: for whoever reads the frames: None at first.
+    """
+
+    connection: int
+    note: Any
+
+    @property
+    def client(self) -> str:
+        """`ip:port` of the client."""
+
+    @property
+    def broker(self) -> str:
+        """`ip:port` of the broker."""
+
+
+class NamedEnds:
+    """Endpoints that are known as text."""
+
+    __slots__ = ("broker", "client", "connection", "note")
 
     def __init__(self, client: str, broker: str, connection: int) -> None:
         self.client: str = client
         self.broker: str = broker
         self.connection: int = connection
+        self.note: Any = None
 
 
-NOBODY = Endpoints("", "", -1)  # the endpoints of items about the whole file
+NOBODY = NamedEnds("", "", -1)  # the endpoints of items about the whole file
 
 # Endpoints, whether the client sent it, the offset in that side's stream, nanoseconds since 1970, the bytes, and the
 # reason if they are not a complete frame. For complete frames also the two numbers after the size, else None and 0: of
@@ -31,7 +54,7 @@ NOBODY = Endpoints("", "", -1)  # the endpoints of items about the whole file
 # anything does.
 CapturedFrame = tuple[Endpoints, bool, int, int | None, bytes, DecodeError | None, int | None, int]
 # A number stands for a connection that has ended: no more frames follow.
-CapturedBatch = list[CapturedFrame | int]
+CapturedBatch = FrameBatch
 
 SECOND = 1_000_000_000  # nanoseconds
 NUMBERS = Struct(">iii").unpack_from  # size, and the two numbers after it

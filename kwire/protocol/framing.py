@@ -72,6 +72,7 @@ class FrameReader(FrameBuffer):
     ('0000', [8])
     """
 
+    __slots__ = ()
     # `_start` is where the next frame starts in `_buffer`, `_count` the number of returned frames.
 
     def feed(self, data: bytes | bytearray) -> FrameReader:

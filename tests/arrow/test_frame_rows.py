@@ -13,7 +13,7 @@ import kwire
 from kwire.arrow.frame_rows import Pairing, Row, State
 from kwire.protocol import Request, Response, Token, Undecodable
 from kwire.protocol.api_registry import Apis
-from kwire.protocol.captured_frame import Endpoints
+from kwire.protocol.captured_frame import NamedEnds
 from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP, conversation
 from tests.arrow.test_reader import HANDSHAKE, HANDSHAKEN, TOKENS, UNKNOWN
@@ -139,7 +139,7 @@ def test_a_cut_frame_keeps_its_header() -> None:
     rows: list[Row] = []
     pairing = Pairing(APIS, rows.append)
     request, response = REAL[:2]
-    ends = Endpoints("a:1", "b:2", 0)
+    ends = NamedEnds("a:1", "b:2", 0)
     pairing.said([(ends, True, 0, 5, request[:30], None, None, 0), (ends, False, 0, 6, response[:20], None, None, 0)])
     assert [said(row) for row in rows] == [
         (True, (4, 7), 22, "1", "CUT_SHORT"),
@@ -151,7 +151,7 @@ def test_a_cut_frame_keeps_its_header() -> None:
 def test_connections_are_kept_apart_and_end() -> None:
     rows: list[Row] = []
     pairing = Pairing(APIS, rows.append)
-    one, other = Endpoints("a:1", "b:2", 0), Endpoints("a:2", "b:2", 1)
+    one, other = NamedEnds("a:1", "b:2", 0), NamedEnds("a:2", "b:2", 1)
     first, second = (int.from_bytes(REAL[0][at : at + 4], "big") for at in (4, 8))
     pairing.said([(one, True, 0, 1, REAL[0], None, first, second)])
     pairing.said([(other, False, 0, 2, REAL[1], None, 22, 0), 0, (one, False, 0, 3, REAL[1], None, 22, 0)])

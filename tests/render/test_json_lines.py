@@ -13,7 +13,7 @@ import kwire
 from kwire import FrameDecoder
 from kwire.protocol import Result
 from kwire.protocol import body_cache as repeats
-from kwire.protocol.captured_frame import CapturedFrame, Endpoints, frame_of, numbers_of
+from kwire.protocol.captured_frame import CapturedFrame, NamedEnds, frame_of, numbers_of
 from kwire.protocol.summary import MessageSummary
 from kwire.redaction import mask
 from kwire.render.captured_lines import CapturedLines
@@ -37,14 +37,14 @@ def answered(message: Any, version: int, number: int) -> Spoken:
     return False, kwire.encode_response(message, version, correlation_id=number)
 
 
-def said_by(ends: Endpoints, spoken: Spoken, number: int = 0) -> CapturedFrame:
+def said_by(ends: NamedEnds, spoken: Spoken, number: int = 0) -> CapturedFrame:
     is_request, data = spoken
     return (ends, is_request, number * 100, TIME + number, data, None, *numbers_of(data))
 
 
 def lines_of(frames: Sequence[Spoken], *, sealed: bool = True, salvage: bool = True) -> list[bool]:
     """Say which frames are told quickly; each line must be that of a decoder that sees all frames, and so the state."""
-    ends = Endpoints("10.0.0.1:5000", "10.0.0.2:9092", 7)
+    ends = NamedEnds("10.0.0.1:5000", "10.0.0.2:9092", 7)
     quick, careful = FrameDecoder(salvage=salvage), FrameDecoder(salvage=salvage)
     lines, quickly = JsonLines(quick, FILE, sealed=sealed), []
     texts = CapturedLines(FrameDecoder(salvage=salvage), FILE, FrameLines(MessageSummary()), sealed=sealed)
@@ -154,7 +154,7 @@ def test_the_log_of_the_controllers_is_sealed() -> None:
         response = M.FetchResponse.FetchableTopicResponse(topic=topic, partitions=partitions)
         frames = [asked(M.FetchRequest(), 11, 7), answered(M.FetchResponse(responses=[response]), 11, 7)]
         assert lines_of(frames) == [True, True]
-        lines, ends = JsonLines(FrameDecoder(), FILE), Endpoints("", "", 7)
+        lines, ends = JsonLines(FrameDecoder(), FILE), NamedEnds("", "", 7)
         assert ('"_hidden":8' in [str(lines.line(said_by(ends, one), 0)) for one in frames][1]) is is_hidden
 
 
@@ -163,13 +163,13 @@ def test_headers_without_a_client_and_apis_that_nobody_knows() -> None:
     lines = JsonLines(FrameDecoder(), FILE)
     for api in range(-300, 3000):
         data = bytes.fromhex("0000000a") + (api << 16 & 0xFFFFFFFF).to_bytes(4, "big") + bytes(6)
-        lines.line(said_by(Endpoints("", "", 1), (True, data)), 0)
+        lines.line(said_by(NamedEnds("", "", 1), (True, data)), 0)
     assert len(lines._repeats._bodies) < 200
 
 
 def test_a_time_that_is_none_or_nearly_none() -> None:
-    ends = Endpoints("", "", 1)
-    lines, said = JsonLines(FrameDecoder(), FILE), said_by(Endpoints("", "", 1), METADATA)
+    ends = NamedEnds("", "", 1)
+    lines, said = JsonLines(FrameDecoder(), FILE), said_by(NamedEnds("", "", 1), METADATA)
     for now in (None, 0, 999_999_999):
         assert not isinstance(lines.line((ends, True, 0, now, *said[4:]), 0), str)
     assert isinstance(lines.line((ends, True, 0, 10**9, *said[4:]), 0), str)
@@ -177,7 +177,7 @@ def test_a_time_that_is_none_or_nearly_none() -> None:
 
 def test_what_is_held_is_bounded_and_what_is_used_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeats, "MOST_HELD", 10_000)
-    lines, ends = JsonLines(FrameDecoder(), FILE), Endpoints("", "", 1)
+    lines, ends = JsonLines(FrameDecoder(), FILE), NamedEnds("", "", 1)
     for number in range(1000):
         request = M.MetadataRequest(topics=[M.MetadataRequest.MetadataRequestTopic(name=f"topic {number}")])
         lines.line(said_by(ends, asked(request, 1, number)), 0)
@@ -192,7 +192,7 @@ def test_what_is_held_is_bounded_and_what_is_used_stays(monkeypatch: pytest.Monk
 def test_what_is_long_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repeats, "LONGEST", 100)
     lines = JsonLines(FrameDecoder(), FILE)
-    assert isinstance(lines.line(said_by(Endpoints("", "", 1), METADATA), 0), str)
+    assert isinstance(lines.line(said_by(NamedEnds("", "", 1), METADATA), 0), str)
     assert not any(bodies.newer for bodies in lines._repeats._bodies.values())
 
 
