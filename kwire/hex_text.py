@@ -2,194 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import textwrap
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from .errors import DumpError
-
-_TOKEN = re.compile(r"""\\x([0-9A-Fa-f]{2})|\\([0abtnvfr\\'"])(?![0-7])|([^\\])""")
-_SHORT = dict(zip("0abtnvfr\\'\"", b"\0\a\b\t\n\v\f\r\\'\"", strict=True))
-
-
-def unlist(text: str) -> bytes:
-    """Read numbers of a list.
-
-    >>> unlist("0x00, 0x1f,0xA")
-    b'\\x00\\x1f\\n'
-    """
-    return bytes(int(word, 16) for word in re.findall(r"0[xX]([0-9A-Fa-f]{1,2})", text))
-
-
-def unescape(text: str) -> bytes:
-    r"""Read the inside of a string as C, Python and the shell write it. Raises ValueError.
-
-    >>> unescape(r"\x00\x05kwire\n").hex()
-    '00056b776972650a'
-    """
-    data, position = bytearray(), 0
-    while position < len(text):
-        token = _TOKEN.match(text, position)
-        if token is None or not token[0].isascii():
-            raise ValueError(f"{text[position : position + 4]!r} is no byte")
-        if token[1]:
-            data.append(int(token[1], 16))
-        else:
-            data.append(_SHORT[token[2]] if token[2] else ord(token[3]))
-        position = token.end()
-    return bytes(data)
-
-
-def unbase64(text: str) -> bytes:
-    """Read base64, lines and all. Raises ValueError, also for what no encoder writes.
-
-    >>> unbase64("AAAA\\nBA==").hex()
-    '00000004'
-    """
-    joined = "".join(text.split())
-    data = base64.b64decode(joined, validate=True)
-    if base64.b64encode(data).decode() != joined:
-        raise ValueError("bits are left over")
-    return data
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How one tool writes bytes.
-
-    Attributes:
-        name: the tool, or the form.
-        sign: found in the text (without empty lines and comments) if it is of this dialect.
-        line: matches every line that holds bytes.
-        base: of offsets.
-        other: matches lines that hold none; a line that is neither is an error.
-        several: an offset of 0 begins the next piece.
-        packets: the pieces may be packets of a network.
-        marked: one line alone may be plain hex just as well.
-        convert: turns the `hex` of a line into bytes; raises ValueError.
-    """
-
-    name: str
-    sign: re.Pattern[str]
-    line: re.Pattern[str]
-    base: int = 16
-    other: re.Pattern[str] | None = None
-    several: bool = False
-    packets: bool = False
-    marked: bool = False
-    convert: Callable[[str], bytes] = bytes.fromhex
-
-
-def _row(name: str, line: str, sign: str = "", other: str = "", **more: object) -> Dialect:
-    """Make a row. Unless `sign` says more, its texts begin with lines of `other`, then one of `line`."""
-    begins = sign or (rf"\A(?:(?:{other})\n)*(?:{line})$" if other else rf"\A(?:{line})$")
-    rest = re.compile(other) if other else None
-    return Dialect(name, re.compile(begins, re.MULTILINE), re.compile(line), other=rest, **more)  # type: ignore[arg-type]
-
-
-def _eights(digit: str) -> str:
-    eight = f"{digit}{{2}}(?: {digit}{{2}}){{0,7}}"
-    return f"(?P<hex>{eight}(?:  {eight})?)"
-
-
-_PAIRS = "[0-9A-Fa-f]{2}(?: [0-9A-Fa-f]{2}){0,15}"
-_GROUPS = "(?:[0-9A-Fa-f]{2,} )*[0-9A-Fa-f]{2,}"
-_PLAIN = r"(?:0[xX])?(?P<hex>[0-9A-Fa-f \t]*[0-9A-Fa-f])"
-_HEAD = r"(?:[\w \t*:<>\[\]]*=[\w \t\[\]]*)?[\[{(\s]*"  # unsigned char x[] = {
-_NUMBERS = r"(?P<hex>(?:0[xX][0-9A-Fa-f]{1,2}(?:\s*,\s*|\s+|(?=[\])};])|$))+)"
-
-
-def _od(base: int, letter: str, digits: str, marked: bool = False) -> Dialect:
-    line = rf"(?P<offset>{digits}) (?P<hex>{_PAIRS})(?: +>(?P<chars>.*)<)?|(?P<end>{digits})"
-    sign = rf"\A{digits} {_PAIRS}(?: +>.*<)?$"
-    return _row(f"od -A{letter} -tx1", line, sign, base=base, marked=marked)
-
-
-DIALECTS = (
-    _row(
-        "hexdump -C",
-        rf"(?P<offset>[0-9a-f]{{8,}})  (?=.{{50}}\|){_eights('[0-9a-f]')} *\|(?P<chars>.{{1,16}})\|"
-        r"|(?P<end>[0-9a-f]{8,})",
-        r"\A[0-9a-f]{8,}  (?=.{50}\|)[0-9a-f]{2}( |$)",
-    ),
-    _row(
-        "annotated hexdump",
-        r"(?P<offset>[0-9a-f]{8})  (?P<hex>(?:[0-9a-f]{2} ){0,7}[0-9a-f]{2})(?: {2,}.*)?",
-        other=r"  .*",
-        several=True,
-    ),
-    # Two groups of eight in capitals, then at column 50 the characters; narrow lines of xxd have them earlier.
-    _row("hexdump.py", rf"(?P<offset>[0-9A-F]{{8,}}): (?=.{{50}}.|[20 ]+$){_eights('[0-9A-F]')} *(?:  .{{1,16}})?"),
-    _row("xxd", rf"(?P<offset>[0-9A-Fa-f]{{8,}}): (?P<hex>{_GROUPS}) ?(?: .*)?"),
-    _od(16, "x", "[0-9a-f]{6}", marked=True),
-    _od(8, "o", "[0-7]{7}"),
-    _od(10, "d", "[0-9]{7}"),
-    _row(
-        "tcpdump -X",
-        rf"\s*0x(?P<offset>[0-9a-f]{{4,}}):  (?P<hex>{_GROUPS})(?:  .*)?",
-        r"^\s*0x0000:  [0-9a-f]{2}",
-        other=r"(?!\s*0x[0-9a-f]{4,}:).*",
-        several=True,
-        packets=True,
-    ),
-    _row(
-        "tshark -x",
-        rf"(?P<offset>[0-9a-f]{{4,8}})  (?:(?P<hex>{_PAIRS})| (?P<hex2>{_PAIRS}))(?:  .*)?",
-        r"^0000   ?[0-9a-f]{2}( [0-9a-f]{2})*(  |$)",
-        other=r"(?![0-9a-f]{4,8}   ?[0-9a-f]{2}(?: |$)).*",
-        several=True,
-        packets=True,
-    ),
-    _row(
-        "xxd -i",
-        rf"{_HEAD}{_NUMBERS}[\])}};\s]*|\s*unsigned int \w+_len = (?P<end>\d+);",
-        r"\Aunsigned char \w+\[\] = \{$",
-        other=r"unsigned char \w+\[\] = \{|\};",
-        base=10,
-        convert=unlist,
-    ),
-    _row("a list of 0x..", rf"{_HEAD}{_NUMBERS}[\])}};\s]*", other=rf"{_HEAD}|[\[\](){{}};,\s]+", convert=unlist),
-    _row(r"\x..", r"(?P<hex>(?:\\x[0-9A-Fa-f]{2})+)\\?", convert=unescape),
-    _row(
-        r"a string with \x..",
-        r"""(?:[\w *\[\]]*= *)?\(?[bB$]?(?P<q>["'])(?P<hex>(?:\\.|(?!(?P=q))[^\\])*)(?P=q)[\s;,+)\\]*""",
-        convert=unescape,
-    ),
-    _row("colon-separated", r"(?P<hex>[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2})+):?|(?P<last>[0-9A-Fa-f]{2})"),
-    _row("plain hex", _PLAIN),
-    _row("hex # comment", rf"{_PLAIN}\s*(?:(?:#|//|;).*)?", other=r"\s*(?:#|//|;).*"),
-    # What would be hex but for a letter or two is hex mistyped: nothing else has so many zeros.
-    _row(
-        "base64",
-        "(?P<hex>[A-Za-z0-9+/]{2,}={0,2})",
-        r"\A(?!(?:[^0\n]{0,3}0){4})(?=[A-Za-z0-9+/]{11,}=?=?$)(?=.*[g-zG-Z+/=]|[^#]*=\Z)",
-        convert=unbase64,
-    ),
-)
-# (taken for, but may be): offsets of od do not say that they are octal; comments and the = of base64 may come late.
-MAY_BE = frozenset({("od -Ao -tx1", "od -Ad -tx1"), ("plain hex", "hex # comment"), ("plain hex", "base64")})
-# What is hex text and says not enough: (pattern of the first line, what it is, what to do instead)
-UNREADABLE = (
-    (
-        re.compile(r"[0-9a-f]{6,7}(?: [0-9a-f]{4}){1,8}"),
-        "words of two bytes, in the order of the machine that wrote them (hexdump, od -x)",
-        "write it with hexdump -C or od -Ax -tx1",
-    ),
-    (
-        re.compile(r"[0-7]{7}(?: [0-7]{6}| [0-7]{3}){1,16}"),
-        "octal numbers (od)",
-        "write it with od -Ax -tx1 or xxd",
-    ),
-)
-
+from .hex_dialects import DIALECTS, MAY_BE, UNREADABLE, Dialect, unhex
 
 MOST = 1 << 28  # bytes that `*` may stand for
 # The heading of what tshark put together, decrypted or decompressed; the hexdump behind it alone is that.
 _PANE = re.compile(r"(?!Frame|Packet)[A-Z].* \([1-9]\d* bytes?\):?")
+
+
+_QUOTED = re.compile(r"^(?:> ?)+")
+# Numbers in brackets, as Java, Go, Python and JavaScript print arrays: at least eight, without leading zeros.
+_NUMBER = r"-?(?:0|[1-9][0-9]{0,2})"
+_LIST = re.compile(rf"[^\n]{{0,80}}?[\[{{(]\s*({_NUMBER}(?:(?:\s*,\s*|\s+){_NUMBER}){{7,}})\s*,?\s*[\])}}]+[\s;}}]*")
 
 
 class HexText(NamedTuple):
@@ -229,7 +58,11 @@ def read_hex_text(text: str, file: str = "") -> HexText:
     """
     lines = [(number, line.rstrip()) for number, line in enumerate(textwrap.dedent(text).splitlines(), 1)]
     lines = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    if lines and all(line.startswith(">") for _, line in lines):
+        lines = [(number, _QUOTED.sub("", line)) for number, line in lines]  # a mail that was answered
     joined = "\n".join(line for _, line in lines)
+    if (numbers := _LIST.fullmatch(joined)) is not None:
+        return HexText((_from_decimal(numbers[1], file),), "a list of numbers", packets=False)
     candidates = [dialect for dialect in DIALECTS if lines and dialect.sign.search(joined)]
     _refuse_unreadable(lines, file)
     if not candidates:
@@ -237,6 +70,15 @@ def read_hex_text(text: str, file: str = "") -> HexText:
         problem, line = "this text is no hex that is known here", lines[0][0] if lines else 1
         raise DumpError(problem, file=file, line=line, hint=f"tried: {tried}")
     return _first_that_reads(candidates, lines, file)
+
+
+def _from_decimal(text: str, file: str) -> bytes:
+    """Read the numbers of a list; Java's bytes are negative above 127."""
+    numbers = [int(word) for word in text.replace(",", " ").split()]
+    wrong = next((number for number in numbers if not -128 <= number <= 255), None)
+    if wrong is not None:
+        raise DumpError(f"{wrong} in a list of numbers is no byte", file=file, hint="bytes are -128 to 255")
+    return bytes(number & 0xFF for number in numbers)
 
 
 def _first_that_reads(candidates: list[Dialect], lines: list[tuple[int, str]], file: str) -> HexText:
@@ -254,8 +96,9 @@ def _first_that_reads(candidates: list[Dialect], lines: list[tuple[int, str]], f
 
 def _refuse_unreadable(lines: list[tuple[int, str]], file: str) -> None:
     for pattern, what, instead in UNREADABLE:
-        if lines and pattern.fullmatch(lines[0][1]):
-            raise DumpError(f"these are {what}", file=file, line=lines[0][0], hint=instead)
+        for number, line in (*lines[:1], *lines[-2:]):
+            if pattern.fullmatch(line):
+                raise DumpError(f"these are {what}", file=file, line=number, hint=instead)
 
 
 class _Reading:
@@ -337,9 +180,9 @@ class _Reading:
 
     def bytes(self, text: str) -> bytes:
         try:
-            return self.dialect.convert(text.replace(":", " "))
+            return self.dialect.convert(text)
         except ValueError as error:
-            if self.dialect.convert != bytes.fromhex:
+            if self.dialect.convert != unhex:
                 raise self.error(f"this is no {self.dialect.name}: {error}") from None
             raise self.error("an odd number of hex digits", "two digits make a byte") from None
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kwire.errors import DumpError
-from kwire.hex_text import DIALECTS, parse_hex_text
+from kwire.hex_dialects import DIALECTS
+from kwire.hex_text import parse_hex_text
 
 FRAME = bytes.fromhex("00000010 0012 0000 0000002a 0005 6b77697265 00")
 SAMPLES = {
@@ -24,6 +25,15 @@ SAMPLES = {
     "hexdump.py": """\
 00000000: 00 00 00 10 00 12 00 00  00 00 00 2A 00 05 6B 77  ...........*..kw
 00000010: 69 72 65 00                                       ire.
+""",
+    "Format-Hex": """\
+   Label: C:\\dump.bin
+
+          Offset Bytes                                           Ascii
+                 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F
+          ------ ----------------------------------------------- -----
+0000000000000000 00 00 00 10 00 12 00 00 00 00 00 2A 00 05 6B 77 \u2026\u2026*\u2026kw
+0000000000000010 69 72 65 00                                     ire\u2026
 """,
     "xxd": """\
 00000000: 0000 0010 0012 0000 0000 002a 0005 6b77  ...........*..kw
@@ -71,8 +81,11 @@ frame := []byte{
 \x00\x00\x00\x10\x00\x12\x00\x00\x00\x00\x00\x2a\
 \x00\x05\x6b\x77\x69\x72\x65\x00
 """,
+    "hex in quotes": "frame = bytes.fromhex('00000010001200000000002a00056b7769726500')",
+    "a Buffer of Node.js": "<Buffer 00 00 00 10 00 12 00 00 00 00 00 2a 00 05 6b 77 69 72 65 00>",
     r"a string with \x..": r"""data = b'\x00\x00\x00\x10\x00\x12\x00\x00\x00\x00\x00*\x00\x05kwire\x00'""",
     "colon-separated": "00:00:00:10:00:12:00:00:00:00:00:2a:\n00:05:6b:77:69:72:65:00\n",
+    "dash-separated": "00-00-00-10-00-12-00-00-00-00-00-2A-00-05-6B-77-69-72-65-00",
     "plain hex": "00000010001200000000002a0005\n6b 77 69 72 65 00\n",
     "hex # comment": """\
 00 00 00 10              # size
@@ -106,6 +119,8 @@ DAMAGED = [
     ("hexdump -C", "69 72", "69", 2),
     ("annotated hexdump", "00 12 ", "00 1  ", 3),
     ("hexdump.py", "69 72", "69 7O", 2),
+    ("Format-Hex", "0000000000000010", "0000000000000020", 7),
+    ("Format-Hex", "69 72 65 00 ", "69 7 65 00  ", 7),
     ("xxd", "6972", "697", 2),
     ("od -Ax -tx1", "000010", "000011", 2),
     ("od -Ax -tx1", "69 72", "697 2", 2),
@@ -120,6 +135,9 @@ DAMAGED = [
     ("xxd -i", "0x6b, ", "", 5),
     ("a list of 0x..", "0x6b", "6b", 3),
     (r"\x..", r"\x6b", r"\x6", 3),
+    ("hex in quotes", "6b77", "6b7", 1),
+    ("a Buffer of Node.js", " 00>", " 0>", 1),
+    ("dash-separated", "-6B", "-6", 1),
     (r"a string with \x..", "kwire", "kw\u00efre", 1),
     (r"a string with \x..", r"\x05", r"\q", 1),
     (r"a string with \x..", "kwire", "k'wire", 1),
@@ -139,6 +157,46 @@ def test_damaged_text_is_refused_with_its_line(name: str, part: str, instead: st
     with pytest.raises(DumpError) as caught:
         parse_hex_text(SAMPLES[name].replace(part, instead))
     assert caught.value.line == line
+
+
+PRINTED = {
+    "Java's Arrays.toString": "[0, 0, 0, 16, 0, 18, 0, 0, -128, 0, 0, -1, 0, 5, 107, 119, 105, 114, 101, 0]",
+    "Go's fmt.Println": "[0 0 0 16 0 18 0 0 128 0 0 255 0 5 107 119 105 114 101 0]",
+    "Go's %#v": "[]byte{0x0, 0x0, 0x0, 0x10, 0x0, 0x12, 0x0, 0x0, 0x80, 0x0, 0x0, 0xff, 0x0, "
+    "0x5, 0x6b, 0x77, 0x69, 0x72, 0x65, 0x0}",
+    "Go's %q": r'''"\x00\x00\x00\x10\x00\x12\x00\x00\x80\x00\x00\xff\x00\x05kwire\x00"''',
+    "Go's % X": "00 00 00 10 00 12 00 00 80 00 00 FF 00 05 6B 77 69 72 65 00",
+    "Node's JSON": '{"type":"Buffer","data":[0,0,0,16,0,18,0,0,128,0,0,255,0,5,107,119,105,114,101,0]}',
+    "Node's Uint8Array": "Uint8Array(20) [\n    0,   0, 0,  16,   0,  18,  0, 0, 128,\n"
+    "    0,   0, 255, 0,   5, 107, 119, 105,\n  114, 101, 0\n]",
+    "a Java literal": "byte[] data = {0, 0, 0, 16, 0, 18, 0, 0, -128, 0, 0, -1, 0, 5, 107, 119, 105, 114, 101, 0};",
+    "Python's list": "[0, 0, 0, 16, 0, 18, 0, 0, 128, 0, 0, 255, 0, 5, 107, 119, 105, 114, 101, 0]",
+    "Python's repr": r"b'\x00\x00\x00\x10\x00\x12\x00\x00\x80\x00\x00\xff\x00\x05kwire\x00'",
+    "a mail": "> 00 00 00 10 00 12 00 00 80 00 00 FF\n> 00 05 6B 77 69 72 65 00",
+    "an answered mail": "> > 0000001000120000\n> > 800000ff00056b7769726500",
+}
+
+
+@pytest.mark.parametrize("who", PRINTED)
+def test_what_languages_print(who: str) -> None:
+    assert parse_hex_text(PRINTED[who])[0].hex() == "0000001000120000800000ff00056b7769726500"
+
+
+def test_a_colon_in_a_string_is_a_colon() -> None:
+    assert parse_hex_text(r"b'\x00\x09kafka:9092'")[0] == b"\0\tkafka:9092"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[0, 0, 0, 16, 0, 18, 300, 0]", "300 in a list of numbers is no byte"),
+        ("<Buffer 00 00 00 10 ... 70 more bytes>", "Node.js leaves the others out"),
+        ("[\n  0, 0, 0, 0,\n  ... 20 more items\n]", "Node.js leaves the others out"),
+    ],
+)
+def test_what_a_list_does_not_say(text: str, problem: str) -> None:
+    with pytest.raises(DumpError, match=problem):
+        parse_hex_text(text)
 
 
 def test_every_row_is_damaged_by_a_test() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.hex_text import unbase64, unescape, unlist
+from kwire.hex_dialects import unbase64, unescape, unlist
 
 
 def test_a_list_may_have_short_numbers_and_capitals() -> None:
@@ -17,6 +17,8 @@ def test_a_list_may_have_short_numbers_and_capitals() -> None:
         (r"\x00\xfF", b"\x00\xff"),
         (r"\0\a\b\t\n\v\f\r\\\'\"", b"\0\a\b\t\n\v\f\r\\'\""),
         (r"a\x31b", b"a1b"),
+        (r"\n1\x06k\t7", b"\n1\6k\t7"),  # Python writes a digit behind \n as it is
+        (r"\001\3770", b"\1\xff0"),
     ],
 )
 def test_escapes_of_strings(text: str, data: bytes) -> None:

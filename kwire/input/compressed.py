@@ -1,6 +1,6 @@
-"""Decompresses gzip and zstd streams portion by portion, with bounded memory at any compression ratio.
+"""Decompresses gzip, zstd, xz and bzip2 streams portion by portion, with bounded memory at any compression ratio.
 
-gzip by the standard library; zstd by it too from Python 3.14 on, before that by the extra `compression`.
+All but zstd by the standard library; zstd by it too from Python 3.14 on, before that by the extra `compression`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from typing import Any
 
 from ..errors import DumpError
 
+MOST_MEMORY = 1 << 28  # bytes that the dictionary of an xz file may have
+MAGIC = 6  # bytes by which things are told apart
 STEP = 1 << 17  # bytes given out at once
 MOST_LAYERS = 3
-MAGIC = 4  # bytes by which things are told apart
 _GZIP_WINDOW = 31  # zlib's word for: a gzip member with its header and checksum
 
 
@@ -127,7 +128,9 @@ def _up_to_the_damage(inflater: Any, data: bytes) -> Iterator[bytes]:
                 yield out
 
 
-class _Zstd:
+class _Inflater:
+    """A decompressor of zstd, xz or bzip2: they have one interface."""
+
     def __init__(self, decompressor: Any) -> None:
         self.inflater = decompressor
 
@@ -147,7 +150,7 @@ class _Zstd:
         return bytes(self.inflater.unused_data)
 
 
-_Start = tuple[Callable[[], _Gzip | _Zstd], type[Exception]]
+_Start = tuple[Callable[[], _Gzip | _Inflater], type[Exception] | tuple[type[Exception], ...]]
 
 
 def _gzip(file: str) -> _Start:
@@ -163,11 +166,30 @@ def _zstd(file: str) -> _Start:
     except ImportError:
         hint = "pip install 'kwire[compression]', or decompress it first: zstd -d"
         raise DumpError("this is zstd, and nothing here can read it", file=file, hint=hint) from None
-    return (lambda: _Zstd(zstd.ZstdDecompressor())), zstd.ZstdError
+    return (lambda: _Inflater(zstd.ZstdDecompressor())), zstd.ZstdError
+
+
+def _xz(file: str) -> _Start:
+    try:
+        import lzma
+    except ImportError:  # a Python that was built without it
+        raise DumpError("this is xz, and this Python cannot read it", file=file, hint="decompress it: xz -d") from None
+    return (lambda: _Inflater(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY))), lzma.LZMAError
+
+
+def _bzip2(file: str) -> _Start:
+    try:
+        import bz2
+    except ImportError:
+        hint = "decompress it: bzip2 -d"
+        raise DumpError("this is bzip2, and this Python cannot read it", file=file, hint=hint) from None
+    return (lambda: _Inflater(bz2.BZ2Decompressor())), (OSError, ValueError)
 
 
 # kind -> (the bytes it begins with, what takes it off)
 COMPRESSIONS: dict[str, tuple[bytes, Callable[[str], _Start]]] = {
     "gzip": (b"\x1f\x8b", _gzip),
     "zstd": (b"\x28\xb5\x2f\xfd", _zstd),
+    "xz": (b"\xfd7zXZ\0", _xz),
+    "bzip2": (b"BZh", _bzip2),
 }

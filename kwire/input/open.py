@@ -20,56 +20,22 @@ from ..fixtures import parse_fixture
 from ..hex_text import HexText, read_hex_text
 from ..logs import looks_like_log
 from ..logs.disk_files import DiskFile, DiskItem, DiskKind, disk_kind, read_disk_file
-from ..protocol import LEAST, LIMIT, Frame, Source
+from ..protocol import LIMIT, Frame, Source
 from ..protocol.captured_frame import CapturedBatch
-from ..protocol.framing import int32
 from ..spec.catalog import Catalog, catalog_for
 from .compressed import Opened, unpacked
 from .file_systems import local_path, open_file
+from .followed_stream import followed_stream
 from .log_files import Item, log_kind, logged, looked
 from .pasted_packets import PacketReader, tcp_segment
 from .raw_frames import raw_frames
 from .request_log import Notes, log_frames
 from .request_log import looks_like_log as looks_like_request_log
-
-# name -> how it begins
-FORMATS = {
-    "a Sun snoop capture": (b"snoo",),
-    "a Network Monitor capture": (b"RTSS", b"GMBU"),
-    "a Sniffer capture": (b"TRSN", b"XCP\0"),
-    "an Observer capture": (b"Obse",),
-    "a btsnoop capture": (b"btsn",),
-    "an AIX iptrace capture": (b"iptr",),
-    "an HP-UX nettl trace": (b"TR\0d",),
-    "a 5View capture": (b"\xaa\xaa\xaa\xaa",),
-    "a LANalyzer capture": (b"\x01\x10L\0\x01\x05",),
-    "a Visual Networks capture": (b"\x05VNF\x0a",),
-    "pcap as a modified libpcap wrote it": (b"\x34\xcd\xb2\xa1", b"\xa1\xb2\xcd\x34"),
-    "a K12 text capture": (b"+---------+",),
-}
-HINT = "pcap and pcapng are read: editcap -F pcapng FILE NEW.pcapng"
-
-
-def refuse_foreign(head: bytes, file: str) -> None:
-    """Raise DumpError if these are the first bytes of a capture that is not read."""
-    for name, magics in FORMATS.items():
-        if head.startswith(magics):
-            raise DumpError(f"this is {name}, which is not read", file=file, hint=HINT)
-
-
-TRIED = "pcap, pcapng, gzip, zstd, log segment, files beside segments, hex text, log of requests, raw frames"
-
-
-def refuse_unknown(head: bytes, file: str) -> None:
-    """Raise DumpError if raw frames do not begin like this: then nobody knows what it is."""
-    size = int32(head, 0)
-    if len(head) >= 4 and not LEAST <= size <= LIMIT:
-        problem = f"this is no dump that is known here; as a frame it would have {size} bytes; tried: {TRIED}"
-        raise DumpError(problem, file=file, offset=0, hint="does it begin in the middle of a frame?")
-
+from .unsupported_formats import refuse_foreign, refuse_unknown
 
 LONGEST_TEXT = 1 << 28
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")  # as a frame's size, either is negative
 _TEXT = frozenset(b"\t\n\r" + bytes(range(0x20, 0x7F)))
 
 # kind -> (the four bytes it begins with, which as a frame's size are above any limit; its reader)
@@ -263,7 +229,7 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
             return Dump(kind, written(captured, file), captured=captured, file=file)
     refuse_foreign(head, file)
     # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
-    if _TEXT.issuperset(head[:4]) or head.startswith(_BOM):
+    if _TEXT.issuperset(head[:4]) or head.startswith((_BOM, *_UTF16)):
         return _text_dump(opened, file, bare, catalog, topic)
     if bare:
         return Dump("a bare body", iter([Frame(_whole(opened, file), Source(file, 0, 0), bare=True)]))
@@ -334,9 +300,14 @@ def _lines(portions: Iterator[bytes], file: str) -> Iterator[bytes]:
 
 
 def _text_dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
+    if opened.head.startswith(_UTF16):  # as PowerShell's > writes it
+        opened = replace(opened, head=_decoded(_whole(opened, file), "utf-16", file).encode(), rest=iter(()))
     if looks_like_request_log(opened.head.decode("utf-8-sig", "replace")) and not bare:
         return _log_dump(opened, file, catalog)
     text = _whole(opened, file).decode("utf-8-sig", "replace")
+    followed = None if bare else followed_stream(text, file)
+    if followed is not None:
+        return Dump(f"a followed TCP stream ({followed.form})", followed.frames(file))
     fixture = parse_fixture(text, file)
     if fixture is not None:
         frame = Frame(
@@ -349,6 +320,13 @@ def _text_dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: s
         )
         return Dump("a fixture", iter([frame]))
     return open_hex(text, file, bare=bare, topic=topic)
+
+
+def _decoded(data: bytes, encoding: str, file: str) -> str:
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise DumpError(f"no text in {encoding}: {error.reason}", file=file, offset=error.start) from None
 
 
 def _hex_dump(text: HexText, file: str, bare: bool, topic: str | None) -> Dump:

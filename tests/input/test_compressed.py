@@ -1,8 +1,10 @@
-"""gzip and zstd taken off, portion by portion."""
+"""gzip, zstd, xz and bzip2 taken off, portion by portion."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import sys
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -17,7 +19,12 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-PACK: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstd.compress}
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "zstd": zstd.compress,
+    "xz": lzma.compress,
+    "bzip2": bz2.compress,
+}
 DATA = bytes(range(256)) * 2000
 
 
@@ -50,7 +57,7 @@ def test_what_comes_before_the_damage_is_given_out(kind: str, damage: str) -> No
         for portion in reader:
             seen += portion
     assert DATA.startswith(seen)
-    assert len(seen) >= len(DATA) - STEP
+    assert len(seen) >= (0 if kind == "bzip2" else len(DATA) - STEP)  # bzip2 gives out blocks of 900 kB
     assert caught.value.file == "x.gz"
     assert caught.value.offset is not None
 

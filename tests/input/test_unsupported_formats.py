@@ -8,7 +8,7 @@ import pytest
 
 from kwire.errors import DumpError
 from kwire.input import open_dump
-from kwire.input.open import FORMATS, refuse_foreign
+from kwire.input.unsupported_formats import FORMATS, refuse_foreign
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -20,8 +20,23 @@ def test_captures_of_other_formats_are_named(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "kind", "remedy"),
+    [
+        (b"PK\3\4", "a zip archive", "unzip -p FILE | kwire decode -"),
+        (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "7z x -so FILE | kwire decode -"),
+        (b"Rar!\x1a\7", "a RAR archive", "unrar p -inul FILE | kwire decode -"),
+        (bytes(257) + b"ustar\0", "a tar archive", "tar -xOf FILE | kwire decode -"),
+    ],
+)
+def test_archives_are_named_with_what_unpacks_them(head: bytes, kind: str, remedy: str) -> None:
+    with pytest.raises(DumpError) as info:
+        refuse_foreign(head + bytes(100), "x")
+    assert str(info.value) == f"x: this is {kind}; unpack it: {remedy}"
+
+
+@pytest.mark.parametrize(
     ("head", "size"),
-    [(b"\x7fELF\2\1\1\0", 2135247942), (b"\x89PNG\r\n\x1a\n", -1991225785), (bytes(8), 0), (b"PK\3\4", 1347093252)],
+    [(b"\x7fELF\2\1\1\0", 2135247942), (b"\x89PNG\r\n\x1a\n", -1991225785), (bytes(8), 0), (b"PK\5\6", 1347093766)],
 )
 def test_what_begins_as_no_dump_does(head: bytes, size: int, tmp_path: Path) -> None:
     path = tmp_path / "file"
