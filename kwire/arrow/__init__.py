@@ -1,11 +1,11 @@
-"""Captures as Arrow record batches, one row a frame, for one machine: pyarrow, polars and DuckDB read them.
+"""Captures as Arrow record batches, one row per frame, for use on one machine with pyarrow, polars or DuckDB.
 
     >>> from kwire import arrow
     >>> batch = next(arrow.read("fixtures/dumps/kafka-3.9-zk.bin", apis="LeaderAndIsrRequest", body="struct"))
     >>> batch.schema.names[:4], batch["message"][0]["live_leaders"][0]["port"].as_py()
     (['path', 'offset', 'length', 'timestamp'], 19011)
 
-Spark's data source is made of the same parts. Loads pyarrow and numpy (the extra `arrow`) when called.
+Spark's data source uses the same modules. pyarrow and numpy (the extra `arrow`) are imported on first use.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ def read(paths: Paths, **options: Any) -> Any:
     """Read captures.
 
     Args:
-        paths: files, folders and globs, as text or as `pathlib.Path`; one or several.
-        options: as of Spark's data source, by the same names or as Python writes them: `max_frame_bytes` is
-            `maxFrameBytes`. `kwire.arrow.options.Options` has all of them.
+        paths: one or several files, folders and globs, as text or `pathlib.Path`.
+        options: those of Spark's data source, also in snake case: `max_frame_bytes` for `maxFrameBytes`. See
+            `kwire.arrow.options.Options`.
 
     Returns:
-        A `pyarrow.RecordBatchReader`: iterate over its batches, call `read_all` for a table, or give it to polars,
-        DuckDB or pandas. The rows of a connection or of a file of raw frames are in their order. Nothing is read
-        before it is asked for; where nothing matches, it has the schema and no rows.
+        A `pyarrow.RecordBatchReader`: iterate over its batches, call `read_all` for a table, or pass it to polars,
+        DuckDB or pandas. Rows of one connection, or one file of raw frames, are in order. Reading is lazy; without
+        matching frames there is the schema and no rows.
 
     Raises:
-        MissingExtra: pyarrow or numpy are not installed.
-        BadOption: an option is not known or does not take such a value, or there is no such file.
+        MissingExtra: pyarrow or numpy is not installed.
+        BadOption: an option is unknown or has an invalid value, or there is no such file.
         MalformedFrame: in the mode FAILFAST.
     """
     need_libraries()
@@ -52,7 +52,7 @@ def read(paths: Paths, **options: Any) -> Any:
 
 
 def schema(**options: Any) -> Any:
-    """Return the `pyarrow.Schema` of what `read` gives with such options; raises as it does."""
+    """Return the `pyarrow.Schema` of `read` with these options; raises as it does."""
     need_libraries()
     return _reading(options).schema
 
@@ -65,21 +65,21 @@ def _reading(options: dict[str, Any]) -> Any:
 
 
 def history(paths: Paths, **options: Any) -> dict[str, Any]:
-    """Return what became of the cluster that captures tell of, as `kwire.cluster` writes it down.
+    """Return the history of the cluster in captures, as computed by `kwire.cluster`.
 
     Args:
         paths: files, folders and globs, all of one cluster.
-        options: as of `read`, which files and how; not which columns.
+        options: options of `read` that select files and specs; not columns.
 
     Returns:
-        A `pyarrow.Table` of each name: `partition_states`, `brokers`, `offline_replicas`, `rack_violations`,
-        `isr_shrinks`, `reassignments`, `metrics` (KIP-112), `conflicts`; and `sources`, what the others are made of:
-        without rows nothing told of a cluster, and its column `note` says what the history cannot know, such as that
-        no controller was captured.
+        A dict of a `pyarrow.Table` for each name: `partition_states`, `brokers`, `offline_replicas`, `rack_violations`,
+        `isr_shrinks`, `reassignments`, `metrics` (KIP-112), `conflicts`; and `sources`, the messages that the others
+        are derived from. Without rows, no message was about the cluster; its column `note` names what the history
+        cannot contain, for example because no controller was captured.
 
     Raises:
-        MixedClusters: the files name several cluster ids.
-        As `read` otherwise.
+        MixedClusters: the files contain several cluster ids.
+        Otherwise as `read`.
 
     >>> tables = history("fixtures/dumps/kafka-3.9-zk.pcap")
     >>> sorted(set(zip(*tables["brokers"].select(["broker", "rack"]).to_pydict().values())))

@@ -1,6 +1,6 @@
 """Builds record batches from rows, column by column; columns that are not selected are not built.
 
-Knows what each column holds and what a mode does with what is malformed; reads no files.
+Knows the content of each column and how a mode treats malformed frames; reads no files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CONNECTION = pa.struct(
     ]
 )
 ERROR = pa.struct([("code", pa.string()), ("reason", pa.string()), ("field", pa.string()), ("position", pa.int64())])
-# The columns, in their order; `message` is of the type that `body` says.
+# The columns in order; the type of `message` depends on `body`.
 TYPES: dict[str, Any] = {
     "path": pa.string(),
     "offset": pa.int64(),
@@ -47,20 +47,20 @@ TYPES: dict[str, Any] = {
 MESSAGE, CORRUPT, ERROR_NAME = "message", "_corrupt_record", "_error"
 LONGEST = 2**31 - 1
 EARLIEST, LATEST = -62135596800000000, 253402300799999999  # microseconds since 1970: the years 1 to 9999
-EXPANSION = 4  # of the bytes of frames, what columns may take
+EXPANSION = 4  # estimated size of columns, relative to frames
 
 
 class Builder:
-    """Collects rows, and makes record batches of them.
+    """Collects rows and builds record batches.
 
     Args:
-        columns: the names of those that are wanted, in order.
-        bodies: what makes the column `message`; None if that is not wanted.
-        options: what becomes of malformed frames, and how large a batch may be; one row may be larger.
+        columns: names of the selected columns, in order.
+        bodies: builder of the column `message`; None if it is not selected.
+        options: the mode for malformed frames, and limits of a batch; a single row may be larger.
 
     Attributes:
-        rows: where to put rows.
-        schema: of the batches.
+        rows: the list to append rows to.
+        schema: the schema of the batches.
     """
 
     def __init__(self, columns: Sequence[str], bodies: Bodies | None, options: Options) -> None:
@@ -74,7 +74,7 @@ class Builder:
         self.schema: Any = pa.schema(list(zip(columns, types, strict=True)))
         self.rows: list[Row] = []
         self._files: list[tuple[int, str]] = []  # the first row of each file
-        self._measured = self._bytes = 0  # rows, and their bytes
+        self._measured = self._bytes = 0  # rows, and their size in bytes
 
     def clear(self) -> None:
         """Forget all rows."""
@@ -83,11 +83,11 @@ class Builder:
         self._measured = self._bytes = 0
 
     def begin(self, path: str) -> None:
-        """Say which file the next rows are of."""
+        """Set the file of the next rows."""
         self._files.append((len(self.rows), path))
 
     def ready(self) -> Iterator[Any]:
-        """Yield the batches that are full."""
+        """Yield full batches."""
         rows, size = self.rows, self._bytes
         for index in range(self._measured, len(rows)):
             size += len(rows[index][1])
@@ -96,7 +96,7 @@ class Builder:
             yield from self.rest()
 
     def rest(self) -> Iterator[Any]:
-        """Yield all there is."""
+        """Yield the remaining batches."""
         rows, files = self.rows[:], self._files[:]
         self.rows.clear()
         self._files[:] = [(0, files[-1][1])] if files else []
@@ -125,7 +125,7 @@ class Builder:
             yield from halves(batch, self.max_bytes)
 
     def _refuse(self, rows: list[Row], files: list[tuple[int, str]], faults: dict[int, Fault]) -> None:
-        """Raise for the first fault that is one of Kafka's frames."""
+        """Raise for the first fault of a Kafka frame."""
         for index in sorted(faults):
             if faults[index].code not in HARMLESS:
                 path = next(path for first, path in reversed(files) if first <= index)
@@ -135,7 +135,7 @@ class Builder:
 
 
 def _shifted(files: list[tuple[int, str]], start: int) -> list[tuple[int, str]]:
-    """Return which files rows are of that begin at another one."""
+    """Return the files of rows, counted from another first row."""
     return [(max(0, first - start), path) for first, path in files]
 
 
@@ -157,7 +157,7 @@ def _timestamps(rows: list[Row], _: Any, __: Any) -> Any:
 
 
 def _microseconds(nanoseconds: int | None) -> int | None:
-    """Return a time as the column has it; a container may say one that no calendar and no integer of Arrow's has."""
+    """Return a time for the column; a file may have times outside the calendar and Arrow's integers."""
     time = None if nanoseconds is None else nanoseconds // 1000
     return time if time is not None and EARLIEST <= time <= LATEST else None
 
@@ -177,7 +177,7 @@ def _ends(ends: RowEndpoints | None) -> dict[str, Any] | None:
 
 
 def _address(text: str) -> tuple[str, int | None]:
-    """Take host and port apart; what has no port is all host.
+    """Split an address into host and port; without a port, all is host.
 
     >>> _address("[::1]:9092"), _address("client-1")
     (('::1', 9092), ('client-1', None))
@@ -191,12 +191,12 @@ def _directions(rows: list[Row], _: Any, __: Any) -> Any:
 
 
 def corrupt_column(data: Sequence[bytes | None], faults: Mapping[int, Any]) -> Any:
-    """Return the bytes of all that has a fault."""
+    """Return the bytes of rows with a fault, null for others."""
     return pa.array([one if index in faults else None for index, one in enumerate(data)], pa.binary())
 
 
 def error_column(count: int, faults: Mapping[int, Any]) -> Any:
-    """Return what is wrong with each row, null where nothing is."""
+    """Return the error of each row, null for rows without fault."""
     if not faults:
         return pa.nulls(count, ERROR)
     told = {index: one if isinstance(one, dict) else one._asdict() for index, one in faults.items()}

@@ -1,6 +1,6 @@
 """Finds the end of the last complete frame, record or compressed block in a file that is still being written.
 
-Knows sizes; reads no more of a file than it must, and nothing of what is in a frame.
+Knows sizes only; reads as little of a file as possible.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ WHOLE = "whole"  # the kind of a file that is read at once
 
 
 class Known(NamedTuple):
-    """What a place in raw frames knows of those before it; `broken` is where an impossible size has ended them."""
+    """State at a position of raw frames; `broken` is the position of an impossible size, which ends them."""
 
     state: State = State()
     broken: int | None = None
 
 
 def kind_so_far(path: str, options: Options, is_over: bool) -> str:
-    """Say what a file is, of which there may be more to come.
+    """Return the kind of a file that may still grow.
 
     Args:
         path: the file.
-        options: of the reading.
-        is_over: whether there is not.
+        options: the options of the read.
+        is_over: whether it has stopped growing.
 
     Returns:
-        `raw frames`, a kind of capture, or `whole`; nothing while that cannot be known.
+        `raw frames`, a kind of capture, or `whole`; empty while unknown.
     """
     with open_file(path) as stream:
         head = stream.read(PORTION)
@@ -57,13 +57,13 @@ def kind_so_far(path: str, options: Options, is_over: bool) -> str:
 
 
 def _may_be_log(head: bytes, size: int) -> bool:
-    """Whether what looks like frames may turn out as a log, when its first batch is whole."""
+    """Whether data that looks like frames may be a log, once its first batch is complete."""
     stop = credible_stop(head, 0)
     return stop > size or stop == SHORT or 4 + int.from_bytes(head[:4], "big") > size
 
 
 def is_whole(path: str) -> bool:
-    """Whether compressed data is complete; of other files nobody knows, and so they are."""
+    """Whether compressed data is complete; true for other files, where it cannot be checked."""
     with open_file(path) as stream:
         try:
             opened = unpacked(portions_of(stream), path)
@@ -71,23 +71,23 @@ def is_whole(path: str) -> bool:
                 for _ in opened.portions():
                     pass
         except DumpError as error:
-            return error.offset != stream.tell()  # damaged, but not cut short
+            return error.offset != stream.tell()  # damaged, but not truncated
     return True
 
 
 def raw_end(path: str, start: int, known: Known, most: int, size: int, options: Options) -> int:
-    """Return where the last whole frame ends.
+    """Return where the last complete frame ends.
 
     Args:
         path: the file.
-        start: where a frame begins.
-        known: what is known there.
-        most: where to stop looking, but behind the first frame.
+        start: the start of a frame.
+        known: the state there.
+        most: where to stop, but not before the end of the first frame.
         size: of the file.
-        options: of the reading.
+        options: the options of the read.
 
     Returns:
-        The place; `start`, if no frame is whole. What is broken is whole in all pieces.
+        The position; `start` if no frame is complete. After broken frames, everything counts as complete.
     """
     if known.broken is not None:
         return most
@@ -110,15 +110,15 @@ def raw_end(path: str, start: int, known: Known, most: int, size: int, options: 
 
 
 def captured_end(path: str, start: int, kind: str, most: int, size: int, order: str = "") -> tuple[int, str]:
-    """Return where the last whole record of a capture ends, and the byte order there.
+    """Return where the last complete record of a capture ends, and the byte order there.
 
     Args:
         path, start, most, size: as of `raw_end`.
         kind: of the capture.
-        order: what this returned with `start`. Of pcapng it may change from section to section; where nothing is known
-            of it, the file is read from its start.
+        order: the byte order at `start`, as returned before. Sections of pcapng may differ; if it is unknown, the file
+            is read from its start.
 
-    Damaged bytes are taken along when a record is found behind them.
+    Damaged bytes are included once a record follows them.
     """
     last = start
     with open_file(path) as stream:
@@ -150,7 +150,7 @@ def _pcapng_ends(stream: BinaryIO, start: int, size: int, order: str) -> Iterato
 
 
 def _walked(reader: PcapReader | PcapngReader, base: int) -> Iterator[tuple[int, str]]:
-    """Yield where whole records end, and damage that others follow; what may be still being written ends nowhere."""
+    """Yield the ends of complete records, and of damage that records follow."""
     reader.may_grow = True
     for _ in reader.walk():
         if not reader.is_skipping:

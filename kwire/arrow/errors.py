@@ -21,7 +21,7 @@ class BadOption(KwireError):
     """An unknown option, or an invalid value of one: `option`, `value`, `problem`, `hint`."""
 
     def __init__(self, option: str = "", value: Any = None, problem: str = "", hint: str = "") -> None:
-        super().__init__(option, value, problem, hint)  # by which it is pickled: Spark sends it between processes
+        super().__init__(option, value, problem, hint)  # its arguments when Spark unpickles it
         self.option: str = option
         self.value: Any = value
         self.problem: str = problem
@@ -87,15 +87,15 @@ class LostData(KwireError):
 
 
 PADDING = "PADDING"
-HARMLESS = frozenset([PADDING, NotKafka.code])  # what no mode calls malformed
-# What is incomplete, too, does not count as corrupt: nothing that was captured whole failed to decode.
+HARMLESS = frozenset([PADDING, NotKafka.code])  # not malformed in any mode
+# Incomplete frames are not corrupt: nothing that was captured completely failed to decode.
 INCOMPLETE = frozenset(kind.code for kind in (BegunBefore, CutShort, Fragment, Gap, LostPackets, RequestNotCaptured))
 NOT_CORRUPT = HARMLESS | INCOMPLETE
 
 
 class Fault(NamedTuple):
-    """One row of `_error`; `position` is in bytes from the start of the frame. `bytes` is how many it stands for
-    where these are not all there."""
+    """A value of the column `_error`; `position` is in bytes from the start of the frame. `bytes` is the number of
+    bytes it represents, if not all of them are available."""
 
     code: str
     reason: str
@@ -105,7 +105,7 @@ class Fault(NamedTuple):
 
 
 def fault_of(error: DecodeError) -> Fault | None:
-    """Return what is said of an error; None if it says nothing against a frame.
+    """Return the `_error` of a fault; None if it is not about a frame.
 
     >>> from kwire.errors.decode import BadFrame
     >>> fault_of(BadFrame(found=-5, need=4, have=100)).code

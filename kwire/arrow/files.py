@@ -1,4 +1,4 @@
-"""Expands paths to files: folders, globs, and what Spark's readers skip."""
+"""Expands paths to files: folders and globs, without the files that Spark's readers skip."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..input.file_systems import GLOB, Entry, entries_in, entry_of, globbed, loc
 from .errors import BadOption
 from .options import Options
 
-_INTERNAL = re.compile(r"__.+-\d+").fullmatch  # where a broker keeps a partition of `__consumer_offsets` and its like
+_INTERNAL = re.compile(r"__.+-\d+").fullmatch  # a partition folder of an internal topic, such as `__consumer_offsets`
 
 
 class File(NamedTuple):
-    """A file, its size in bytes, and when it was changed, in nanoseconds since 1970."""
+    """A file: path, size in bytes, and modification time in nanoseconds since 1970."""
 
     path: str
     size: int
@@ -23,13 +23,14 @@ class File(NamedTuple):
 
 
 def find_files(paths: Sequence[str], options: Options, *, may_come: bool = False) -> list[File]:
-    """Return the files that paths mean, in the order of their names, each once.
+    """Return the files that paths match, sorted by name, each once.
 
     Args:
-        paths: files, folders and globs, also as URIs. Of folders, hidden files (`.` and `_` in front) are left out, but
-            not logs of Kafka's own topics; folders in them are entered with the option `recursiveFileLookup`.
-        options: of the reading.
-        may_come: whether globs may mean nothing yet.
+        paths: files, folders and globs, also as URIs. Hidden files in folders (names with `.` or `_` in front) are
+            skipped, except logs of Kafka's internal topics; subfolders are included with the option
+            `recursiveFileLookup`.
+        options: the options of the read.
+        may_come: whether globs may match nothing yet.
 
     Raises:
         BadOption: there is no such path, or its file system cannot be read.

@@ -1,6 +1,6 @@
-"""An index of a pcap file: where the packets of each connection lie, from the headers of all packets.
+"""An index of a pcap file: the byte ranges of each connection, from the headers of all packets.
 
-Knows packets, by the thousand; nothing of what connections say.
+Processes thousands of packets at a time with numpy; does not read payloads.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ import numpy as np
 from ..capture.link_layers import ACK, LEAST_TCP, NAMED, NOT_TCP, SYN, TCP, Layout, Segment, layouts_for, segment_of
 from ..capture.pcap import FILE_HEADER, LONGEST, NEAR, RECORD_HEADER, SECOND, USUAL, Packet, PcapReader
 
-CUT = USUAL + RECORD_HEADER  # bytes of a last record that is not whole
-WINDOW = 8 << 20  # bytes of the file that are looked at at once
+CUT = USUAL + RECORD_HEADER  # bytes of an incomplete last record
+WINDOW = 8 << 20  # bytes of the file per step
 MOST_FLOWS = 1 << 18
-MOST_ODD, FEW = 8, 1000  # one packet in so many may be laid out otherwise than most are, and a few more
+MOST_ODD, FEW = 8, 1000  # at most one packet in so many, and a few more, may have an unusual layout
 IPV4_FIRST = 0x45
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Flow:
-    """Packets of one pair of ports, from a first one to a last one. After a long pause a SYN begins another flow.
+    """The packets of one port pair, from a first to a last one. After a long pause, a SYN starts another flow.
 
     Attributes:
-        first, last: where its first packet begins and its last one ends, in bytes from the file's start.
-        packets: how many packets of all flows are before the first.
+        first, last: the start of its first and the end of its last packet, in bytes from the start of the file.
+        packets: the number of packets of all flows before the first.
         size: bytes of its packets.
-        key: of the first packet that was seen.
-        earlier: the flow of the same ports before this one.
+        key: the connection key of its first packet.
+        earlier: the previous flow of the same ports.
     """
 
     __slots__ = ("earlier", "first", "key", "last", "packets", "size")
@@ -48,14 +48,14 @@ class Flow:
 
 
 def flows_of(path: str, pause: int) -> list[Flow]:
-    """Find the flows of a pcap file, in the order of their first packets.
+    """Return the flows of a pcap file, in the order of their first packets.
 
     Args:
         path: the file.
-        pause: how many bytes of the file a pause is long behind which a SYN begins another flow.
+        pause: bytes of the file after which a SYN starts another flow.
 
     Returns:
-        Them; none where packets are laid out in other ways than most are, are damaged, or are of too many flows.
+        The flows; empty if many packets have an unusual layout or are damaged, or if there are too many flows.
     """
     found, newest, count = list[Flow](), dict[int, Flow](), 0
     with Path(path).open("rb") as stream:
@@ -63,7 +63,7 @@ def flows_of(path: str, pause: int) -> list[Flow]:
         if len(head) < FILE_HEADER:
             return []
         reader = PcapReader(iter([head]))
-        next(reader, None)  # there is no packet in it; the reader knows the file now
+        next(reader, None)  # there is no packet, but the reader has parsed the file header now
         layouts = layouts_for(reader.link)
         for window in _windows(stream, reader.order) if layouts else ():
             if window is None or not _is_sane(window, reader.order):
@@ -84,7 +84,7 @@ def flows_of(path: str, pause: int) -> list[Flow]:
 
 
 class _Window(NamedTuple):
-    """Some of the file: whole records, where each begins and ends in `data`, and where `data` begins in the file."""
+    """A part of the file: complete records, their positions in `data`, and the position of `data` in the file."""
 
     base: int
     data: bytes
@@ -93,7 +93,7 @@ class _Window(NamedTuple):
 
 
 def _windows(stream: BinaryIO, order: str) -> Iterator[_Window | None]:
-    """Yield the file, window by window; None where records cannot be followed any more, for one is damaged."""
+    """Yield the file, window by window; None after a damaged record."""
     base, data = FILE_HEADER, b""
     while more := stream.read(WINDOW):
         data += more
@@ -103,15 +103,15 @@ def _windows(stream: BinaryIO, order: str) -> Iterator[_Window | None]:
             pos = places.pop()
         if places:
             yield _Window(base, data, np.array(places), np.array([*places[1:], pos]))
-        if after - pos > LONGEST + RECORD_HEADER:  # no packet is as long
+        if after - pos > LONGEST + RECORD_HEADER:  # no packet is that long
             yield None
         base, data = base + pos, data[pos:]
-    if len(data) > CUT:  # more than the begin of a packet
+    if len(data) > CUT:  # more than the start of a packet
         yield None
 
 
 def _is_sane(window: _Window, order: str) -> bool:
-    """Whether all headers may be those of packets that follow each other; else who reads them finds the next one."""
+    """Whether all headers are valid for consecutive packets; otherwise the reader has to search for the next one."""
     places, data = window.places, np.frombuffer(window.data, np.uint8)
     seconds, ticks, captured, length = (_uint32(data, places + 4 * index, order) for index in range(4))
     is_near = np.abs(np.diff(seconds)) <= NEAR
@@ -124,10 +124,10 @@ def _uint32(data: Any, places: Any, order: str) -> Any:
 
 
 def _places(data: bytes, length: Callable[[bytes, int], tuple[int]]) -> list[int]:
-    """Return where records begin in the data, and at last where the next one would, perhaps behind its end."""
+    """Return where records start in the data, followed by where the next one would, possibly after the end."""
     places, pos = list[int](), 0
     add = places.append
-    with suppress(StructError):  # the end; to ask for it at each record takes longer than all else
+    with suppress(StructError):  # at the end; a check per record takes longer than everything else
         while True:
             add(pos)
             pos += RECORD_HEADER + length(data, pos + 8)[0]
@@ -135,20 +135,20 @@ def _places(data: bytes, length: Callable[[bytes, int], tuple[int]]) -> list[int
 
 
 class _Keys:
-    """Which flow each packet of a window is of, as a number: its ends, mixed; 0 for what is not TCP."""
+    """The flow of each packet of a window as a number, a hash of its endpoints; 0 without TCP."""
 
     def __init__(self, window: _Window, link: int, layouts: list[Layout]) -> None:
         self.window, self.link = window, link
         self._numbers = np.zeros(len(window.places), np.uint64)
-        self._tcp = np.zeros(len(window.places), np.int64)  # where in the record it begins
-        self._addresses: dict[int, int] = {}  # by that, how long an address is
+        self._tcp = np.zeros(len(window.places), np.int64)  # position of the TCP header in the record
+        self._addresses: dict[int, int] = {}  # address length, by that position
         data = np.frombuffer(window.data, np.uint8)
         for layout in layouts:
             self._take(layout, data)
         self.are_plain = self._take_others()
 
     def _take(self, layout: Layout, data: Any) -> None:
-        """Take the packets of one layout."""
+        """Process the packets of one layout."""
         lengths = self.window.ends - self.window.places
         indices = np.flatnonzero((lengths >= layout.tcp + LEAST_TCP) & (self._tcp == 0))
         good = _are_plain(layout, self.link, data, self.window.places[indices], lengths[indices])
@@ -159,7 +159,7 @@ class _Keys:
         self._tcp[indices] = layout.tcp
 
     def _take_others(self) -> bool:
-        """Take packets that are laid out otherwise; False if there are too many, or they may be damaged."""
+        """Process packets of other layouts; False if there are too many, or they may be damaged."""
         odd = np.flatnonzero(self._tcp == 0).tolist()
         if len(odd) > FEW + len(self._tcp) // MOST_ODD:
             return False
@@ -178,7 +178,7 @@ class _Keys:
         return segment_of(Packet(None, self.link, data, len(data)))
 
     def groups(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield for each flow its number, the index of its first and last packet here, and the bytes of all."""
+        """Yield for each flow its number, the indexes of its first and last packet here, and the total size."""
         there = np.flatnonzero(self._numbers)
         numbers, lengths = self._numbers[there], (self.window.ends - self.window.places)[there]
         flows, firsts, which = np.unique(numbers, return_index=True, return_inverse=True)
@@ -188,12 +188,12 @@ class _Keys:
         yield from zip(*(column.tolist() for column in columns), strict=True)
 
     def is_opening(self, index: int) -> bool:
-        """Whether a packet is the first of a connection."""
+        """Whether a packet opens a connection."""
         segment = self._segment(index)
         return isinstance(segment, Segment) and segment.flags & (SYN | ACK) == SYN
 
     def key(self, index: int) -> bytes:
-        """Return the key of a packet."""
+        """Return the connection key of a packet."""
         tcp = int(self._tcp[index])
         if tcp:
             start = int(self.window.places[index]) + tcp
@@ -204,7 +204,7 @@ class _Keys:
 
 
 def _are_plain(layout: Layout, link: int, data: Any, places: Any, lengths: Any) -> Any:
-    """Say which records have a layout, and headers that may be."""
+    """Return a mask of the records that have a layout and valid headers."""
     is_four = layout.first == IPV4_FIRST
     start = layout.ip if is_four else layout.ip - 40
     good = data[places + start] == layout.first
@@ -221,7 +221,7 @@ def _are_plain(layout: Layout, link: int, data: Any, places: Any, lengths: Any) 
 
 
 def _numbers(data: Any, keys: Any, size: int) -> Any:
-    """Mix keys to numbers, the same for either direction; they begin at these places, with addresses of this size."""
+    """Hash keys to numbers, equal for both directions; they start at these positions, with addresses of this size."""
     one, other = (_end(data, keys + end * size, size, keys + 2 * size + 2 * end) for end in (0, 1))
     number = (one + other) * _PRIME ^ one * other
     return (number ^ number >> np.uint64(29)) | np.uint64(1)

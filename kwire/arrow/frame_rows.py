@@ -1,7 +1,7 @@
 """Rows of frames with the api, the direction and the request of each, as determined by its `Connection`.
 
-Frames come as they were cut; of each that is wanted, and of every piece that is none, a row goes out. What waits for
-an answer can be taken along to another process, which reads on from there.
+The input are extracted frames; the output is a row for each wanted frame and each fragment. The state of requests in
+flight can be moved to another process, which continues from there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .raw_frames import Cut
 
 
 class RowEndpoints(NamedTuple):
-    """A connection: `ip:port` of both ends, and when it first said something, in nanoseconds since 1970."""
+    """A connection: `ip:port` of both endpoints, and the time of its first frame, in nanoseconds since 1970."""
 
     client: str
     broker: str
@@ -30,12 +30,12 @@ class RowEndpoints(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a place in raw frames knows of those before it.
+    """State at a position of raw frames.
 
     Attributes:
-        waiting: of each request in flight the correlation id, its api and version as one number, and the client id.
-        bare: whether tokens without a header may come, and `tokens` how many have come.
-        least: the smallest size of a frame.
+        waiting: for each request in flight the correlation id, api key and version as one number, and client id.
+        bare: whether tokens without a header may follow, and `tokens` how many have come.
+        least: the smallest valid size of a frame.
     """
 
     waiting: tuple[tuple[int, int, str | None], ...] = ()
@@ -44,7 +44,7 @@ class State(NamedTuple):
     least: int = 4
 
 
-# offset, bytes, nanoseconds, ends, whether it asks, api, correlation id, client id, what is wrong
+# offset, bytes, nanoseconds, endpoints, whether it is a request, api, correlation id, client id, fault
 Row = tuple[int, bytes, int | None, RowEndpoints | None, bool | None, Api | None, int | None, str | None, Fault | None]
 Sink = Callable[[Row], None]
 DIRECTIONS = {True: "request", False: "response", None: None}
@@ -52,7 +52,7 @@ TALK_COST, ASKED_COST = 1500, 120  # bytes of memory
 
 
 class _Ended(Connection):
-    """A connection that knows its ends."""
+    """A connection with known endpoints."""
 
     __slots__ = ("ends",)
 
@@ -62,11 +62,11 @@ class _Ended(Connection):
 
 
 class Pairing:
-    """The frames of any number of connections, each in its order.
+    """Creates rows from the frames of any number of connections; frames of one connection must be in order.
 
     Args:
         apis: the apis to use.
-        sink: takes the rows.
+        sink: receives the rows.
     """
 
     def __init__(self, apis: Apis, sink: Sink) -> None:
@@ -80,7 +80,7 @@ class Pairing:
         return sum(TALK_COST + connection.remembered * ASKED_COST for connection in self._connections.values())
 
     def state(self, least: int) -> State:
-        """Return what is to be known of the frames so far, to go on elsewhere; they are raw ones."""
+        """Return the state after the raw frames so far, to continue elsewhere."""
         connection = self._connection(None)
         waiting = tuple(
             (request.correlation_id or 0, request.call.api.number, request.client_id)
@@ -90,7 +90,7 @@ class Pairing:
         return State(waiting, connection.expects_tokens, connection.tokens, least)
 
     def resume(self, state: State) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         connection = self._connection(None)
         connection.expects_tokens, connection.tokens = state.bare, state.tokens
         connection.authenticating = state.bare
@@ -100,7 +100,7 @@ class Pairing:
                 connection.add(api, number, client)
 
     def raw(self, cuts: list[Cut]) -> None:
-        """Take raw frames, of which only their content says which way they go."""
+        """Process raw frames, whose direction is derived from their content."""
         connection = self._connection(None)
         receive, sink = connection.receive, self.sink
         for offset, data, fault in cuts:
@@ -117,7 +117,7 @@ class Pairing:
                 sink(row)
 
     def said(self, batch: Iterable[CapturedFrame | int]) -> None:
-        """Take what the connections of a capture said."""
+        """Process the frames of a capture."""
         connections, sink = self._connections, self.sink
         for said in batch:
             if type(said) is not tuple:
@@ -136,7 +136,7 @@ class Pairing:
                 sink((offset, data, now, connection.ends, asked, api, header.correlation_id, client, None))
 
     def frame(self, frame: Frame) -> None:
-        """Take a frame of any other container."""
+        """Process a frame of any other container."""
         source = frame.source
         for number in frame.closed:
             self._connections.pop(number, None)
@@ -159,7 +159,7 @@ class Pairing:
         return connection
 
     def _named(self, connection: Connection, place: Any, frame: Frame) -> None:
-        """Take a frame of which its container says what it holds."""
+        """Process a frame whose container declares its message."""
         api = self.apis.named(frame)
         codec = api.codec(None)
         asked = {"request": True, "response": False}.get(codec.spec.type) if codec else None
@@ -173,7 +173,7 @@ class Pairing:
     def _odd(
         self, connection: Connection, place: Any, asked: bool | None, header: Header, error: DecodeError | None
     ) -> None:
-        """Take a frame that may be cut short, a token, neither a request nor an answer, or no frame."""
+        """Process a truncated frame, a token, a frame that is neither request nor response, or a fragment."""
         if error is not None and not isinstance(error, CutShort):
             self.sink((*place, asked, None, None, None, fault_of(error)))
         elif header.problem == "token":
@@ -192,7 +192,7 @@ class Pairing:
     def _neither(
         self, connection: Connection, place: Any, asked: bool | None, header: Header, fault: DecodeError | None
     ) -> None:
-        """Say why a frame, of which a `fault` says if it is cut short, is neither request nor answer."""
+        """Return why a frame is neither request nor response; `fault` is set if it is truncated."""
         frame, cut = Frame(place[1], Source(direction=DIRECTIONS[asked]), fault=fault), fault or cut_short(place[1])
         read: Any = unread(FrameReading(frame, self.apis.catalog, salvage=True, trace=False), connection, header)
         error = getattr(read, "error", None) or connection.unexpected(int.from_bytes(place[1][4:8], "big", signed=True))

@@ -1,4 +1,4 @@
-"""A binary column becomes structs, of bodies or of headers; the prefix of a cell gives the version."""
+"""Decodes a binary column to structs of bodies or headers; a prefix of each cell contains the version."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from .frame_rows import Row
 from .message_column import Structs
 from .options import FAILFAST
 
-Found = tuple[Api, bytes]  # what a cell holds, and its bytes from where that begins
-PROTOCOL = "ConsumerProtocol"  # the version in front may be newer than ours, and is read as ours
+Found = tuple[Api, bytes]  # type of a cell, and its bytes from the body on
+PROTOCOL = "ConsumerProtocol"  # a newer version than ours is decoded as ours
 
 
 class Prefix:
-    """The front of the cells of a column.
+    """The prefix of the cells of a column.
 
     Args:
-        spec: the message that they hold.
+        spec: the message in the cells.
         catalog: the specs.
-        framed: whether size and header are in front.
+        framed: whether cells include size and header.
     """
 
     def __init__(self, spec: MessageSpec, catalog: Catalog, framed: bool = False) -> None:
@@ -48,18 +48,18 @@ class Prefix:
 
     @property
     def tells(self) -> bool:
-        """Whether cells say their version themselves."""
+        """Whether cells contain their version."""
         return self.asked is None or (self.framed and self.asked)
 
     def read(self, data: bytes, version: int | None) -> Found | None:
-        """Return what a cell holds; None if it is another message, as a log may have.
+        """Return the content of a cell; None if it is another message, which logs may contain.
 
         Args:
             data: the cell.
-            version: of its message; None if the cell says it.
+            version: of its message; None if the cell contains it.
 
         Raises:
-            DecodeError: it cannot be told.
+            DecodeError: the version is missing or invalid.
         """
         if self.framed:
             check_size(data)
@@ -70,7 +70,7 @@ class Prefix:
         return self._recorded(data) if self.spec.type == "metadata" else self._behind_int16(data)
 
     def _recorded(self, data: bytes) -> Found | None:
-        """Read the front of a record of the metadata log: three varints."""
+        """Parse the prefix of a record of the metadata log: three varints."""
         reader = Reader(data)
         frame, number = reader.child("frame_version", UNSIGNED_VARINT), reader.child("type", UNSIGNED_VARINT)
         version = reader.child("version", UNSIGNED_VARINT)
@@ -79,7 +79,7 @@ class Prefix:
         return self._api(version), data[reader.pos :]
 
     def _behind_int16(self, data: bytes) -> Found | None:
-        """Read the front of a coordinator's record, or of a message of a group's protocol."""
+        """Parse the int16 prefix of a coordinator's record, or of a message of the consumer protocol."""
         reader = Reader(data)
         version = reader.child("version", INT16)
         if self.spec.type == "coordinator-key":
@@ -91,7 +91,7 @@ class Prefix:
         return self._api(version), data[reader.pos :]
 
     def _framed(self, data: bytes) -> Found | None:
-        """Read the front of a request."""
+        """Parse the header of a request."""
         key, version = (int.from_bytes(data[at : at + 2], "big", signed=True) for at in (4, 6))
         return (self._api(version), data) if key == self.spec.api_key else None
 
@@ -109,12 +109,12 @@ class Prefix:
 
     def _is_key(self, number: int) -> bool:
         if self.spec.name == OFFSET_COMMIT.key and number in self.spec.versions:
-            return True  # up to Kafka 4.0, its versions are its types
+            return True  # up to Kafka 4.0, each of its versions is a type
         return self._known(number).key == self.spec.name
 
 
 def check_size(data: bytes) -> None:
-    """Raise if a size field does not say how much follows it."""
+    """Raise if the size field does not match the length of the data."""
     size = int.from_bytes(data[:4], "big", signed=True)
     if len(data) < LEAST + 4 or LEAST <= size > len(data) - 4:
         raise Truncated(offset=0, need=max(size, LEAST) + 4, have=len(data))
@@ -122,20 +122,20 @@ def check_size(data: bytes) -> None:
         raise BadFrame(offset=0, found=size, need=LEAST, have=len(data) - 4)
 
 
-AT_ONCE = 2 << 20  # bytes of cells that are made into one array
+AT_ONCE = 2 << 20  # bytes of cells per array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cells:
-    """What a column of bytes holds, and what is to be made of it.
+    """The content of a binary column, and how to decode it.
 
     Attributes:
-        name: of the message: `MetadataResponse`, `OffsetCommitValue`; or of an api, with a `direction`.
-        direction: `request` or `response`, where `name` is an api.
-        framed: whether size and header are in front.
-        fields: those that are wanted, what is in a struct by a dot; None: all.
-        mode: `PERMISSIVE`, where a bad cell is null, or `FAILFAST`, where it raises.
-        include_errors: whether the structs also have the columns `_corrupt_record` and `_error`.
+        name: a message: `MetadataResponse`, `OffsetCommitValue`; or an api, with a `direction`.
+        direction: `request` or `response`, if `name` is an api.
+        framed: whether cells include size and header.
+        fields: the fields to decode, with dots for fields of structs; None: all.
+        mode: `PERMISSIVE`, where an invalid cell is null, or `FAILFAST`, where it raises.
+        include_errors: whether the structs include the fields `_corrupt_record` and `_error`.
         profile, release: the specs, as for `kwire.codec`.
     """
 
@@ -154,7 +154,7 @@ class Cells:
         return catalog_for(self.profile or None, self.release or None)
 
     def spec(self) -> MessageSpec:
-        """Return the spec of the message; raises UnknownMessage, and BadOption where a direction is needed."""
+        """Return the spec of the message; raises UnknownMessage, or BadOption if the direction is missing."""
         specs = [self.catalog.spec(name) for name in self.catalog.named(self.name)]
         if len(specs) == 1:
             return specs[0]
@@ -164,14 +164,14 @@ class Cells:
 
 
 class CellReader:
-    """Reads the cells of a column.
+    """Decodes the cells of a column.
 
     Args:
-        cells: what they are.
+        cells: their description.
 
     Attributes:
-        type: of what is made of them.
-        tells: whether they say their version themselves.
+        type: the Arrow type of the result.
+        tells: whether cells contain their version.
 
     Raises:
         UnknownMessage, BadOption: there is no such message or field.
@@ -189,18 +189,18 @@ class CellReader:
             self.type = pa.struct([*self.type, (CORRUPT, TYPES[CORRUPT]), (ERROR_NAME, TYPES[ERROR_NAME])])
 
     def read(self, cells: Any, versions: Any) -> Iterator[Any]:
-        """Read a column.
+        """Decode a column.
 
         Args:
             cells: an array of binary.
-            versions: of the messages: a number, an array of numbers, or None where cells say it.
+            versions: of the messages: a number, an array of numbers, or None if cells contain them.
 
         Yields:
             Arrays of structs, together as long as the column; null for null, for another message of the same log, and
-            for what cannot be read.
+            for an invalid cell.
 
         Raises:
-            MalformedFrame: in the mode FAILFAST, for what cannot be read.
+            MalformedFrame: in the mode FAILFAST, for an invalid cell.
         """
         for start, stop in portions(cells):
             some = versions.slice(start, stop - start).to_pylist() if isinstance(versions, pa.Array) else None
@@ -233,12 +233,12 @@ class CellReader:
 
 @lru_cache(maxsize=16)
 def cell_reader(cells: Cells) -> CellReader:
-    """Return the reader of such cells, one for all batches of a process."""
+    """Return the reader of such cells, one per process."""
     return CellReader(cells)
 
 
 def portions(cells: Any) -> Iterator[tuple[int, int]]:
-    """Yield from where to where cells are read at once.
+    """Yield the ranges of cells that are decoded together.
 
     >>> list(portions(pa.array([b"a" * AT_ONCE, b"b", None, b"c"])))
     [(0, 1), (1, 4)]
@@ -264,15 +264,15 @@ TYPE = pa.struct(
 
 
 def header_column(cells: Any, apis: Apis, asked: bool) -> Any:
-    """Return the headers of frames.
+    """Return the headers of frames as structs.
 
     Args:
-        cells: an array of binary, each a frame with its size.
+        cells: an array of binary, each a frame with its size field.
         apis: the apis to use.
-        asked: whether they are requests; of an answer its header says but the correlation id.
+        asked: whether they are requests; headers of responses have only the correlation id.
 
     Returns:
-        An array of structs; null for what is no whole frame. What is not known of an api is null.
+        An array of structs; null for an incomplete frame. Fields of an unknown api are null.
     """
     connection = Connection(apis=apis)
     return pa.array([_header(cell, connection, asked) for cell in cells.to_pylist()], TYPE)

@@ -1,4 +1,4 @@
-"""Files that grow: how far each was read, how far it can be read, and what the next batch reads."""
+"""Growing files: how far each was read, how far it can be read, and what the next batch reads."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from .input_splits import MOST_SHARES, RAW, Unit, least_parts, packed, shared
 from .options import Options
 from .raw_ranges import Memory
 
-SAMPLE = 1024  # bytes at either end by which a file is known again
+SAMPLE = 1024  # bytes at both ends whose hash identifies a file
 VERSION = 1
 Offset = dict[str, Any]
 
 
 class Place(NamedTuple):
-    """How far a file was read.
+    """The position up to which a file was read.
 
     Attributes:
-        stop: in bytes from its start.
-        kind: what it was taken for: `raw frames`, a kind of capture, or `whole`: read at once.
-        mark: by which it is known again.
-        changed: when it last was, in seconds since 1970.
-        done: whether it was at its end.
-        turn: how often another file has taken its place.
-        order: the byte order there, as `struct` writes it: of pcapng, in which it may change. Nothing if nobody knows.
+        stop: the position, in bytes from the start.
+        kind: the kind of the file: `raw frames`, a kind of capture, or `whole`: read at once.
+        mark: a hash that identifies the file.
+        changed: its modification time, in seconds since 1970.
+        done: whether that was the end of the file.
+        turn: how often the file was replaced by another.
+        order: the byte order at that position, as in `struct`; it may vary in pcapng. Empty if unknown.
     """
 
     stop: int = 0
@@ -47,7 +47,7 @@ START = Place()
 
 
 def offset_of(places: Mapping[str, Place]) -> Offset:
-    """Write places down as Spark keeps them; `places_of` reads it."""
+    """Serialize positions for Spark; `places_of` parses the result."""
     defaults = START._asdict()
     files = {
         path: {name: value for name, value in place._asdict().items() if value != defaults[name]}
@@ -57,10 +57,10 @@ def offset_of(places: Mapping[str, Place]) -> Offset:
 
 
 def places_of(offset: Offset) -> dict[str, Place]:
-    """Read what `offset_of` wrote.
+    """Parse the result of `offset_of`.
 
     Raises:
-        BadOption: it is of a later kwire.
+        BadOption: it was written by a later kwire.
 
     >>> places_of(offset_of({"/in/a": Place(12, "raw frames", "3f", 1700000000)}))
     {'/in/a': Place(stop=12, kind='raw frames', mark='3f', changed=1700000000, done=False, turn=0,
@@ -72,7 +72,7 @@ def places_of(offset: Offset) -> dict[str, Place]:
 
 
 def mark_of(path: str, stop: int) -> str:
-    """Return by which the first `stop` bytes of a file are known again: a hash of both their ends."""
+    """Return the hash that identifies a file by its first `stop` bytes: of both their ends."""
     with Path(path).open("rb") as stream:
         head = stream.read(min(SAMPLE, stop))
         stream.seek(max(0, stop - SAMPLE))
@@ -81,7 +81,7 @@ def mark_of(path: str, stop: int) -> str:
 
 
 def difference(file: File, place: Place) -> str | None:
-    """Say what speaks against that a file is the one that was read, and may be read on."""
+    """Return why a file cannot be the one that was read before; None if it can."""
     if file.size < place.stop:
         return f"it has {file.size} bytes now, and {place.stop} were read: it was cut or replaced"
     if place.stop and mark_of(file.path, place.stop) != place.mark:
@@ -92,7 +92,7 @@ def difference(file: File, place: Place) -> str | None:
 
 
 def difference_now(path: str, place: Place) -> str | None:
-    """As `difference`, of a file as it is now; that it is gone is one, too."""
+    """As `difference`, for the current state of the file; a deleted file is different, too."""
     try:
         status = Path(path).stat()
     except FileNotFoundError:
@@ -104,11 +104,11 @@ SECOND = 1_000_000_000
 
 
 class Growing:
-    """Files that grow, as a stream reads them.
+    """Growing files, as read by a stream.
 
     Args:
-        paths: files, folders and globs; those that are not there yet may come.
-        options: of the reading.
+        paths: files, folders and globs; they may match nothing yet.
+        options: the options of the read.
         apis: what is known of frames.
     """
 
@@ -116,14 +116,14 @@ class Growing:
         self.paths: Sequence[str] = paths
         self.options: Options = options
         self._memory = Memory(options, apis)
-        # What files that had nothing more were like: size, time, place, and whether they will grow.
+        # State of files without new data: size, time, position, and whether they may grow.
         self._seen: dict[str, tuple[int, int, Place, bool]] = {}
 
     def files(self) -> dict[str, File]:
-        """Return the files that are there.
+        """Return the existing files.
 
         Raises:
-            BadOption: there is no such path. A glob may match none yet.
+            BadOption: there is no such path; a glob may match nothing yet.
         """
         return {file.path: file for file in find_files(self.paths, self.options, may_come=True)}
 
@@ -176,13 +176,13 @@ class Growing:
             self._seen[file.path] = seen
 
     def _kept(self, start: Mapping[str, Place], files: Mapping[str, File]) -> dict[str, Place]:
-        """Return the places that are remembered: of files that are there, and of those that went not too long ago."""
+        """Return the stored positions: of existing files, and of recently deleted ones."""
         newest = max((place.changed for place in start.values()), default=0)
         oldest = newest - self.options.max_file_age
         return {path: place for path, place in start.items() if path in files or place.changed >= oldest}
 
     def _checked(self, file: File, place: Place) -> Place:
-        """Return where to go on in a file; at its start, if it is not what it was."""
+        """Return where to continue in a file; at its start if it was replaced."""
         problem = difference(file, place)
         if problem is None:
             return place
@@ -196,9 +196,9 @@ class Growing:
         return timeout is not None and size == file.size and now - file.changed / SECOND >= timeout
 
     def _reach(self, file: File, place: Place, size: int, left: _Left, is_over: bool) -> Place:
-        """Say how far a file can be read now."""
+        """Return how far a file can be read now."""
         if place.done or (size == place.stop and not (is_over and place.kind in CAPTURES)):
-            return place  # of captures, connections may have more to say
+            return place  # connections of a capture may continue
         kind = place.kind or kind_so_far(file.path, self.options, is_over)
         stop, order = self._stop(file, place, kind, size, left, is_over) if kind else (place.stop, "")
         done = kind == WHOLE or (is_over and stop == size)
@@ -207,7 +207,7 @@ class Growing:
         return Place(stop, kind, mark_of(file.path, stop), file.changed // SECOND, done, place.turn, order)
 
     def _stop(self, file: File, place: Place, kind: str, size: int, left: _Left, is_over: bool) -> tuple[int, str]:
-        """Return the place up to which all is whole, or the end of a file that will not grow; and the byte order."""
+        """Return the end of the complete data, or of a file that will not grow; and the byte order there."""
         path, start = file.path, place.stop
         if kind == WHOLE:
             is_there = is_over or (self.options.tail_timeout is None and size == file.size)
@@ -217,15 +217,15 @@ class Growing:
             stop, order = raw_end(path, start, self._memory.known(path, start), most, size, self.options), ""
         else:
             stop, order = captured_end(path, start, kind, most, size, place.order)
-        if is_over and (most == size or stop == start):  # what waits will not be whole
+        if is_over and (most == size or stop == start):  # an incomplete rest will stay incomplete
             stop = size
         return (start if stop > most and not left.is_fresh else stop), order
 
     def units(self, start: Mapping[str, Place], end: Mapping[str, Place]) -> list[list[Unit]]:
-        """Divide what is between two places of all files among tasks; the same places give the same rows.
+        """Distribute the data between two sets of positions to tasks; equal positions give equal rows.
 
         Raises:
-            LostData: what is there is not what was; unless the option `failOnDataLoss` says to leave it out.
+            LostData: a file was replaced; unless the option `failOnDataLoss` allows skipping it.
         """
         units: list[Unit] = []
         for path, place in sorted(end.items()):
@@ -254,7 +254,7 @@ class Growing:
 
 
 class _Left:
-    """How much more one batch may take."""
+    """The remaining limits of a batch."""
 
     def __init__(self, options: Options, is_limited: bool) -> None:
         self.files = options.max_files_per_trigger if is_limited else 0
@@ -267,7 +267,7 @@ class _Left:
         return self.files <= 0 or self.bytes <= 0
 
     def allows(self, count: int) -> bool:
-        """Whether so many bytes may be taken; the first file may have any number."""
+        """Whether so many bytes may be read; the first file may have any number."""
         return self.is_fresh or count <= self.bytes
 
     def take(self, count: int) -> None:

@@ -1,7 +1,7 @@
-"""Cluster history as Arrow: batches of whole frames, and of batches of logs, become rows of the tables of
+"""Cluster history as Arrow: batches of complete frames, and of batches of logs, become rows of the tables of
 `kwire.cluster`.
 
-Knows columns and types; what the messages say, `kwire.cluster` knows.
+Converts columns and types; `kwire.cluster` interprets the messages.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ..redaction.rules import TOPIC, TOPIC_ID, is_of_metadata_log
 from ..spec.catalog import Catalog, catalog_for
 from .errors import MixedClusters
 
-# What is read of captures, as options of `kwire.arrow.read` and of Spark's data source.
+# The messages to read from captures, as options of `kwire.arrow.read` and of Spark's data source.
 OPTIONS = {
     "apis": ",".join(MESSAGES),
     "body": "raw",
@@ -52,10 +52,10 @@ ROWS_IN_BATCH = 4096
 
 
 def reading_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that read what the history needs.
+    """Return the options for reading what the history needs.
 
     Args:
-        given: which files and how; of a draft's profile the messages by its own names are read too.
+        given: options that select files and specs; messages of a draft's profile are included.
 
     >>> reading_options({"profile": "KIP-36"})["apis"].split(",")[-2:]
     ['DescribeLogDirsResponse', 'TopicMetadataResponse']
@@ -80,7 +80,7 @@ def table_schema(table: str) -> Any:
     return pa.schema([(field.name, _TYPES[str(field.type).removesuffix(" | None")]) for field in fields(ROWS[table])])
 
 
-# All tables in one: each row has its struct in the column of its table, and nulls in the others.
+# All tables in one: each row has its struct in the column of its table, and null in the others.
 UNION = pa.schema(
     [("cluster", pa.string()), ("table", pa.string())]
     + [(table, pa.struct(list(table_schema(table)))) for table in ROWS]
@@ -91,14 +91,14 @@ def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[st
     """Return the history of one cluster.
 
     Args:
-        batches: record batches as `reading_options` give them, in any order.
-        catalog: the specs of their messages; the released ones unless given.
+        batches: record batches read with `reading_options`, in any order.
+        catalog: the specs of their messages; those of Kafka's releases by default.
 
     Returns:
         A `pyarrow.Table` for each of `kwire.cluster.ROWS`.
 
     Raises:
-        MixedClusters: the messages name several cluster ids.
+        MixedClusters: the messages contain several cluster ids.
     """
     rows = (row[1:] for row in _rows(_in_order([wanted(batch) for batch in batches])))
     tables = history_of(in_time(_seen(rows, catalog or catalog_for())))
@@ -109,7 +109,7 @@ def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[st
 
 
 def _in_order(batches: list[Any]) -> list[Any]:
-    """Return what was said in its order: by time, requests first; where there is no time, as it lies in the file."""
+    """Return messages sorted by time, requests first; without times, in the order of the file."""
     if not batches:
         return []
     table = pa.Table.from_batches(batches)
@@ -122,12 +122,12 @@ def _in_order(batches: list[Any]) -> list[Any]:
 
 
 def history_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> Iterator[Any]:
-    """Write down the history of one cluster after the other.
+    """Compute the history of one cluster after the other.
 
     Args:
-        batches: record batches with the columns `cluster` and `COLUMNS`, as `reading_options` give them; all rows of a
-            cluster together, in the order of what was said.
-        catalog: the specs of their messages; the released ones unless given.
+        batches: record batches with the columns `cluster` and `COLUMNS`, read with `reading_options`; all rows of a
+            cluster must be adjacent and in order.
+        catalog: the specs of their messages; those of Kafka's releases by default.
 
     Yields:
         Record batches with the schema `UNION`.
@@ -145,7 +145,7 @@ def history_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> I
 
 
 def _rows(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield the cluster, None where there is no such column, and what is in `COLUMNS`."""
+    """Yield the cluster (None without that column) and the columns `COLUMNS`."""
     for batch in batches:
         has_clusters = "cluster" in batch.schema.names
         clusters = batch.column("cluster").to_pylist() if has_clusters else [None] * batch.num_rows
@@ -155,7 +155,7 @@ def _rows(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def in_time(seen: Iterable[Seen]) -> Iterator[Seen]:
-    """Put records of logs, which come first since their rows have no time, where their own times put them."""
+    """Sort records of logs, which come first because their rows have no time, by their own times."""
     records: list[Seen] = []
     others = iter(seen)
     for one in others:
@@ -169,7 +169,7 @@ def in_time(seen: Iterable[Seen]) -> Iterator[Seen]:
 
 
 def wanted(batch: Any) -> Any:
-    """Return the rows of a batch that may say something: not the Fetch responses about other topics."""
+    """Return the relevant rows of a batch, without Fetch responses of other topics."""
     names = batch.column("api_name")
     is_log = pc.starts_with(names, "Fetch")
     about = pc.or_(
@@ -180,7 +180,7 @@ def wanted(batch: Any) -> Any:
 
 
 def _logged(data: bytes, path: str, topics: dict[str, Topic]) -> Iterator[LoggedRecord]:
-    """Yield the records of a batch of a log, if it is the metadata log's by the records or by the folder's name."""
+    """Yield the records of a log batch, if the records or the folder's name show that it is the metadata log."""
     for batch in parse_records(data, salvage=True, may_be_cut=True):
         if isinstance(batch, RecordBatch):
             topic = topics.setdefault(path, Topic())

@@ -1,7 +1,7 @@
-"""Reads a growing capture range by range: connection state is kept, so that each range continues the one before.
+"""Reads a growing capture range by range; connection state is kept, so that each range continues the previous one.
 
-Where that is not known, the capture is read from its start; what is said behind the place where the range begins is
-given out, the same either way. Knows files again by their bytes. Decodes nothing.
+Without that state, the capture is read again from its start, and only the rows of the range are returned; the result is
+the same. A hash of its bytes identifies the file. Decodes nothing.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from .frame_rows import Pairing, Row, Sink
 from .growing_files import SAMPLE
 from .input_splits import Unit
 
-MOST_KEPT, MOST_BYTES = 64, 64 << 20  # of replays that wait, and of their memory
+MOST_KEPT, MOST_BYTES = 64, 64 << 20  # limits: number of stored replays, and their memory
 Whose = tuple[str, str, int, int]
 
 
 class Replay:
-    """A capture, or a share of one, read from its start, one range after the other.
+    """A capture, or a share of one, that is read from its start, one range after the other.
 
     Args:
         unit: a range of it.
-        catalog: the specs by which requests are recognised.
+        catalog: the specs that identify requests.
         apis: what is known of frames.
 
     Attributes:
         place: how far it was read.
-        is_new: whether what comes now is in the range that was asked for.
-        waits: whether a range was read to its end, and the next may follow; behind a break, nothing is said of it.
+        is_new: whether the current rows belong to the requested range.
+        waits: whether the range was read to its end, so that the next one may follow.
     """
 
     def __init__(self, unit: Unit, catalog: Catalog, apis: Apis) -> None:
@@ -48,21 +48,21 @@ class Replay:
         self._packets = CAPTURES[unit.kind][1](iter(()), unit.path)
         self._pairing = Pairing(apis, _to_nobody)
         self._number = 0, 0
-        self._head = self._tail = b""  # of what was read
+        self._head = self._tail = b""  # of the data read so far
 
     def read(self, stream: BinaryIO, unit: Unit, sink: Sink) -> Iterator[None]:
-        """Read on to the end of a range; at its end nothing is given up unless the file has ended, too.
+        """Read to the end of a range; only at the end of the file are incomplete connections ended.
 
         Args:
             stream: the file.
-            unit: the range, which begins where the last one ended, or behind.
-            sink: takes the rows of the range.
+            unit: the range; it starts at or after the end of the last one.
+            sink: receives the rows of the range.
 
         Yields:
-            Now and then.
+            None, periodically, so that the caller can emit batches.
 
         Raises:
-            DumpError: nothing can be read of the capture.
+            DumpError: the capture cannot be read at all.
         """
         assert unit.stop is not None
         streams, pairing = self._streams, self._pairing
@@ -80,14 +80,14 @@ class Replay:
         pairing.sink = _to_nobody
 
     def _hear(self, portions: Iterator[bytes], *, may_grow: bool) -> Iterator[None]:
-        """Read packets up to the end of some portions; what is not whole there waits if more may be written."""
+        """Process packets up to the end of the portions; incomplete data is kept if the file may grow."""
         self._packets.cursor.portions, self._packets.may_grow = self._noted(portions), may_grow
         for batch in self._streams.hear(self._packets):
             self._pairing.said(batch)
             yield
 
     def _noted(self, portions: Iterator[bytes]) -> Iterator[bytes]:
-        """Note by which bytes the file is known again."""
+        """Update the hash that identifies the file."""
         for portion in portions:
             self.place += len(portion)
             self._head += portion[: SAMPLE - len(self._head)]
@@ -95,7 +95,7 @@ class Replay:
             yield portion
 
     def goes_on(self, stream: BinaryIO, unit: Unit) -> bool:
-        """Whether a range can be read on from here: it is of what was read, and of a file that is still the same."""
+        """Whether a range continues from here: it belongs to the same unchanged file."""
         if self.whose != _whose(unit) or self.place > unit.start or self._number != _number_of(stream):
             return False
         stream.seek(0)
@@ -106,26 +106,26 @@ class Replay:
 
     @property
     def weight(self) -> int:
-        """About how many bytes of memory this takes."""
+        """Estimate the memory in bytes."""
         return self._streams.weight + self._pairing.weight
 
 
 class Replays:
-    """Replays that wait for more of their files: the newest ones, as many as the memory for them allows."""
+    """Stores replays until their files grow: the newest ones, within a memory limit."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[Whose, int], tuple[Replay, int]] = OrderedDict()
 
     def take(self, stream: BinaryIO, unit: Unit) -> Replay | None:
-        """Take out the replay that a range goes on with, of all that can the one that came furthest.
+        """Remove and return the replay that can continue with a range; of several, the one that read furthest.
 
-        It is not here while it is read: of a reading that fails or is left, nothing remains.
+        It is not stored while it reads, so that after an error nothing remains.
         """
         fit = [key for key, (replay, _) in self._kept.items() if replay.goes_on(stream, unit)]
         return self._kept.pop(max(fit, key=lambda key: key[1]))[0] if fit else None
 
     def keep(self, replay: Replay) -> None:
-        """Keep a replay, if it waits for more and is not too large."""
+        """Store a replay that expects more data and is not too large."""
         weight = replay.weight
         if not replay.waits or weight > MOST_BYTES:
             return
@@ -145,4 +145,4 @@ def _number_of(stream: BinaryIO) -> tuple[int, int]:
 
 
 def _to_nobody(row: Row) -> None:
-    """Rows of what was given out before."""
+    """Discard rows that were returned before."""

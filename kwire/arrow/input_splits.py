@@ -25,20 +25,20 @@ from .frame_rows import Pairing, State
 from .options import AUTO, FRAMES, PCAP, Options
 from .raw_frames import Walker
 
-PAUSE = 4  # sizes of a span: what uses a pair of ports again after that can be in another one
-MOST_OTHERS = 1 << 14  # connections that a span has to be told of
+PAUSE = 4  # in span sizes: a port pair that is reused after this may be in another span
+MOST_OTHERS = 1 << 14  # earlier connections that a span must exclude
 
 
 def spans_of(path: str, size: int, most: int, again: int) -> list[tuple[Span, int]]:
-    """Divide a pcap file.
+    """Divide a pcap file into spans.
 
     Args:
         path: the file, of `size` bytes.
-        most: how many bytes of packets a span should have.
-        again: how often the file may be read, all spans together.
+        most: the target size of a span's packets, in bytes.
+        again: how often the file may be read, by all spans together.
 
     Returns:
-        Spans, each with the bytes of its packets; none where the file cannot be divided so, or it is of no use.
+        Spans, each with the size of its packets; empty if the file cannot be divided, or need not be.
     """
     groups = list(_groups(flows_of(path, PAUSE * most), most))
     spans = list(_spans(groups, size))
@@ -48,7 +48,7 @@ def spans_of(path: str, size: int, most: int, again: int) -> list[tuple[Span, in
 
 
 def _groups(flows: list[Flow], most: int) -> Iterator[list[Flow]]:
-    """Put flows that begin after each other together, up to a size."""
+    """Group consecutive flows up to a size."""
     group, size = list[Flow](), 0
     for flow in flows:
         if size >= most:
@@ -61,7 +61,7 @@ def _groups(flows: list[Flow], most: int) -> Iterator[list[Flow]]:
 
 
 def _spans(groups: list[list[Flow]], size: int) -> Iterator[tuple[Span, int]]:
-    going = list[Flow]()  # those that have begun before
+    going = list[Flow]()  # flows that began earlier
     for index, group in enumerate(groups):
         start = group[0].first if index else FILE_HEADER
         is_last = index + 1 == len(groups)
@@ -74,7 +74,7 @@ def _spans(groups: list[list[Flow]], size: int) -> Iterator[tuple[Span, int]]:
 
 
 def _are_apart(groups: list[list[Flow]], spans: list[tuple[Span, int]]) -> bool:
-    """Whether no span sees two flows of the same ports, but those that it has itself."""
+    """Whether no span contains packets of another span's flow with the same ports."""
     where = {id(flow): span for group, (span, _) in zip(groups, spans, strict=True) for flow in group}
     for group in groups:
         for flow in group:
@@ -86,7 +86,7 @@ def _are_apart(groups: list[list[Flow]], spans: list[tuple[Span, int]]) -> bool:
 
 
 def span_batches(path: str, span: Span, share: Share, catalog: Catalog) -> Iterator[CapturedBatch]:
-    """Yield what the connections of a share of a span said, as `Streams` does, which says what is raised."""
+    """Yield the captured frames of a share of a span; raises as `Streams`."""
     connections = Newcomers(span, share)
     streams = Streams(path, catalog, share=connections)
     streams.reassembler.packets = span.packets
@@ -108,18 +108,18 @@ NEW = State()
 
 
 class Unit(NamedTuple):
-    """Something to read.
+    """An input split.
 
     Attributes:
         path: the file.
-        start, stop: the bytes of a part; 0 and None: all there is.
-        state: what waits for an answer at the start of a part.
-        span: of a capture, those of its connections that lie together; None: all.
-        part, parts: the share of these.
-        weight: how much there is to read, in bytes.
-        kind: of a capture that grows; `start` and `stop` are then what was read of it, and what is to be read now.
-        is_end: whether it grows no more.
-        broken: the place before `start` where an impossible size has ended raw frames.
+        start, stop: a byte range; 0 and None for the whole file.
+        state: requests in flight at the start of the range.
+        span: of a capture, a range of its connections; None: all.
+        part, parts: the share of these connections.
+        weight: estimated size, in bytes.
+        kind: of a growing capture; `start` and `stop` are then what was read before, and what to read now.
+        is_end: whether it has stopped growing.
+        broken: the position before `start` where an impossible size has ended raw frames.
     """
 
     path: str
@@ -136,17 +136,17 @@ class Unit(NamedTuple):
 
 
 def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Unit]]:
-    """Divide files among processes, each of which gets about as much as the options say.
+    """Distribute files to processes, according to the options.
 
-    Captures stay whole where there are as many processes without that: to find out where connections lie takes a while.
+    Captures are divided only if there are too few files, because indexing their connections takes time.
 
     Args:
-        files: what there is to read.
-        options: of the reading.
+        files: the files to read.
+        options: the options of the read.
         apis: what is known of frames.
 
     Returns:
-        For each process what it reads.
+        For each process its input splits.
     """
     least = least_parts(options)
     total = sum(file.size + options.open_cost_in_bytes for file in files)
@@ -157,12 +157,12 @@ def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Uni
 
 
 def least_parts(options: Options) -> int:
-    """Return how many processes should have something to read, if that can be."""
+    """Return the minimum number of processes."""
     return options.min_partitions or 2 * (os.cpu_count() or 1)
 
 
 def packed(units: list[Unit], most: int, cost: int) -> list[list[Unit]]:
-    """Put units together, the largest first, up to a size."""
+    """Group input splits, the largest first, up to a size."""
     packs: list[list[Unit]] = []
     size = most
     for unit in sorted(units, key=lambda unit: -unit.weight):
@@ -175,8 +175,8 @@ def packed(units: list[Unit], most: int, cost: int) -> list[list[Unit]]:
 
 
 def units_of(file: File, most: int, parts: int, options: Options, apis: Apis) -> Iterator[Unit]:
-    """Yield the units of a file, none of them much larger than `most` if that can be; captures are divided only where
-    there should be several `parts`, and read that often at most."""
+    """Yield the input splits of a file, none much larger than `most` if possible; captures are divided only for several
+    `parts`, and read at most that often."""
     if not file.size:
         return
     kind = kind_of(file.path, options) if file.size > most else ""
@@ -198,31 +198,31 @@ def shared(unit: Unit, parts: int) -> Iterator[Unit]:
 
 
 def kind_of(path: str, options: Options) -> str:
-    """Say what a file is, `raw frames` or a kind of `open_dump`; nothing if it cannot be told or read."""
+    """Return the kind of a file, `raw frames` or a kind of `open_dump`; empty if it is unknown or unreadable."""
     try:
         if options.dump_format == FRAMES:
             with open_file(path) as stream:
                 return unpacked(portions_of(stream), path).prefix + RAW
         with open_dump(path) as dump:
             return dump.kind
-    except (DumpError, FileNotFoundError):  # who reads it says so
+    except (DumpError, FileNotFoundError):  # reported when it is read
         return ""
 
 
 def parts_of(
     file: File, most: int, options: Options, apis: Apis, start: int = 0, state: State = NEW
 ) -> Generator[Unit, None, tuple[State, int | None]]:
-    """Walk through raw frames, and yield parts of them that are larger than `most` by less than a frame.
+    """Split raw frames into parts that exceed `most` by less than a frame.
 
     Args:
-        file: whose size says where the walk ends.
+        file: its size limits the last part.
         most: in bytes.
-        options: of the reading.
+        options: the options of the read.
         apis: what is known of frames.
-        start: where it begins, and `state` what is known there.
+        start: where to start, with the `state` there.
 
     Returns:
-        What is known at the end, and where an impossible size has ended the frames.
+        The state at the end, and the position of an impossible size.
     """
     pairing = Pairing(apis, lambda row: None)
     pairing.resume(state)

@@ -26,7 +26,7 @@ from .frame_rows import Row
 
 
 class Read(NamedTuple):
-    """A frame read by the reference path: the codec and message, if there is one, and what is wrong with it."""
+    """A frame decoded by the reference path: codec and message, if any, and the error."""
 
     codec: Codec | None
     message: Any
@@ -34,7 +34,7 @@ class Read(NamedTuple):
 
 
 def read_carefully(data: bytes, api: Api, asked: bool | None) -> Read:
-    """Read one frame by the reference path; never raises for what the bytes are."""
+    """Decode one frame by the reference path; never raises for invalid bytes."""
     codec = api.codec(asked)
     assert codec is not None
     reading = FrameReading(Frame(data, bare=api.bare), api.catalog, salvage=True, trace=False)
@@ -47,7 +47,7 @@ def read_carefully(data: bytes, api: Api, asked: bool | None) -> Read:
 
 
 def body_start(data: bytes, api: Api, asked: bool | None) -> int:
-    """Return where the body of a frame begins, -1 if only the reference path can say."""
+    """Return where the body of a frame starts, -1 if only the reference path can determine it."""
     if api.bare:
         return 0
     if not asked:
@@ -67,41 +67,41 @@ def body_start(data: bytes, api: Api, asked: bool | None) -> int:
 
 
 class Bodies(ABC):
-    """What makes the column `message` out of rows.
+    """Builds the column `message` from rows.
 
     Attributes:
-        type: of the column.
+        type: the type of the column.
     """
 
     type: Any
 
     @abstractmethod
     def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
-        """Return the column, as an Arrow array.
+        """Return the column as an Arrow array.
 
         Args:
             rows: of one batch.
-            faults: gets what is wrong with bodies, by the index of the row.
+            faults: receives the errors of bodies, by row index.
         """
 
 
 class Raw(Bodies):
-    """Frames as they are, with size and header; nothing is decoded."""
+    """Complete frames with size and header; nothing is decoded."""
 
     type = pa.binary()
 
     def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
-        """Return all frames, and null for what is none."""
+        """Return all frames, and null for fragments."""
         return pa.array([row[1] if row[8] is None else None for row in rows], self.type)
 
 
 class Json(Bodies):
-    """Kafka's JSON form of bodies, as text."""
+    """Bodies in Kafka's JSON form, as text."""
 
     type = pa.string()
 
     def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
-        """Return texts."""
+        """Return the JSON texts."""
         texts: list[str | None] = []
         for index, (_, data, _, _, asked, api, _, _, fault) in enumerate(rows):
             codec = api.codec(asked) if api is not None and fault is None else None
@@ -122,18 +122,17 @@ def _carefully(data: bytes, api: Api, asked: bool | None, index: int, faults: di
 
 
 BODY = "body_index"
-LONG = 4  # values in a piece, on average
-NOWHERE = -2  # not next to any place
-WHOLE = 1 << 30  # rows or bytes: what is read at once here is little enough to be one batch
+LONG = 4  # average length from which runs are concatenated
+NOWHERE = -2  # not adjacent to any position
+WHOLE = 1 << 30  # rows or bytes: no limit, since the input is small enough for one batch
 Groups = dict[int, tuple[list[int], list[bytes]]]  # version -> the rows, and the body of each
 
 
 class _Quick(Columns):
-    """Columns that say of bad bodies no more than which they are: the reference path will read them again, for all that
-    can be had of them."""
+    """Columns whose errors have no details, because the reference path decodes bad bodies again."""
 
     def explain(self, body: bytes) -> DecodeError:
-        """Return an error without words."""
+        """Return an error without details."""
         return DecodeError()
 
 
@@ -142,11 +141,11 @@ class Structs(Bodies):
 
     Args:
         name: the message.
-        fields: those that are wanted, in this order, what is in a struct by a dot; None: all.
+        fields: the fields to include, in this order, with dots for fields of structs; None: all.
         catalog: the specs.
 
     Attributes:
-        type: of the column. What one version does not have is null.
+        type: the type of the column. Fields that a version does not have are null.
     """
 
     def __init__(self, name: str, fields: Sequence[str] | None, catalog: Catalog) -> None:
@@ -158,7 +157,7 @@ class Structs(Bodies):
         self._columns: dict[int, Columns] = {}
 
     def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
-        """Return structs, null for all that is not this message."""
+        """Return structs, null for all other messages."""
         groups, careful = self._groups(rows)
         found = []
         for version, (indices, bodies) in groups.items():
@@ -176,7 +175,7 @@ class Structs(Bodies):
         return in_order(found, len(rows), self.type)
 
     def _groups(self, rows: Sequence[Row]) -> tuple[Groups, list[int]]:
-        """Return bodies by their versions, and the rows of which only the reference path knows where they begin."""
+        """Return bodies grouped by version, and the rows whose body position only the reference path can determine."""
         groups: Groups = {}
         careful = []
         for index, (_, data, _, _, asked, api, _, _, fault) in enumerate(rows):
@@ -193,7 +192,7 @@ class Structs(Bodies):
         return groups, careful
 
     def _carefully(self, row: Row, index: int, groups: Groups, faults: dict[int, Fault]) -> None:
-        """Read a frame by the reference path; what there is of it is put down as it should have been written."""
+        """Decode a frame by the reference path; the decoded part is encoded again for its group."""
         assert row[5] is not None
         codec, message, fault = read_carefully(row[1], row[5], row[4])
         if fault is not None:
@@ -202,7 +201,7 @@ class Structs(Bodies):
             return
         try:
             body = codec.encode(message)
-        except EncodeError:  # such as text that grew too long when what is not UTF-8 was replaced
+        except EncodeError:  # for example, text that became too long when invalid UTF-8 was replaced
             return
         indices, bodies = groups.setdefault(codec.version, ([], []))
         indices.append(index)
@@ -223,10 +222,10 @@ class Structs(Bodies):
 
 
 class Both(Bodies):
-    """Bodies of an api as structs of two: its request and its response, of which one is null.
+    """Bodies of an api as a struct of two structs, its request and its response; one of them is null.
 
     Args:
-        parts: what makes structs of either.
+        parts: the builders of both.
     """
 
     def __init__(self, parts: Mapping[str, Structs]) -> None:
@@ -234,7 +233,7 @@ class Both(Bodies):
         self.type = pa.struct([(name, structs.type) for name, structs in parts.items()])
 
     def column(self, rows: Sequence[Row], faults: dict[int, Fault]) -> Any:
-        """Return structs; null where neither is there."""
+        """Return structs; null if both are null."""
         arrays = [structs.column(rows, faults) for structs in self.parts.values()]
         there = np.zeros(len(rows), bool)
         for array in arrays:
@@ -243,10 +242,10 @@ class Both(Bodies):
 
 
 class Shaped(Bodies):
-    """Structs with the fields of a type of the user's, in its order.
+    """Structs with the fields and field order of a user's schema.
 
     Args:
-        bodies: what makes structs with these fields, and perhaps in another order.
+        bodies: the builder of structs with these fields, in any order.
         type_: the type.
     """
 
@@ -260,7 +259,7 @@ class Shaped(Bodies):
 
 
 def in_order(found: Sequence[tuple[Any, list[int]]], count: int, type_: Any) -> Any:
-    """Put arrays together, each of whose values has its place; what has none is null."""
+    """Concatenate arrays whose values have positions in the result; positions without value are null."""
     if len(found) == 1 and found[0][1] == list(range(count)):
         return found[0][0]
     if not found:
@@ -269,7 +268,7 @@ def in_order(found: Sequence[tuple[Any, list[int]]], count: int, type_: Any) -> 
     order = np.full(count, NOWHERE)
     order[places] = np.arange(len(places))
     values = pa.concat_arrays([array for array, _ in found])
-    # Where the next value is not what follows; to put large pieces together is quicker than to take each value.
+    # Where runs end; concatenating long runs is faster than taking values one by one.
     bounds = np.flatnonzero(np.diff(order, prepend=2 * NOWHERE) != (order >= 0))
     if len(bounds) * LONG > count:
         return values.take(pa.array(order, mask=order < 0))

@@ -1,4 +1,4 @@
-"""The options of a read, named as Spark's readers name them; unknown options are refused.
+"""The options of a read, named like those of Spark's file sources; unknown options are refused.
 
 Knows names and values; knows no files and no columns.
 """
@@ -27,34 +27,35 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a reading is told; `parse` makes it of text. Each is named as Spark would name it: `max_partition_bytes`
-    is the option `maxPartitionBytes`.
+    """Options of a read; `parse` creates them from text. Names are the snake case of Spark's: `max_partition_bytes` is
+    the option `maxPartitionBytes`.
 
     Attributes:
-        dump_format: `auto` (told apart by content), `frames`, `hex`, `pcap`, `log`.
-        mode: what becomes of malformed frames: `PERMISSIVE` keeps them, `DROPMALFORMED` leaves them out, `FAILFAST`
-            raises MalformedFrame.
-        column_name_of_corrupt_record: the column that keeps them.
-        body: what `message` is: `json`, `struct` (of one message, see `apis`), `raw` (the whole frame), `none`.
-        apis: names of apis (`Metadata`) or of messages (`MetadataResponse`); others are passed over. Empty: all.
+        dump_format: `auto` (detected by content), `frames`, `hex`, `pcap`, `log`.
+        mode: for malformed frames: `PERMISSIVE` keeps them, `DROPMALFORMED` drops them, `FAILFAST` raises
+            MalformedFrame.
+        column_name_of_corrupt_record: the column for their bytes.
+        body: the content of `message`: `json`, `struct` (of one message, see `apis`), `raw` (the complete frame),
+            `none`.
+        apis: names of apis (`Metadata`) or messages (`MetadataResponse`) to read; empty: all.
         direction: `request` or `response`; `auto` is both.
-        columns: the columns that are wanted; empty: all.
-        path_glob_filter, recursive_file_lookup, modified_before, modified_after, ignore_missing_files: which files.
-        max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes; to open a file counts
-            as so many bytes, of which Spark's own readers say more, for they open files elsewhere. There are twice as
-            many partitions as this machine has cores, if that can be, unless told; captures are divided for that
-            alone, and where connections go on for long, all that read them read the whole file.
-        max_records_per_batch, max_bytes_per_batch: of a record batch.
-        max_frame_bytes: the size of a frame that is believed.
-        max_corrupt_bytes: of what is in no frame, given out as one row.
+        columns: the columns to read; empty: all.
+        path_glob_filter, recursive_file_lookup, modified_before, modified_after, ignore_missing_files: file selection.
+        max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes; opening a file counts
+            as `open_cost_in_bytes`, less than in Spark's own readers. By default there are at least twice as many
+            partitions as this machine has cores, if possible. Captures are divided only to reach that number; if
+            connections last long, each partition reads the whole file.
+        max_records_per_batch, max_bytes_per_batch: limits of a record batch.
+        max_frame_bytes: the largest valid size of a frame.
+        max_corrupt_bytes: the largest row of bytes outside frames.
         profile, release: the specs, as for `kwire.codec`.
-        pushdown: whether filters on `api_name` and `direction` leave frames undecoded, as `apis` and `direction` do;
-            Spark takes this with `spark.sql.python.filterPushdown.enabled` alone.
-        max_files_per_trigger, max_bytes_per_trigger: of a batch of a stream; 0: all there is.
-        fail_on_data_loss: whether it ends a stream that a file was replaced or cut; else it is read anew.
-        tail_timeout: in seconds; a file that did not change for so long is at its end, and what waits in it is given
-            out. None: files may grow for ever.
-        max_file_age: in seconds before the newest file; older ones are forgotten when they are gone.
+        pushdown: whether filters on `api_name` and `direction` skip decoding, as `apis` and `direction` do; Spark
+            requires `spark.sql.python.filterPushdown.enabled` for this.
+        max_files_per_trigger, max_bytes_per_trigger: limits of a streaming batch; 0: none.
+        fail_on_data_loss: whether a stream fails if a file was replaced or truncated; otherwise it is read again.
+        tail_timeout: seconds without change after which a file is at its end, and its incomplete data is returned.
+            None: files may grow forever.
+        max_file_age: seconds before the newest file; older files are forgotten once they are deleted.
     """
 
     dump_format: str = AUTO
@@ -87,10 +88,10 @@ class Options:
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Options:
-        """Read options by the names that Spark's users write, in any case.
+        """Parse options by Spark's names, in any case.
 
         Raises:
-            BadOption: one is not known, or does not take such a value.
+            BadOption: an option is unknown or has an invalid value.
 
         >>> Options.parse({"maxPartitionBytes": "64m", "mode": "failfast"}).max_partition_bytes
         67108864

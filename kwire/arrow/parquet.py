@@ -1,6 +1,6 @@
 """Captures as one Parquet file, written batch by batch; polars, DuckDB and Spark read it.
 
-Knows where to write and what to count; what is in the batches, it does not know.
+Knows where to write and what to count; does not interpret the batches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAME = "frames.parquet"
 
 
 class Written(NamedTuple):
-    """What was written: where, how many frames, and how many of them could not be decoded."""
+    """The result: the file, the number of frames, and how many of them could not be decoded."""
 
     file: Path
     frames: int
@@ -27,15 +27,15 @@ class Written(NamedTuple):
 
 
 def write(paths: str | Sequence[str], folder: str | Path, **options: Any) -> Written:
-    """Write captures to the file `frames.parquet` in a folder. It is there when it is whole, or not at all.
+    """Write captures to the file `frames.parquet` in a folder. The file appears only when it is complete.
 
     Args:
         paths: files, folders and globs.
-        folder: it is made if it is not there.
-        options: as of `kwire.arrow.read`.
+        folder: created if it does not exist.
+        options: those of `kwire.arrow.read`.
 
     Raises:
-        FileExistsError: the file is there already.
+        FileExistsError: the file already exists.
         As `kwire.arrow.read`.
     """
     file = Path(folder) / NAME
@@ -59,7 +59,7 @@ def write(paths: str | Sequence[str], folder: str | Path, **options: Any) -> Wri
 
 
 def _corrupt(batch: Any) -> int:
-    """Count what speaks against a dump."""
+    """Count the frames with errors."""
     codes = pc.struct_field(batch.column("_error"), "code")
     counted = {row["values"]: row["counts"] for row in pc.value_counts(codes).to_pylist()}
     return sum(count for code, count in counted.items() if code is not None and code not in NOT_CORRUPT)

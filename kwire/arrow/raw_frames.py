@@ -1,6 +1,6 @@
-"""Extracts raw frames from bytes, from any offset where a frame begins; bytes in no whole frame become fragments.
+"""Extracts raw frames from bytes, from any offset where a frame starts; incomplete frames become fragments.
 
-Knows sizes, no headers. Offsets are of the whole input, of which the bytes may be a part.
+Knows sizes, but no headers. Offsets are relative to the whole input.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from ..errors.decode import BadFrame
 from ..protocol import LEAST
 from ..protocol.fragments import BrokenDump, CutShort
 
-Cut = tuple[int, bytes, DecodeError | None]  # offset, the bytes of a frame or of a piece that is none, and why
-SASL_HANDSHAKE_0 = b"\0\x11\0\0"  # what follows has no header, and may be empty
+Cut = tuple[int, bytes, DecodeError | None]  # offset, the bytes of a frame or fragment, and the fault
+SASL_HANDSHAKE_0 = b"\0\x11\0\0"  # the messages after it have no header, and may be empty
 _SIZE = Struct(">i").unpack_from
 
 
 class Walker:
-    """Cuts raw frames.
+    """Splits bytes into raw frames.
 
     Args:
         portions: the bytes.
-        offset: where they begin in the whole input.
-        limit: the largest size of a frame that is believed, in bytes.
-        piece: the most bytes of what is in no frame that are given out as one.
-        least: the smallest size that is believed.
+        offset: their position in the whole input.
+        limit: the largest valid size of a frame, in bytes.
+        piece: the largest size of a fragment, in bytes.
+        least: the smallest valid size.
 
     Attributes:
-        broken: where frames end for good: nothing behind an impossible size is a frame. None if they do not.
+        broken: the position of an impossible size, after which there are no frames; None without one.
     """
 
     def __init__(self, portions: Iterator[bytes], offset: int, limit: int, piece: int, least: int = LEAST) -> None:
@@ -43,11 +43,11 @@ class Walker:
 
     @property
     def offset(self) -> int:
-        """Where the next frame begins."""
+        """Where the next frame starts."""
         return self._base + self._cursor.offset
 
     def cuts(self) -> Iterator[list[Cut]]:
-        """Yield all there is, in lists as long as the portions make them; concatenated, it is all bytes."""
+        """Yield frames and fragments, in one list per portion; concatenated, they are all bytes."""
         cursor = self._cursor
         while cursor.fill(4):
             found = self._frames()
@@ -62,14 +62,14 @@ class Walker:
             yield [(self.offset, b"", BrokenDump(found=str(self._error), offset=self._error.offset or 0))]
 
     def _whole(self, portions: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the portions up to where they cannot be read further."""
+        """Yield the portions up to a read error."""
         try:
             yield from portions
         except DumpError as error:
             self._error = error
 
     def _frames(self) -> list[Cut]:
-        """Cut all frames that are there."""
+        """Return all complete frames."""
         cursor, found = self._cursor, list[Cut]()
         data, pos, least, limit = cursor.data, cursor.pos, self.least, self.limit
         base, last = self._base + cursor.offset - pos, len(data) - 4
@@ -89,7 +89,7 @@ class Walker:
         return found
 
     def _more(self) -> bool:
-        """Have the next frame whole; False if it is not, and never will be."""
+        """Read until the next frame is complete; False if it never will be."""
         cursor = self._cursor
         if not cursor.fill(4):
             return False
@@ -97,7 +97,7 @@ class Walker:
         return not self.least <= size <= self.limit or cursor.fill(4 + size)
 
     def _fault(self) -> DecodeError:
-        """Say what is wrong with the next bytes."""
+        """Return the fault of the next bytes."""
         cursor = self._cursor
         if cursor.left < 4:
             return CutShort(have=cursor.left, cause="the dump ended")

@@ -1,4 +1,4 @@
-"""Byte ranges of growing files of raw frames: how they are divided, and what is known where each begins.
+"""Byte ranges of growing files of raw frames: how they are divided, and the state at each start.
 
 Decodes nothing. Ranges of captures are in `incremental_capture`.
 """
@@ -17,15 +17,15 @@ from .input_splits import Unit, parts_of
 from .options import Options
 from .raw_frames import Cut
 
-MOST_REMEMBERED = 1 << 18  # requests in flight, in all places that are known
+MOST_REMEMBERED = 1 << 18  # requests in flight, of all stored states
 ENDLESS = 1 << 62
 
 
 class Memory:
-    """What is known of places in raw frames. What was forgotten is found out again, by a walk from the file's start.
+    """Stores states at positions of raw frames. A forgotten state is computed again from the start of the file.
 
     Args:
-        options: of the reading.
+        options: the options of the read.
         apis: what is known of frames.
     """
 
@@ -36,7 +36,7 @@ class Memory:
         self._count = 0
 
     def known(self, path: str, place: int) -> Known:
-        """Return what is known where a frame begins."""
+        """Return the state at the start of a frame."""
         if not place:
             return Known()
         if (path, place) not in self._known:
@@ -45,7 +45,7 @@ class Memory:
         return self._known[path, place]
 
     def divide(self, path: str, start: int, stop: int, most: int) -> list[Unit]:
-        """Divide a range into units of about `most` bytes, and remember what is known where it ends."""
+        """Divide a range into input splits of about `most` bytes, and store the state at its end."""
         known = self.known(path, start)
         if known.broken is not None:
             places = range(start, stop, most)
@@ -76,7 +76,7 @@ class Memory:
 
 
 def broken_cuts(unit: Unit, options: Options) -> Iterator[list[Cut]]:
-    """Yield the pieces of a range behind the place where frames have ended."""
+    """Yield the fragments of a range after the position where frames ended."""
     assert unit.stop is not None and unit.broken is not None
     with open_file(unit.path) as stream:
         stream.seek(unit.broken)

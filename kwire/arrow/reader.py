@@ -1,6 +1,6 @@
-"""Files in, record batches out: what `kwire.arrow` and Spark's data source share.
+"""Reads files to record batches; shared by `kwire.arrow` and Spark's data source.
 
-Nothing that is in a file makes this raise, but in the mode FAILFAST.
+The content of files never raises an error, except in the mode FAILFAST.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from .raw_frames import Walker
 from .raw_ranges import ENDLESS, broken_cuts
 from .selection import bodies_for, chooser, columns_for
 
-KINDS = {PCAP: ("pcap",), HEX: ("hex text",), LOG: ("a log segment", "a snapshot")}  # how `Dump.kind` begins
+KINDS = {PCAP: ("pcap",), HEX: ("hex text",), LOG: ("a log segment", "a snapshot")}  # prefixes of `Dump.kind`
 
 
 class Reading:
-    """One way to read files.
+    """A read with fixed options.
 
     Args:
-        options: of the reading.
-        schema: the columns that are wanted, as a `pyarrow.Schema`: some of those that there are, `message` perhaps with
-            some of its fields alone; None for those that the options say.
+        options: the options of the read.
+        schema: the selected columns as a `pyarrow.Schema`, `message` possibly with some of its fields; None for the
+            columns from the options.
 
     Attributes:
-        schema: of the batches.
+        schema: the schema of the batches.
         apis: what is known of frames.
 
     Raises:
-        BadOption: the options do not go together, or the schema asks for what is not there.
+        BadOption: options contradict each other, or the schema has unknown columns.
         UnknownMessage: there is no such api, profile or release.
     """
 
@@ -60,11 +60,11 @@ class Reading:
         self._replays = Replays()
 
     def divide(self, paths: Sequence[str]) -> list[list[Unit]]:
-        """Find files and divide them; see `find_files` and `units.divide`."""
+        """Find files and divide them; see `find_files` and `divide`."""
         return divide(find_files(paths, self.options), self.options, self.apis)
 
     def read(self, units: Iterable[Unit]) -> Iterator[Any]:
-        """Read units, one reading at a time.
+        """Read input splits; only one read at a time.
 
         Yields:
             `pyarrow.RecordBatch`es.
@@ -87,7 +87,7 @@ class Reading:
         yield from builder.rest()
 
     def _unit(self, unit: Unit) -> Iterator[None]:
-        """Put the rows of a unit into the builder; yield now and then."""
+        """Pass the rows of an input split to the builder; yields periodically."""
         if unit.kind:
             yield from self._replayed(unit)
             return
@@ -109,23 +109,23 @@ class Reading:
             yield from self._whole(unit, pairing)
 
     def _replayed(self, unit: Unit) -> Iterator[None]:
-        """Read a range of a capture that grows."""
+        """Read a range of a growing capture."""
         with open_file(unit.path) as stream:
             replay = self._replays.take(stream, unit) or Replay(unit, self.catalog, self.apis)
             try:
                 yield from replay.read(stream, unit, self._builder.rows.append)
-            except DumpError as error:  # at once, or after packets of which there is nothing to say
+            except DumpError as error:  # at the start, or after packets without frames
                 if unit.part == 0:
                     yield from self._refused(unit, error, 0 if replay.is_new else unit.start)
         self._replays.keep(replay)
 
     def _spanned(self, unit: Unit, span: Span, pairing: Pairing) -> Iterator[None]:
-        """Read connections of a capture that lie together."""
+        """Read a span of connections of a capture."""
         try:
             for batch in span_batches(unit.path, span, Share(unit.part, unit.parts), self.catalog):
                 pairing.said(batch)
                 yield
-        except DumpError as error:  # it is not what it was when it was divided
+        except DumpError as error:  # it was changed after it was divided
             yield from self._broken(error)
 
     def _raw(self, portions: Iterator[bytes], unit: Unit, pairing: Pairing) -> Iterator[None]:
@@ -147,7 +147,7 @@ class Reading:
             yield from self._raw(opened.portions(), unit, pairing)
 
     def _whole(self, unit: Unit, pairing: Pairing) -> Iterator[None]:
-        """Read whatever it is; what is no dump at all goes out as it lies in the file."""
+        """Read a file of any format; an unknown format is returned as fragments."""
         count = len(self._builder.rows)
         begun = False
         try:
@@ -183,7 +183,7 @@ class Reading:
                 yield
 
     def _log_item(self, item: Any) -> None:
-        """Put a batch of a log into the builder, or bytes that are in none."""
+        """Pass a batch of a log, or bytes outside batches, to the builder."""
         fault: Fault | None
         if isinstance(item, LogBytes):
             data = item.data if isinstance(item.data, bytes) else b""
@@ -196,13 +196,13 @@ class Reading:
         self._builder.rows.append((place, data, None, None, None, None, None, None, fault))
 
     def _broken(self, error: DumpError) -> Iterator[None]:
-        """Say that a dump cannot be read further."""
+        """Return the fault of a capture that cannot be read further."""
         fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))
         self._builder.rows.append((error.offset or 0, b"", None, None, None, None, None, None, fault))
         yield
 
     def _refused(self, unit: Unit, error: DumpError, offset: int = 0) -> Iterator[None]:
-        """Give out a file, or a part of it, in pieces that nobody can read."""
+        """Return an unreadable file, or part of one, as fragments."""
         fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))
         with open_file(unit.path) as stream:
             stream.seek(offset)

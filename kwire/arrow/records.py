@@ -1,6 +1,6 @@
 """Explodes Produce requests, Fetch responses and logs into one row per record, beside the columns of their frame.
 
-What cannot be read, a batch that inflates beyond all measure too, is a row with its bytes and with what is wrong. Knows
+A batch that cannot be read, or whose decompressed size exceeds the limit, becomes a row with its bytes and error. Knows
 columns; knows no Spark and no files.
 """
 
@@ -55,7 +55,7 @@ _NAMES = {"topic": ("topic", "name"), "topic_id": ("topic_id",), "partition": ("
 
 
 class Place(NamedTuple):
-    """Whose records they are, as far as that is known."""
+    """The topic and partition of records, as far as known."""
 
     topic: str | None = None
     topic_id: bytes | None = None
@@ -63,16 +63,16 @@ class Place(NamedTuple):
 
 
 UNKNOWN = Place()
-NOBODY = "", bytes(16)  # what stands for a name or an id that a version lacks
+NOBODY = "", bytes(16)  # placeholders for a name or an id that a version does not have
 
 
 class RecordReader:
-    """Reads the records in frames.
+    """Reads the records of frames.
 
     Args:
-        columns: those of the frames, as a `pyarrow.Schema`: `message` (with body=raw), `direction`, `api_key` and
-            `api_version` are needed; `path` tells the topic of a log.
-        limit: the most bytes that the records of one batch may take once decompressed.
+        columns: the columns of the frames, as a `pyarrow.Schema`: `message` (with body=raw), `direction`, `api_key` and
+            `api_version` are required; `path` gives the topic of a log.
+        limit: the largest decompressed size of the records of one batch, in bytes.
 
     Attributes:
         schema: all other columns of the frames, `record`, `_corrupt_record` and `_error`.
@@ -93,7 +93,7 @@ class RecordReader:
         self.schema: Any = pa.schema([*(columns.field(name) for name in self.kept), *more])
 
     def read(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Yield record batches, for `pyarrow.RecordBatch`es of frames; a frame without records gives no row."""
+        """Yield record batches for `pyarrow.RecordBatch`es of frames; a frame without records gives no rows."""
         for batch in batches:
             found = Found(batch.select(self.kept), self.schema)
             for index in range(batch.num_rows):
@@ -104,7 +104,7 @@ class RecordReader:
                 yield found.batch()
 
     def _frame(self, batch: Any, index: int, found: Found) -> Iterator[None]:
-        """Find the records of one frame; yield now and then."""
+        """Read the records of one frame; yields periodically."""
         cells = {name: batch.column(name)[index].as_py() for name in (*NEEDED, *_MORE) if name in batch.schema.names}
         data, key, version = cells[MESSAGE], cells["api_key"], cells["api_version"]
         if data is None:
@@ -129,7 +129,7 @@ class RecordReader:
             yield from self._set(index, place, some, not asked, found)
 
     def _set(self, index: int, place: Place, data: bytes, may_be_cut: bool, found: Found) -> Iterator[None]:
-        """Find the records in some batches; brokers may cut the last one of an answer, which then is no fault."""
+        """Read the records of batches; brokers may truncate the last batch of a response, which is not a fault."""
         batches = parse_records(data, salvage=True)
         for batch in batches:
             if isinstance(batch, UndecodableRecords):
@@ -143,7 +143,7 @@ class RecordReader:
 
     def _batch(self, index: int, place: Place, batch: RecordBatch, found: Found) -> Iterator[None]:
         fault = fault_of(batch.faults[0]) if batch.faults else None
-        lost: bytes | None = batch.data  # once, however many of its records cannot be read
+        lost: bytes | None = batch.data  # once per batch, for any number of unreadable records
         for record in batch.records(salvage=True, limit=self.limit):
             if isinstance(record, Record):
                 found.add(index, place, batch, record, fault)
@@ -154,16 +154,16 @@ class RecordReader:
 
 
 class Found:
-    """Records of the frames of one batch, column by column.
+    """Collects records of the frames of one batch, column by column.
 
     Args:
-        frames: the columns that are kept of the frames.
-        schema: of the batches that are made.
+        frames: the columns of the frames to keep.
+        schema: the schema of the batches.
     """
 
     def __init__(self, frames: Any, schema: Any) -> None:
         self._kept, self._schema = frames, schema
-        self.frames: list[int] = []  # of which frame each row is
+        self.frames: list[int] = []  # the frame index of each row
         self._values: list[tuple[Any, ...] | None] = []
         self._lost: list[bytes | None] = []
         self._faults: dict[int, Any] = {}
@@ -171,11 +171,11 @@ class Found:
 
     @property
     def is_full(self) -> bool:
-        """Whether a batch should be made."""
+        """Whether a batch should be built."""
         return len(self.frames) >= MOST_ROWS or self._bytes >= MOST_BYTES
 
     def add(self, index: int, place: Place, batch: RecordBatch, record: Record, fault: Any) -> None:
-        """Add a record; a fault of its batch says nothing against its value."""
+        """Add a record; its value is valid even if its batch has a fault."""
         if fault is not None:
             self._faults[len(self.frames)] = fault
         time = record.timestamp * 1000 if 0 <= record.timestamp <= LATEST else None
@@ -187,7 +187,7 @@ class Found:
         self._bytes += len(record.key or b"") + len(record.value or b"")
 
     def fail(self, index: int, data: bytes | None, fault: Any) -> None:
-        """Add what could not be read."""
+        """Add data that could not be read."""
         self._faults[len(self.frames)] = fault
         self._put(index, None, data)
         self._bytes += len(data or b"")
@@ -198,7 +198,7 @@ class Found:
         self._lost.append(data)
 
     def batch(self) -> Any:
-        """Return all rows as a record batch, and begin anew."""
+        """Return all rows as a record batch, and clear them."""
         none = (None,) * RECORD.num_fields
         columns = zip(*(none if values is None else values for values in self._values), strict=True)
         arrays = [pa.array(column, field.type) for column, field in zip(columns, RECORD, strict=True)]
@@ -212,7 +212,7 @@ class Found:
 
 
 def records_in(codec: Codec) -> tuple[Step, ...]:
-    """Return the steps to the fields of records in a message; none where it has no such field."""
+    """Return the paths of records fields in a message; empty if it has none."""
     return plan_of(codec, _is_records)
 
 
@@ -221,13 +221,13 @@ def _is_records(place: FieldPlace) -> bool | None:
 
 
 def sets_in(codec: Codec, message: Any) -> Iterator[tuple[Place, bytes]]:
-    """Yield all records fields of a message, and whose they are."""
+    """Yield all records fields of a message, with topic and partition."""
     for _, structs, records in found_in(records_in(codec), message):
         yield reduce(_within, structs[1:], UNKNOWN), records
 
 
 def _within(place: Place, value: Any) -> Place:
-    """Return a place with what a struct says of it."""
+    """Return a place updated with the fields of a struct."""
     names = value.__struct_fields__
     told = {part: next((name for name in words if name in names), None) for part, words in _NAMES.items()}
     said = {part: getattr(value, name) for part, name in told.items() if name is not None}
@@ -235,7 +235,7 @@ def _within(place: Place, value: Any) -> Place:
 
 
 def place_of(path: str | None) -> Place:
-    """Say which partition a log is of, by the name of its folder.
+    """Return the partition of a log, by the name of its folder.
 
     >>> place_of("/data/orders-7/00000000000000000000.log")
     Place(topic='orders', topic_id=None, partition=7)

@@ -1,4 +1,4 @@
-"""What a read returns, by its options or by a user's schema: columns, `message`, apis.
+"""Selects what a read returns, by its options or a user's schema: columns, `message`, apis.
 
 Knows types and names; reads nothing.
 """
@@ -23,7 +23,7 @@ CORRUPT_HINT = "add it, or choose mode=DROPMALFORMED (leave such frames out) or 
 
 
 def columns_for(options: Options, schema: Any = None) -> list[str]:
-    """Return the names of the columns that are wanted, in order."""
+    """Return the names of the selected columns, in order."""
     corrupt = options.column_name_of_corrupt_record
     known = [corrupt if name == CORRUPT else name for name in TYPES if options.body != NONE or name != MESSAGE]
     if schema is not None:
@@ -50,7 +50,7 @@ def _check(name: str, type_: Any, field: Any) -> None:
 
 
 def chooser(options: Options, catalog: Catalog) -> Callable[[Api], None]:
-    """Return what says of an api which of its frames are wanted."""
+    """Return the function that sets the wanted frames of an api."""
     wanted = set(_messages(options, catalog))
 
     def choose(api: Api) -> None:
@@ -68,7 +68,7 @@ def chooser(options: Options, catalog: Catalog) -> Callable[[Api], None]:
 
 
 def _messages(options: Options, catalog: Catalog) -> Iterator[str]:
-    """Yield the names of the messages that are wanted of the apis that are named."""
+    """Yield the names of the selected messages of the named apis."""
     for word in options.apis:
         names = catalog.named(word)
         is_api = len(names) > 1
@@ -76,7 +76,7 @@ def _messages(options: Options, catalog: Catalog) -> Iterator[str]:
 
 
 def bodies_for(options: Options, catalog: Catalog, schema: Any = None) -> Bodies:
-    """Return what makes the column `message`."""
+    """Return the builder of the column `message`."""
     field = None if schema is None else schema.field(MESSAGE)
     if options.body == STRUCT:
         return _structs(options, catalog, field)
@@ -116,13 +116,13 @@ def _shaped(bodies: Bodies, field: Any) -> Bodies:
 
 
 def _inner(type_: Any, name: str) -> Any:
-    """Return the type of a field of a struct; None if it has none of this name."""
+    """Return the type of a field of a struct; None if it does not exist."""
     place = type_.get_field_index(name) if pa.types.is_struct(type_) else -1
     return None if place < 0 else type_.field(place).type
 
 
 def _dotted(type_: Any) -> list[str] | None:
-    """Return the fields of a struct as `kwire.columns` takes them; None, all of them, where there is no type."""
+    """Return the fields of a struct type in the notation of `kwire.columns`; None for all, without a type."""
     if type_ is None:
         return None
     if not pa.types.is_struct(type_):
@@ -142,7 +142,7 @@ def _names(type_: Any, before: str) -> Iterator[str]:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Say whether two types are the same but for the order of fields in structs.
+    """Whether two types differ only in the order of fields in structs.
 
     >>> one, other = ([("a", pa.int8()), ("b", pa.string())], [("b", pa.string()), ("a", pa.int8())])
     >>> alike(pa.list_(pa.struct(one)), pa.list_(pa.struct(other))), alike(pa.int8(), pa.int16())

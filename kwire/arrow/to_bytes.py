@@ -1,7 +1,7 @@
 """Encodes a column of structs to a column of bodies: what `to_kwire` does to each batch.
 
-Structs have the fields of all versions, as `kwire.columns` gives them: null is null where a version has that, else the
-default. Knows trees and values; knows no Spark.
+Structs have the fields of all versions, as from `kwire.columns`. Null means null if the version allows it, else the
+default. Knows schema trees and values; knows no Spark.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class CellWriter:
     """Encodes structs of one message.
 
     Args:
-        cells: what is to be made.
+        cells: the description of the column.
 
     Raises:
         UnknownMessage, BadOption: there is no such message.
@@ -44,11 +44,11 @@ class CellWriter:
             versions: of the bodies: a number, or an array of numbers.
 
         Yields:
-            Arrays of binary, together as long as the column; null for null, and in the mode PERMISSIVE for what
+            Arrays of binary, together as long as the column; null for null, and in the mode PERMISSIVE for a value that
             cannot be encoded.
 
         Raises:
-            EncodeError, UnsupportedVersion: in the mode FAILFAST, for what cannot be encoded.
+            EncodeError, UnsupportedVersion: in the mode FAILFAST, for a value that cannot be encoded.
         """
         for start in range(0, len(structs), AT_ONCE):
             some = structs.slice(start, AT_ONCE).to_pylist()
@@ -74,11 +74,11 @@ class CellWriter:
 
 
 def maker(nodes: Sequence[Any], now: Any) -> Make:
-    """Return what makes a value of a message out of a plain one.
+    """Return the function that converts a plain value to a value of a message.
 
     Args:
-        nodes: one place in the trees of all versions.
-        now: the same in that of the version to encode; None if it has none there.
+        nodes: the corresponding nodes in the trees of all versions.
+        now: the node in the tree of the version to encode; None if it has none.
     """
     _, struct, is_array = wire.content_of(nodes[0])
     make: Make = _plain

@@ -32,21 +32,21 @@ __all__ = ["cluster", "from_kwire", "kwire_header", "records", "register", "sche
 
 
 def register(spark: Any) -> None:
-    """Let a session read `format("kwire")`.
+    """Register the data source `format("kwire")` in a session.
 
-    Where kwire is installed, as against shipped with `--py-files`, Spark finds that by itself.
+    Not needed where kwire is installed, as opposed to shipped with `--py-files`: Spark discovers it then.
 
     Args:
-        spark: the session, of Spark Connect too.
+        spark: the session, also of Spark Connect.
 
     Raises:
-        MissingExtra: pyspark or pyarrow are not installed.
+        MissingExtra: pyspark or pyarrow is not installed.
     """
     spark.dataSource.register(_load("source").KwireSource)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "cluster":  # a module with names of its own
+    if name == "cluster":  # a module with functions of its own
         return _load(name)
     if name not in _MODULES:
         raise AttributeError(f"module 'kwire.spark' has no attribute {name!r}")

@@ -2,8 +2,8 @@
 
     spark.read.format("kwire").options(**cluster.OPTIONS).load("captures/")
 
-reads what it takes and no more. What becomes of it `kwire.cluster` decides; here it is brought into order, a
-cluster in one task, all clusters beside each other.
+reads only the messages that are needed. `kwire.cluster` has the logic; here rows are sorted, and each cluster is
+processed in one task, in parallel with the others.
 """
 
 from __future__ import annotations
@@ -21,30 +21,29 @@ from ..redaction.rules import TOPIC, TOPIC_ID
 from .source import to_spark
 
 __all__ = ["OPTIONS", "History", "history", "reading_options"]
-# Of Fetch responses and of logs, those of the metadata log.
+# Of Fetch responses and logs, only those of the metadata log.
 _NEEDED = (
     "case when api_name is null then lower(path) like '%cluster_metadata%' or path like '%.checkpoint' "
     f"when api_name like 'Fetch%' then contains(message, X'{TOPIC.encode().hex()}') "
     f"or contains(message, X'{TOPIC_ID.hex()}') else true end"
 )
-FOLDER = r"/?[^/]*$"  # a file's name, with the slash before it
+FOLDER = r"/?[^/]*$"  # a file name, with the slash before it
 
 
 class History(NamedTuple):
-    """What became of clusters; every table has the column `cluster`, the others are as `kwire.cluster` says.
+    """The history of clusters; every table has the column `cluster` besides those of `kwire.cluster`.
 
     Attributes:
-        all: all tables in one, which is worked out once and kept: `all.unpersist()` lets go of it.
-        partition_states: states of partitions, from when to when.
-        brokers: brokers with their racks, from when to when.
-        offline_replicas: replicas that were offline (KIP-112): since when, until when, why, who led before and after.
-        rack_violations: replicas that lay on racks as they should not, from when to when, and by which `rule`: KIP-36,
-            or the draft KIP-879.
+        all: all tables in one DataFrame, computed once and cached: `all.unpersist()` frees it.
+        partition_states: states of partitions, as intervals of time.
+        brokers: brokers with their racks, as intervals of time.
+        offline_replicas: replicas that were offline (KIP-112): start, end, cause, leaders before and after.
+        rack_violations: replicas that violated a rack `rule` (KIP-36, or the draft KIP-879), as intervals of time.
         isr_shrinks: when replicas left the ISR.
-        reassignments: of replicas (KIP-455), from when to when.
-        metrics: KIP-112's `OfflineReplicaCount` and `OfflineLogDirectoryCount` of each broker, from when to when.
-        conflicts: what a source says of a partition, and one with more authority says otherwise at the same epochs.
-        sources: the messages that all this is made of; `note` says what it cannot know without the others.
+        reassignments: reassignments of replicas (KIP-455), as intervals of time.
+        metrics: KIP-112's `OfflineReplicaCount` and `OfflineLogDirectoryCount` of each broker, as intervals of time.
+        conflicts: contradictions between a source and one with more authority at the same epochs.
+        sources: the messages that the tables are derived from; `note` names what cannot be derived from them.
     """
 
     all: DataFrame
@@ -62,19 +61,19 @@ class History(NamedTuple):
 def history(
     frames: DataFrame, cluster: Column | None = None, *, profile: str | None = None, release: str | None = None
 ) -> History:
-    """Write down the history of clusters.
+    """Compute the history of clusters.
 
     Args:
-        frames: frames as the data source gives them with `OPTIONS`, whole (`body=raw`); more columns do not matter,
-            and they may come from a table that keeps them. Where they have no time, those of a file are in order.
-        cluster: tells the clusters apart, by any of their columns; the folder of the file unless given.
+        frames: frames from the data source with `OPTIONS`, complete (`body=raw`), or from a table that stores them;
+            additional columns are ignored. Frames of a file without time must be in order.
+        cluster: an expression of their columns that identifies the cluster; the folder of the file by default.
         profile, release: the specs of the messages, as the option of the data source (see `reading_options`).
 
     Returns:
-        DataFrames; nothing is read until one of them is asked for.
+        DataFrames, evaluated lazily.
 
     Raises:
-        BadOption: a column is missing, or `message` is no whole frame.
+        BadOption: a column is missing, or `message` is not a complete frame.
         UnknownMessage: there is no such profile or release.
 
     Example:
@@ -83,7 +82,7 @@ def history(
     """
     _check(frames)
     named = sql.regexp_replace("path", FOLDER, "") if cluster is None else cluster
-    side = sql.when(sql.col("timestamp").isNotNull(), sql.col("direction"))  # at one moment, requests come first
+    side = sql.when(sql.col("timestamp").isNotNull(), sql.col("direction"))  # at the same time, requests come first
     told = (
         frames.where("message is not null")
         .where(_NEEDED)
@@ -100,7 +99,7 @@ def history(
 
 
 def _chronicles(specs: dict[str, str | None]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return what a worker runs: the names of the specs go there, not the specs."""
+    """Return the function that workers run; it contains the names of the specs, not the specs."""
     catalog_of(specs)
     return lambda batches: history_batches(batches, catalog_of(specs))
 

@@ -1,10 +1,10 @@
-"""Errors of Spark jobs that are raised before the job begins.
+"""Errors of Spark jobs that are raised before the job starts.
 
 KwireError
 +-- MissingJava            the installation: no Java that runs Spark
-+-- OutputExists           the caller: there is something where the result is to go
++-- OutputExists           the caller: the output folder is not empty
 +-- UnnamedFiles           the caller: the expression that names clusters does not match the paths of files
-+-- JobFailed              Spark: what it said when a job did not end well
++-- JobFailed              Spark: the reason of a failed job
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import re
 
 from ..errors import KwireError
 
-_DETAILS = "details = "  # where gRPC says what is wrong
-_PYTHON = re.compile(r"[A-Z]\w*(Error|Exception): ").match  # how the end of a traceback begins
+_DETAILS = "details = "  # gRPC puts the reason after this
+_PYTHON = re.compile(r"[A-Z]\w*(Error|Exception): ").match  # the last line of a traceback
 
 
 class MissingJava(KwireError):
-    """There is no Java, or one too old: `found` is its version, None where there is none."""
+    """Java is missing or too old: `found` is its version, None if it is missing."""
 
     hint = "install it (apt-get install openjdk-17-jre-headless, dnf install java-17-openjdk-headless, brew install "
     hint += "openjdk@17), or point JAVA_HOME to one"
@@ -33,7 +33,7 @@ class MissingJava(KwireError):
 
 
 class OutputExists(KwireError):
-    """There is something where the result is to go: `path`."""
+    """The output folder is not empty: `path`."""
 
     hint = "--overwrite replaces it"
 
@@ -46,10 +46,10 @@ class OutputExists(KwireError):
 
 
 class UnnamedFiles(KwireError):
-    """Files whose paths an expression does not match, so that they are of no cluster: `pattern`, `files`."""
+    """The expression `pattern` does not match the paths of these `files`, so that their cluster is unknown."""
 
     hint = "its first group has to be found in every path; --option pathGlobFilter=GLOB leaves files out"
-    most = 5  # files that are named
+    most = 5  # files that are listed
 
     def __init__(self, pattern: str = "", files: tuple[str, ...] = ()) -> None:
         super().__init__(pattern, files)
@@ -63,7 +63,7 @@ class UnnamedFiles(KwireError):
 
 
 class JobFailed(KwireError):
-    """A job of Spark's did not end well: `problem` is what Spark said, of which the first line matters."""
+    """A Spark job failed: `problem` is Spark's message, of which the first line is shown."""
 
     def __init__(self, problem: str = "") -> None:
         super().__init__(problem)

@@ -1,12 +1,12 @@
 """The module that PySpark discovers: the wheel installs a copy of it as the package `pyspark_kwire`.
 
-PySpark imports every package of such a name in every application that reads any format from Python, and one that raises
-hides all the others: this one never does.
+PySpark imports every package with such a name in every application that uses a Python data source, and one that
+raises an error disables all others: this one never does.
 """
 
 from contextlib import suppress
 
-with suppress(Exception):  # without pyarrow, say
+with suppress(Exception):  # pyarrow may be missing
     from kwire.spark.source import KwireSource as DefaultSource
 
 __all__ = ["DefaultSource"]

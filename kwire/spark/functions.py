@@ -1,4 +1,4 @@
-"""Column functions: bytes to structs and back inside any query, and records of frames as rows."""
+"""Column functions for any query: bytes to structs and back, and records of frames as rows."""
 
 from __future__ import annotations
 
@@ -96,13 +96,14 @@ def to_kwire(
     """Encode a column of structs to bodies of messages.
 
     Args:
-        data: the column, or its name; structs with fields of the message, as `from_kwire` gives them. What is missing
-            has its default.
+        data: the column, or its name; structs with fields of the message, as from `from_kwire`. A missing field has its
+            default.
         api, direction, version: as for `from_kwire`.
-        options: `mode`: FAILFAST (what cannot be encoded ends the job), or PERMISSIVE (is null); `profile`, `release`.
+        options: `mode`: FAILFAST (the job fails if a value cannot be encoded), or PERMISSIVE (null); `profile`,
+            `release`.
 
     Returns:
-        A column of binary: bodies alone, without anything in front; null for null.
+        A binary column of bodies, without size and header; null for null.
 
     Raises:
         As `from_kwire`.
@@ -122,12 +123,12 @@ def kwire_header(data: Any, direction: str = "request", options: Mapping[str, An
 
     Args:
         data: the column, or its name: frames with their size, as in the column `message` with body=raw.
-        direction: `request`; or `response`, of which the header says but the correlation id.
+        direction: `request`; or `response`, whose headers have only the correlation id.
         options: `profile`, `release`: the specs.
 
     Returns:
-        A column of structs: `length`, `api_key`, `api_name`, `api_version`, `correlation_id`, `client_id`; null for
-        what is no whole frame.
+        A column of structs: `length`, `api_key`, `api_name`, `api_version`, `correlation_id`, `client_id`; null for an
+            incomplete frame.
     """
     if direction not in ("request", "response"):
         raise BadOption("direction", direction, "it is request or response")
@@ -144,7 +145,7 @@ def kwire_header(data: Any, direction: str = "request", options: Mapping[str, An
 
 
 def schema_of_kwire(api: str, direction: str | None = None, options: Mapping[str, Any] | None = None) -> Column:
-    """Return the schema of what `from_kwire` gives, as text in a column, as Spark's `schema_of_json` does."""
+    """Return the schema of the result of `from_kwire`, as text in a column, like Spark's `schema_of_json`."""
     return sql.lit(to_spark(cell_reader(_cells(api, direction, options, None)).type).simpleString())
 
 
@@ -184,17 +185,18 @@ def _apis(profile: str, release: str) -> Apis:
 
 
 def records(df: Any, limit: int = LIMIT) -> Any:
-    """Return the records of Produce requests, Fetch answers and logs as rows.
+    """Return the records of Produce requests, Fetch responses and logs as rows.
 
     Args:
-        df: frames as `format("kwire")` with body=raw gives them. Of its columns, `message`, `direction`, `api_key` and
-            `api_version` are needed; `path` tells the topic of a log, by its folder.
-        limit: the most bytes that the records of one batch may take once decompressed.
+        df: frames from `format("kwire")` with body=raw. The columns `message`, `direction`, `api_key` and `api_version`
+            are required; `path` gives the topic of a log, by its folder.
+        limit: the largest decompressed size of the records of one batch, in bytes.
 
     Returns:
         A DataFrame with the other columns of the frames; the struct `record`: topic, topic_id, partition, offset,
-        timestamp, key, value, headers, producer and so on; and `_corrupt_record` with `_error` for what cannot be read.
-        Of a batch with a wrong checksum, records and error are both there.
+        timestamp, key, value, headers, producer and so on; and `_corrupt_record` with `_error` for records that cannot
+        be read.
+        A batch with a wrong checksum has both records and errors.
 
     Raises:
         BadOption: a column is missing.

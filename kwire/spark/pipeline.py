@@ -1,6 +1,6 @@
-"""The job behind `kwire pipeline`: captures to Parquet, all frames and the history of their clusters.
+"""The job of `kwire pipeline`: writes all frames of captures, and the history of their clusters, as Parquet.
 
-Knows where tables go and what is counted; what is in them, the data source and `cluster` know.
+Decides where tables are written and what is counted; the data source and `cluster` produce the rows.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ NOTHING = "no message in these captures tells of a cluster: its history is empty
 
 
 class Counts(NamedTuple):
-    """What a job has read and written.
+    """Statistics of a job.
 
     Attributes:
         frames: rows of the table of frames.
-        corrupt: those of them that could not be decoded.
-        incomplete: those that were not captured whole.
-        foreign: those that are no frames but bytes of other protocols, or padding of logs; they are no fault of a dump.
-        bytes: of the captures, in all of them.
-        rows: of each table of the history.
-        plots: files with drawings.
-        notices: what the history cannot know, a sentence for each cluster and reason.
+        corrupt: frames that could not be decoded.
+        incomplete: frames that were not captured completely.
+        foreign: rows with bytes of other protocols, or padding of logs, which are not errors.
+        bytes: size of all frames.
+        rows: row count of each table of the history.
+        plots: the files of plots.
+        notices: what the history cannot contain, one sentence per cluster and reason.
     """
 
     frames: int
@@ -84,7 +84,7 @@ def run(
     given = {"body": "json", **{name.lower(): value for name, value in (options or {}).items()}}
     parsed, folder = Options.parse(given), local_folder(out)
     drawings = _drawings(folder, out) if plots else None
-    if not is_remote():  # a server of Spark Connect has files of its own
+    if not is_remote():  # a Spark Connect server has its own file system
         _check_names([file.path for file in find_files(list(paths), parsed)], clusters)
         if not overwrite and folder is not None and folder.is_dir() and any(folder.iterdir()):
             raise OutputExists(out)
@@ -119,7 +119,7 @@ def _write(
 
 
 def _drawings(folder: Path | None, out: str) -> str:
-    """Return where drawings go; raises BadOption if that is not on this machine."""
+    """Return the folder of plots; raises BadOption if it is not on this machine."""
     if folder is None:
         raise BadOption("plots", None, f"drawings are files of this machine, and {out} is not", "leave out --plots")
     return str(folder / PLOTS)
@@ -130,7 +130,7 @@ def _load(spark: Any, paths: Sequence[str], options: Mapping[str, Any]) -> DataF
 
 
 def _frames(frames: DataFrame, out: str, overwrite: bool) -> Counts:
-    """Write the frames; they are counted on their way."""
+    """Write the frames, and count them at the same time."""
     seen = Observation(FRAMES)
     code = sql.col("_error.code") if "_error" in frames.columns else sql.lit(None).cast("string")
     length = sql.col("length") if "length" in frames.columns else sql.lit(0)
@@ -150,8 +150,8 @@ def _frames(frames: DataFrame, out: str, overwrite: bool) -> Counts:
 
 
 def _history(told: cluster.History, out: str, overwrite: bool) -> dict[str, int]:
-    """Write the tables of the history. Returns how many rows each has."""
-    # Worked out here, the clusters beside each other: behind coalesce one task would have all of them.
+    """Write the tables of the history; return their row counts."""
+    # Computed here, with clusters in parallel: after coalesce, one task would process all of them.
     found = {row["table"]: row["count"] for row in told.all.groupBy("table").count().collect()}
     for name in ROWS:
         getattr(told, name).coalesce(1).write.mode(_mode(overwrite)).parquet(f"{out}/{name}")
@@ -159,7 +159,7 @@ def _history(told: cluster.History, out: str, overwrite: bool) -> dict[str, int]
 
 
 def _notices(told: cluster.History, clusters: str | None) -> list[str]:
-    """Return what the histories of the clusters cannot know, each sentence once a cluster.
+    """Return what the histories of clusters cannot contain, each sentence once per cluster.
 
     Raises:
         UnnamedFiles, MixedClusters: as `run`.
@@ -176,7 +176,7 @@ def _notices(told: cluster.History, clusters: str | None) -> list[str]:
 
 
 def _check_names(files: Sequence[str], clusters: str | None) -> None:
-    """Raise UnnamedFiles if an expression does not find a cluster's name in the path of a file."""
+    """Raise UnnamedFiles if the expression does not match the path of a file."""
     if clusters is not None:
         found = ((file, re.search(clusters, file)) for file in files)
         _refuse_unnamed([file for file, match in found if match is None or not match[1]], clusters)
@@ -188,10 +188,10 @@ def _refuse_unnamed(files: Sequence[str], clusters: str) -> None:
 
 
 def local_folder(out: str) -> Path | None:
-    """Return the folder of this machine that a path or a URI means; None if it is of another file system.
+    """Return the local folder of a path or URI; None for another file system.
 
     Raises:
-        BadOption: a `file:` URI without an absolute path, which Spark takes for something else.
+        BadOption: a `file:` URI without an absolute path, which Spark would interpret differently.
 
     >>> local_folder("lake"), local_folder("file:///data/lake"), local_folder("s3a://lake/kafka")
     (PosixPath('lake'), PosixPath('/data/lake'), None)

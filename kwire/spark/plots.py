@@ -1,6 +1,6 @@
 """Plots of a cluster's history: offline replicas and leaders over time.
 
-Spark counts, so that what comes here is small; matplotlib draws.
+Spark aggregates, so that little data arrives here; matplotlib draws.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyspark.sql import functions as sql
 from ..errors import MissingExtra
 from .cluster import History
 
-MOST_STEPS = 2000  # of a line; what happens between two is drawn at the second
+MOST_STEPS = 2000  # per line; changes between two steps are drawn at the second one
 NOBODY, UNKNOWN = "no leader", "rack not known"
 NO_CAUSE = "cause not known"
 CAUSES = {"log directory": "#c0392b", "broker": "#e6a23c", NO_CAUSE: "#909399"}
@@ -27,7 +27,7 @@ COLOURS = ("#2f6db3", "#3f9b5f", "#8e63b0", "#d08a2e", "#3aa6a6", "#b05a7a", "#7
 
 
 class Line(NamedTuple):
-    """How many there were of one kind: from each time on so many."""
+    """A named step function: counts with the times from which they hold."""
 
     name: str
     times: list[datetime]
@@ -35,11 +35,11 @@ class Line(NamedTuple):
 
 
 def draw(history: History, folder: str) -> list[str]:
-    """Draw the history of each cluster, as `CLUSTER.png`.
+    """Draw the history of each cluster as `CLUSTER.png`.
 
     Args:
-        history: of clusters.
-        folder: where the files go, on this machine.
+        history: of the clusters.
+        folder: the local output folder.
 
     Returns:
         The files, in order.
@@ -60,7 +60,7 @@ def draw(history: History, folder: str) -> list[str]:
 
 
 def need_matplotlib() -> Any:
-    """Return matplotlib's pyplot, which draws to files; raises MissingExtra."""
+    """Return matplotlib's pyplot with a backend for files; raises MissingExtra."""
     try:
         import matplotlib
 
@@ -76,7 +76,7 @@ def _cause() -> Any:
 
 
 def _with_racks(history: History) -> DataFrame:
-    """Return the states of partitions with the rack of whoever leads, as it was last known."""
+    """Return the states of partitions with the last known rack of the leader."""
     racks = history.brokers.groupBy("cluster", "broker").agg(sql.max_by("rack", "valid_from").alias("rack"))
     led = history.partition_states.join(racks.withColumnRenamed("broker", "leader"), ["cluster", "leader"], "left")
     kind = sql.when(sql.col("leader") < 0, NOBODY).otherwise(sql.coalesce("rack", sql.lit(UNKNOWN)))
@@ -84,7 +84,7 @@ def _with_racks(history: History) -> DataFrame:
 
 
 def _turns(rows: DataFrame, start: str, end: str, kind: Any) -> DataFrame:
-    """Return when how many of which kind began and ended, in steps."""
+    """Return the number of starts and ends per kind and time step."""
     begins = rows.select("cluster", kind.alias("kind"), sql.col(start).alias("time"), sql.lit(1).alias("change"))
     ends = rows.select("cluster", kind.alias("kind"), sql.col(end).alias("time"), sql.lit(-1).alias("change"))
     turns = begins.union(ends).where("time is not null").withColumn("at", sql.unix_micros("time"))
@@ -103,7 +103,7 @@ def _lines(turns: DataFrame) -> dict[str, list[Line]]:
 
 
 def _line(name: str, turns: Iterable[tuple[int, int]]) -> Line:
-    """Add up changes, of times in microseconds since 1970."""
+    """Sum up changes, with times in microseconds since 1970."""
     times, counts, count = [], [], 0
     for at, change in turns:
         count += change
@@ -143,7 +143,7 @@ def _panel(axes: Any, title: str, lines: list[tuple[Line, str]], first: datetime
 
 
 def _file_name(cluster: str, taken: list[str]) -> str:
-    """Return a name for a cluster's file: of what may stand in one, and not taken."""
+    """Return an unused file name for a cluster, of valid characters."""
     plain = re.sub(r"[^\w.-]+", "_", cluster.rstrip("/").rpartition("/")[2]).strip("._")[:100] or "cluster"
     names = {Path(file).stem for file in taken}
     return next(name for name in _numbered(plain) if name not in names)
@@ -158,5 +158,5 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Return text that matplotlib takes as it is."""
+    """Return text without matplotlib's markup."""
     return text.replace("$", r"\$")

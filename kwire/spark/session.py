@@ -20,8 +20,8 @@ from ..resources import SCHEMAS
 from . import register
 from .errors import JobFailed, MissingJava
 
-PURE = ("construct", "hexdump")  # libraries that may be imported from a zip
-NEEDED = ("msgspec", "numpy", "pandas", "pyarrow")  # libraries that may not
+PURE = ("construct", "hexdump")  # libraries that can be imported from a zip
+NEEDED = ("msgspec", "numpy", "pandas", "pyarrow")  # libraries that cannot
 LEFT_OUT = {".pyc", ".pyo"}
 SCRIPT = '''"""Runs `kwire pipeline` under spark-submit; all arguments are passed on."""
 
@@ -31,17 +31,17 @@ from kwire.cli import main
 
 sys.exit(main(["pipeline", *sys.argv[1:]]))
 '''
-_BEGINNING = (1980, 1, 1, 0, 0, 0)  # of time, for zips: the same files make the same zip
+_BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest time of zip entries: equal files give an equal zip
 
 
 def write_zip(file: Path) -> Path:
     """Write the zip, and the script beside it.
 
     Args:
-        file: where the zip goes; the script is NAME-pipeline.py beside NAME.zip.
+        file: the path of the zip; the script is NAME-pipeline.py beside NAME.zip.
 
     Returns:
-        Where the script is.
+        The path of the script.
 
     Raises:
         OSError: a file cannot be written.
@@ -56,13 +56,13 @@ def write_zip(file: Path) -> Path:
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
-    script = file.with_name(f"{file.stem}-pipeline.py")  # a name that no import finds
+    script = file.with_name(f"{file.stem}-pipeline.py")  # a name that cannot be imported
     script.write_text(SCRIPT)
     return script
 
 
 def _contents() -> Iterator[tuple[str, Path]]:
-    """Yield what goes into the zip: the name there, and the file."""
+    """Yield the files of the zip: name in the zip, and path."""
     yield from _files("kwire", _PACKAGE)
     if SCHEMAS.parent != _PACKAGE:
         yield from _files("kwire/schemas", SCHEMAS)
@@ -89,35 +89,35 @@ LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
-    "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),  # of 200, Python would be started for each
+    "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),  # the default is 200; each starts Python
 }
-SESSION = {"spark.sql.session.timeZone": "UTC"}  # what a server lets one set, too
+SESSION = {"spark.sql.session.timeZone": "UTC"}  # settings that a Spark Connect server accepts
 ALWAYS = {
     "spark.log.level": "ERROR",
     "spark.python.unix.domain.socket.enabled": "true",
 }
 _PACKAGE = Path(__file__).parent.parent
-_Started = tuple[Any, Callable[[str], None] | None]  # a session, and how a file is shipped to where it has to be
+_Started = tuple[Any, Callable[[str], None] | None]  # a session, and a function that ships a file to its workers
 
 
 @contextmanager
 def session(master: str | None = None, settings: Mapping[str, str] | None = None) -> Iterator[Any]:
-    """Give a session that reads `kwire`, and stop it at the end.
+    """Create a session that reads `kwire`, and stop it at the end.
 
     Args:
-        master: where Spark runs, `local[2]`, `spark://host:7077` or `sc://host:15002`; None for what spark-submit says,
-            or else all cores of this machine.
-        settings: of Spark, by name; they go before those of kwire.
+        master: the Spark master, `local[2]`, `spark://host:7077` or `sc://host:15002`; None for that of spark-submit,
+            or all cores of this machine.
+        settings: Spark settings by name; they override those of kwire.
 
     Raises:
-        MissingExtra: pyspark is not installed, or what Spark Connect takes is not.
-        MissingJava: there is no Java, or one too old; a server has its own.
-        JobFailed: a server does not answer, or refuses.
+        MissingExtra: pyspark, or the libraries of Spark Connect, are not installed.
+        MissingJava: Java is missing or too old; Spark Connect does not need it.
+        JobFailed: the server does not respond, or refuses the session.
     """
     start = _remote if (master or "").startswith(REMOTE) else _classic
     spark, ship = start(master, settings or {})
     try:
-        with TemporaryDirectory() as folder:  # until the end: executors fetch the file from here
+        with TemporaryDirectory() as folder:  # until the end: executors download the file from here
             if ship is not None:
                 file = Path(folder) / "kwire.zip"
                 write_zip(file)
@@ -129,7 +129,7 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
 
 
 def _classic(master: str | None, settings: Mapping[str, str]) -> _Started:
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # by spark-submit, which has started Java
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started Java
     if master is None and not submitted and "spark.master" not in settings:
         master = HERE
     is_here = re.fullmatch(r"local(\[.*\])?", master or "") is not None
@@ -139,7 +139,7 @@ def _classic(master: str | None, settings: Mapping[str, str]) -> _Started:
     progress = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
     builder = _builder({**SESSION, **ALWAYS, **progress, **(LOCAL if is_here else {}), **settings})
     spark = (builder if master is None else builder.master(master)).getOrCreate()
-    # Before `register`, which notes what a data source needs; what addArtifacts sends is none of that.
+    # Before `register`, which records a data source's dependencies; the files of addArtifacts are none.
     return spark, None if submitted or is_here else spark.sparkContext.addPyFile
 
 
@@ -147,12 +147,12 @@ def _remote(url: str | None, settings: Mapping[str, str]) -> _Started:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    if find_spec("grpc") is None:  # PySpark would end the process
+    if find_spec("grpc") is None:  # PySpark would exit the process
         raise MissingExtra(f"{REMOTE}...", "grpcio", "connect")
     try:
         spark = SparkSession.builder.remote(url).getOrCreate()
         patience = spark.client.get_retry_policies()
-        spark.client.set_retry_policies([])  # where nobody is, nobody answers for ten minutes
+        spark.client.set_retry_policies([])  # otherwise an unreachable server is retried for ten minutes
         for name, value in {**SESSION, **settings}.items():
             spark.conf.set(name, value)
         spark.client.set_retry_policies(patience)
@@ -162,7 +162,7 @@ def _remote(url: str | None, settings: Mapping[str, str]) -> _Started:
 
 
 def need_java() -> None:
-    """Raise MissingJava unless there is a Java that runs Spark."""
+    """Raise MissingJava unless there is a Java version that Spark supports."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin/java") if home else shutil.which("java")
     if java is None or not Path(java).exists():
@@ -174,7 +174,7 @@ def need_java() -> None:
 
 
 def _prepare(is_here: bool) -> None:
-    """Let Spark's workers on this machine run the same Python, with the same kwire."""
+    """Make Spark's local workers use the same Python and the same kwire."""
     if is_here:
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")

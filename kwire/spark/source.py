@@ -43,7 +43,7 @@ _TO_ARROW = {kind: arrow for arrow, kind in _PAIRS}
 
 
 def to_spark(type_: Any) -> Any:
-    """Return the type of Spark of an Arrow type, of a `pyarrow.Schema` too; every field is nullable.
+    """Return the Spark type of an Arrow type or `pyarrow.Schema`; every field is nullable.
 
     >>> to_spark(pa.schema([("isr", pa.list_(pa.int32()))])).simpleString()
     'struct<isr:array<int>>'
@@ -56,7 +56,7 @@ def to_spark(type_: Any) -> Any:
 
 
 def to_arrow(type_: Any, name: str = "") -> Any:
-    """Return the Arrow type of a type of Spark; BadOption if no column of kwire's has it.
+    """Return the Arrow type of a Spark type; BadOption if no column of kwire has it.
 
     >>> to_arrow(spark.ArrayType(spark.ShortType()))
     ListType(list<item: int16>)
@@ -72,7 +72,7 @@ def to_arrow(type_: Any, name: str = "") -> Any:
 
 
 def schema_to_arrow(type_: Any) -> Any:
-    """Return the `pyarrow.Schema` of a schema of Spark; raises as `to_arrow`."""
+    """Return the `pyarrow.Schema` of a Spark schema; raises as `to_arrow`."""
     return pa.schema(list(to_arrow(type_)))
 
 
@@ -82,11 +82,11 @@ def _checked(nullable: bool, type_: Any, name: str) -> Any:
     return to_arrow(type_, name)
 
 
-PATHS = "path", "paths"  # of one path Spark makes the one, of several the other, as JSON
+PATHS = "path", "paths"  # Spark passes one path as the first, several as JSON in the second
 
 
 class KwireSource(DataSource):  # type: ignore[misc]
-    """Captures as rows, one a frame. What options there are, `kwire.arrow.options.Options` says."""
+    """Data source of captures, one row per frame. For its options see `kwire.arrow.options.Options`."""
 
     @classmethod
     def name(cls) -> str:
@@ -94,17 +94,17 @@ class KwireSource(DataSource):  # type: ignore[misc]
         return "kwire"
 
     def schema(self) -> Any:
-        """Return the columns that the options ask for."""
+        """Return the columns for the options."""
         return to_spark(Reading(options_of(self.options)).schema)
 
     def reader(self, schema: Any) -> KwireReader:
-        """Return what reads these columns."""
+        """Return the reader of these columns."""
         options = options_of(self.options)
         kind = PushingReader if options.pushdown else KwireReader
         return kind(options, schema_to_arrow(schema), paths_of(self.options))
 
     def streamReader(self, schema: Any) -> Any:  # noqa: N802
-        """Return what reads these columns as files grow."""
+        """Return the streaming reader of these columns."""
         try:
             from .streaming import KwireStreamReader
         except ImportError:
@@ -113,7 +113,7 @@ class KwireSource(DataSource):  # type: ignore[misc]
 
 
 class Part(InputPartition):  # type: ignore[misc]
-    """What one task reads."""
+    """The input of one task."""
 
     def __init__(self, units: Sequence[Unit]) -> None:
         super().__init__(None)
@@ -124,7 +124,7 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
     """Reads captures.
 
     Args:
-        options: of the reading.
+        options: the options of the read.
         schema: the columns, as a `pyarrow.Schema`.
         paths: files, folders and globs.
     """
@@ -133,31 +133,31 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
         self.options: Options = options
         self.columns: Any = schema
         self.paths: Sequence[str] = paths
-        reading_of(options, schema)  # says now what does not go together
+        reading_of(options, schema)  # raises now for contradictory options
 
     def partitions(self) -> list[InputPartition]:
-        """Divide the files among tasks; those that come later are not read."""
+        """Distribute the files to tasks; files that are added later are not read."""
         return [Part(units) for units in reading_of(self.options, self.columns).divide(self.paths)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """Yield record batches. Where there is nothing to divide, Spark asks for one part of its own."""
+        """Yield record batches. Without partitions, Spark passes one of its own."""
         if isinstance(partition, Part):
             yield from reading_of(self.options, self.columns).read(partition.units)
 
 
 class PushingReader(KwireReader):
-    """Reads captures, and decodes no frames of apis and directions that a query leaves out. A class of its own: while
-    its setting is off, Spark reads nothing from readers that have this method."""
+    """A reader that does not decode frames of apis and directions that a query filters out. It is a separate class,
+    because Spark rejects readers with this method while its setting is off."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
-        """Take note of filters; all are still to be applied."""
+        """Use the filters to read less; Spark still has to apply all of them."""
         for one in filters:
             self.options: Options = narrowed(self.options, one)
         return filters
 
 
 def narrowed(options: Options, one: Filter) -> Options:
-    """Return options that leave out no more than a filter does; what has no api passes, as it does by `apis`."""
+    """Return options that exclude only what a filter excludes; frames without api are included, as with `apis`."""
     if not isinstance(one, EqualTo | In):
         return options
     values = (one.value,) if isinstance(one, EqualTo) else tuple(one.value)
@@ -172,9 +172,9 @@ def narrowed(options: Options, one: Filter) -> Options:
 
 @lru_cache(maxsize=4)
 def reading_of(options: Options, schema: Any) -> Reading:
-    """Return a reading, one for all tasks of a worker: to make one, the trees of all versions are grown.
+    """Return a read, shared by all tasks of a worker, because building the trees of all versions is expensive.
 
-    A worker collects its garbage behind every task; what is there by now stays, and needs no looking at.
+    Workers run garbage collection after every task; freezing exempts the objects that exist now.
     """
     default = Reading(options)
     reading = default if default.schema.equals(schema) else Reading(options, schema)

@@ -1,7 +1,7 @@
 """`spark.readStream.format("kwire")`: streams growing captures, a thin layer over `kwire.arrow.growing_files`.
 
-One process finds out how far files can be read, as long as the query runs; others read. Offsets hold all that is to be
-known after a crash. Needs PySpark 4.2, which says where a batch begins.
+One process determines how far files can be read while the query runs; others read. Offsets contain the whole state for
+a restart. Needs PySpark 4.2, which passes the start of a batch.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from .source import Part, reading_of
 
 
 class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Reads captures that grow.
+    """Reads growing captures.
 
     Args:
-        options: of the reading.
+        options: the options of the read.
         schema: the columns, as a `pyarrow.Schema`.
         paths: files, folders and globs.
     """
@@ -40,33 +40,33 @@ class KwireStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  #
         self._sizes: dict[str, int] | None = None
 
     def __reduce__(self) -> Any:
-        """Take along what another process needs: not what was found out of files."""
+        """Pickle the arguments only, not the state of files."""
         return type(self), (self.options, self.columns, self._growing.paths)
 
     def initialOffset(self) -> Offset:  # noqa: N802
-        """Return where a new query begins: nothing was read."""
-        self._growing.files()  # says now that there is no such path
+        """Return the offset of a new query: nothing was read."""
+        self._growing.files()  # raises now if there is no such path
         return offset_of({})
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return what the options say of a batch; of two limits, Spark wants to be told one."""
+        """Return the limit of a batch from the options; Spark accepts only one of two limits."""
         files, count = self.options.max_files_per_trigger, self.options.max_bytes_per_trigger
         if not files and not count:
             return ReadAllAvailable()
         return ReadMaxBytes(count) if count else ReadMaxFiles(files)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Note what there is: of what comes later, nothing is read."""
+        """Fix the end: data that arrives later is not read."""
         self._sizes = {path: file.size for path, file in self._growing.files().items()}
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
-        """Return how far a batch goes that begins at an offset."""
+        """Return the end offset of a batch that starts at an offset."""
         is_limited = not isinstance(limit, ReadAllAvailable)
         places = self._growing.latest(places_of(start), time.time(), self._sizes, is_limited=is_limited)
         return offset_of(places)
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """Divide among tasks what is between two offsets: the same rows each time it is asked for."""
+        """Distribute the data between two offsets to tasks; repeated calls give the same rows."""
         return [Part(units) for units in self._growing.units(places_of(start), places_of(end))]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
