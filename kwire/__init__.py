@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .codecs import Salvaged as Salvaged
     from .codecs.columns import arrow_schema as arrow_schema
     from .codecs.columns import columns as columns
-    from .codecs.fast_path import engine as engine
     from .codecs.tracing import Span as Span
     from .display_filter import DisplayFilter as DisplayFilter
     from .display_filter import parse_filter as parse_filter
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from .logs import LogBatch as LogBatch
     from .logs import LogBytes as LogBytes
     from .logs import LogRecord as LogRecord
+    from .native import engine as engine
     from .protocol import Connection as Connection
     from .protocol import Frame as Frame
     from .protocol import FrameDecoder as FrameDecoder
@@ -121,7 +121,7 @@ _MODULES = {
     "decode_response": "protocol",
     "encode_request": "protocol",
     "encode_response": "protocol",
-    "engine": "codecs.fast_path",
+    "engine": "native",
     "envelope": "render.json_frame",
     "explain_html": "render.html",
     "header_version_for": "protocol.header_versions",

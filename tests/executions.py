@@ -6,16 +6,18 @@ same value and end at the same place, and refuse all else. A difference ends the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from kwire import codecs, native
-from kwire.codecs.fast_path import ENGINES, FastPath, Generated, NoFastPath, fast_path
-from kwire.codecs.generated import Refused, refuse
+from kwire.codecs.fast_path import FastPath, NoFastPath, fast_path
+from kwire.codecs.generated import Generated, Refused, refuse
 from kwire.codecs.json import to_json
 from kwire.errors import DecodeError, EncodeError
-from kwire.wire import Reader, Struct, Writer
+from kwire.native import ENGINES
+from kwire.wire import Array, Reader, Struct, Writer
 
 FAST = [engine for engine in ENGINES if engine != "reference" and (engine != "native" or native.AVAILABLE)]
 
@@ -60,9 +62,23 @@ def fast_encoding(path: FastPath, message: Any) -> bytes | None:
         return None
 
 
-def knows_all(path: FastPath) -> bool:
-    """Whether a fast path knows all nodes of its tree; else the reference goes alone."""
-    return not isinstance(path, NoFastPath) and not (isinstance(path, Generated) and path._decoder is refuse)
+def is_left_out(path: FastPath, schema: Struct) -> bool:
+    """Whether a fast path leaves a tree to the reference, as is right for nodes of somebody's own alone."""
+    left_out = isinstance(path, NoFastPath) or (isinstance(path, Generated) and refuse in (path._decoder, path.encode))
+    if left_out and all(type(node).__module__.startswith("kwire.wire.") for node in nodes_in(schema)):
+        raise Disagreement(f"{type(path).__name__} does not know a tree of kwire's own nodes")
+    return left_out
+
+
+def nodes_in(node: Any) -> Iterator[Any]:
+    """Yield a node and all below it."""
+    yield node
+    below = [node.element] if isinstance(node, Array) else [getattr(node, "subcon", None)]
+    if isinstance(node, Struct):
+        below = [field.subcon for field in (*node.fields, *(node.tagged.fields.values() if node.tagged else ()))]
+    for one in below:
+        if one is not None:
+            yield from nodes_in(one)
 
 
 class AgreeingPath:
@@ -71,7 +87,7 @@ class AgreeingPath:
     def __init__(self, schema: Struct, title: str) -> None:
         self.schema, self.title = schema, title
         paths = {engine: fast_path(schema, title, engine) for engine in FAST}
-        self.paths = {engine: path for engine, path in paths.items() if knows_all(path)}
+        self.paths = {engine: path for engine, path in paths.items() if not is_left_out(path, schema)}
 
     def decode_from(self, data: bytes, start: int) -> tuple[Any, int]:
         """Decode by all."""

@@ -225,7 +225,7 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Print and exit."""
         try:
-            from ..codecs.fast_path import ENGINE
+            from ..native import ENGINE
         except KwireError as error:
             parser.error(str(error))
         print(f"kwire {__version__} (engine: {ENGINE})")

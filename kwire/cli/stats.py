@@ -17,8 +17,8 @@ import msgspec
 
 from ..analysis import COLUMNS, NOTHING, Count, Counted, Row, Traffic, Unspoken, unspoken
 from ..capture.sharding import ALL, Share
-from ..codecs.fast_path import ENGINE
 from ..errors import KwireError, suggestion
+from ..native import ENGINE
 from ..protocol.fragments import BareToken
 from ..render.line import unread_text
 from ..render.style import escape, json_text, table

@@ -11,16 +11,18 @@ from .. import native
 from ..caches import once, once_attribute
 from ..errors import DecodeError
 from ..messages.classes import find_spec
+from ..native import ENGINE
 from ..spec import MessageSpec
 from ..spec.catalog import Catalog
 from ..wire import Reader, Struct, Writer, bytes_of
-from . import json
-from .fast_path import ENGINE, ElementReaders, FastPath, fast_path
+from .fast_path import ElementReaders, FastPath, fast_path
 from .schema_tree import grow
 from .tracing import Span, TracingReader
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer, TypeVar
+
+    from .json import JsonWriter
 
     M = TypeVar("M", default=Any)
 else:
@@ -155,6 +157,8 @@ class Codec(Generic[M]):
 
     def jsonable(self, message: M) -> dict[str, Any]:
         """As `to_json`, of a message that is known to be right, such as a decoded one, or one without its secrets."""
+        from . import json  # noqa: F401 (not where it is needed, under a lock)
+
         members: dict[str, Any] = self._jsonable(message)
         return members
 
@@ -192,7 +196,9 @@ class Codec(Generic[M]):
         >>> kwire.codec("ControlledShutdownRequest", 1).from_json({"brokerId": 3}).broker_id
         3
         """
-        message: M = json.from_json(self.schema, obj, json.Place(self.name, self.version, defaults=defaults))
+        from .json import Place, from_json
+
+        message: M = from_json(self.schema, obj, Place(self.name, self.version, defaults=defaults))
         return message
 
     def read(self, reader: Reader) -> M:
@@ -218,8 +224,10 @@ class Codec(Generic[M]):
         return fast_path(self.schema, repr(self)[1:-1])
 
     @once_attribute
-    def _jsonable(self) -> json.JsonWriter:
-        return cast(json.JsonWriter, json.json_writer(self.schema))  # None for leaves alone
+    def _jsonable(self) -> JsonWriter:
+        from .json import json_writer
+
+        return cast("JsonWriter", json_writer(self.schema))  # None for leaves alone
 
 
 _CODEC: type[Codec[Any]] = Codec

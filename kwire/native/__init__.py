@@ -1,15 +1,19 @@
-"""The native engine: one interpreter over a table of nodes, compiled when kwire is installed.
+"""The native engine: one interpreter over a table of nodes, compiled when kwire is installed; and which engine runs.
 
 `table` lists the nodes of a construct tree; `_engine` decodes, encodes, writes JSON text and fills Arrow buffers by
 them. It accepts exactly the bytes that the reference execution (`kwire.wire`) reads without a fault; what it refuses,
-the reference explains. Where it was not built `AVAILABLE` is false, and all else here is missing.
+the reference explains. Where it was not built `AVAILABLE` is false, and its classes are missing here.
+
+Which execution goes first is `ENGINE`: `native`, the compiled interpreter; `python`, source generated for each
+message, where that was not built; `reference`, none. The environment variable `KWIRE_ENGINE` chooses.
 """
 
 from __future__ import annotations
 
+import os
 import warnings
 
-from .table import FieldRow, NodeRow, NoTable, node_table
+from ..errors import KwireError
 
 try:
     from ._engine import ColumnTable, NativeMethods, NodeTable, PacketWalker, Refused, Repeat, pack_bits
@@ -23,15 +27,51 @@ else:
 
 __all__ = [
     "AVAILABLE",
+    "ENGINE",
+    "ENGINES",
+    "BadEngine",
     "ColumnTable",
-    "FieldRow",
     "NativeMethods",
-    "NoTable",
-    "NodeRow",
     "NodeTable",
     "PacketWalker",
     "Refused",
     "Repeat",
-    "node_table",
+    "chosen_engine",
+    "engine",
     "pack_bits",
 ]
+
+ENGINES = ("native", "python", "reference")
+
+
+class BadEngine(KwireError):
+    """An unknown or unavailable engine was requested: `KWIRE_ENGINE`."""
+
+    def __init__(self, engine: str = "", reason: str = "") -> None:
+        super().__init__(engine, reason)
+        self.engine: str = engine
+        self.hint = reason
+
+    def __str__(self) -> str:
+        return f"there is no engine {self.engine!r}; {self.hint}"
+
+
+def chosen_engine(wanted: str, available: bool) -> str:
+    """Return the engine that runs.
+
+    Args:
+        wanted: one of `ENGINES`, or empty for the fastest.
+        available: whether the native one was built.
+
+    Raises:
+        BadEngine: there is no such engine, or it was not built.
+    """
+    if wanted not in ("", *ENGINES):
+        raise BadEngine(wanted, f"KWIRE_ENGINE is one of {', '.join(ENGINES)}")
+    if wanted == "native" and not available:
+        raise BadEngine(wanted, "it was not built when kwire was installed, for want of a C compiler")
+    return wanted or ("native" if available else "python")
+
+
+ENGINE = chosen_engine(os.environ.get("KWIRE_ENGINE", ""), AVAILABLE)
+engine = ENGINE  # `kwire.engine`

@@ -21,9 +21,6 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 import msgspec
 
-from kwire.native.table import FieldRow, NodeRow
-from kwire.wire.tagged_fields import HIGHEST_TAG as _HIGHEST_TAG, is_default as _is_default
-
 # Objects are passed as pointers where that saves counting references, a fifth of the time: a `PyObject*` that a
 # function returns is the caller's, one that it is given is borrowed.
 cdef extern from "Python.h":
@@ -203,7 +200,8 @@ cdef int* WIDTHS = [1, 2, 4, 8, 2, 4, 1, 8, 16]
 
 cdef tuple EMPTY = ()
 cdef str UNKNOWN_TAGS = "unknown_tags"
-cdef int64_t HIGHEST_TAG = _HIGHEST_TAG
+cdef int64_t HIGHEST_TAG   # of `kwire.wire`, as those below: imported with the first table, not for `kwire --version`
+cdef object _is_default, NodeRow, FieldRow
 cdef enum:
     LONGEST = 2147483646  # what a compact length can say (KIP-482)
 
@@ -448,6 +446,15 @@ cdef bint present(Node* n, Cursor* c) except -1:
     return False
 
 
+cdef int know_trees() except -1:
+    global HIGHEST_TAG, _is_default, NodeRow, FieldRow
+    if NodeRow is None:
+        from kwire.native.table import FieldRow as field_row, NodeRow as node_row
+        from kwire.wire.tagged_fields import HIGHEST_TAG as highest_tag, is_default
+        HIGHEST_TAG, _is_default, FieldRow, NodeRow = highest_tag, is_default, field_row, node_row
+    return 0
+
+
 cdef bint is_default(object value, object default) except -1:
     if value is default:
         return True
@@ -476,6 +483,7 @@ cdef class NodeTable:
 
     def __cinit__(self, nodes, fields):
         cdef int i
+        know_trees()
         self.rows = tuple(nodes), tuple(fields)
         self.node_count, self.field_count = len(self.rows[0]), len(self.rows[1])
         if not self.node_count or not all(type(row) is NodeRow for row in self.rows[0]):

@@ -17,7 +17,7 @@ from kwire.codecs.field_plan import Place, found_in, places_in, plan_of
 from kwire.codecs.generated import NoEmitter, compile_decoder, compile_encoder
 from kwire.codecs.json import to_json
 from kwire.codecs.schema_tree import grow
-from kwire.native import NoTable, node_table
+from kwire.native.table import NoTable, node_table
 from kwire.protocol.identify import _Judge
 from kwire.protocol.summary import MessageSummary, error_codes
 from kwire.redaction.masking import mask_message

@@ -17,8 +17,10 @@ import pytest
 import kwire
 from kwire import codecs, native
 from kwire.codecs.columns.plan import Plan
-from kwire.codecs.fast_path import ENGINES, chosen_engine, fast_path
+from kwire.codecs.fast_path import fast_path
 from kwire.codecs.schema_tree import grow
+from kwire.native import ENGINES, chosen_engine
+from kwire.native.table import NodeRow, node_table
 from tests.conftest import ROOT
 from tests.executions import reference_decoding
 from tests.messages_of import released_pairs
@@ -45,7 +47,7 @@ def test_messages_made_by_calls_are_the_same(calls_only: None) -> None:
     rng = Random("calls")
     for name, version in released_pairs()[::3]:
         schema = kwire.codec(name, version).schema
-        table = native.NodeTable(*native.node_table(schema))
+        table = native.NodeTable(*node_table(schema))
         data = kwire.codec(name, version).encode(draw(schema, rng))
         assert table.decode(data) == kwire.codec(name, version).decode(data)
         assert table.encode(table.decode(data)) == data
@@ -55,7 +57,7 @@ def test_skipping_ends_where_decoding_does() -> None:
     rng = Random("skip")
     for name, version in released_pairs():
         codec = kwire.codec(name, version)
-        table = native.NodeTable(*native.node_table(codec.schema))
+        table = native.NodeTable(*node_table(codec.schema))
         data = b"\1\2" + codec.encode(draw(codec.schema, rng))
         assert table.skip_from(data, 2) == len(data)
         for cut in {2, (len(data) + 2) // 2, len(data) - 1} - {len(data)}:
@@ -64,7 +66,7 @@ def test_skipping_ends_where_decoding_does() -> None:
 
 
 def test_a_position_outside_of_the_bytes_is_refused() -> None:
-    table = native.NodeTable(*native.node_table(kwire.codec("ControlledShutdownRequest", 1).schema))
+    table = native.NodeTable(*node_table(kwire.codec("ControlledShutdownRequest", 1).schema))
     for start in (-1, 5):
         for method in (table.decode_from, table.skip_from, table.json):
             with pytest.raises(native.Refused):
@@ -75,7 +77,7 @@ def test_a_position_outside_of_the_bytes_is_refused() -> None:
 
 @pytest.mark.parametrize("change", [{"child": 99}, {"first": 99}, {"size": 99}, {"absent": 99}, {"tags": 99}])
 def test_a_table_that_points_outside_of_itself_is_refused(change: dict[str, Any]) -> None:
-    nodes, fields = native.node_table(kwire.codec("MetadataResponse", 12).schema)
+    nodes, fields = node_table(kwire.codec("MetadataResponse", 12).schema)
     broken = [row._replace(**change) if row.kind in ("struct", "array") else row for row in nodes]
     with pytest.raises(ValueError, match="points outside"):
         native.NodeTable(broken, fields)
@@ -98,14 +100,14 @@ def test_a_table_that_points_outside_of_itself_is_refused(change: dict[str, Any]
     ],
 )
 def test_a_table_that_would_read_what_is_not_there_is_refused(kinds: str, change: dict[str, Any]) -> None:
-    nodes, fields = native.node_table(kwire.codec("DescribeTopicPartitionsResponse", 0).schema)
-    nodes.append(native.NodeRow("q", 8))
+    nodes, fields = node_table(kwire.codec("DescribeTopicPartitionsResponse", 0).schema)
+    nodes.append(NodeRow("q", 8))
     with pytest.raises(ValueError, match=r"width|inside of it|class"):
         native.NodeTable([row._replace(**change) if row.kind == kinds else row for row in nodes], fields)
 
 
 def test_fields_of_other_types_and_rows_inside_themselves_are_refused() -> None:
-    nodes, fields = native.node_table(kwire.codec("MetadataResponse", 12).schema)
+    nodes, fields = node_table(kwire.codec("MetadataResponse", 12).schema)
     for change in ({"node": 0}, {"key": "text"}, {"name": b"bytes"}):
         with pytest.raises(ValueError, match=r"inside of it|names, and keys"):
             native.NodeTable(nodes, [row._replace(**change) for row in fields])
@@ -191,7 +193,7 @@ def test_a_default_that_a_tag_may_not_hold_is_left_to_the_reference() -> None:
     codec = kwire.codec("FetchRequest", 12)
     message = codec.message_class(cluster_id="c")
     data = codec.encode(message)
-    table = native.NodeTable(*native.node_table(codec.schema))
+    table = native.NodeTable(*node_table(codec.schema))
     assert table.decode(data) == message
     assert data.endswith(bytes.fromhex("01 00 02 02 63"))
     null = data[:-5] + bytes.fromhex("01 00 01 00")  # tag 0 holds null, which is its default
@@ -254,7 +256,7 @@ def test_eight_threads_decode_by_one_table() -> None:
     rng = Random("threads")
     bodies = [codec.encode(draw(codec.schema, rng)) for _ in range(50)]
     wanted = [reference_decoding(codec.schema, body, 0) for body in bodies]
-    table = native.NodeTable(*native.node_table(codec.schema))
+    table = native.NodeTable(*node_table(codec.schema))
     found: list[Any] = []
     threads = [Thread(target=lambda: found.append([table.decode(body) for body in bodies * 5])) for _ in range(8)]
     for thread in threads:
@@ -266,7 +268,7 @@ def test_eight_threads_decode_by_one_table() -> None:
 
 def test_what_is_refused_leaks_nothing() -> None:
     codec = kwire.codec("MetadataResponse", 12)
-    table = native.NodeTable(*native.node_table(codec.schema))
+    table = native.NodeTable(*node_table(codec.schema))
     data = codec.encode(draw(codec.schema, Random("leak")))
 
     def run() -> None:

@@ -22,6 +22,7 @@ from kwire.capture.pcap import Packet, PcapReader
 from kwire.capture.pcapng import MAGIC, PcapngReader
 from kwire.codecs.columns.plan import paths_in
 from kwire.codecs.json import to_json
+from kwire.native.table import node_table
 from tests.capture.building import enhanced, interface, section
 from tests.codecs.columns.rows import expected
 from tests.codecs.generated.test_agreement import altered
@@ -50,7 +51,7 @@ class Case:
         self.file, self.title = file, f"{name} v{version}"
         self.codec = kwire.codec(name, version)
         self.schema = self.codec.schema
-        self.table = native.NodeTable(*native.node_table(self.schema))
+        self.table = native.NodeTable(*node_table(self.schema))
         self.name, self.version = name, version
 
     def note(self, what: str, value: object) -> None:

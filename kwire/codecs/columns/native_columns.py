@@ -10,7 +10,8 @@ import msgspec
 import pyarrow as pa
 
 from ... import wire
-from ...native import ColumnTable, NodeTable, Repeat, node_table, pack_bits
+from ...native import ColumnTable, NodeTable, Repeat, pack_bits
+from ...native.table import node_table
 from .object_columns import Column, EnclosingColumn
 from .plan import TAGS, Plan, Wanted, names_of, scalar_type
 

@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from ...errors import DecodeError
 from ...errors.decode import BadBoolean, BadText, DefaultTag, NoColumns
-from ...native import NoTable
+from ...native import ENGINE
+from ...native.table import NoTable
 from ...spec import MessageSpec
 from ...wire import Reader
-from ..fast_path import ENGINE, fast_path
+from ..fast_path import fast_path
 from ..schema_tree import grow
 from .object_columns import Collector, ObjectCollector, batches, halves
 from .plan import Plan, Wanted, trees_of

@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
+from ...caches import once_attribute
 from ...wire import Array, Struct
 from ...wire.streams import Elements
+from ..json import JsonWriter, json_writer
 from . import containers, scalars  # noqa: F401 (they register their emitters)
 from .emitter import NoEmitter, Reads, Source, Writes, read, write
 from .runtime import CONSTANTS, Refused, refuse
@@ -18,12 +22,13 @@ from .runtime import CONSTANTS, Refused, refuse
 __all__ = [
     "Decoder",
     "Encoder",
+    "Generated",
     "NoEmitter",
     "Refused",
     "compile_decoder",
-    "compile_elements",
     "compile_encoder",
     "decoder_source",
+    "elements_of",
     "encoder_source",
     "refuse",
 ]
@@ -59,10 +64,13 @@ def compile_decoder(schema: Struct, title: str) -> Decoder:
     return decoder
 
 
-def compile_elements(array: Array, title: str) -> Elements:
-    """Compile what reads so many elements of an array, as `Reader.ahead` wants it. Raises NoEmitter."""
+def elements_of(array: Array, title: str) -> Elements | None:
+    """Compile what reads so many elements of an array, as `Reader.ahead` wants it; None where there is no emitter."""
     source = Source(f"{title}: elements", **CONSTANTS)
-    name = containers.read_counted(array, source)
+    try:
+        name = containers.read_counted(array, source)
+    except NoEmitter:
+        return None
     elements: Elements = source.run()[name]
     return elements
 
@@ -82,3 +90,53 @@ def compile_encoder(schema: Struct, title: str) -> Encoder:
     """Compile the encoder of a tree: a function of a message, which gives its bytes. As `compile_decoder`."""
     encoder: Encoder = encoder_source(schema, title).run()["encode"]
     return encoder
+
+
+class Generated:
+    """Python source that is written for a tree, and compiled on first use."""
+
+    def __init__(self, schema: Struct, title: str) -> None:
+        self.schema: Struct = schema
+        self.title: str = title
+
+    def decode(self, data: bytes) -> Any:
+        """Decode a body that ends where the bytes do."""
+        message, stop = self._decoder(data, 0)
+        if stop != len(data):
+            raise Refused
+        return message
+
+    def decode_from(self, data: bytes, start: int) -> tuple[Any, int]:
+        """Decode a body that begins at a position; return it, and the position behind it."""
+        message, stop = self._decoder(data, start)
+        if stop > len(data):
+            raise Refused
+        return message, stop
+
+    def json(self, data: bytes, start: int = 0) -> bytes:
+        """Return the JSON text of a body that begins at a position and ends where the bytes do."""
+        message, stop = self.decode_from(data, start)
+        if stop != len(data):
+            raise Refused
+        return msgspec.json.encode(self._json_writer(message))
+
+    @once_attribute
+    def _decoder(self) -> Callable[[bytes, int], tuple[Any, int]]:
+        try:
+            return compile_decoder(self.schema, self.title)
+        except NoEmitter:  # a node of somebody's own: the reference path alone knows it
+            return refuse
+
+    @once_attribute
+    def encode(self) -> Callable[[Any], bytes]:
+        """Encode a message."""
+        try:
+            return compile_encoder(self.schema, self.title)
+        except NoEmitter:
+            return refuse
+
+    @once_attribute
+    def _json_writer(self) -> JsonWriter:
+        writer = json_writer(self.schema)
+        assert writer is not None
+        return writer

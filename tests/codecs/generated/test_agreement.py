@@ -12,10 +12,11 @@ import pytest
 import kwire
 from kwire import codecs
 from kwire.codecs import generated as compiler
-from kwire.codecs.fast_path import ENGINES, fast_path
+from kwire.codecs.fast_path import fast_path
 from kwire.codecs.generated.emitter import Reads, emit_read
 from kwire.codecs.schema_tree import grow
 from kwire.errors import DecodeError, EncodeError
+from kwire.native import ENGINES
 from kwire.wire import INT32, Array, Boolean, NullableStruct, Reader, Struct
 from tests.executions import FAST, AgreeingPath, Disagreement
 from tests.messages_of import draft_triples, released_pairs
