@@ -70,6 +70,36 @@ def test_importing_costs_nothing() -> None:
     assert done.stdout.strip() == b"[]"
 
 
+READERS = "kwire.hex_text kwire.fixtures kwire.logs kwire.records kwire.input.request_log kwire.input.pasted_packets"
+WRITERS = (
+    "kwire.codecs.json kwire.codecs.generated kwire.redaction kwire.render.line kwire.render.tree hexdump subprocess"
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "spared"),
+    [
+        ("--help", f"msgspec construct kwire.codecs kwire.spec kwire.native {READERS} {WRITERS}"),
+        ("--version", f"construct kwire.codecs kwire.spec kwire.wire kwire.messages {READERS} {WRITERS}"),
+        ("stats fixtures/dumps/kafka-3.9-zk.pcap", f"{READERS} {WRITERS} kwire.internal kwire.cluster pyarrow numpy"),
+    ],
+)
+@pytest.mark.skipif(kwire.engine != "native", reason="the fallback needs its generator")
+def test_a_command_imports_what_it_needs(arguments: str, spared: str) -> None:
+    program = (
+        "import sys; from kwire.cli import main; code = main(sys.argv[2:]); sys.stdout = sys.stderr; "
+        "print('imported', *(set(sys.argv[1].split()) & set(sys.modules))); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, spared, *arguments.split()],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.splitlines()[-1] == "imported"
+
+
 def test_the_changelog_names_the_version_or_what_is_to_come() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert f"## {kwire.__version__}" in text or "## Unreleased" in text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..codecs.fast_path import ENGINE
+from ..native import ENGINE
 from ..protocol.captured_frame import CapturedBatch
 from .conversation import Conversation
 from .link_layers import Segment, link_layout

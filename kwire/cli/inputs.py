@@ -9,24 +9,24 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..capture.sharding import ALL, Share
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError, DumpError, KwireError
 from ..input import Dump, open_dump, open_hex
 from ..input.file_systems import entries_in, entry_of
-from ..logs import DiskEntry, LogBatch, LogBytes
-from ..logs.spans import mask_log_bytes
 from ..protocol import Frame, FrameDecoder, Result
 from ..protocol.captured_frame import CapturedBatch
 from ..protocol.fragments import Damaged, NotKafka
 from ..protocol.header_reader import Peek
-from ..redaction import mask
 from ..render.values import count_text
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import Release, release, releases
 from .terminal import remark
+
+if TYPE_CHECKING:  # imported where logs are read or secrets masked, not for `kwire stats`
+    from ..logs import DiskEntry, LogBatch, LogBytes
 
 SHOWN = 3  # places of damage
 
@@ -115,6 +115,8 @@ def results(
 
     All secrets are taken out, but for --show-secrets, or where not `sealed`: then whoever prints must do it.
     """
+    from ..logs import LogBatch, LogBytes
+
     for item in items(options, trace=trace, salvage=salvage, sealed=sealed, remarks=remarks, logs=False):
         assert not isinstance(item, LogBatch | LogBytes)
         yield item
@@ -160,7 +162,7 @@ class Reading:
         self.salvage: bool = salvage
         self.options = options
         self.sealed: bool = sealed and not getattr(options, "show_secrets", False)
-        self.seal: Callable[[Result], Result] = mask if self.sealed else _as_it_is
+        self.seal: Callable[[Result], Result] = masker(options) if sealed else _as_it_is
         self.catalog: Catalog = catalog_of(options)
         self.named = named_codec(options.named, self.catalog, bare=options.body) if options.named else None
         if options.body and self.named is None:
@@ -199,11 +201,16 @@ class Reading:
 
 def masker(options: argparse.Namespace) -> Callable[[Result], Result]:
     """Return what takes the secrets out of a result; nothing with --show-secrets."""
+    from ..redaction import mask
+
     return _as_it_is if getattr(options, "show_secrets", False) else mask
 
 
 def _sealed(batches: Iterator[LogBatch | LogBytes]) -> Iterator[LogBatch | LogBytes]:
     """Hide bytes between the batches of Kafka's own logs where they may be secret; batches are sealed when opened."""
+    from ..logs import LogBatch, LogBytes
+    from ..logs.spans import mask_log_bytes
+
     topic = None
     for item in batches:
         if isinstance(item, LogBatch):

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,6 @@ from ..capture.sharding import ALL, Share
 from ..errors import KwireError, suggestion
 from ..native import ENGINE
 from ..protocol.fragments import BareToken
-from ..render.line import unread_text
 from ..render.style import escape, json_text, table
 from ..render.values import count_text
 from .inputs import NonKafkaStreams, UsageError, catalog_of, dumps_in, named_release
@@ -239,7 +238,7 @@ def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> boo
     lines = _verdict(found, new, traffic) if new else _table(traffic, options, traffic.rows())
     for index, line in enumerate(lines):
         print(style.paint("bold", line) if index == 0 else line)
-    unread = f"; {unread_text(traffic.unread)}" if traffic.unread else ""
+    unread = f"; {_unread_text(traffic.unread)}" if traffic.unread else ""
     remark(f"{count_text(traffic.frames, 'frame')}, {count_text(traffic.bytes, 'byte')}{unread}")
     return breaks
 
@@ -266,6 +265,12 @@ def _numbers(count: Count, timed: bool) -> list[str]:
     return [*map(str, numbers), *(times if timed else ())]
 
 
+def _unread_text(counts: Mapping[str, int]) -> str:
+    from ..render.line import unread_text  # with it come messages and records, of which counting needs none
+
+    return unread_text(counts)
+
+
 def _verdict(found: list[Unspoken], new: str | None, traffic: Traffic) -> Iterator[str]:
     """Say in words who breaks, who falls back, and what could not be read."""
     broken = [one for one in found if one.breaks]
@@ -287,7 +292,7 @@ def _verdict(found: list[Unspoken], new: str | None, traffic: Traffic) -> Iterat
             yield escape(f"  {_who(one)} falls back from {one.api} v{one.version}, if it asks for versions; {one.why}")
     unread = {code: count for code, count in traffic.unread.items() if code != BareToken.code}
     if unread:
-        yield f"not read: {unread_text(unread)}; requests of other clients and versions may be among them"
+        yield f"not read: {_unread_text(unread)}; requests of other clients and versions may be among them"
 
 
 def _who(one: Unspoken) -> str:

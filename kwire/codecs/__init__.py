@@ -52,13 +52,24 @@ class Codec(Generic[M]):
         message_class: the class of decoded messages.
     """
 
-    def __init__(self, spec: MessageSpec, version: int, schema: Struct) -> None:
+    def __init__(self, spec: MessageSpec, version: int, schema: Struct | None = None) -> None:
         self.name: str = spec.name
         self.version: int = version
         self.spec: MessageSpec = spec
-        self.schema: Struct = schema
-        self.message_class: type[M] = schema.message_class
         self._ahead = ElementReaders(repr(self)[1:-1])
+        if schema is not None:
+            vars(self)["schema"] = schema
+
+    @once_attribute
+    def schema(self) -> Struct:
+        """The construct tree."""
+        return grow(self.spec, self.version)
+
+    @once_attribute
+    def message_class(self) -> type[M]:
+        """The class of decoded messages."""
+        message_class: type[M] = self.schema.message_class
+        return message_class
 
     def __repr__(self) -> str:
         return f"<kwire codec {self.name} v{self.version}{f' of {self.spec.origin}' if self.spec.origin else ''}>"
@@ -280,4 +291,4 @@ def codec_in(catalog: Catalog, name: str, version: int) -> Codec:
 @once
 def codec_of(spec: MessageSpec, version: int) -> Codec:
     """Return the codec of a message, whichever catalog has it, at one of its versions."""
-    return _CODEC(spec, version, grow(spec, version))
+    return _CODEC(spec, version)

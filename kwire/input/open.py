@@ -1,4 +1,7 @@
-"""Opens a dump, detects its format from its first bytes, and yields its frames."""
+"""Opens a dump, detects its format from its first bytes, and yields its frames.
+
+What reads other things than captures is imported where there are such: half of the start-up of `kwire stats`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from ..capture.conversation import written
 from ..capture.frame_extractor import Streams
@@ -16,22 +19,18 @@ from ..capture.pcapng import MAGIC, PcapngReader
 from ..capture.record_cursor import PORTION
 from ..capture.sharding import ALL, Share
 from ..errors import DumpError
-from ..fixtures import parse_fixture
-from ..hex_text import HexText, read_hex_text
-from ..logs import looks_like_log
-from ..logs.disk_files import DiskFile, DiskItem, DiskKind, disk_kind, read_disk_file
-from ..protocol import LIMIT, Frame, Source
+from ..protocol import Frame, Source
 from ..protocol.captured_frame import CapturedBatch
 from ..spec.catalog import Catalog, catalog_for
 from .compressed import Opened, unpacked
 from .file_systems import local_path, open_file
-from .followed_stream import followed_stream
-from .log_files import Item, log_kind, logged, looked
-from .pasted_packets import PacketReader, tcp_segment
 from .raw_frames import raw_frames
-from .request_log import Notes, log_frames
-from .request_log import looks_like_log as looks_like_request_log
 from .unsupported_formats import refuse_foreign, refuse_unknown
+
+if TYPE_CHECKING:
+    from ..hex_text import HexText
+    from ..logs.disk_files import DiskFile, DiskItem, DiskKind
+    from .log_files import Item
 
 LONGEST_TEXT = 1 << 28
 _BOM = b"\xef\xbb\xbf"
@@ -95,7 +94,8 @@ def open_dump(
         OSError: the file cannot be read.
     """
     with open_unpacked(path) as opened:
-        dump = _dump(looked(opened), str(path), bare, catalog or catalog_for(), topic, share)
+        specs = catalog or catalog_for()
+        dump = _capture(opened, str(path), specs, share) or _dump(opened, str(path), bare, specs, topic)
         yield replace(dump, kind=opened.prefix + dump.kind)
 
 
@@ -127,6 +127,8 @@ def open_hex(text: str, file: str = "--hex", *, bare: bool = False, topic: str |
     >>> [frame.data.hex() for frame in open_hex("00 00 00 04 00 00 00 07").frames]
     ['0000000400000007']
     """
+    from ..hex_text import read_hex_text
+
     return _hex_dump(read_hex_text(text, file), file, bare, topic)
 
 
@@ -216,17 +218,26 @@ def _portions(stream: BinaryIO) -> Iterator[bytes]:
         yield portion
 
 
-def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None, share: Share) -> Dump:
+def _capture(opened: Opened, file: str, catalog: Catalog, share: Share) -> Dump | None:
+    for kind, (magics, reader) in CAPTURES.items():
+        if opened.head[:4] in magics:
+            packets = reader(opened.portions(), file, looks_ahead=_is_file(file))
+            captured = Streams(file, catalog, share=share).batches(packets)
+            return Dump(kind, written(captured, file), captured=captured, file=file)
+    return None
+
+
+def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
+    from ..logs import looks_like_log
+    from ..logs.disk_files import disk_kind
+    from .log_files import looked
+
+    opened = looked(opened)
     head = opened.head
     if not (bare or topic) and (of_disk := disk_kind(Path(file).name, head)) and (head or of_disk.may_be_empty):
         return _disk_dump(of_disk, opened, file)
     if not head:
         raise DumpError("there is nothing in it", file=file, hint="is the file complete?")
-    for kind, (magics, reader) in CAPTURES.items():
-        if head[:4] in magics:
-            packets = reader(opened.portions(), file, looks_ahead=_is_file(file))
-            captured = Streams(file, catalog, share=share).batches(packets)
-            return Dump(kind, written(captured, file), captured=captured, file=file)
     refuse_foreign(head, file)
     # Four characters of text as a size field would be a frame above the limit; so are the bytes of a BOM.
     if _TEXT.issuperset(head[:4]) or head.startswith((_BOM, *_UTF16)):
@@ -240,11 +251,15 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
 
 
 def _segment_dump(opened: Opened, file: str, topic: str | None) -> Dump:
+    from .log_files import log_kind, logged
+
     kind, topic, remarks = *log_kind(opened.head, file, topic), list[str]()
     return Dump(kind, _no_frames(file), remarks, logged(opened.portions(), file, topic, remarks))
 
 
 def _disk_dump(kind: DiskKind, opened: Opened, file: str) -> Dump:
+    from ..logs.disk_files import DiskFile, read_disk_file
+
     what = f"a file of a broker's disk: {kind.name}"
     hint = "kwire decode and kwire check read it; in Python, kwire.read_disk"
     items = read_disk_file(kind, opened.portions(), Path(file).name, file)
@@ -271,35 +286,24 @@ def _whole(opened: Opened, file: str) -> bytes:
 
 
 def _log_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
+    from .request_log import Notes, lines_in, log_frames
+
     notes, remarks = Notes(), list[str]()
 
     def frames() -> Iterator[Frame]:
         try:
-            yield from log_frames(_lines(opened.portions(), file), file, catalog, notes)
+            yield from log_frames(lines_in(opened.portions(), file), file, catalog, notes)
         finally:
             remarks.extend(notes.texts())
 
     return Dump("a log of requests", frames(), remarks)
 
 
-def _lines(portions: Iterator[bytes], file: str) -> Iterator[bytes]:
-    """Yield the lines of a text as they come."""
-    begun: list[bytes] = []
-    size = 0
-    for portion in portions:
-        first, *others = portion.split(b"\n")
-        begun.append(first)
-        size += len(first)
-        if size > LIMIT:
-            raise DumpError(f"a line of more than {LIMIT} bytes", file=file, hint="is it a log?")
-        if others:
-            yield b"".join(begun)
-            yield from others[:-1]
-            begun, size = [others[-1]], len(others[-1])
-    yield b"".join(begun)
-
-
 def _text_dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
+    from ..fixtures import parse_fixture
+    from .followed_stream import followed_stream
+    from .request_log import looks_like_log as looks_like_request_log
+
     if opened.head.startswith(_UTF16):  # as PowerShell's > writes it
         opened = replace(opened, head=_decoded(_whole(opened, file), "utf-16", file).encode(), rest=iter(()))
     if looks_like_request_log(opened.head.decode("utf-8-sig", "replace")) and not bare:
@@ -330,6 +334,9 @@ def _decoded(data: bytes, encoding: str, file: str) -> str:
 
 
 def _hex_dump(text: HexText, file: str, bare: bool, topic: str | None) -> Dump:
+    from ..logs import looks_like_log
+    from .pasted_packets import tcp_segment
+
     kind = f"hex text ({text.dialect})"
     found = next(filter(None, map(tcp_segment, text.pieces)), None) if text.packets and not bare else None
     if found is not None:
@@ -345,6 +352,8 @@ def _hex_dump(text: HexText, file: str, bare: bool, topic: str | None) -> Dump:
 
 
 def _of_packets(packets: tuple[bytes, ...], file: str, remarks: list[str]) -> Iterator[Frame]:
+    from .pasted_packets import PacketReader
+
     reader = PacketReader(file)
     for packet in packets:
         yield from reader.feed(packet)

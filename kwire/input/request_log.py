@@ -18,7 +18,7 @@ from ..codecs import codec_in
 from ..codecs.json import UNKNOWN_TAGS
 from ..codecs.json import unknown_tags as tags_from_json
 from ..errors import DumpError, EncodeError, HiddenValue, KwireError, MissingField, WrongType
-from ..protocol import Frame, Source, encode_request, encode_response
+from ..protocol import LIMIT, Frame, Source, encode_request, encode_response
 from ..protocol.fragments import BegunBefore, Fragment, Gap, NoFrame, PassedOver
 from ..sensitive_fields import HIDDEN
 from ..spec.catalog import Catalog
@@ -149,6 +149,23 @@ def looks_like_log(head: str) -> bool:
     (True, False)
     """
     return head.lstrip().startswith("{") or _COMPLETED in head or _OBJECT.search(head) is not None
+
+
+def lines_in(portions: Iterator[bytes], file: str) -> Iterator[bytes]:
+    """Yield the lines of a text as they come."""
+    begun: list[bytes] = []
+    size = 0
+    for portion in portions:
+        first, *others = portion.split(b"\n")
+        begun.append(first)
+        size += len(first)
+        if size > LIMIT:
+            raise DumpError(f"a line of more than {LIMIT} bytes", file=file, hint="is it a log?")
+        if others:
+            yield b"".join(begun)
+            yield from others[:-1]
+            begun, size = [others[-1]], len(others[-1])
+    yield b"".join(begun)
 
 
 def log_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: Notes) -> Iterator[Frame]:

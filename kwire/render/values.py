@@ -7,11 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import hexdump
-
 from ..codecs import Codec
 from ..codecs.field_plan import places_in
-from ..codecs.json import uuid_text
 from ..codecs.tracing import Span
 from ..sensitive_fields import Hidden
 from ..values import Value, kind_of
@@ -29,6 +26,8 @@ def value_text(value: Any, type_name: str = "", width: int = 60) -> str:
     if isinstance(value, str):
         return shorten(escape(json.dumps(value, ensure_ascii=False)), width)
     if isinstance(value, bytes):
+        from ..codecs.json import uuid_text
+
         return uuid_text(value) if type_name == "uuid" else _bytes_text(value, width)
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
@@ -89,6 +88,8 @@ def hex_text(data: bytes, start: int, stop: int, hidden: int | None = None) -> s
     >>> hex_text(bytes(4), 1, 4, hidden=3)
     '00 00 **'
     """
+    import hexdump  # here: `count_text` and `shorten` are for commands that print no bytes
+
     stop = min(stop, len(data))
     last = stop if hidden is None else max(start, min(stop, hidden))
     shown, count = hexdump.dump(data[start:last], size=2, sep=" ").lower(), stop - last

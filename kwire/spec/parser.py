@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ..errors import SpecError, excerpt, suggestion
@@ -48,6 +48,13 @@ def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "
     ...           ' "fields": [{"name": "X", "type": "int32", "versions": "0+"}]}').struct.fields[0].attribute
     'x'
     """
+    plain = jsonc.parse_plain(text, file)
+    if plain is not None:
+        reader = _Reader(plain, text, profile, release)
+        with suppress(SpecError):
+            spec = reader.message()
+            if not reader.errors:
+                return spec
     reader = _Reader(jsonc.parse(text, file), text, profile, release)
     try:
         spec = reader.message()

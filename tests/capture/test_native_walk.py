@@ -17,8 +17,8 @@ from kwire.capture.link_layers import Segment, link_layout
 from kwire.capture.pcap import PcapReader
 from kwire.capture.pcapng import MAGIC, PcapngReader
 from kwire.capture.tcp_connections import EVERY, Limits
-from kwire.codecs.fast_path import ENGINE
 from kwire.input.open import packets_of
+from kwire.native import ENGINE
 from kwire.protocol.captured_frame import CapturedBatch
 from tests.capture import building
 from tests.capture.building import ACK, FIN, RST, SYN, Talk, changed, enhanced, interface, packet_of, pcap, section

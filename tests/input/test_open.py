@@ -14,7 +14,7 @@ from kwire.capture.record_cursor import PORTION
 from kwire.errors import DumpError
 from kwire.input import compressed as compression
 from kwire.input import open as reading
-from kwire.input import open_dump, open_hex, read_dump
+from kwire.input import open_dump, open_hex, read_dump, request_log
 from kwire.input import raw_frames as raw
 from kwire.protocol import Frame
 from tests.input.test_pasted_packets import ASKED, TCPDUMP, packet
@@ -199,7 +199,7 @@ def test_a_log_of_requests_gives_a_frame_for_each(portion: int, write: Write, mo
 
 
 def test_a_line_of_a_log_has_a_limit(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LIMIT", len(LINE))
+    monkeypatch.setattr(request_log, "LIMIT", len(LINE))
     assert len(list(read_dump(write(LINE.encode())))) == 2
     with pytest.raises(DumpError, match=f"a line of more than {len(LINE)} bytes"):
         list(read_dump(write((LINE + " ").encode())))
