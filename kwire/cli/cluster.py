@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cluster import ClusterState, learn
+from ..cluster.consumer_groups import ConsumerGroups
 from ..codecs import Codec
 from ..errors import DumpError, UnknownMessage
 from ..internal import ControlRecord, FramedRecord
@@ -19,8 +20,9 @@ from ..net.admin import ask_cluster
 from ..net.client import BrokerConnection, address
 from ..protocol import Request, Response, Result
 from ..render.cluster import cluster_json, cluster_lines
+from ..render.consumer_groups import group_json, group_lines
 from ..render.style import json_text
-from .inputs import UsageError, items, title_of
+from .inputs import UsageError, items, results, title_of
 from .log_entries import Entry, entries
 from .options import add_colour, add_command, add_inputs
 from .terminal import style_for, with_progress
@@ -43,6 +45,10 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="for a broker; 10 unless given")
     parser.add_argument("--topic", metavar="T", help="this topic alone")
     parser.add_argument("--at", type=int, metavar="FRAME", help="after this frame, or offset of a log, not at the end")
+    parser.add_argument(
+        "--groups", action="store_true", help="consumer groups: members, racks, lag, reads across racks"
+    )
+    parser.add_argument("--group", metavar="ID", help="this consumer group alone")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     add_colour(parser)
 
@@ -51,6 +57,8 @@ def cluster(options: argparse.Namespace) -> int:
     """Print the state after the last frame, or after --at. Returns 0; 2 if nothing in the dump tells of a cluster."""
     if options.at is not None and len(options.files) > 1:
         raise UsageError("--at takes one dump")
+    if options.groups or options.group is not None:
+        return _groups(options)
     where = [name for name in options.files if _is_address(name)]
     state = _asked(options, where) if where else state_of(options, options.at)
     if options.topic is not None and options.topic not in state.topics:
@@ -59,6 +67,27 @@ def cluster(options: argparse.Namespace) -> int:
         print(json_text(cluster_json(state, options.topic)))
         return 0
     for line in cluster_lines(state, options.topic, style_for(sys.stdout, options.color)):
+        print(line)
+    return 0
+
+
+def _groups(options: argparse.Namespace) -> int:
+    """Print the consumer groups that the frames tell of."""
+    groups, read = ConsumerGroups(), with_progress(results(options))
+    for result in takewhile(lambda item: _is_before(item, options.at), read):
+        groups.see(result)
+    known = sorted(name for name, group in groups.groups.items() if group.is_known)
+    if not known:
+        hint = (
+            "it takes JoinGroup, SyncGroup, ConsumerGroupHeartbeat, OffsetCommit, OffsetFetch or what describes groups"
+        )
+        raise DumpError("no message tells of a consumer group", file=title_of(options), hint=hint)
+    if options.group is not None and options.group not in known:
+        raise UnknownMessage("consumer group", options.group, known)
+    if options.json:
+        print(json_text(group_json(groups, options.group)))
+        return 0
+    for line in group_lines(groups, options.group, style_for(sys.stdout, options.color)):
         print(line)
     return 0
 

@@ -84,6 +84,12 @@ def _cluster() -> AddParser:
     return add_parser
 
 
+def _assign() -> AddParser:
+    from .assign import add_parser
+
+    return add_parser
+
+
 def _place() -> AddParser:
     from .place import add_parser
 
@@ -176,6 +182,7 @@ COMMANDS: dict[str, Command] = {
     "check": Command("say whether frames encode to what they were", _check),
     "stats": Command("count frames by client, api, version and more", _stats),
     "cluster": Command("show brokers by rack, and partitions, as dumps or a live broker tell", _cluster),
+    "assign": Command("compute what consumer assignors give to the members of a group", _assign),
     "place": Command("place replicas over racks", _place),
     "redact": Command("take payloads, secrets and names out of dumps", _redact),
     "slice": Command("write some frames of a capture as a capture", _slice),

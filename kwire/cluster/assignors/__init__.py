@@ -6,9 +6,11 @@ Pure functions over values, equal to Kafka's own to the order of each list. Know
 from .members import UNREADABLE, Held, Member, by_topic, member_of, topics_of
 from .range_and_round_robin import assign_range, assign_round_robin
 from .rebalance_trigger import Replica, Snapshot, asks_for_rebalance, snapshot_of
+from .releases import ASSIGNORS, assign, knows_racks, leader_rebalances, share_in_rack
 from .sticky import algorithm_for, assign_cooperative, assign_sticky, cooperative_past, sticky_past
 
 __all__ = [
+    "ASSIGNORS",
     "UNREADABLE",
     "Held",
     "Member",
@@ -16,13 +18,17 @@ __all__ = [
     "Snapshot",
     "algorithm_for",
     "asks_for_rebalance",
+    "assign",
     "assign_cooperative",
     "assign_range",
     "assign_round_robin",
     "assign_sticky",
     "by_topic",
     "cooperative_past",
+    "knows_racks",
+    "leader_rebalances",
     "member_of",
+    "share_in_rack",
     "snapshot_of",
     "sticky_past",
     "topics_of",

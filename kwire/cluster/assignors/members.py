@@ -181,7 +181,7 @@ def _flat(topics: Iterable[Any]) -> tuple[TopicPartition, ...]:
 
 
 NEWEST = "newest"
-_FIRST = (3, 5)  # KIP-881
+_FIRST = (3, 4)  # before it the sticky assignors answer otherwise; racks are known from 3.5 on (KIP-881)
 
 
 class Rules(NamedTuple):
@@ -219,18 +219,33 @@ def rules_of(release: str) -> Rules:
         release: such as "3.9.2", or "newest".
 
     Raises:
-        UnknownMessage: no number of a release, or one before 3.5, which has no rack-aware assignors.
+        UnknownMessage: no number of a release, or one before 3.4, whose sticky assignors answer otherwise.
 
     >>> rules_of("3.9.2").offline_keeps_rack, rules_of("newest").offline_keeps_rack
     (False, True)
     """
     if release == NEWEST:
         return Rules()
-    words = release.split(".")
-    numbers = tuple(int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 6)
-    if len(numbers) != len(words) or numbers < _FIRST:
-        raise UnknownMessage("release with rack-aware assignors", release, ("newest", "3.5.0", "3.7.1", "4.4.0"))
+    numbers = numbers_in(release)
+    if numbers < _FIRST:
+        raise _unknown(release)
     return Rules(**{rule: numbers >= since for rule, since in _SINCE.items()})
+
+
+def numbers_in(release: str) -> tuple[int, ...]:
+    """Return the numbers of a release. Raises UnknownMessage if it is none.
+
+    >>> numbers_in("3.9.2")
+    (3, 9, 2)
+    """
+    words = release.split(".")
+    if not all(word.isascii() and word.isdigit() and len(word) < 6 for word in words):
+        raise _unknown(release)
+    return tuple(map(int, words))
+
+
+def _unknown(release: str) -> UnknownMessage:
+    return UnknownMessage("release whose sticky assignors are known", release, ("newest", "3.4.0", "3.7.1", "4.4.0"))
 
 
 NOWHERE: frozenset[str] = frozenset()

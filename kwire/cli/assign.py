@@ -1,0 +1,323 @@
+"""`kwire assign`: what consumer assignors give to the members of a group, by release, and whether the group's leader
+would rebalance when racks change (KIP-881).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..cluster.assignors import (
+    ASSIGNORS,
+    Member,
+    Replica,
+    Snapshot,
+    assign,
+    knows_racks,
+    leader_rebalances,
+    share_in_rack,
+)
+from ..cluster.assignors.members import NEWEST, Assignment, TopicPartition
+from ..cluster.consumer_groups import ConsumerGroups, Rebalance
+from ..errors import DumpError, UnknownMessage
+from ..render.style import escape, json_text, table
+from ..render.values import count_text
+from .inputs import UsageError, results
+from .options import add_command, add_inputs
+
+MOST_BYTES = 1 << 26  # of a description in JSON
+EVERY = "all"
+
+
+def add_parser(commands: Any, about: str) -> None:
+    """Add the command and its options."""
+    parser = add_command(
+        commands,
+        "assign",
+        about,
+        "  kwire assign dump.pcap --group app          its last rebalance, again\n"
+        "  kwire assign group.json --assignor all      what each assignor gives\n"
+        "  kwire assign group.json --release 3.4 --release 3.5\n"
+        "  kwire assign group.json --rack 2=b          if broker 2 moved to rack b\n"
+        "\nA description in JSON: topics with the brokers of each partition's replicas,\n"
+        "racks of brokers, members:\n"
+        '  {"assignor": "range", "brokers": {"1": "a", "2": "b"},\n'
+        '   "topics": {"orders": [[1], [2]]},\n'
+        '   "members": [{"id": "c1", "topics": ["orders"], "rack": "a"}]}\n',
+        assign_command,
+    )
+    add_inputs(parser)
+    parser.add_argument("--group", metavar="ID", help="of a capture: this group; needed where it has several")
+    parser.add_argument("--generation", type=int, metavar="N", help="of a capture: this rebalance, not the last")
+    parser.add_argument("--assignor", action="append", metavar="NAME", help=f"{', '.join(ASSIGNORS)} or {EVERY}")
+    parser.add_argument(
+        "--release", action="append", metavar="R", help="of the leader's client; the newest unless given"
+    )
+    parser.add_argument("--rack", action="append", metavar="NODE=RACK", help="what if this broker were in that rack")
+    parser.add_argument("--json", action="store_true", help="as one JSON object")
+
+
+class _Member(msgspec.Struct, forbid_unknown_fields=True):
+    """A member in a description."""
+
+    id: str
+    topics: list[str]
+    rack: str | None = None
+    instance: str | None = None
+    generation: int = -1
+    owned: list[str] = []
+
+
+class _Given(msgspec.Struct, forbid_unknown_fields=True):
+    """A description of a group. A topic is a number of partitions, or for each the node ids of its replicas."""
+
+    topics: dict[str, int | list[list[int]]]
+    members: list[_Member]
+    brokers: dict[int, str | None] = {}
+    assignor: str = EVERY
+    leader: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A group as an assignor takes it; `sent` is what the leader of a capture gave."""
+
+    title: str
+    assignor: str
+    leader: str | None
+    members: list[Member]
+    snapshot: Snapshot
+    sent: Assignment | None = None
+
+    @property
+    def topics(self) -> dict[str, dict[int, list[str | None]]]:
+        """The topics, each partition with the racks of its replicas."""
+        return {
+            topic: {number: [one.rack for one in replicas] for number, replicas in enumerate(partitions)}
+            for topic, partitions in self.snapshot.topics.items()
+        }
+
+
+def assign_command(options: argparse.Namespace) -> int:
+    """Print assignments. Returns 0; 1 if the one of a capture's leader is another than the first that is computed."""
+    question = _question(options)
+    changed = _with_racks(question, _racks_of(options.rack or ()))
+    answers = [*_answers(options, question)]
+    differs = question.sent is not None and not options.assignor and not same(answers[0]["members"], question.sent)
+    if options.json:
+        print(json_text(_json(options, question, changed, answers)))
+        return int(differs)
+    lines = [question.title]
+    for answer in answers:
+        lines += ["", *_lines(question, answer)]
+    if changed is not None:
+        for release in options.release or [NEWEST]:
+            lines += ["", *_change_lines(question, changed, answers[0]["assignor"], release)]
+    print(escape("\n".join(lines)))
+    sys.stdout.flush()
+    return int(differs)
+
+
+def _question(options: argparse.Namespace) -> Question:
+    """Read the group of a description, or of a capture."""
+    if len(options.files) == 1 and options.hex is None:
+        text = _description(options.files[0])
+        if text is not None:
+            if options.group or options.generation is not None:
+                raise UsageError("--group and --generation choose a rebalance of a capture; this is a description")
+            return _of_description(text, options.files[0])
+    groups = ConsumerGroups()
+    for result in results(options):
+        groups.see(result)
+    return _of_rebalance(groups, options)
+
+
+def _description(file: str) -> bytes | None:
+    """Return the text of a description; None if the file is something else."""
+    if file == "-":
+        return None
+    try:
+        with Path(file).open("rb") as stream:
+            text = stream.read(MOST_BYTES)
+    except OSError:
+        return None  # opened again as a dump, which says what is wrong
+    is_one = text.lstrip()[:1] == b"{" and b'"members"' in text and b'"topics"' in text and b'"kwire"' not in text[:99]
+    return text if is_one else None
+
+
+def _of_description(text: bytes, file: str) -> Question:
+    try:
+        given = msgspec.json.decode(text, type=_Given)
+        members = [
+            Member(one.id, one.topics, one.rack, one.instance, one.generation, [*map(_partition, one.owned)], None)
+            for one in given.members
+        ]
+    except (msgspec.DecodeError, ValueError) as error:
+        hint = "kwire assign --help has an example"
+        raise DumpError(f"this describes no group: {error}", file=file, hint=hint) from None
+    twice = {one.id for one in given.members if sum(other.id == one.id for other in given.members) > 1}
+    if twice or not members:
+        problem = f"members are there twice: {', '.join(sorted(twice))}" if twice else "there are no members"
+        raise DumpError(problem, file=file, hint="each member has an id of its own")
+    topics = {topic: _replicas(partitions, given.brokers) for topic, partitions in given.topics.items()}
+    title = f"{count_text(len(members), 'member')}, {count_text(len(topics), 'topic')}"
+    return Question(title, given.assignor, given.leader, members, Snapshot(1, topics))
+
+
+def _replicas(partitions: int | list[list[int]], brokers: dict[int, str | None]) -> list[list[Replica]]:
+    if isinstance(partitions, int):
+        if not 0 <= partitions <= 1_000_000:
+            raise DumpError(f"{partitions} partitions of a topic", hint="0 to 1000000 can be")
+        return [[] for _ in range(partitions)]
+    return [[_replica(node, brokers) for node in nodes] for nodes in partitions]
+
+
+def _replica(node: int, brokers: dict[int, str | None]) -> Replica:
+    return Replica(node, brokers[node]) if node in brokers else Replica(node, online=False)
+
+
+def _partition(text: str) -> TopicPartition:
+    topic, _, number = text.rpartition("-")
+    if not topic or not number.isdecimal():
+        raise ValueError(f"{text!r} is no partition; write TOPIC-NUMBER")
+    return topic, int(number)
+
+
+def _of_rebalance(groups: ConsumerGroups, options: argparse.Namespace) -> Question:
+    found = {name: group.rebalances for name, group in groups.groups.items() if group.rebalances}
+    if not found:
+        hint = "it takes JoinGroup and SyncGroup of the group's leader; groups of KIP-848 are assigned by the broker"
+        raise DumpError("no rebalance of a group is in it", file=", ".join(options.files), hint=hint)
+    if options.group is None and len(found) > 1:
+        raise UsageError(f"--group says which: {', '.join(sorted(found))}")
+    name = options.group if options.group is not None else next(iter(found))
+    if name not in found:
+        raise UnknownMessage("group with a rebalance", name, tuple(sorted(found)))
+    chosen = [one for one in found[name] if options.generation in (None, one.generation)]
+    if not chosen:
+        generations = ", ".join(str(one.generation) for one in found[name])
+        raise UsageError(f"--generation {options.generation}: group {name} has {generations}")
+    return _of(name, chosen[-1])
+
+
+def _of(name: str, rebalance: Rebalance) -> Question:
+    members = count_text(len(rebalance.members), "member")
+    title = f"group {name}, generation {rebalance.generation}, {rebalance.assignor}, {members}"
+    sent = None
+    if rebalance.assigned is not None:
+        sent = {member_id: [*partitions] for member_id, partitions in rebalance.assigned.items()}
+    return Question(title, rebalance.assignor, rebalance.leader, rebalance.members, rebalance.snapshot, sent)
+
+
+def _racks_of(texts: Iterable[str]) -> dict[int, str]:
+    racks = {}
+    for text in texts:
+        node, separator, rack = text.partition("=")
+        if not separator or not node.isdecimal() or len(node) > 10:
+            raise UsageError(f"--rack {text}: write NODE=RACK, such as --rack 2=b")
+        racks[int(node)] = rack
+    return racks
+
+
+def _with_racks(question: Question, racks: dict[int, str]) -> Question | None:
+    """Return the group after brokers changed their racks; None if no rack is to change."""
+    if not racks:
+        return None
+    nodes = {one.node_id for topic in question.snapshot.topics.values() for part in topic for one in part}
+    unknown = sorted(racks.keys() - nodes)
+    if unknown:
+        raise UsageError(f"--rack {unknown[0]}=...: no partition has a replica on broker {unknown[0]}")
+    topics = {
+        topic: [[one._replace(rack=racks.get(one.node_id, one.rack)) for one in part] for part in partitions]
+        for topic, partitions in question.snapshot.topics.items()
+    }
+    snapshot = Snapshot(question.snapshot.version + 1, topics)
+    return Question(question.title, question.assignor, question.leader, question.members, snapshot)
+
+
+def _answers(options: argparse.Namespace, question: Question) -> Iterator[dict[str, Any]]:
+    names = options.assignor or [question.assignor]
+    if EVERY in names:
+        names = [*ASSIGNORS]
+    for name in names:
+        for release in options.release or [NEWEST]:
+            found = assign(name, question.topics, question.members, release=release)
+            yield {"assignor": name, "release": release, **_measured(question, found)}
+
+
+def _measured(question: Question, found: Assignment) -> dict[str, Any]:
+    near, every = share_in_rack(question.topics, question.members, found)
+    return {"inRack": near, "withRack": every, "members": found}
+
+
+def _lines(question: Question, answer: dict[str, Any]) -> Iterator[str]:
+    found: Assignment = answer["members"]
+    release = answer["release"]
+    racks = "" if knows_racks(release) else ", without racks (KIP-881 is in 3.5)"
+    yield f"{answer['assignor']}, release {release}{racks}"
+    if answer["withRack"]:
+        yield f"{answer['inRack']} of {answer['withRack']} partitions have a replica in their member's rack"
+    given = {member.member_id: member for member in question.members}
+    rows = [[name, given[name].rack or "-", " ".join(_texts(found[name])) or "-"] for name in sorted(found)]
+    yield from table(["member", "rack", "partitions"], rows)
+    if question.sent is not None and answer["assignor"] == question.assignor:
+        yield "the leader sent the same" if same(found, question.sent) else _other(found, question.sent)
+
+
+def _other(found: Assignment, sent: Assignment) -> str:
+    names = [name for name in sorted(sent) if set(found.get(name, ())) != set(sent[name])]
+    texts = (f"{name}: {' '.join(_texts(sent[name])) or 'nothing'}" for name in names)
+    return "the leader sent otherwise: " + "; ".join(texts)
+
+
+def same(found: Assignment, sent: Assignment) -> bool:
+    """Whether two assignments give each member the same partitions, in whatever order."""
+    return {name: set(one) for name, one in found.items()} == {name: set(one) for name, one in sent.items()}
+
+
+def _texts(partitions: Iterable[TopicPartition]) -> list[str]:
+    return [f"{topic}-{number}" for topic, number in partitions]
+
+
+def _leader_rack(question: Question) -> str | None:
+    by_id = {member.member_id: member for member in question.members}
+    leader = by_id.get(question.leader or "") or question.members[0]
+    return leader.rack
+
+
+def _rebalances(question: Question, changed: Question, release: str) -> bool:
+    subscribed = {topic for member in question.members for topic in member.topics}
+    rack = _leader_rack(question)
+    return leader_rebalances(subscribed, question.snapshot, changed.snapshot, client_rack=rack, release=release)
+
+
+def _change_lines(question: Question, changed: Question, assignor: str, release: str) -> Iterator[str]:
+    asks = _rebalances(question, changed, release)
+    rack = _leader_rack(question) or "none"
+    answer = "a rebalance" if asks else "no rebalance"
+    yield f"with the racks of --rack, a leader of release {release} with client.rack {rack} asks for {answer}"
+    if asks:
+        found = assign(assignor, changed.topics, changed.members, release=release)
+        yield from _lines(changed, {"assignor": assignor, "release": release, **_measured(changed, found)})
+
+
+def _json(
+    options: argparse.Namespace, question: Question, changed: Question | None, answers: list[dict[str, Any]]
+) -> dict[str, Any]:
+    def plain(found: Assignment) -> dict[str, list[str]]:
+        return {name: _texts(found[name]) for name in sorted(found)}
+
+    members: dict[str, Any] = {
+        "assignments": [{**one, "members": plain(one["members"])} for one in answers],
+        "sent": None if question.sent is None else plain(question.sent),
+    }
+    if changed is not None:
+        releases = options.release or [NEWEST]
+        members["rebalances"] = {release: _rebalances(question, changed, release) for release in releases}
+    return members

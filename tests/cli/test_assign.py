@@ -1,0 +1,121 @@
+"""`kwire assign` and `kwire cluster --groups`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kwire.cli import main
+from tests.conftest import ROOT, SHARED, needs_shared
+
+DUMP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
+GROUP: dict[str, Any] = {
+    "assignor": "range",
+    "brokers": {"1": "a", "2": "b", "3": "b"},
+    "topics": {"orders": [[1], [2], [3], [1]]},
+    "members": [{"id": "c1", "topics": ["orders"], "rack": "b"}, {"id": "c2", "topics": ["orders"], "rack": "a"}],
+}
+
+
+@pytest.fixture
+def description(tmp_path: Path) -> str:
+    path = tmp_path / "group.json"
+    path.write_text(json.dumps(GROUP))
+    return str(path)
+
+
+def test_racks_count_from_3_5_on(description: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Expected by KIP-881: ranges 0-1 and 2-3 without racks; with them each member the two partitions of its rack."""
+    assert main(["assign", description, "--release", "3.4", "--release", "3.5", "--json"]) == 0
+    old, new = json.loads(capsys.readouterr().out)["assignments"]
+    assert old["members"] == {"c1": ["orders-0", "orders-1"], "c2": ["orders-2", "orders-3"]}
+    assert new["members"] == {"c1": ["orders-1", "orders-2"], "c2": ["orders-0", "orders-3"]}
+    assert (old["inRack"], new["inRack"], new["withRack"]) == (2, 4, 4)
+
+
+def test_text_and_all_assignors(description: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["assign", description, "--assignor", "all"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("2 members, 1 topic\n\nrange, release newest\n4 of 4 partitions have a replica in their")
+    assert "roundrobin, release newest\n2 of 4 partitions" in out
+    assert "c1      b     orders-1 orders-2\n" in out
+
+
+def test_whether_the_leader_rebalances(description: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["assign", description, "--release", "3.4", "--release", "3.9"]
+    assert main([*asked, "--rack", "2=a", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rebalances"] == {"3.4": False, "3.9": True}
+    assert main([*asked, "--rack", "2=b", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rebalances"] == {"3.4": False, "3.9": False}
+    assert main([*asked, "--rack", "2=a"]) == 0
+    out = capsys.readouterr().out
+    assert "a leader of release 3.4 with client.rack b asks for no rebalance" in out
+    assert "a leader of release 3.9 with client.rack b asks for a rebalance\n" in out
+
+
+def test_the_last_rebalance_of_a_capture(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["assign", DUMP, "--group", "kcat-group"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("group kcat-group, generation 1, range, 1 member\n")
+    assert out.endswith("orders-0 orders-1 orders-2 orders-3\nthe leader sent the same\n")
+
+
+@needs_shared
+def test_another_answer_than_the_leaders_is_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
+    capture = str(SHARED / "captures/kafka-2.4-zk.clients.pcap")
+    assert main(["assign", capture, "--group", "sticky-group", "--generation", "2"]) == 1
+    assert "the leader sent otherwise: lab-sticky-group-0-" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        ({"members": []}, [], "there are no members"),
+        ({"members": [GROUP["members"][0]] * 2}, [], "members are there twice: c1"),
+        ({"topics": {"orders": "many"}}, [], "this describes no group: Expected `int | array`"),
+        ({"topics": {"orders": 10**9}}, [], "1000000000 partitions of a topic"),
+        ({"colour": 1}, [], "unknown field `colour`"),
+        ({"members": [{"id": "c1", "topics": [], "owned": ["orders"]}]}, [], "'orders' is no partition"),
+        ({}, ["--assignor", "fair"], "fair"),
+        ({}, ["--assignor", "sticky", "--release", "2.4"], "release whose sticky assignor is known"),
+        ({}, ["--release", "trunk"], "trunk"),
+        ({}, ["--rack", "9=a"], "no partition has a replica on broker 9"),
+        ({}, ["--rack", "b"], "write NODE=RACK"),
+        ({}, ["--group", "g"], "this is a description"),
+    ],
+)
+def test_bad_input_is_named(
+    change: dict[str, Any], options: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "group.json"
+    path.write_text(json.dumps(GROUP | change))
+    assert main(["assign", str(path), *options]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_captures_without_rebalances(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["assign", str(ROOT / "fixtures/dumps/kafka-4.4-metadata.bin")]) == 2
+    assert "no rebalance of a group is in it" in capsys.readouterr().err
+    assert main(["assign", DUMP]) == 2
+    assert "--group says which: kcat-group, py-group-orders" in capsys.readouterr().err
+    assert main(["assign", DUMP, "--group", "nobody"]) == 2
+    assert main(["assign", DUMP, "--group", "kcat-group", "--generation", "9"]) == 2
+    assert "group kcat-group has 1" in capsys.readouterr().err
+
+
+def test_groups_of_a_dump_as_text_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cluster", "--groups", DUMP]) == 0
+    out = capsys.readouterr().out
+    assert "kcat-group: classic group, generation 1, range, 0 members\n" in out
+    assert "orders-1   30         96   66   2       -          /dc1/r2 /dc2/r1 /dc1/r1\n" in out
+    assert main(["cluster", "--group", "kcat-group", DUMP, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [group["group"] for group in found["groups"]] == ["kcat-group"]
+    assert found["members"][0]["partitions"] == ["orders-0", "orders-1", "orders-2", "orders-3"]
+    assert main(["cluster", "--group", "nobody", DUMP]) == 2
+    assert "nobody" in capsys.readouterr().err
+    assert main(["cluster", "--groups", str(ROOT / "fixtures/dumps/kafka-4.4-metadata.bin")]) == 2
+    assert "no message tells of a consumer group" in capsys.readouterr().err
