@@ -10,6 +10,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from kwire.cluster import Broker
@@ -18,6 +19,7 @@ from kwire.cluster.multi_level_placement import Rings, assign_multi_level, incre
 from kwire.cluster.rack_aware_placement import assign_replicas
 from kwire.cluster.rack_spread import losses_of, spread_of
 from kwire.cluster.rack_tree import RackTree
+from kwire.cluster.replica_plan import Goals, plan_replicas
 
 
 def timed(name: str, rounds: int, call: Callable[[], object]) -> None:
@@ -44,6 +46,27 @@ def main() -> None:
     timed("report: what is lost", rounds, lambda: losses_of(tree, placed))
     timed("KIP-36, racks", rounds, lambda: assign_replicas(brokers, partitions, factor, start_index=0))
     timed("KRaft, striped", rounds, lambda: place_striped(brokers, partitions, factor, Random(1)))
+    plans(brokers, partitions, factor, rounds)
+
+
+def plans(brokers: list[Broker], partitions: int, factor: int, rounds: int) -> None:
+    """Time plans, and print what they move."""
+    rng, count = random.Random(1), len(brokers)
+    drawn = {index: rng.sample(range(count), factor) for index in range(partitions)}
+    tree = RackTree(brokers)
+    good = plan_replicas(tree, drawn, Goals(balance=True, leaders=True)).after
+    grown = RackTree([*brokers, *(replace(one, node_id=count + one.node_id) for one in brokers[: count // 10])])
+    shrunk = RackTree(brokers[: -(count // 10)])
+    cases = {
+        "plan: placed by chance, repaired": (tree, drawn, Goals(repair=True)),
+        "plan: the same, brokers and leaders even": (tree, drawn, Goals(balance=True, leaders=True)),
+        "plan: even, a tenth more brokers": (grown, good, Goals(balance=True, leaders=True)),
+        "plan: even, a tenth fewer brokers": (shrunk, good, Goals()),
+    }
+    for name, (among, current, goals) in cases.items():
+        call = partial(plan_replicas, among, current, goals)
+        timed(name, rounds, call)
+        print(f"    {sum(map(len, call().moves().values()))} replicas move")
 
 
 if __name__ == "__main__":

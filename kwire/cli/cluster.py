@@ -59,7 +59,7 @@ def cluster(options: argparse.Namespace) -> int:
         raise UsageError("--at takes one dump")
     if options.groups or options.group is not None:
         return _groups(options)
-    where = [name for name in options.files if _is_address(name)]
+    where = [name for name in options.files if is_address(name)]
     state = _asked(options, where) if where else state_of(options, options.at)
     if options.topic is not None and options.topic not in state.topics:
         raise UnknownMessage("topic", options.topic, sorted(state.topics))
@@ -92,7 +92,7 @@ def _groups(options: argparse.Namespace) -> int:
     return 0
 
 
-def _is_address(name: str) -> bool:
+def is_address(name: str) -> bool:
     """Whether it is HOST:PORT, and no file is called so."""
     return re.fullmatch(r"[^\s/]*:\d+", name) is not None and not Path(name).exists()
 

@@ -25,7 +25,8 @@ Examples:
   kwire stats dump.pcap                   who asks for what, how often
   kwire cluster dump.pcap                 brokers by rack, partitions, replicas
   kwire cluster :9092                     the same of a live broker
-  kwire place --from dump.pcap            how evenly they are placed
+  kwire place dump.pcap                   how evenly they are placed
+  kwire place :9092 --repair              what puts their racks right
   kwire encode frames.jsonl -o dump.pcap  JSON back to bytes
   kwire call :9092 Metadata topics:=null  ask a broker
   kwire serve                             run a small broker, for tests

@@ -1,270 +1,204 @@
-"""`kwire place`: replicas of new partitions, more replicas of old ones, or a look at what there is."""
+"""`kwire place`: new partitions, plans that put replicas right and are carried out if asked, or a look at what is."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
+import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from random import SystemRandom
-from typing import Any, TypeGuard
+from typing import Any
 
-from ..cluster import Broker, ClusterState
-from ..cluster.java_compat import Random
-from ..cluster.multi_level_placement import Rings, increase_replication_factor
+from ..cluster import Broker, broker_metadatas
 from ..cluster.rack_aware_placement import reassignment_json
 from ..cluster.rack_spread import is_even
 from ..cluster.rack_tree import RackTree
-from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
-from ..errors import DumpError, UnknownMessage, excerpt
-from ..errors.refused import InvalidPartitions, InvalidReplicaAssignment
-from ..render.cluster import assignment_lines, report_json, report_lines
+from ..cluster.replica_plan import ReplicaPlan
+from ..errors import DumpError
+from ..net.client import Address
+from ..net.reassignment import LiveCluster, Progress, apply_plan, cancel_plan, progress_of, remove_throttle, under_way
+from ..render.placement import (
+    assignment_lines,
+    comparison_json,
+    comparison_lines,
+    plan_lines,
+    plan_summary,
+    report_json,
+    report_lines,
+)
 from ..render.style import escape, json_text
 from ..render.values import count_text
-from .cluster import state_of
 from .inputs import UsageError
 from .options import add_colour, add_command, add_profile
+from .placement_input import Plan, Situation, read_plan, read_situation
+from .placement_rules import (
+    NEW_TOPIC,
+    assignor_name,
+    check_count,
+    check_known,
+    ids_in,
+    mode_of,
+    more_partitions,
+    new_partitions,
+    replacements_in,
+    target_of,
+    with_added,
+)
 from .terminal import remark, style_for
 
-Plan = dict[tuple[str, int], list[int]]
-MOST = 2**31 - 1
-_IDS = ("nodeId", "node_id", "id", "brokerId", "broker_id")
-_DIGITS = re.compile("[0-9]{1,10}")
-_FORMS = 'write [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1", ...}, or what kwire cluster --json writes'
-_PLAN = 'write {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2]}, ...]}'
-
-
-def read_brokers(file: str) -> list[Broker]:
-    """Read brokers out of a file; `-` is standard input. A rack may be missing or null, and "fenced" may stand there.
-
-    Raises:
-        DumpError: it is not JSON of brokers.
-        OSError: it cannot be read.
-    """
-    value = _read(file, _FORMS)
-    if isinstance(value, dict):
-        value = value["brokers"] if "brokers" in value else [{"id": key, "rack": rack} for key, rack in value.items()]
-    if not isinstance(value, list):
-        raise DumpError("there is no list of brokers in it", file=file, hint=_FORMS)
-    return [_broker(row, file) for row in value]
-
-
-def read_plan(file: str) -> Plan:
-    """Read an assignment out of a file, as kafka-reassign-partitions takes it; `-` is standard input.
-
-    Raises:
-        DumpError: it is not JSON of an assignment.
-        InvalidReplicaAssignment: a partition has a broker twice.
-        OSError: it cannot be read.
-    """
-    value = _read(file, _PLAN)
-    rows = value.get("partitions") if isinstance(value, dict) else None
-    if not isinstance(rows, list) or not rows:
-        raise DumpError("there are no partitions in it", file=file, hint=_PLAN)
-    plan: Plan = {}
-    for partition, replicas in (_partition(row, file) for row in rows):
-        if partition in plan:
-            raise DumpError(f"partition {partition[0]}-{partition[1]} is there twice", file=file)
-        plan[partition] = replicas
-    return plan
-
-
-def _read(file: str, hint: str) -> Any:
-    try:
-        return json.loads(sys.stdin.read() if file == "-" else Path(file).read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise DumpError(f"it is not JSON: {error}", file=file, hint=hint) from None
-
-
-def _broker(row: Any, file: str) -> Broker:
-    if isinstance(row, list):
-        row = dict(zip(("id", "rack"), row, strict=False))
-    if isinstance(row, dict):
-        node_id, rack = next((row[name] for name in _IDS if name in row), None), row.get("rack")
-        if isinstance(node_id, str) and _DIGITS.fullmatch(node_id):
-            node_id = int(node_id)
-        if _is_id(node_id) and isinstance(rack, str | None):
-            return Broker(node_id, rack=rack, fenced=row.get("fenced") is True)
-    raise DumpError(f"{excerpt(row)} is no broker", file=file, hint=_FORMS)
-
-
-def _partition(row: Any, file: str) -> tuple[tuple[str, int], list[int]]:
-    if isinstance(row, dict):
-        topic, index, replicas = row.get("topic"), row.get("partition"), row.get("replicas")
-        if isinstance(topic, str) and _is_id(index) and isinstance(replicas, list) and all(map(_is_id, replicas)):
-            if len(set(replicas)) < len(replicas):
-                label = f"{topic}-{index}"
-                raise InvalidReplicaAssignment("broker_twice_in_one_partition", partition=label, replicas=replicas)
-            return (topic, index), replicas
-    raise DumpError(f"{excerpt(row)} is no partition", file=file, hint=_PLAN)
-
-
-def _is_id(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
-
-
-NEW_TOPIC = "new"  # stands in lines for a topic without a name
-
+PAUSE = 1.0  # seconds between two looks at a reassignment
 
 ASSIGNORS = (
-    "multi-level (KIP-879), rack-aware (KIP-36), rack-aware-safe (the same, without racks if only some brokers have "
-    "one), simple, striped (KRaft), or MODULE:FUNCTION; unless given, multi-level if all racks are paths, "
-    "else rack-aware"
+    "for new partitions: multi-level (KIP-879), rack-aware (KIP-36), rack-aware-safe, simple, striped (KRaft), even "
+    "(the least loaded brokers), or MODULE:FUNCTION; unless given, multi-level if all racks are paths, else rack-aware"
 )
+EXAMPLES = """\
+  kwire place :9092                            how even is it?
+  kwire place :9092 --repair                   what would put racks right?
+  kwire place :9092 --remove 3 --json > p.json
+  kwire place :9092 --plan p.json              what would it move?
+  kwire place :9092 --plan p.json --apply      do it; again: go on with it
+  kwire place dump.bin --balance --leaders     even brokers, even leaders
+  kwire place b.json --partitions 12 --rf 3 --topic orders
+  kwire place --brokers b.json --current p.json --rf 4 --json
+
+SOURCE: a broker's HOST:PORT, a dump, a metadata log, or JSON: what kwire
+cluster --json writes, [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1"}.
+Plans are JSON as kafka-reassign-partitions takes it. Nothing is changed
+without --apply or --cancel. Exit code 1: what is looked at could be more even,
+or a plan that --verify looks at is not carried out.
+"""
 
 
 def add_parser(commands: Any, about: str) -> None:
     """Add the command and its options."""
-    parser = add_command(
-        commands,
-        "place",
-        about,
-        "  kwire place --brokers b.json --partitions 12 --rf 3\n"
-        "  kwire place --brokers b.json --partitions 12 --rf 3 --topic t --json > p.json\n"
-        "      then: kafka-reassign-partitions --reassignment-json-file p.json --execute\n"
-        "  kwire place --brokers b.json --current p.json          how even is it?\n"
-        "  kwire place --brokers b.json --current p.json --rf 4   more replicas\n"
-        "  kwire place --from dump.bin --topic orders                 as it is in a dump\n"
-        '\nb.json: [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1", ...}, or what\n'
-        "kwire cluster --json writes. p.json: as kafka-reassign-partitions takes it.\n",
-        place,
-    )
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--brokers", metavar="FILE", help="JSON of brokers and their racks; - is standard input")
-    source.add_argument(
-        "--from", dest="files", action="append", metavar="DUMP", help="brokers and partitions as a dump tells of them"
-    )
-    parser.add_argument("--as", dest="named", metavar="API:VERSION", help="for --from: what a response answers")
-    add_profile(parser)
-    parser.add_argument("--current", metavar="FILE", help="an assignment to look at, or to give more replicas")
-    parser.add_argument("--partitions", type=int, metavar="N", help="place so many new partitions")
-    parser.add_argument("--rf", type=int, metavar="N", help="replicas of each partition")
-    parser.add_argument("--topic", metavar="T", help="the topic to place; of those that are there, this one alone")
-    parser.add_argument("--broker-list", metavar="IDS", help="place on these brokers alone, such as 1,2,5")
-    parser.add_argument("--assignor", metavar="NAME", help=ASSIGNORS)
-    parser.add_argument("--disable-rack-awareness", action="store_true", help="force the simple algorithm")
-    parser.add_argument(
-        "--seed", type=int, metavar="N", help="of java.util.Random; by chance unless given, and printed"
-    )
-    parser.add_argument("--report", action="store_true", help="the report alone, without the assignment")
+    parser = add_command(commands, "place", about, EXAMPLES, place)
+    _add_inputs(parser)
+    _add_changes(parser)
+    _add_rules(parser)
+    _add_live(parser)
+    parser.add_argument("--report", action="store_true", help="the report alone, without the partitions")
     parser.add_argument(
         "--json", action="store_true", help="JSON for kafka-reassign-partitions; with --report, the report"
     )
+    parser.add_argument("--rollback", metavar="FILE", help="write the present replicas of what changes, as a plan")
     add_colour(parser)
     parser.set_defaults(hex=None, recursive=False, body=False)
 
 
-def place(options: argparse.Namespace) -> int:
-    """Print the assignment and its report. Returns 1 if what there is was looked at, and could be more even."""
-    brokers, current = _situation(options)
-    if options.partitions is not None:
-        if options.current or options.rf is None:
-            raise UsageError("--partitions places new ones: it needs --rf, and no --current")
-        title, plan = _placed(options, brokers)
-    elif options.broker_list or options.assignor:
-        raise UsageError("--broker-list and --assignor are for new partitions: add --partitions")
-    elif not current:
-        raise UsageError("say how many: --partitions and --rf, or --current FILE for an assignment that is there")
-    elif not any(current.values()):
-        raise DumpError("none of its partitions has replicas", file=options.current or ", ".join(options.files))
-    elif options.rf is not None:
-        title, plan = _raised(options, brokers, current)
-    else:
-        title, plan = f"{count_text(len(current), 'partition')} as they are", current
-    tree = RackTree(_all_of(brokers, plan), strict=False)
-    _show(options, title, tree, plan)
-    looked = options.partitions is None and options.rf is None
-    return 1 if looked and not all(is_even(tree, replicas) for replicas in plan.values()) else 0
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the cluster")
+    group.add_argument("source", nargs="?", metavar="SOURCE", help="see above")
+    group.add_argument("--brokers", metavar="FILE", help="JSON of brokers and their racks; - is standard input")
+    group.add_argument("--from", dest="files", action="append", metavar="DUMP", help="a dump, as often as there are")
+    group.add_argument("--as", dest="named", metavar="API:VERSION", help="for a dump: what a response answers")
+    group.add_argument("--current", metavar="FILE", help="partitions and their replicas, instead of those of SOURCE")
+    group.add_argument("--sizes", metavar="FILE", help="what kafka-log-dirs --describe prints")
+    group.add_argument("--topic", metavar="T", help="the topic to place; of those that are there, this one alone")
+    add_profile(parser)
 
 
-def _situation(options: argparse.Namespace) -> tuple[list[Broker], Plan]:
-    """Read brokers and partitions, out of files or out of a dump."""
-    if options.brokers == options.current == "-":
-        raise UsageError("--brokers and --current cannot both be standard input")
-    state = state_of(options) if options.files else ClusterState()
-    brokers = read_brokers(options.brokers) if options.brokers else list((state.brokers or {}).values())
-    current = {(one.topic, one.index): list(one.replicas) for one in state.partitions()}
-    if options.current:
-        current = read_plan(options.current)
-    topics = {topic for topic, _ in current}
-    if options.topic and options.partitions is None and options.topic not in topics:
-        raise UnknownMessage("topic", options.topic, sorted(topics))
-    if options.topic:
-        current = {key: replicas for key, replicas in current.items() if key[0] == options.topic}
-    return brokers, current
-
-
-def _placed(options: argparse.Namespace, brokers: Sequence[Broker]) -> tuple[str, Plan]:
-    name = _assignor_name(options, brokers)
-    found = place_replicas(
-        brokers,
-        options.partitions,
-        options.rf,
-        Random(_seed(options)),
-        node_ids=_ids(options.broker_list),
-        assignor=assignor_for(name),
+def _add_changes(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to change")
+    group.add_argument("--partitions", type=int, metavar="N", help="place a new topic of N, or make a topic have N")
+    group.add_argument("--rf", type=int, metavar="N", help="replicas of each partition, more or fewer")
+    group.add_argument("--add", metavar="IDS", help="new brokers, with racks: 7=/DC1/R2,8=/DC2/R1; implies --balance")
+    group.add_argument("--remove", metavar="IDS", help="brokers that are to hold nothing: 3,4")
+    group.add_argument("--replace", metavar="OLD=NEW", help="brokers whose replicas others get: 3=7,4=8")
+    group.add_argument(
+        "--repair", action="store_true", help="spread partitions over racks that are not, where they can be"
     )
-    what = f"{count_text(options.partitions, 'partition')} with {count_text(options.rf, 'replica')} each"
-    plan = {(options.topic or NEW_TOPIC, index): replicas for index, replicas in found.items()}
-    return f"{what}, placed by {name}, seed {options.seed}", plan
+    group.add_argument("--balance", action="store_true", help="also make brokers hold as many replicas as others")
+    group.add_argument("--leaders", action="store_true", help="make preferred leaders even, and who follows them")
+    group.add_argument("--generate", action="store_true", help="place all anew by an assignor, as Kafka's tool does")
+    group.add_argument("--plan", metavar="FILE", help="a plan that is there")
 
 
-def _assignor_name(options: argparse.Namespace, brokers: Sequence[Broker]) -> str:
-    if options.disable_rack_awareness:
-        return "simple"
-    paths = brokers and all(broker.rack and broker.rack.startswith("/") for broker in brokers)
-    return str(options.assignor or ("multi-level" if paths else "rack-aware"))
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("how")
+    group.add_argument(
+        "--fewest", choices=("bytes", "replicas"), help="what moves least; bytes where sizes are known, unless given"
+    )
+    group.add_argument(
+        "--mode",
+        choices=("enforced", "safe", "disabled"),
+        default="enforced",
+        help="racks (KIP-36): all brokers need one; count if all have one; do not count",
+    )
+    group.add_argument("--disable-rack-awareness", action="store_true", help="--mode disabled, and --assignor simple")
+    group.add_argument("--broker-list", metavar="IDS", help="place new partitions on these alone, such as 1,2,5")
+    group.add_argument("--assignor", metavar="NAME", help=ASSIGNORS)
+    group.add_argument("--seed", type=int, metavar="N", help="of java.util.Random; by chance unless given, and printed")
 
 
-def _raised(options: argparse.Namespace, brokers: Sequence[Broker], current: Plan) -> tuple[str, Plan]:
-    """Give each partition more replicas, as KIP-879 does; flat racks are racks of one level."""
-    if options.rf * len(current) > MOST_REPLICAS:
-        raise InvalidPartitions(
-            "too_many_replicas", num_partitions=len(current), replication_factor=options.rf, most=MOST_REPLICAS
+def _add_live(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("on a live cluster, if SOURCE is HOST:PORT")
+    group.add_argument("--apply", action="store_true", help="carry the plan out, and wait for it")
+    group.add_argument("--verify", action="store_true", help="say how far --plan is; if it is done, end throttles")
+    group.add_argument("--cancel", action="store_true", help="call off what is under way of --plan, and end throttles")
+    group.add_argument("--batch", type=int, default=100, metavar="N", help="partitions at a time; 100 unless given")
+    group.add_argument("--throttle", type=int, metavar="BYTES", help="a second, that each broker may copy")
+    group.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="for an answer; 10 unless given")
+
+
+def place(options: argparse.Namespace) -> int:
+    """Print an assignment or a plan and its report, or carry a plan out; returns the exit code, see `EXAMPLES`."""
+    _check(options)
+    found = read_situation(options)
+    if options.apply or options.verify or options.cancel:
+        _check_live(found.address)
+    if options.verify or options.cancel:
+        return _follow(options, found)
+    if options.partitions is not None:
+        return _new_partitions(options, found)
+    if not found.partitions:
+        what = "no partitions are there; " if found.address or options.files else ""
+        raise UsageError(
+            f"{what}say how many: --partitions and --rf, or --current FILE for an assignment that is there"
         )
-    bare = options.disable_rack_awareness or all(broker.rack is None for broker in brokers)
-    pathed = [replace(broker, rack="/" if bare else _path(broker.rack)) for broker in brokers]
-    plan = increase_replication_factor(pathed, current, options.rf, rng=Random(_seed(options)), rings=Rings.TURNED)
-    what = f"{count_text(len(plan), 'partition')} with {count_text(options.rf, 'replica')} each now"
-    return f"{what}, seed {options.seed}", plan
+    if not any(found.partitions.values()):
+        named = options.current or options.source or ", ".join(options.files)
+        raise DumpError("none of its partitions has replicas", file=named)
+    changes = "plan generate rf add remove replace repair balance leaders".split()
+    if any(getattr(options, name) not in (None, False) for name in changes):
+        return _change(options, found)
+    if options.broker_list or options.assignor:
+        raise UsageError("--broker-list and --assignor are for new partitions: add --partitions, or --generate")
+    return _look(options, found)
 
 
-def _seed(options: argparse.Namespace) -> int:
-    """Return the seed; one that is drawn stays, is printed, and places the same again when it is given."""
-    if options.seed is None:
-        options.seed = SystemRandom().randrange(2**31)
-        if options.json:
-            remark(f"placed with --seed {options.seed}")
-    return int(options.seed)
+def _check(options: argparse.Namespace) -> None:
+    if options.disable_rack_awareness:
+        options.mode = "disabled"
+    if options.partitions is not None and options.current and not options.topic:
+        raise UsageError("--partitions with --current adds partitions to a topic: name it with --topic")
+    if (options.verify or options.cancel) and not options.plan:
+        raise UsageError("--verify and --cancel need the plan: --plan FILE")
+    if sum((options.apply, options.verify, options.cancel)) > 1:
+        raise UsageError("--apply, --verify and --cancel: give one of them")
+    others = "rf add remove replace repair balance leaders".split()
+    if (options.plan or options.generate) and any(getattr(options, name) not in (None, False) for name in others):
+        raise UsageError("--plan and --generate say where all replicas are to be: give no other change")
+    if options.batch < 1 or (options.throttle is not None and options.throttle < 1):
+        raise UsageError("--batch and --throttle take numbers from 1 on")
 
 
-def _path(rack: str | None) -> str | None:
-    return rack if rack is None or rack.startswith("/") else f"/{rack}"
+def _check_live(where: Address | None) -> None:
+    if where is None:
+        raise UsageError("--apply, --verify and --cancel need a live cluster: SOURCE is to be HOST:PORT")
 
 
-def _ids(text: str | None) -> list[int]:
-    words = text.split(",") if text else []
-    if not all(word.strip().isdecimal() and len(word.strip()) < 11 for word in words):
-        raise UsageError(f"--broker-list {text}: write ids with commas between, such as 1,2,5")
-    return [int(word) for word in words]
-
-
-def _all_of(brokers: Sequence[Broker], plan: Plan) -> list[Broker]:
-    """Return the brokers and those that only hold replicas, which have no rack that is known."""
-    known = {broker.node_id for broker in brokers}
-    missing = sorted({node_id for replicas in plan.values() for node_id in replicas} - known)
-    if missing:
-        remark(f"taken without rack: brokers {', '.join(map(str, missing))}, which hold replicas and are not listed")
-    return [*brokers, *(Broker(node_id) for node_id in missing)]
+def _look(options: argparse.Namespace, found: Situation) -> int:
+    """Show what there is. Returns 1 if it could be more even."""
+    plan = found.partitions
+    tree = RackTree(_all_of(found.brokers, plan), strict=False)
+    _show(options, f"{count_text(len(plan), 'partition')} as they are", tree, plan)
+    return 0 if all(is_even(tree, replicas) for replicas in plan.values()) else 1
 
 
 def _show(options: argparse.Namespace, title: str, tree: RackTree, plan: Plan) -> None:
     if options.json:
-        if not options.report and options.partitions is not None and not options.topic:
-            raise UsageError("--json writes a plan for kafka-reassign-partitions, which needs --topic")
         print(json_text(report_json(tree, plan)) if options.report else _reassignment(plan))
         return
     style = style_for(sys.stdout, options.color)
@@ -277,6 +211,84 @@ def _show(options: argparse.Namespace, title: str, tree: RackTree, plan: Plan) -
         print(line)
 
 
+def _new_partitions(options: argparse.Namespace, found: Situation) -> int:
+    """Place a new topic, or partitions that a topic gets in addition."""
+    if options.json and not options.report and not options.topic:
+        raise UsageError("--json writes a plan for kafka-reassign-partitions, which needs --topic")
+    existing = found.partitions if options.topic else {}
+    if options.rf is None and not existing:
+        raise UsageError("--partitions places new ones: it needs --rf")
+    if existing and options.rf is not None:
+        raise UsageError(f"topic {options.topic} is there: --rf is for a new one; new partitions have as many replicas")
+    name = assignor_name(options, found.brokers)
+    placed = more_partitions(options, found, name) if existing else new_partitions(options, found, name)
+    plan = {(options.topic or NEW_TOPIC, index): replicas for index, replicas in placed.items()}
+    count, replicas = len(plan), len(next(iter(plan.values()), []))
+    added = "in addition, " if existing else ""
+    title = f"{count_text(count, 'partition')} with {count_text(replicas, 'replica')} each, {added}placed by {name}"
+    if options.seed is not None:
+        title += f", seed {options.seed}"
+    _show(options, title, RackTree(_all_of(found.brokers, plan), strict=False), plan)
+    if options.apply:
+        _apply(options, found, plan)
+    return 0
+
+
+def _change(options: argparse.Namespace, found: Situation) -> int:
+    """Show a plan that changes what there is, and carry it out if asked."""
+    if options.rf is not None:
+        check_count(len(found.partitions), options.rf)
+    current, brokers = found.partitions, with_added(options, found.brokers)
+    removed = {*ids_in(options.remove, "--remove"), *replacements_in(options)}
+    brokers += [
+        Broker(new, rack=next((one.rack for one in brokers if one.node_id == old), None))
+        for old, new in replacements_in(options).items()
+        if new not in {one.node_id for one in brokers}
+    ]
+    check_known(brokers, removed)
+    brokers = broker_metadatas(brokers, mode_of(options))
+    left = [one for one in brokers if one.node_id not in removed and not one.fenced]
+    if not left:
+        raise UsageError("no broker is left to hold replicas")
+    trees = RackTree(brokers, strict=False), RackTree(left, strict=False)
+    after = target_of(options, found, left, trees[1], removed)
+    plan = ReplicaPlan(current, after, {} if options.fewest == "replicas" else found.sizes)
+    _show_plan(options, trees, plan)
+    if options.rollback:
+        _write(options.rollback, {key: list(plan.before[key]) for key in plan.changed()})
+    if options.apply:
+        _apply(options, found, {key: list(plan.after[key]) for key in plan.changed()})
+    return 0
+
+
+def _all_of(brokers: Sequence[Broker], plan: Plan) -> list[Broker]:
+    """Return the brokers and those that only hold replicas, which have no rack that is known."""
+    known = {broker.node_id for broker in brokers}
+    missing = sorted({node_id for replicas in plan.values() for node_id in replicas} - known)
+    if missing:
+        remark(f"taken without rack: brokers {', '.join(map(str, missing))}, which hold replicas and are not listed")
+    return [*brokers, *(Broker(node_id) for node_id in missing)]
+
+
+def _show_plan(
+    options: argparse.Namespace, trees: tuple[RackTree, RackTree], plan: ReplicaPlan[tuple[str, int]]
+) -> None:
+    if options.json:
+        changed = {key: list(plan.after[key]) for key in plan.changed()}
+        print(json_text(comparison_json(trees, plan)) if options.report else _reassignment(changed))
+        if not options.report:
+            remark(plan_summary(plan))
+        return
+    style = style_for(sys.stdout, options.color)
+    print(style.paint("title", escape(plan_summary(plan))))
+    if not options.report and plan.changed():
+        print()
+        for line in plan_lines(plan, style):
+            print(line)
+    for line in comparison_lines(trees, plan, style):
+        print(line)
+
+
 def _reassignment(plan: Plan) -> str:
     """Write the JSON of kafka-reassign-partitions, a partition a line."""
     topics: dict[str, dict[int, list[int]]] = {}
@@ -284,4 +296,50 @@ def _reassignment(plan: Plan) -> str:
         topics.setdefault(topic, {})[index] = replicas
     whole = reassignment_json(topics)
     rows = ",\n  ".join(map(json.dumps, whole["partitions"]))
-    return f'{{"version": {whole["version"]}, "partitions": [\n  {rows}\n]}}'
+    return f'{{"version": {whole["version"]}, "partitions": [{f"{chr(10)}  {rows}{chr(10)}" if rows else ""}]}}'
+
+
+def _write(file: str, plan: Plan) -> None:
+    """Write a plan into a file that is not there yet."""
+    with Path(file).open("x", encoding="utf-8") as stream:
+        stream.write(f"{_reassignment(plan)}\n")
+
+
+def _apply(options: argparse.Namespace, found: Situation, plan: Plan) -> None:
+    """Carry a plan out, and say how far it is."""
+    assert found.address is not None
+    with LiveCluster(found.address, options.timeout) as cluster:
+        if not options.plan and under_way(cluster):
+            raise UsageError(
+                "partitions are being reassigned: let it end, or go on with that plan by --plan FILE --apply"
+            )
+        done = apply_plan(cluster, plan, _wait, batch=options.batch, throttle=options.throttle)
+    remark(f"carried out: {_progress(done)}")
+
+
+def _wait(progress: Progress) -> None:
+    remark(_progress(progress))
+    time.sleep(PAUSE)
+
+
+def _progress(progress: Progress) -> str:
+    return f"{len(progress.done)} done, {len(progress.moving)} under way, {len(progress.waiting)} to come"
+
+
+def _follow(options: argparse.Namespace, found: Situation) -> int:
+    """Say how far a plan is, or call it off. Returns 1 if it is not carried out."""
+    plan = read_plan(options.plan)
+    assert found.address is not None
+    with LiveCluster(found.address, options.timeout) as cluster:
+        if options.cancel:
+            print(f"called off: {count_text(len(cancel_plan(cluster, plan)), 'partition')}")
+            remove_throttle(cluster, plan)
+            return 0
+        progress = progress_of(cluster, plan)
+        for name, keys in (("under way", progress.moving), ("not as planned", progress.waiting)):
+            for topic, index in keys:
+                print(escape(f"{topic}-{index}  {name}"))
+        print(_progress(progress))
+        if progress.is_complete:
+            remove_throttle(cluster, plan)
+        return 0 if progress.is_complete else 1

@@ -21,6 +21,7 @@ from .rack_aware_placement import (
 from .rack_spread import is_even, losses_of, spread_of
 from .rack_tree import RackTree, rack_path
 from .replica_assignors import assignor_for
+from .replica_plan import Goals, ReplicaPlan, plan_replicas
 from .state import Broker, ClusterState, LogDir, Partition, Settings
 
 __all__ = [
@@ -30,12 +31,14 @@ __all__ = [
     "Broker",
     "ClusterModel",
     "ClusterState",
+    "Goals",
     "LogDir",
     "LoggedRecord",
     "Observation",
     "Partition",
     "RackAwareMode",
     "RackTree",
+    "ReplicaPlan",
     "Rings",
     "Settings",
     "Tables",
@@ -53,6 +56,7 @@ __all__ = [
     "model_of",
     "observed",
     "place_striped",
+    "plan_replicas",
     "rack_alternated_broker_list",
     "rack_path",
     "reassignment_json",

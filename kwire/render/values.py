@@ -39,6 +39,18 @@ def count_text(count: int, noun: str = "item") -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def size_text(count: int) -> str:
+    """Write a number of bytes in the largest binary unit that leaves a number of at least 1.
+
+    >>> size_text(0), size_text(1023), size_text(1536), size_text(5 << 40)
+    ('0 B', '1023 B', '1.5 KiB', '5.0 TiB')
+    """
+    if count < 1024:
+        return f"{count} B"
+    power = min((count.bit_length() - 1) // 10, 5)
+    return f"{count / (1 << 10 * power):.1f} {'KMGTP'[power - 1]}iB"
+
+
 def shorten(text: str, width: int) -> str:
     """Cut text that is too wide, and show that it was cut.
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kwire.cli import main
-from kwire.cluster import Broker
+from kwire.cluster import Broker, add_partitions, assign_multi_level, broker_metadatas, generate_assignment, is_even
 from kwire.cluster.java_compat import Random
+from kwire.cluster.multi_level_placement import Rings, increase_replication_factor
+from kwire.cluster.rack_tree import RackTree
 from kwire.cluster.replica_assignors import ASSIGNORS
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran
+from tests.seeds import seeded
 
 RACKS = {str(id): f"/DC{id % 3}/R{id // 3}" for id in range(6)}
 
@@ -71,16 +75,25 @@ def test_some_brokers_and_flat_racks(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "placed by rack-aware" in out(capsys, "place", "--brokers", str(file), *new())
 
 
-def test_a_plan_is_looked_at_and_raised(brokers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_is_looked_at_and_gets_more_replicas(
+    brokers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "plan.json"
     file.write_text(out(capsys, "place", "--brokers", brokers, *new("--topic", "orders", "--json", rf=2)))
     before = plan(file.read_text())
-    assert "6 partitions as they are" in out(capsys, "place", "--brokers", brokers, "--current", str(file))
-    after = plan(out(capsys, "place", "--brokers", brokers, "--current", str(file), "--rf", "4", "--json"))
+    there = ("place", "--brokers", brokers, "--current", str(file))
+    assert "6 partitions as they are" in out(capsys, *there)
+    after = plan(out(capsys, *there, "--rf", "4", "--json"))
     assert {id: replicas[:2] for id, replicas in after.items()} == before
     assert all(len({id % 3 for id in replicas}) == 3 for replicas in after.values())
-    bare = out(capsys, "place", "--brokers", brokers, "--current", str(file), "--rf", "4", "--disable-rack-awareness")
-    assert re.match("6 partitions with 4 replicas each now, seed [0-9]+, on 6 brokers\n", bare)
+    loads = Counter(one for replicas in after.values() for one in replicas)
+    assert set(loads.values()) == {4}
+    assert out(capsys, *there, "--rf", "4", "--disable-rack-awareness").startswith("6 of 6 partitions change: 12 ")
+    # KIP-879's own rule goes on where the rings left off
+    seeded = (*there, "--rf", "4", "--assignor", "multi-level", "--seed", "7", "--json")
+    listed = [Broker(int(id), rack=rack) for id, rack in RACKS.items()]
+    rings = increase_replication_factor(listed, before, 4, rng=Random(7), rings=Rings.TURNED)
+    assert plan(out(capsys, *seeded)) == rings
 
 
 def test_a_plan_that_could_be_more_even_is_1(brokers: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,8 +122,24 @@ def test_a_dump_and_what_kwire_cluster_says_of_it(tmp_path: Path, capsys: pytest
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ([], "one of the arguments --brokers --from is required"),
-        (["--brokers", "B", "--from", DUMP], "not allowed with argument"),
+        ([], "are required: SOURCE, --brokers FILE or --from DUMP"),
+        (["--brokers", "B", "--from", DUMP], "SOURCE, --brokers and --from: give one of them"),
+        (["B", "--brokers", "B"], "SOURCE, --brokers and --from: give one of them"),
+        (["--from", DUMP, "--remove", "1,9"], "there is no broker '9'; known: 1, 2, 3"),
+        (["--from", DUMP, "--remove", "1,2,3"], "no broker is left to hold replicas"),
+        (["--from", DUMP, "--remove", "one"], "--remove one: write ids with commas between"),
+        (["--from", DUMP, "--replace", "1"], "--replace 1: write OLD=NEW"),
+        (["--from", DUMP, "--add", "4="], "--add 4=: write ids and racks"),
+        (["--from", DUMP, "--repair", "--apply"], "SOURCE is to be HOST:PORT"),
+        (["--from", DUMP, "--generate", "--repair"], "--plan and --generate say where all replicas are to be"),
+        (["--from", DUMP, "--verify"], "--verify and --cancel need the plan"),
+        (["--from", DUMP, "--plan", "B", "--verify", "--cancel"], "give one of them"),
+        (["--from", DUMP, "--repair", "--batch", "0"], "numbers from 1 on"),
+        (["--from", DUMP, "--repair", "--fewest", "bytes"], "--fewest bytes needs the sizes of partitions"),
+        (["--from", DUMP, "--repair", "--sizes", "B"], "there are no sizes of partitions in it"),
+        (["--from", DUMP, "--topic", "lonely", "--partitions", "2"], "has 3 partitions already and 2 are wanted"),
+        (["--from", DUMP, "--topic", "lonely", "--partitions", "4", "--rf", "2"], "--rf is for a new one"),
+        (["127.0.0.1:1", "--repair"], "127.0.0.1:1: cannot connect"),
         (["--brokers", "B"], "say how many: --partitions and --rf, or --current FILE"),
         (["--brokers", "B", "--partitions", "3"], "it needs --rf"),
         (["--brokers", "-", "--current", "-"], "cannot both be standard input"),
@@ -194,3 +223,155 @@ def test_an_assignor_of_ones_own_that_fails(
     seen = capsys.readouterr()
     assert seen.out == ""
     assert problem in " ".join(seen.err.split())
+
+
+LEVELS = [{"nodeId": id, "rack": f"/DC{id % 3}/R{id % 6 // 3}"} for id in range(12)]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> str:
+    """Write a cluster of three levels, whose partitions lie by chance, as `kwire cluster --json` does."""
+    rng = seeded("place")
+    rows = [
+        {"topic": topic, "partition": index, "replicas": rng.sample(range(12), 3)}
+        for topic in ("orders", "payments")
+        for index in range(20)
+    ]
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"kwire": 1, "brokers": LEVELS, "partitions": rows}))
+    return str(file)
+
+
+def placed(text: str) -> dict[tuple[str, int], list[int]]:
+    return {(row["topic"], row["partition"]): row["replicas"] for row in json.loads(text)["partitions"]}
+
+
+def test_a_repair_is_shown_before_and_after_in_80_columns(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["place", cluster]) == 1
+    capsys.readouterr()
+    text = out(capsys, "place", cluster, "--repair")
+    assert re.match(r"[0-9]+ of 40 partitions change: [0-9]+ replicas move; 0 other preferred leaders\n", text)
+    assert max(map(len, text.splitlines())) <= 80
+    assert len(re.findall(r"spread as evenly as can be over this level \([0-9]+ were not\)", text)) == 2
+    assert re.search(r"/DC0/R0 +2 +[0-9]+ -> [0-9]+", text)
+    assert re.search(r"/DC0 +[0-9]+( -> 0)? +[0-9]+ -> 0\n", text)
+    found = placed(out(capsys, "place", cluster, "--repair", "--json"))
+    tree = RackTree([Broker(row["nodeId"], rack=row["rack"]) for row in LEVELS])  # type: ignore[arg-type]
+    before = placed(Path(cluster).read_text())
+    assert found.keys() == {key for key, replicas in before.items() if not is_even(tree, replicas)}
+    assert all(is_even(tree, replicas) for replicas in found.values())
+    report = json.loads(out(capsys, "place", cluster, "--repair", "--report", "--json"))
+    moved = sum(len(set(replicas) - set(before[key])) for key, replicas in found.items())
+    assert (report["changed"], report["replicasMoved"], report["bytesMoved"]) == (len(found), moved, None)
+    assert [bool(level["uneven"]) for level in report["before"]["levels"]] == [True, True, False]
+    assert [level["uneven"] for level in report["after"]["levels"]] == [[], [], []]
+
+
+def test_brokers_come_go_and_take_the_place_of_others(
+    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = tmp_path / "good.json"
+    good.write_text(out(capsys, "place", cluster, "--generate", "--assignor", "multi-level", "--json"))
+    there = ("place", "--brokers", cluster, "--current", str(good))
+    before = placed(good.read_text())
+    gone = placed(out(capsys, *there, "--remove", "4,5", "--json"))
+    assert gone.keys() == {key for key, replicas in before.items() if {4, 5} & set(replicas)}
+    assert not any({4, 5} & set(replicas) for replicas in gone.values())
+    swapped = placed(out(capsys, *there, "--replace", "4=20", "--json"))
+    assert swapped == {key: [20 if one == 4 else one for one in ids] for key, ids in before.items() if 4 in ids}
+    more = {**before, **placed(out(capsys, *there, "--add", "20=/DC1/R0,21=/DC2/R1", "--json"))}
+    loads = Counter(one for replicas in more.values() for one in replicas)
+    assert {loads[20], loads[21]} == {8}
+    assert "level 1" in out(capsys, *there, "--add", "20=/DC1/R0")
+
+
+def test_one_topic_changes_and_others_count(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = placed(out(capsys, "place", cluster, "--topic", "orders", "--balance", "--leaders", "--json"))
+    assert {topic for topic, _ in found} == {"orders"}
+    loads = Counter(one for replicas in {**placed(Path(cluster).read_text()), **found}.values() for one in replicas)
+    assert max(loads.values()) - min(loads.values()) <= 2
+
+
+def test_replicas_on_brokers_that_are_not_there_stay_unless_they_are_removed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "c.json"
+    rows = [{"topic": "t", "partition": 0, "replicas": [1, 9]}, {"topic": "t", "partition": 1, "replicas": [1, 2]}]
+    racks = [
+        {"id": 1, "rack": "a"},
+        {"id": 2, "rack": "a"},
+        {"id": 3, "rack": "b"},
+        {"id": 4, "rack": "b", "fenced": True},
+    ]
+    file.write_text(json.dumps({"brokers": racks, "partitions": rows}))
+    assert main(["place", str(file), "--repair", "--json"]) == 0
+    seen = capsys.readouterr()
+    assert placed(seen.out) == {("t", 1): [1, 3]}
+    assert "left as they are: 1 partition with replicas on brokers that are not listed or fenced (9)" in seen.err
+
+
+def test_a_plan_that_is_there_is_compared_and_can_be_undone(
+    cluster: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, back = tmp_path / "p.json", tmp_path / "back.json"
+    file.write_text(out(capsys, "place", cluster, "--balance", "--json", "--rollback", str(back)))
+    title = out(capsys, "place", cluster, "--balance").splitlines()[0]
+    assert out(capsys, "place", cluster, "--plan", str(file)).splitlines()[0] == title
+    before = placed(Path(cluster).read_text())
+    assert placed(back.read_text()) == {key: before[key] for key in placed(file.read_text())}
+    assert main(["place", cluster, "--balance", "--rollback", str(back)]) == 2  # it is there
+    capsys.readouterr()
+    good = tmp_path / "good.json"
+    rows = [
+        {"topic": topic, "partition": index, "replicas": replicas}
+        for (topic, index), replicas in {**before, **placed(file.read_text())}.items()
+    ]
+    good.write_text(json.dumps({"brokers": LEVELS, "partitions": rows}))
+    assert "40 partitions, and nothing to change" in out(capsys, "place", str(good), "--balance")
+    assert placed(out(capsys, "place", str(good), "--balance", "--json")) == {}
+
+
+def test_the_fewest_bytes_move_where_sizes_are_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, sizes = tmp_path / "c.json", tmp_path / "sizes.txt"
+    rows = [{"topic": "t", "partition": index, "replicas": [1]} for index in range(4)]
+    file.write_text(json.dumps({"brokers": [[1, None], [2, None]], "partitions": rows}))
+    listed = [{"partition": f"t-{index}", "size": size} for index, size in enumerate((5000, 20, 3000, 10))]
+    dirs = {
+        "version": 1,
+        "brokers": [{"broker": 1, "logDirs": [{"logDir": "/d", "error": None, "partitions": listed}]}],
+    }
+    sizes.write_text(f"Received log directory information from brokers 1,2\n{json.dumps(dirs)}\n")
+    found = out(capsys, "place", str(file), "--balance", "--sizes", str(sizes))
+    assert found.startswith("2 of 4 partitions change: 2 replicas move, 30 B; 2 other preferred leaders\n")
+    assert re.search(r"t-1 +1 +2 +1 -> 2\n.*t-3 +1 +2 +1 -> 2\n", found, re.DOTALL)
+    some = out(capsys, "place", str(file), "--balance", "--sizes", str(sizes), "--fewest", "replicas")
+    assert some.startswith("2 of 4 partitions change: 2 replicas move; 2 other preferred leaders\n")
+
+
+@pytest.mark.parametrize("name", ["rack-aware", "simple", "multi-level", "striped", "even"])
+def test_partitions_that_a_topic_gets_in_addition(name: str, cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("place", cluster, "--topic", "orders", "--partitions", "24", "--assignor", name, "--seed", "5")
+    found = plan(out(capsys, *arguments, "--json"))
+    assert list(found) == [20, 21, 22, 23]
+    brokers = broker_metadatas([Broker(row["nodeId"], rack=row["rack"]) for row in LEVELS])  # type: ignore[arg-type]
+    there = {
+        index: replicas for (topic, index), replicas in placed(Path(cluster).read_text()).items() if topic == "orders"
+    }
+    if name == "rack-aware":
+        assert found == add_partitions(there, brokers, 24)
+    if name == "multi-level":
+        rings = assign_multi_level(brokers, 4, 3, rng=Random(5), rings=Rings.TURNED, existing=there)
+        assert found == rings
+    assert all(len(set(replicas)) == 3 for replicas in found.values())
+
+
+def test_placing_anew_as_kafkas_tool_generates(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--generate", "--assignor", "rack-aware", "--broker-list", "0,1,2,3", "--seed", "9", "--json")
+    found = placed(out(capsys, "place", cluster, *arguments))
+    topics: dict[str, dict[int, list[int]]] = {}
+    for (topic, index), replicas in placed(Path(cluster).read_text()).items():
+        topics.setdefault(topic, {})[index] = replicas
+    brokers = [Broker(row["nodeId"], rack=row["rack"]) for row in LEVELS]  # type: ignore[arg-type]
+    proposed = generate_assignment(topics, list(topics), brokers, [0, 1, 2, 3], Random(9)).proposed
+    assert all(proposed[topic][index] == replicas for (topic, index), replicas in found.items())
+    assert len(found) > 30

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from kwire.cluster import Broker
 from kwire.cluster.rack_tree import RackTree
-from kwire.render.cluster import assignment_lines, report_json, report_lines
+from kwire.cluster.replica_plan import ReplicaPlan
+from kwire.render.placement import (
+    assignment_lines,
+    comparison_json,
+    comparison_lines,
+    plan_lines,
+    plan_summary,
+    report_json,
+    report_lines,
+)
 from kwire.render.style import Style
 
 TREE = RackTree([Broker(id, rack=f"/{'ab'[id // 3]}/{id % 2}") for id in range(4)])
@@ -104,3 +113,45 @@ def test_json() -> None:
         "majority": [],
         "everything": [{"topic": "t", "partition": 3}],
     }
+
+
+def test_a_plan_before_and_after() -> None:
+    tree = RackTree([Broker(id, rack=f"/{'ab'[id // 2]}") for id in range(4)])
+    left = RackTree([Broker(id, rack=f"/{'ab'[id // 2]}") for id in range(3)])
+    before = {("t", 0): [0, 1], ("t", 1): [3, 1], ("u", 0): [0, 2], ("u", 1): [9]}
+    plan = ReplicaPlan(before, before | {("t", 0): [0, 2], ("t", 1): [1, 2]}, {("t", 0): 2048, ("t", 1): 1024})
+    assert list(plan_lines(plan)) == [
+        "partition  replicas  become  move",
+        "t-0        0,1       0,2     1 -> 2",
+        "t-1        3,1       1,2     3 -> 2",
+    ]
+    assert plan_summary(plan) == "2 of 4 partitions change: 2 replicas move, 3.0 KiB; 1 other preferred leader"
+    assert list(comparison_lines((tree, left), plan)) == [
+        "",
+        "level 1  brokers  replicas  leaders",
+        "/a             2    4 -> 3   2 -> 3",
+        "/b             2    2 -> 3   1 -> 0",
+        "each partition is spread as evenly as can be over this level (1 was not)",
+        "",
+        "broker  rack  replicas  leaders",
+        "0       /a           2        2",
+        "1       /a      2 -> 1   0 -> 1",
+        "2       /b      1 -> 3        0",
+        "3       /b      1 -> 0   1 -> 0",
+        "",
+        "without   nothing is left of  no majority of",
+        "/a                    1 -> 0          2 -> 3",
+        "/b                         0          2 -> 3",
+        "broker 0                   0               2",
+        "broker 1                   0          2 -> 1",
+        "broker 2                   0          1 -> 3",
+        "broker 3                   0          1 -> 0",
+    ]
+    found = comparison_json((tree, left), plan)
+    assert (found["changed"], found["replicasMoved"], found["bytesMoved"], found["newPreferredLeaders"]) == (
+        2,
+        2,
+        3072,
+        1,
+    )
+    assert [len(found[when]["levels"][1]["nodes"]) for when in ("before", "after")] == [4, 3]
