@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple
 
+from ..records import RecordBatch
 from ..spec.catalog import Catalog, catalog_for
+from . import codes
 from .configs import LogDir, Node, Settings
 from .controller import Controller
 from .faults import Rules
@@ -19,6 +21,7 @@ from .metadata_journal import cluster_record
 from .purgatory import Purgatory
 from .recovery import catch_up, recover
 from .topics import Partition, Topic
+from .transactions import Transactions
 
 
 class Api(NamedTuple):
@@ -76,6 +79,8 @@ class Cluster:
         catalog: the specs of what is served.
         table, apis: the served apis by name, and by key.
         groups: of consumers, and others.
+        transactions: the transactional ids.
+        time_ms: gives the time of day, in milliseconds since 1970; set by who runs the cluster.
         rules: of a test, for some requests.
         fetch_max_bytes: of one response to Fetch; who runs the cluster may lower it for a while.
         waiting: requests that are answered later; who runs the cluster takes them out of `waiting.answered`.
@@ -94,6 +99,10 @@ class Cluster:
         self.waiting: Purgatory = Purgatory()
         self.groups: Groups = Groups(self.controller, self.waiting)
         self.producer_ids: int = rng.getrandbits(40)  # the last one given; those of an earlier run are in its logs
+        self.time_ms: Callable[[], int] = lambda: int(self.waiting.now * 1000)
+        self.transactions: Transactions = Transactions(
+            self.controller, self.groups, self.waiting, self.append, self.new_producer_id, lambda: self.time_ms()
+        )
         cluster_id = urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=")
         if not self.controller.cluster_id:
             self.controller.cluster_id = cluster_id
@@ -113,6 +122,27 @@ class Cluster:
     def notes(self) -> list[str]:
         """What an operator wants to know; who runs the cluster takes it out."""
         return self.controller.notes
+
+    def new_producer_id(self) -> int:
+        """Return a producer id that nobody has."""
+        self.producer_ids += 1
+        return self.producer_ids
+
+    def append(self, partition: Partition, batch: RecordBatch) -> int:
+        """Write a batch to a partition that has a leader; returns an error code."""
+        return self.appended(partition, batch)[0]
+
+    def appended(self, partition: Partition, batch: RecordBatch) -> tuple[int, int]:
+        """Write a batch to a partition; returns an error code, and the offset of the first record or -1."""
+        log = partition.log_at(partition.leader)
+        if isinstance(log, int):
+            return log, -1
+        offset, failed = partition.append(log, batch)
+        self.fail(*failed)
+        if offset is None:
+            return codes.KAFKA_STORAGE_ERROR, -1
+        self.waiting.changed((partition.topic, partition.index))
+        return codes.NONE, offset
 
     def fail(self, *log_dirs: LogDir) -> None:
         """Take log directories offline, and answer whoever waits for what was there."""
@@ -151,6 +181,7 @@ class Cluster:
 
         self.controller.change(self.controller.partitions(), act)
         self.controller.react()
+        self.transactions.retry()
         self._changed()
 
     def lead(self, partition: Partition, node_id: int) -> None:
@@ -189,7 +220,8 @@ class Cluster:
         self._changed()
 
     def check(self) -> None:
-        """Take directories offline that do not work any more."""
+        """Take directories offline that do not work any more, and write markers that are still due."""
+        self.transactions.retry()
         for node in self.controller.nodes.values():
             for log_dir in node.log_dirs:
                 try:

@@ -1,72 +1,17 @@
-"""One replica's log: batches by offset and time, and the state of its idempotent producers (KIP-98)."""
+"""One replica's log: batches by offset and time, up to its last stable offset where only what is committed is read."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import OrderedDict, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from ..errors import KwireError
 from ..records import RecordBatch, parse_records
-from . import codes
+from .producers import Producers
 from .storage import Damage, Store, believed
-
-REMEMBERED = 5  # batches: a client has no more in flight
-MOST_PRODUCERS = 10_000
-_NUMBERS = 1 << 31  # sequence numbers go back to 0 behind the highest
-
-
-@dataclass(slots=True)
-class _Producer:
-    epoch: int
-    batches: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-
-
-class Producers:
-    """The producers that have written to a partition, the least recent forgotten first."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[int, _Producer] = OrderedDict()
-
-    def check(self, batch: RecordBatch) -> tuple[int, int | None]:
-        """Say whether a batch may be written.
-
-        Returns:
-            An error code; and the offset that the batch has already, if this is its second time.
-        """
-        producer = self._known.get(batch.producer_id)
-        if batch.producer_id < 0 or producer is None:
-            return codes.NONE, None
-        if batch.producer_epoch < producer.epoch:
-            return codes.INVALID_PRODUCER_EPOCH, None
-        if batch.producer_epoch > producer.epoch:
-            return (codes.NONE if batch.base_sequence == 0 else codes.OUT_OF_ORDER_SEQUENCE_NUMBER), None
-        numbers = batch.base_sequence, _last(batch)
-        for first, last, offset in producer.batches:
-            if (first, last) == numbers:
-                return codes.NONE, offset
-        if producer.batches and (producer.batches[-1][1] + 1) % _NUMBERS != batch.base_sequence:
-            return codes.OUT_OF_ORDER_SEQUENCE_NUMBER, None
-        return codes.NONE, None
-
-    def note(self, batch: RecordBatch) -> None:
-        """Remember a batch that was written."""
-        if batch.producer_id < 0:
-            return
-        producer = self._known.get(batch.producer_id)
-        if producer is None or producer.epoch != batch.producer_epoch:
-            producer = self._known[batch.producer_id] = _Producer(batch.producer_epoch)
-        producer.batches.append((batch.base_sequence, _last(batch), batch.base_offset or 0))
-        self._known.move_to_end(batch.producer_id)
-        if len(self._known) > MOST_PRODUCERS:
-            self._known.popitem(last=False)
-
-
-def _last(batch: RecordBatch) -> int:
-    return (batch.base_sequence + batch.last_offset_delta) % _NUMBERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +38,7 @@ class Log:
     Attributes:
         start, end: the first offset that is there, and the one that the next record gets.
         size: bytes of all batches.
-        producers: what idempotent producers wrote last.
+        producers: what producers wrote last, and their transactions.
         damage: why bytes of the store are not in this log, until it is truncated; empty if all are.
         has_gaps: whether offsets are missing inside a segment, as after compaction.
         holes: offsets that are missing between two segments, each as first and last.
@@ -163,17 +108,25 @@ class Log:
         self.size += size
         self.producers.note(batch)
 
-    def measure(self, offset: int, most: int, *, at_least_one: bool = True) -> int:
+    @property
+    def stable_end(self) -> int:
+        """The offset below which all transactions have ended."""
+        return self.producers.stable_end(self.end)
+
+    def measure(self, offset: int, most: int, *, at_least_one: bool = True, end: int | None = None) -> int:
         """Return how many bytes `read` gives.
 
         Args:
             offset: of the first record wanted.
             most: how many bytes.
             at_least_one: give the first batch even if it is larger, so that a reader gets on.
+            end: give only batches below this offset; None gives all.
         """
         size = 0
         for place in range(self._place(offset), len(self.entries)):
             more = self.entries[place].size
+            if end is not None and self.entries[place].last_offset >= end:
+                break
             if size + more > most and (size or not at_least_one):
                 break
             size += more
@@ -186,6 +139,16 @@ class Log:
             size -= self.entries[last].size
             last += 1
         return self.store.read([entry.place for entry in self.entries[first:last]]) if last > first else b""
+
+    def end_of(self, offset: int, size: int) -> int:
+        """Return the offset behind what `read` gives of so many bytes from an offset on."""
+        place = self._place(offset)
+        end = offset
+        while place < len(self.entries) and self.entries[place].size <= size:
+            size -= self.entries[place].size
+            end = self.entries[place].last_offset + 1
+            place += 1
+        return end
 
     def _place(self, offset: int) -> int:
         """Return the index of the batch that holds an offset, or of the next one."""
@@ -245,6 +208,7 @@ class Log:
             del self.entries[:count]
             self.start = self.entries[0].base_offset
             self.store.drop_before(self.start)
+            self.producers.drop_before(self.start)
 
 
 def stamped(batch: RecordBatch, base_offset: int, leader_epoch: int) -> RecordBatch:

@@ -178,8 +178,7 @@ def add_parser(commands: Any, about: str) -> None:
         "offsets are there after a restart, and one that is removed or broken is noticed.\n"
         "A directory is used by one process at a time, which holds its file .lock; what a\n"
         "damaged log loses is a line on stderr. As in Kafka, nothing is forced to the disk.\n"
-        "For tests and trials: no replication over the network, no transactions, no\n"
-        "security.\n",
+        "For tests and trials: no replication over the network, and no security.\n",
         serve,
     )
     parser.add_argument("listen", nargs="?", default=":9092", metavar="LISTEN", help="HOST:PORT; :9092 unless given")

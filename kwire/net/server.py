@@ -66,6 +66,7 @@ class Serving:
         self.recorded: Recorder = recorded or Recorder(0)
         self.networks: dict[int, Network] = {}
         self._network_changed = asyncio.Event()
+        cluster.time_ms = self.wall_ms
         self._skew = 0.0  # seconds that the clock is ahead of the machine's
         self._hosts: dict[int, str] = {}
         self._clients: set[ServedConnection] = set()

@@ -30,6 +30,16 @@ from .offset_commit import offset_commit
 from .offset_fetch import offset_fetch
 from .produce import produce
 from .sync_group import sync_group
+from .transactions import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
+    describe_producers,
+    describe_transactions,
+    end_txn,
+    list_transactions,
+    txn_offset_commit,
+    write_txn_markers,
+)
 
 APIS: dict[str, Api] = {
     # 0 to 2 are refused batch by batch: some clients take a higher first version for "no compression" (KAFKA-18659).
@@ -56,6 +66,14 @@ APIS: dict[str, Api] = {
     "DeleteGroups": Api(0, 3, delete_groups, finds_errors=True),
     "InitProducerId": Api(0, 5, init_producer_id),
     "ApiVersions": Api(0, 4, api_versions),
+    "AddPartitionsToTxn": Api(0, 5, add_partitions_to_txn, finds_errors=True),
+    "AddOffsetsToTxn": Api(0, 4, add_offsets_to_txn),
+    "TxnOffsetCommit": Api(0, 6, txn_offset_commit, finds_errors=True),
+    "EndTxn": Api(0, 5, end_txn),
+    "WriteTxnMarkers": Api(1, 2, write_txn_markers, finds_errors=True),
+    "DescribeTransactions": Api(0, 0, describe_transactions, finds_errors=True),
+    "ListTransactions": Api(0, 2, list_transactions),
+    "DescribeProducers": Api(0, 0, describe_producers, finds_errors=True),
 }
 DRAFTS: dict[str, Api] = {"CreateReplicaAssignment": Api(0, 0, create_replica_assignment)}
 

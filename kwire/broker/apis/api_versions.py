@@ -22,8 +22,21 @@ def api_versions(request: RequestContext) -> Any:
     return versions_response(request.cluster.apis)
 
 
+# Features of the cluster, each with its level: transactions of KIP-890.
+FEATURES = {"transaction.version": 2}
+
+
 def versions_response(apis: Mapping[int, Api], error_code: int = 0) -> Any:
-    """List the apis."""
+    """List the apis, and the features, which older versions leave out."""
     response = messages.ApiVersionsResponse
     rows = (response.ApiVersion(api_key=key, min_version=api.first, max_version=api.last) for key, api in apis.items())
-    return response(error_code=error_code, api_keys=tuple(sorted(rows, key=lambda row: row.api_key)))
+    supported, finalized = response.SupportedFeatureKey, response.FinalizedFeatureKey
+    return response(
+        error_code=error_code,
+        api_keys=tuple(sorted(rows, key=lambda row: row.api_key)),
+        supported_features=tuple(supported(name=one, min_version=0, max_version=top) for one, top in FEATURES.items()),
+        finalized_features_epoch=0,
+        finalized_features=tuple(
+            finalized(name=one, min_version_level=top, max_version_level=top) for one, top in FEATURES.items()
+        ),
+    )

@@ -7,9 +7,11 @@ from typing import Any
 from ... import messages
 from .. import codes
 from ..cluster import RequestContext
+from ..log import Log
 from ..purgatory import Later, Parked
 from ..topics import Topic
 
+READ_COMMITTED = 1
 MOST_WAIT_MS = 300_000  # a parked fetch is remembered so long at most
 
 
@@ -58,6 +60,7 @@ class _Reading:
     def __init__(self, request: RequestContext, measure: bool) -> None:
         self.request, self.size, self.failed = request, 0, False
         self.only_measure = measure
+        self.is_committed = request.message.isolation_level == READ_COMMITTED
         self.left = min(request.message.max_bytes, request.cluster.fetch_max_bytes)
 
     def partition(self, topic: Topic | None, part: Any, *, by_id: bool) -> Any:
@@ -72,7 +75,9 @@ class _Reading:
         if not log.start <= part.fetch_offset <= log.end:
             return self._failure(part, codes.OFFSET_OUT_OF_RANGE, log.end, log.start)
         most = min(part.partition_max_bytes, self.left)
-        size = log.measure(part.fetch_offset, most, at_least_one=not self.size)
+        stable = log.stable_end
+        end = stable if self.is_committed else None
+        size = log.measure(part.fetch_offset, most, at_least_one=not self.size, end=end)
         try:
             data = b"" if self.only_measure else log.read(part.fetch_offset, size)
         except OSError:
@@ -80,20 +85,30 @@ class _Reading:
             return self._failure(part, codes.KAFKA_STORAGE_ERROR)
         self.size += size
         self.left -= size
-        return _row(part, codes.NONE, log.end, log.start, data)
+        return messages.FetchResponse.PartitionData(
+            partition_index=part.partition,
+            high_watermark=log.end,
+            last_stable_offset=stable,
+            log_start_offset=log.start,
+            aborted_transactions=_aborted(log, part.fetch_offset, data) if self.is_committed else None,
+            records=data,
+        )
 
     def _failure(self, part: Any, code: int, end: int = -1, start: int = -1) -> Any:
         self.failed = True
-        return _row(part, code, end, start, b"")
+        return messages.FetchResponse.PartitionData(
+            partition_index=part.partition,
+            error_code=code,
+            high_watermark=end,
+            last_stable_offset=end,
+            log_start_offset=start,
+            aborted_transactions=None,
+            records=b"",
+        )
 
 
-def _row(part: Any, code: int, end: int, start: int, data: bytes) -> Any:
-    return messages.FetchResponse.PartitionData(
-        partition_index=part.partition,
-        error_code=code,
-        high_watermark=end,
-        last_stable_offset=end,
-        log_start_offset=start,
-        aborted_transactions=None,
-        records=data,
-    )
+def _aborted(log: Log, offset: int, data: bytes) -> tuple[Any, ...]:
+    """Name the aborted transactions that have records in what is read from an offset on."""
+    row = messages.FetchResponse.AbortedTransaction
+    found = log.producers.aborted_between(offset, log.end_of(offset, len(data))) if data else ()
+    return tuple(row(producer_id=one.producer_id, first_offset=one.first_offset) for one in found)

@@ -1,4 +1,4 @@
-"""FindCoordinator: the broker that coordinates a group. There are no transactions and no share groups."""
+"""FindCoordinator: the broker that coordinates a group or a transactional id. There are no share groups."""
 
 from __future__ import annotations
 
@@ -17,10 +17,6 @@ GROUP, TRANSACTION = 0, 1
 def find_coordinator(request: RequestContext) -> Any:
     """Answer FindCoordinator."""
     response, asked = messages.FindCoordinatorResponse, request.message
-    if asked.key_type == TRANSACTION:  # some clients ask again and again, and their user sees a timeout
-        who, notes = f"{request.client_host}: client {request.client_id!r}", request.cluster.notes
-        note = f"{who} asks for a coordinator of transactions; kwire serve has no transactions"
-        notes += [note] if note not in notes else []
     if request.version < FIRST_WITH_MANY:
         return response(**_found(request, asked.key))
     keys = dict.fromkeys(asked.coordinator_keys)
@@ -31,8 +27,8 @@ def _found(request: RequestContext, key: str) -> dict[str, Any]:
     controller = request.cluster.controller
     if code := request.error(group=key):
         return _nobody(code, ErrorCode(code).about)
-    if request.message.key_type != GROUP:
-        return _nobody(codes.INVALID_REQUEST, "only consumer groups are coordinated here")
+    if request.message.key_type not in (GROUP, TRANSACTION):
+        return _nobody(codes.INVALID_REQUEST, "only groups and transactions are coordinated here")
     node_id = coordinator_of(key, controller)
     if node_id is None:
         return _nobody(codes.COORDINATOR_NOT_AVAILABLE, "no broker is alive")

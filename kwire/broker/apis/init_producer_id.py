@@ -1,4 +1,4 @@
-"""InitProducerId: ids for idempotent producers. There are no transactions."""
+"""InitProducerId: ids and epochs for producers, idempotent and transactional ones (KIP-98, KIP-360)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,36 @@ from typing import Any
 from ... import messages
 from .. import codes
 from ..cluster import RequestContext
+from ..groups.membership import problem_with
+from ..transactions import HIGHEST_EPOCH, Transaction
 
-_HIGHEST_EPOCH = 2**15 - 2
+MOST_TIMEOUT_MS = 15 * 60 * 1000  # Kafka's transaction.max.timeout.ms
+FIRST_WITH_FENCED = 4  # versions from here on have an error code of its own for it (KIP-588)
 
 
 def init_producer_id(request: RequestContext) -> Any:
     """Answer InitProducerId: a new id, or for a producer that names its own the next epoch (KIP-360)."""
     response, asked = messages.InitProducerIdResponse, request.message
     if asked.transactional_id is not None:
-        return response(error_code=codes.INVALID_REQUEST, producer_id=-1, producer_epoch=-1)
-    if asked.producer_id >= 0 and 0 <= asked.producer_epoch < _HIGHEST_EPOCH:
+        found = _transactional(request)
+        if isinstance(found, int):
+            return response(error_code=found, producer_id=-1, producer_epoch=-1)
+        return response(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
+    if asked.producer_id >= 0 and 0 <= asked.producer_epoch < HIGHEST_EPOCH:
         return response(producer_id=asked.producer_id, producer_epoch=asked.producer_epoch + 1)
-    request.cluster.producer_ids += 1
-    return response(producer_id=request.cluster.producer_ids, producer_epoch=0)
+    return response(producer_id=request.cluster.new_producer_id(), producer_epoch=0)
+
+
+def _transactional(request: RequestContext) -> Transaction | int:
+    asked = request.message
+    if not asked.transactional_id or (asked.producer_id < 0) != (asked.producer_epoch < 0):
+        return codes.INVALID_REQUEST
+    if not 0 < asked.transaction_timeout_ms <= MOST_TIMEOUT_MS:
+        return codes.INVALID_TRANSACTION_TIMEOUT
+    if code := problem_with(request, asked.transactional_id):
+        return code
+    begin = request.cluster.transactions.begin_producer
+    found = begin(asked.transactional_id, asked.transaction_timeout_ms, asked.producer_id, asked.producer_epoch)
+    if found == codes.PRODUCER_FENCED and request.version < FIRST_WITH_FENCED:
+        return codes.INVALID_PRODUCER_EPOCH
+    return found

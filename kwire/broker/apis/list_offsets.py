@@ -11,6 +11,7 @@ from ..log import Log
 from ..topics import Partition
 
 FIRST_WITH_EPOCHS = 4
+READ_COMMITTED = 1
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 
 
@@ -39,7 +40,8 @@ def _row(request: RequestContext, partition: Partition | None, part: Any) -> Any
     if isinstance(log, int):
         return row(partition_index=part.partition_index, error_code=log)
     try:
-        offset, timestamp, epoch = _found(log, part.timestamp)
+        is_committed = request.message.isolation_level == READ_COMMITTED
+        offset, timestamp, epoch = _found(log, part.timestamp, log.stable_end if is_committed else log.end)
         epoch = epoch if request.version >= FIRST_WITH_EPOCHS else -1
     except OSError:
         request.cluster.fail(partition.replicas[request.node_id].log_dir)
@@ -47,12 +49,13 @@ def _row(request: RequestContext, partition: Partition | None, part: Any) -> Any
     return row(partition_index=part.partition_index, offset=offset, timestamp=timestamp, leader_epoch=epoch)
 
 
-def _found(log: Log, timestamp: int) -> tuple[int, int, int]:
-    """Return offset, time and leader epoch."""
+def _found(log: Log, timestamp: int, end: int) -> tuple[int, int, int]:
+    """Return offset, time and leader epoch; `end` is that of what the client may read."""
     if timestamp == LATEST:
-        return log.end, -1, log.epoch_at(log.end)
+        return end, -1, log.epoch_at(end)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return log.start, -1, log.epoch_at(log.start)
     if timestamp == MAX_TIMESTAMP:
         return log.find_newest()
-    return log.find_time(timestamp) if timestamp >= 0 else (-1, -1, -1)
+    found = log.find_time(timestamp) if timestamp >= 0 else (-1, -1, -1)
+    return found if found[0] < end else (-1, -1, -1)

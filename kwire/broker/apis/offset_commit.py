@@ -59,6 +59,15 @@ def _member_committing(request: RequestContext, generation: int) -> Group | int:
 
 
 def _commit(request: RequestContext, group: Group, topic: Topic | None, part: Any, *, by_id: bool) -> int:
+    found = kept_commit(request, topic, part, by_id=by_id)
+    if isinstance(found, int) or topic is None:
+        return found if isinstance(found, int) else codes.UNKNOWN_TOPIC_OR_PARTITION
+    group.commits.put(topic.name, part.partition_index, found)
+    return codes.NONE
+
+
+def kept_commit(request: RequestContext, topic: Topic | None, part: Any, *, by_id: bool) -> Commit | int:
+    """Return the commit that a row of a request is about, or the error code if it cannot be kept."""
     if topic is None or not 0 <= part.partition_index < len(topic.partitions):
         return codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
     if code := request.error(topic.name, part.partition_index):
@@ -67,7 +76,4 @@ def _commit(request: RequestContext, group: Group, topic: Topic | None, part: An
     if len(metadata) > request.cluster.settings.offset_metadata_max_bytes:
         return codes.OFFSET_METADATA_TOO_LARGE
     commit = Commit(part.committed_offset, part.committed_leader_epoch, metadata, topic.topic_id)
-    if not request.cluster.groups.held.has_room(commit.size):
-        return codes.GROUP_MAX_SIZE_REACHED
-    group.commits.put(topic.name, part.partition_index, commit)
-    return codes.NONE
+    return commit if request.cluster.groups.held.has_room(commit.size) else codes.GROUP_MAX_SIZE_REACHED

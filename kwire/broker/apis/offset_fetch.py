@@ -1,4 +1,4 @@
-"""OffsetFetch: the committed offsets of a group. There are no transactions, so no offset is unstable."""
+"""OffsetFetch: the committed offsets of a group; unstable ones are those that an open transaction is to commit."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _rows(
         topic = controller.find(name, topic_id)
         is_unknown = topic is None and not name
         failure = code or (codes.UNKNOWN_TOPIC_ID if is_unknown else codes.NONE)
-        yield name, topic_id, [_fields(group, topic, index, failure) for index in indexes]
+        yield name, topic_id, [_fields(request, group, topic, index, failure) for index in indexes]
 
 
 def _asked(topics: Any) -> Wanted:
@@ -76,7 +76,9 @@ def _committed(request: RequestContext, group: Group | None) -> Wanted:
                 yield name, topic.topic_id, kept
 
 
-def _fields(group: Group | None, topic: Topic | None, index: int, code: int) -> dict[str, Any]:
+def _fields(request: RequestContext, group: Group | None, topic: Topic | None, index: int, code: int) -> dict[str, Any]:
+    if group is not None and topic is not None and request.message.require_stable:
+        code = code or (codes.UNSTABLE_OFFSET_COMMIT if group.is_unstable(topic.name, index) else codes.NONE)
     found = None if group is None or topic is None or code else group.commits.get(topic.name, index, topic.topic_id)
     return {
         "partition_index": index,

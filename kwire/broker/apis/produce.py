@@ -10,8 +10,12 @@ from ...errors.decode import BadChecksum
 from ...records import RecordBatch, parse_records
 from .. import codes
 from ..cluster import RequestContext
-from ..topics import Topic
+from ..log import Log
+from ..topics import Partition, Topic
+from ..transactions import TransactionState
 
+FIRST_WITH_ABORTABLE = 11  # KIP-890
+FIRST_OF_PROTOCOL_2 = 12  # KIP-890: writing to a partition takes it into the transaction
 FIRST_OF_MAGIC_2 = 3  # versions of Produce before it bring message sets, which are not kept here
 
 Outcome = tuple[int, int, str | None]  # error code, offset of the first record, what is wrong in words
@@ -44,26 +48,49 @@ def _write(request: RequestContext, topic: Topic, index: int, records: bytes) ->
     log = request.error(topic.name, index) or partition.log_at(request.node_id)
     if isinstance(log, int):
         return log, -1, None
-    if request.message.acks not in (-1, 0, 1):
-        return codes.INVALID_REQUIRED_ACKS, -1, None
-    least = topic.number("min.insync.replicas", settings.min_insync_replicas)
-    if request.message.acks == -1 and len(partition.isr) < least:
-        return codes.NOT_ENOUGH_REPLICAS, -1, None
+    if code := _acks_problem(request, topic, partition):
+        return code, -1, None
     batch = checked(records, request.version, topic.number("max.message.bytes", settings.max_message_bytes))
     if not isinstance(batch, RecordBatch):
         return batch
-    code, offset = log.producers.check(batch)
-    if code or offset is not None:
-        return code, -1 if offset is None else offset, None
-    offset, failed = partition.append(log, batch)
-    request.cluster.fail(*failed)
-    if offset is None:
-        return codes.KAFKA_STORAGE_ERROR, -1, "the log directory failed"
+    if batch.is_transactional and (code := _join(request, partition, log, batch)):
+        return code, -1, "the partition is in no open transaction of this producer"
+    code, before = log.producers.check(batch)
+    if code or before is not None:
+        return code, -1 if before is None else before, None
+    code, offset = request.cluster.appended(partition, batch)
+    if code:
+        return code, -1, "the log directory failed"
     retention_bytes = topic.number("retention.bytes", settings.retention_bytes)
     if retention_bytes >= 0:
         request.cluster.fail(*partition.retain(retention_bytes))
-    request.cluster.waiting.changed((partition.topic, partition.index))
     return codes.NONE, offset, None
+
+
+def _acks_problem(request: RequestContext, topic: Topic, partition: Partition) -> int:
+    if request.message.acks not in (-1, 0, 1):
+        return codes.INVALID_REQUIRED_ACKS
+    least = topic.number("min.insync.replicas", request.cluster.settings.min_insync_replicas)
+    return codes.NOT_ENOUGH_REPLICAS if request.message.acks == -1 and len(partition.isr) < least else codes.NONE
+
+
+def _join(request: RequestContext, partition: Partition, log: Log, batch: RecordBatch) -> int:
+    """Check that a transaction may write to a partition; with KIP-890 it takes the partition in by that."""
+    transactional_id, transactions = request.message.transactional_id, request.cluster.transactions
+    if batch.producer_id in log.producers.open:
+        return codes.NONE
+    if transactional_id is None:
+        return codes.INVALID_TXN_STATE
+    place = partition.topic, partition.index
+    found = transactions.checked(transactional_id, batch.producer_id, batch.producer_epoch)
+    if isinstance(found, int):
+        return codes.INVALID_PRODUCER_EPOCH if found == codes.PRODUCER_FENCED else found
+    if request.version >= FIRST_OF_PROTOCOL_2:
+        transactions.add(found, request.now, [place], protocol=2)
+    elif place not in found.partitions or found.state is not TransactionState.ONGOING:
+        is_new = request.version >= FIRST_WITH_ABORTABLE
+        return codes.TRANSACTION_ABORTABLE if is_new else codes.INVALID_TXN_STATE
+    return codes.NONE
 
 
 def checked(records: bytes, version: int, most: int) -> RecordBatch | Outcome:
@@ -91,8 +118,10 @@ def checked(records: bytes, version: int, most: int) -> RecordBatch | Outcome:
 def _problem(batch: RecordBatch) -> str:
     if batch.magic != 2:
         return "only record batches of magic 2 are kept"
-    if batch.is_control or batch.is_transactional:
-        return "control records and transactions are not served"
+    if batch.is_control:
+        return "clients write no control records"
+    if batch.is_transactional and batch.producer_id < 0:
+        return "a transactional batch has a producer id"
     if (batch.record_count or 0) <= 0 or batch.last_offset_delta + 1 != batch.record_count:
         return f"{batch.record_count} records cannot end at delta {batch.last_offset_delta}"
     if batch.producer_id >= 0 and (batch.base_sequence < 0 or batch.producer_epoch < 0):

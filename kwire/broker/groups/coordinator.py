@@ -5,7 +5,7 @@ The brokers share all groups: when one is at its end, the next one goes on where
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,7 +69,12 @@ topic_id=b'\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x0
         if value is None:
             group.commits.pop(place, None)
         else:
-            group.commits[place] = Commit(value.offset, value.leader_epoch, value.metadata, value.topic_id)
+            group.commits[place] = commit_of(value)
+
+
+def commit_of(value: Any) -> Commit:
+    """Return the commit that an OffsetCommitValue tells of."""
+    return Commit(value.offset, value.leader_epoch, value.metadata, value.topic_id)
 
 
 def commit_row(group_id: str, topic: str, index: int, commit: Commit | None) -> Row:
@@ -171,6 +176,31 @@ class Groups:
     def remember_commits(self, group: Group, places: Iterable[tuple[str, int]]) -> None:
         """Write down what a group has committed now, by topic and partition."""
         self._remember(commit_row(group.group_id, *place, group.commits.last(*place)) for place in places)
+
+    def restore_commits(self, group_id: str, commits: Mapping[tuple[str, int], Commit]) -> None:
+        """Keep commits of a transaction that was decided before a restart."""
+        if (group := self.found_or_made(group_id)) is not None:
+            for place, commit in commits.items():
+                group.commits.put(*place, commit)
+            self.remember_commits(group, commits)
+
+    def pending(
+        self, producer_id: int, group_ids: Iterable[str]
+    ) -> Iterator[tuple[Group, dict[tuple[str, int], Commit]]]:
+        """Give the commits that wait for the end of a producer's transaction."""
+        for group in filter(None, map(self.find, group_ids)):
+            if commits := group.pending_commits.get(producer_id):
+                yield group, commits
+
+    def end_transaction(self, producer_id: int, group_ids: Iterable[str], *, is_commit: bool) -> None:
+        """Keep the commits of a producer's transaction, or forget them."""
+        for group, commits in list(self.pending(producer_id, group_ids)):
+            del group.pending_commits[producer_id]
+            self.held.take(-sum(commit.size for commit in commits.values()))
+            if is_commit:
+                for place, commit in commits.items():
+                    group.commits.put(*place, commit)
+                self.remember_commits(group, commits)
 
     def find(self, group_id: str) -> Group | None:
         """Return a group; None if there is no such."""

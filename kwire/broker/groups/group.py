@@ -166,6 +166,7 @@ class Group:
         phase_ends: when joins, or syncs, are waited for no longer.
         is_gathering: whether nobody was in before, and more members are waited for than are known.
         prolonging, has_newcomers: how much longer that may take, and whether there is a reason.
+        pending_commits: what waits for the end of a transaction, by producer id, topic and partition.
         timer, wakes: what looks after it next, and when.
 
     >>> group = Group("g", Held(1 << 20))
@@ -190,6 +191,7 @@ class Group:
     is_gathering: bool = False
     prolonging: float = 0.0
     has_newcomers: bool = False
+    pending_commits: dict[int, dict[tuple[str, int], Commit]] = field(default_factory=dict)
     timer: Parked | None = None
     wakes: float = inf
     commits: Commits = field(init=False)
@@ -206,7 +208,7 @@ class Group:
     @property
     def is_unused(self) -> bool:
         """Whether nobody would miss it."""
-        return not (self.members or self.pending or self.commits)
+        return not (self.members or self.pending or self.commits or self.pending_commits)
 
     @property
     def have_all_joined(self) -> bool:
@@ -254,6 +256,10 @@ class Group:
         self.static[member.instance_id] = member_id
         if leads:
             self.leader = member_id
+
+    def is_unstable(self, topic: str, index: int) -> bool:
+        """Whether a commit for a partition waits for the end of a transaction."""
+        return any((topic, index) in commits for commits in self.pending_commits.values())
 
     def expect(self, member_id: str, until: float) -> None:
         """Give a member id to somebody who is to join with it."""

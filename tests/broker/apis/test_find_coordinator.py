@@ -27,18 +27,10 @@ def test_every_version(version: int) -> None:
     assert find("g") == (0, node, "localhost", 9092 + node)
     assert {find(f"g{number}")[1] for number in range(20)} == {1, 2, 3}
     if version >= 1:
-        assert find("g", 1) == (codes.INVALID_REQUEST, -1, "", -1)
+        assert find("g", 1) == find("g")  # a transactional id
+        assert find("g", 2) == (codes.INVALID_REQUEST, -1, "", -1)  # a share group
     nodes = world.cluster.controller.nodes
     world.cluster.fail(*nodes[node].log_dirs)
     assert find("g")[1] == node % 3 + 1
     world.cluster.fail(*(one for other in nodes.values() for one in other.log_dirs))
     assert find("g") == (codes.COORDINATOR_NOT_AVAILABLE, -1, "", -1)
-
-
-def test_who_asks_for_transactions_is_named_to_the_operator() -> None:
-    world = World()
-    for _ in range(3):
-        world.ask("FindCoordinator", 4, coordinator_keys=("tx",), key_type=1)
-    assert world.cluster.notes == [
-        "h: client 'c' asks for a coordinator of transactions; kwire serve has no transactions"
-    ]

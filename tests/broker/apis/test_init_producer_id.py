@@ -20,4 +20,4 @@ def test_new_ids_and_new_epochs() -> None:
     assert init() == (0, first + 1, 0)
     assert init(producer_id=first, producer_epoch=0) == (0, first, 1)
     assert init(producer_id=first, producer_epoch=2**15 - 1) == (0, first + 2, 0)
-    assert init(transactional_id="t") == (codes.INVALID_REQUEST, -1, -1)
+    assert init(transactional_id="") == (codes.INVALID_REQUEST, -1, -1)

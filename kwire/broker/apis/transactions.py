@@ -1,0 +1,335 @@
+"""AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit, EndTxn, WriteTxnMarkers, DescribeTransactions,
+ListTransactions and DescribeProducers (KIP-98, KIP-664, KIP-890).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ... import messages
+from ...values import ErrorCode
+from .. import codes
+from ..cluster import RequestContext
+from ..groups.coordinator import coordinator_of
+from ..groups.group import Group, GroupState
+from ..groups.membership import member_or_problem, problem_with
+from ..producers import Producer
+from ..topics import Partition
+from ..transactions import Place, Transaction, TransactionState
+from .offset_commit import kept_commit
+
+FIRST_WITH_BATCHES = 4  # versions of AddPartitionsToTxn from here on are between brokers, for several producers
+FIRST_WITH_FENCED = 2  # versions of the others from here on have PRODUCER_FENCED (KIP-588)
+FIRST_OF_PROTOCOL_2 = 5  # of EndTxn and TxnOffsetCommit: the epoch changes with each transaction (KIP-890)
+
+
+def _checked(request: RequestContext, transactional_id: str, producer_id: int, epoch: int) -> Transaction | int:
+    """Return a transaction, or the error code that says why the producer may not go on with it here."""
+    if not transactional_id:
+        return codes.INVALID_REQUEST
+    if code := problem_with(request, transactional_id):
+        return code
+    found = request.cluster.transactions.checked(transactional_id, producer_id, epoch)
+    return _as_version(request, found) if isinstance(found, int) else found
+
+
+def _as_version(request: RequestContext, code: int) -> int:
+    is_old = code == codes.PRODUCER_FENCED and request.version < FIRST_WITH_FENCED
+    return codes.INVALID_PRODUCER_EPOCH if is_old else code
+
+
+def add_partitions_to_txn(request: RequestContext) -> Any:
+    """Answer AddPartitionsToTxn: all partitions of a producer are taken in, or none."""
+    response, asked = messages.AddPartitionsToTxnResponse, request.message
+    if request.version < FIRST_WITH_BATCHES:
+        rows = _add_partitions(
+            request,
+            asked.v3_and_below_transactional_id,
+            asked.v3_and_below_producer_id,
+            asked.v3_and_below_producer_epoch,
+            asked.v3_and_below_topics,
+        )
+        return response(results_by_topic_v3_and_below=rows)
+    result = response.AddPartitionsToTxnResult
+    found = tuple(
+        result(
+            transactional_id=one.transactional_id,
+            topic_results=_add_partitions(
+                request, one.transactional_id, one.producer_id, one.producer_epoch, one.topics, one.verify_only
+            ),
+        )
+        for one in asked.transactions
+    )
+    return response(results_by_transaction=found)
+
+
+def _add_partitions(
+    request: RequestContext, transactional_id: str, producer_id: int, epoch: int, topics: Any, verify_only: bool = False
+) -> tuple[Any, ...]:
+    places = [(row.name, index) for row in topics for index in row.partitions]
+    errors = {place: _place_error(request, place) for place in places}
+    found = _checked(request, transactional_id, producer_id, epoch)
+    if isinstance(found, int):
+        errors = dict.fromkeys(places, found)
+    elif any(errors.values()):
+        errors = {place: code or codes.OPERATION_NOT_ATTEMPTED for place, code in errors.items()}
+    elif verify_only:
+        is_open = found.state is TransactionState.ONGOING
+        known = found.partitions if is_open else {}
+        errors = {place: codes.NONE if place in known else codes.TRANSACTION_ABORTABLE for place in places}
+    else:
+        request.cluster.transactions.add(found, request.now, places)
+    row = messages.AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
+    part = messages.AddPartitionsToTxnResponse.AddPartitionsToTxnPartitionResult
+    return tuple(
+        row(
+            name=topic.name,
+            results_by_partition=tuple(
+                part(partition_index=index, partition_error_code=errors[topic.name, index])
+                for index in topic.partitions
+            ),
+        )
+        for topic in topics
+    )
+
+
+def _place_error(request: RequestContext, place: Place) -> int:
+    if code := request.error(*place):
+        return code
+    return codes.NONE if _partition(request, place) is not None else codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _partition(request: RequestContext, place: Place) -> Partition | None:
+    topic = request.cluster.controller.find(place[0])
+    is_there = topic is not None and 0 <= place[1] < len(topic.partitions)
+    return topic.partitions[place[1]] if topic is not None and is_there else None
+
+
+def add_offsets_to_txn(request: RequestContext) -> Any:
+    """Answer AddOffsetsToTxn: the transaction will commit offsets of a group."""
+    asked = request.message
+    found = _checked(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)
+    if isinstance(found, int):
+        return messages.AddOffsetsToTxnResponse(error_code=found)
+    request.cluster.transactions.add(found, request.now, groups=[asked.group_id])
+    return messages.AddOffsetsToTxnResponse()
+
+
+def txn_offset_commit(request: RequestContext) -> Any:
+    """Answer TxnOffsetCommit: the offsets are kept when the transaction is committed."""
+    response, asked = messages.TxnOffsetCommitResponse, request.message
+    group = _committing(request)
+    rows = []
+    for row in asked.topics:
+        topic = request.cluster.controller.find(row.name, row.topic_id)
+        parts = []
+        for part in row.partitions:
+            commit = group if isinstance(group, int) else kept_commit(request, topic, part, by_id=not row.name)
+            if not isinstance(commit, int) and isinstance(group, Group) and topic is not None:
+                pending = group.pending_commits.setdefault(asked.producer_id, {})
+                before = pending.get((topic.name, part.partition_index))
+                group.held.take(commit.size - (before.size if before else 0))
+                pending[topic.name, part.partition_index] = commit
+            code = commit if isinstance(commit, int) else codes.NONE
+            parts.append(
+                response.TxnOffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code)
+            )
+        topic_row = response.TxnOffsetCommitResponseTopic
+        rows.append(topic_row(name=row.name, topic_id=row.topic_id, partitions=tuple(parts)))
+    return response(topics=tuple(rows))
+
+
+def _committing(request: RequestContext) -> Group | int:
+    """Return the group, or the error code if this producer may not commit its offsets now."""
+    asked, cluster = request.message, request.cluster
+    if code := problem_with(request, asked.group_id):
+        return code
+    found = cluster.transactions.checked(asked.transactional_id, asked.producer_id, asked.producer_epoch)
+    if isinstance(found, int):
+        return codes.INVALID_PRODUCER_EPOCH if found == codes.PRODUCER_FENCED else found
+    is_second = request.version >= FIRST_OF_PROTOCOL_2
+    if not is_second and (found.state is not TransactionState.ONGOING or asked.group_id not in found.groups):
+        return codes.INVALID_TXN_STATE
+    group = _group_of(request)
+    if is_second and isinstance(group, Group):
+        cluster.transactions.add(found, request.now, groups=[asked.group_id], protocol=2)
+    return group
+
+
+def _group_of(request: RequestContext) -> Group | int:
+    """Return the group whose offsets are committed, if its member is who it says, or the error code."""
+    asked, groups = request.message, request.cluster.groups
+    group = groups.find(asked.group_id)
+    generation = asked.generation_id_or_member_epoch
+    if generation < 0 and not asked.member_id:
+        made = groups.found_or_made(asked.group_id)
+        return codes.GROUP_MAX_SIZE_REACHED if made is None else made
+    if group is None:
+        return codes.ILLEGAL_GENERATION
+    member = member_or_problem(group, asked.member_id, asked.group_instance_id)
+    if isinstance(member, int):
+        return member
+    if generation != group.generation:
+        return codes.ILLEGAL_GENERATION
+    return codes.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
+
+
+def end_txn(request: RequestContext) -> Any:
+    """Answer EndTxn."""
+    response, asked = messages.EndTxnResponse, request.message
+    transactions = request.cluster.transactions
+    found = _checked(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)
+    code = found if isinstance(found, int) else codes.NONE
+    known = transactions.find(asked.transactional_id)
+    is_fenced = code == codes.PRODUCER_FENCED and known is not None
+    if known and is_fenced and transactions.has_ended(known, asked.producer_epoch, is_commit=asked.committed):
+        return response(producer_id=known.producer_id, producer_epoch=known.producer_epoch)
+    if isinstance(found, int):
+        return response(error_code=found)
+    protocol = 2 if request.version >= FIRST_OF_PROTOCOL_2 else 1
+    code = transactions.end(found, is_commit=asked.committed, protocol=protocol)
+    if code or protocol == 1:
+        return response(error_code=code)
+    return response(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
+
+
+def write_txn_markers(request: RequestContext) -> Any:
+    """Answer WriteTxnMarkers: what an administrator ends by hand (KIP-664), in partitions that this broker leads."""
+    response = messages.WriteTxnMarkersResponse
+    rows = []
+    for marker in request.message.markers:
+        topics = tuple(
+            response.WritableTxnMarkerTopicResult(
+                name=topic.name,
+                partitions=tuple(
+                    response.WritableTxnMarkerPartitionResult(
+                        partition_index=index, error_code=_mark(request, marker, (topic.name, index))
+                    )
+                    for index in topic.partition_indexes
+                ),
+            )
+            for topic in marker.topics
+        )
+        rows.append(response.WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics))
+    return response(markers=tuple(rows))
+
+
+def _mark(request: RequestContext, marker: Any, place: Place) -> int:
+    partition = _partition(request, place)
+    if partition is None:
+        return codes.UNKNOWN_TOPIC_OR_PARTITION
+    log = request.error(*place) or partition.log_at(request.node_id)
+    if isinstance(log, int):
+        return log
+    known = log.producers.known().get(marker.producer_id)
+    if known is not None and marker.coordinator_epoch < known.coordinator_epoch:
+        return codes.TRANSACTION_COORDINATOR_FENCED
+    return request.cluster.transactions.mark(
+        partition,
+        marker.producer_id,
+        marker.producer_epoch,
+        is_commit=marker.transaction_result,
+        coordinator_epoch=marker.coordinator_epoch,
+    )
+
+
+def describe_transactions(request: RequestContext) -> Any:
+    """Answer DescribeTransactions."""
+    names = dict.fromkeys(request.message.transactional_ids)
+    rows = tuple(_described(request, name) for name in names)
+    return messages.DescribeTransactionsResponse(transaction_states=rows)
+
+
+def _described(request: RequestContext, transactional_id: str) -> Any:
+    response = messages.DescribeTransactionsResponse
+    if code := problem_with(request, transactional_id):
+        code = codes.INVALID_REQUEST if not transactional_id else code
+        return response.TransactionState(transactional_id=transactional_id, error_code=code)
+    one = request.cluster.transactions.find(transactional_id)
+    if one is None:
+        code = codes.TRANSACTIONAL_ID_NOT_FOUND
+        return response.TransactionState(transactional_id=transactional_id, error_code=code)
+    indexes: dict[str, list[int]] = {}
+    for topic, index in one.partitions:
+        indexes.setdefault(topic, []).append(index)
+    return response.TransactionState(
+        transactional_id=transactional_id,
+        transaction_state=one.state.value,
+        transaction_timeout_ms=one.timeout_ms,
+        transaction_start_time_ms=one.started_ms,
+        producer_id=one.producer_id,
+        producer_epoch=one.producer_epoch,
+        topics=tuple(response.TopicData(topic=topic, partitions=tuple(rows)) for topic, rows in indexes.items()),
+    )
+
+
+def list_transactions(request: RequestContext) -> Any:
+    """Answer ListTransactions: those that this broker coordinates."""
+    response, asked = messages.ListTransactionsResponse, request.message
+    known = {state.value for state in TransactionState}
+    try:
+        pattern = re.compile(asked.transactional_id_pattern or ".*")
+    except re.error:
+        return response(error_code=codes.INVALID_REGULAR_EXPRESSION)
+    rows = (
+        response.TransactionState(
+            transactional_id=one.transactional_id, producer_id=one.producer_id, transaction_state=one.state.value
+        )
+        for one in _own(request)
+        if (not asked.state_filters or one.state.value in asked.state_filters)
+        and (not asked.producer_id_filters or one.producer_id in asked.producer_id_filters)
+        and _is_as_long(request, one, asked.duration_filter)
+        and pattern.fullmatch(one.transactional_id)
+    )
+    unknown = tuple(state for state in asked.state_filters if state not in known)
+    return response(transaction_states=tuple(rows), unknown_state_filters=unknown)
+
+
+def _own(request: RequestContext) -> Iterator[Transaction]:
+    cluster = request.cluster
+    for one in cluster.transactions.all():
+        if coordinator_of(one.transactional_id, cluster.controller) == request.node_id:
+            yield one
+
+
+def _is_as_long(request: RequestContext, one: Transaction, duration_ms: int) -> bool:
+    is_open = one.started_ms >= 0
+    return duration_ms < 0 or (is_open and request.cluster.time_ms() - one.started_ms > duration_ms)
+
+
+def describe_producers(request: RequestContext) -> Any:
+    """Answer DescribeProducers: who writes to partitions that this broker leads."""
+    response = messages.DescribeProducersResponse
+    return response(
+        topics=tuple(
+            response.TopicResponse(
+                name=row.name,
+                partitions=tuple(_producers_in(request, (row.name, index)) for index in row.partition_indexes),
+            )
+            for row in request.message.topics
+        )
+    )
+
+
+def _producers_in(request: RequestContext, place: Place) -> Any:
+    row = messages.DescribeProducersResponse.PartitionResponse
+    partition = _partition(request, place)
+    code = codes.UNKNOWN_TOPIC_OR_PARTITION
+    log = code if partition is None else request.error(*place) or partition.log_at(request.node_id)
+    if isinstance(log, int):
+        return row(partition_index=place[1], error_code=log, error_message=ErrorCode(log).about)
+    rows = (_producer(one, found, log.producers.open.get(one, -1)) for one, found in log.producers.known().items())
+    return row(partition_index=place[1], error_message=None, active_producers=tuple(rows))
+
+
+def _producer(producer_id: int, found: Producer, first_offset: int) -> Any:
+    return messages.DescribeProducersResponse.ProducerState(
+        producer_id=producer_id,
+        producer_epoch=found.epoch,
+        last_sequence=found.batches[-1][1] if found.batches else -1,
+        last_timestamp=found.last_timestamp,
+        coordinator_epoch=found.coordinator_epoch,
+        current_txn_start_offset=first_offset,
+    )

@@ -1,0 +1,383 @@
+"""The transaction coordinator of a served cluster: transactional ids, transactions, markers and timeouts (KIP-98).
+
+Transactions of both protocols are served: with the second one (KIP-890) the epoch of a producer changes at the end of
+each transaction. The caller passes the time. A cluster that starts again aborts what was open, and ends what it had
+decided to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from .. import messages
+from ..internal import (
+    ControlRecord,
+    Embedded,
+    coordinator_record,
+    decode_group_record,
+    decode_transaction_record,
+    encode_control_record,
+    encode_record,
+)
+from ..records import Record, RecordBatch, build_batch, parse_records
+from . import codes
+from .controller import Controller
+from .groups.coordinator import Groups, commit_of, commit_row
+from .groups.group import Commit
+from .metadata_journal import Journals, Row
+from .producers import ABORT, COMMIT
+from .purgatory import Parked, Purgatory
+from .topics import Partition
+
+VALUE_VERSION = 1  # of TransactionLogValue: the first with tags
+HIGHEST_EPOCH = 2**15 - 2  # behind it a producer gets a new id
+COORDINATOR_EPOCH = 0
+NO_ID, NO_EPOCH = -1, -1
+TRANSACTION_KEY = b"\0\0"  # what keys of TransactionLogKey begin with; those of OffsetCommitKey with 1
+
+Place = tuple[str, int]  # topic and partition
+
+
+class TransactionState(StrEnum):
+    """What a transaction is doing, in Kafka's words."""
+
+    EMPTY = "Empty"
+    ONGOING = "Ongoing"
+    PREPARE_COMMIT = "PrepareCommit"
+    PREPARE_ABORT = "PrepareAbort"
+    COMPLETE_COMMIT = "CompleteCommit"
+    COMPLETE_ABORT = "CompleteAbort"
+    DEAD = "Dead"
+    PREPARE_EPOCH_FENCE = "PrepareEpochFence"
+
+
+STATES = tuple(TransactionState)  # in the order of their numbers in the log
+PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+
+
+@dataclass(slots=True, eq=False)
+class Transaction:
+    """A transactional id and its transaction.
+
+    Attributes:
+        producer_id, producer_epoch: what its producer goes by now.
+        last_epoch: what it went by before that changed last; a retry may still have it.
+        timeout_ms: so long it may be open.
+        partitions: what it has written to, or still needs a marker.
+        groups: whose offsets it commits.
+        marker: the producer id and epoch that its markers have.
+        started_ms: when it began, in milliseconds since 1970; -1 if none is open.
+        protocol: 1, or 2 (KIP-890).
+        timer: ends it when its time is over.
+    """
+
+    transactional_id: str
+    producer_id: int = NO_ID
+    producer_epoch: int = NO_EPOCH
+    last_epoch: int = NO_EPOCH
+    timeout_ms: int = 0
+    state: TransactionState = TransactionState.EMPTY
+    partitions: dict[Place, None] = field(default_factory=dict)
+    groups: dict[str, None] = field(default_factory=dict)
+    marker: tuple[int, int] = (NO_ID, NO_EPOCH)
+    started_ms: int = -1
+    protocol: int = 1
+    timer: Parked | None = None
+
+    def row(self) -> Row:
+        """Write it as a record of Kafka's `__transaction_state`."""
+        part = messages.TransactionLogValue.PartitionsSchema
+        indexes: dict[str, list[int]] = {}
+        for topic, index in self.partitions:
+            indexes.setdefault(topic, []).append(index)
+        rows = tuple(part(topic=topic, partition_ids=tuple(found)) for topic, found in indexes.items())
+        value = messages.TransactionLogValue(
+            producer_id=self.producer_id,
+            producer_epoch=self.producer_epoch,
+            transaction_timeout_ms=self.timeout_ms,
+            transaction_status=STATES.index(self.state),
+            transaction_partitions=None if self.state is TransactionState.EMPTY else rows,
+            transaction_last_update_timestamp_ms=self.started_ms,
+            transaction_start_timestamp_ms=self.started_ms,
+            previous_producer_id=self.marker[0],
+            client_transaction_version=self.protocol,
+        )
+        key = messages.TransactionLogKey(transactional_id=self.transactional_id)
+        return encode_record(coordinator_record(key, value, VALUE_VERSION))
+
+
+@dataclass(slots=True)
+class KnownTransactions:
+    """What a journal tells of transactions.
+
+    `offsets`, by group, are those that the last one was decided to commit, and that the group may not have yet: they
+    are behind it in the journal, in the same batch.
+    """
+
+    transactions: dict[str, Transaction] = field(default_factory=dict)
+    offsets: dict[str, dict[Place, Commit]] = field(default_factory=dict)
+
+    def learn(self, record: Record) -> None:
+        """Take in a record; raises DecodeError if it is none."""
+        if record.key is not None and not record.key.startswith(TRANSACTION_KEY):
+            commit = decode_group_record(record.key, record.value)
+            key: Any = commit.key.message
+            if commit.value is not None:
+                self.offsets.setdefault(key.group, {})[key.topic, key.partition] = commit_of(commit.value.message)
+            return
+        found = decode_transaction_record(record.key or b"", record.value)
+        self.offsets.clear()
+        transaction: Any = found.key.message
+        self._learn(transaction.transactional_id, found.value.message if found.value else None)
+
+    def _learn(self, transactional_id: str, value: Any) -> None:
+        if value is None:
+            self.transactions.pop(transactional_id, None)
+            return
+        places = ((row.topic, index) for row in value.transaction_partitions or () for index in row.partition_ids)
+        self.transactions[transactional_id] = Transaction(
+            transactional_id,
+            value.producer_id,
+            value.producer_epoch,
+            timeout_ms=value.transaction_timeout_ms,
+            state=STATES[value.transaction_status],
+            partitions=dict.fromkeys(places),
+            marker=(value.producer_id, value.producer_epoch),
+            started_ms=value.transaction_start_timestamp_ms,
+            protocol=max(1, value.client_transaction_version),
+        )
+
+
+def marker_batch(
+    producer_id: int, epoch: int, *, is_commit: bool, coordinator_epoch: int, timestamp: int
+) -> RecordBatch:
+    """Build the control batch that ends a transaction in a partition."""
+    kind = COMMIT if is_commit else ABORT
+    key = Embedded("ControlRecordTypeSchema", 0, messages.ControlRecordTypeSchema(type=kind))
+    value = Embedded("EndTxnMarker", 0, messages.EndTxnMarker(coordinator_epoch=coordinator_epoch))
+    record = Record(0, timestamp, *encode_control_record(ControlRecord(kind, key, value)))
+    data = build_batch([record], producer_id=producer_id, producer_epoch=epoch, is_transactional=True, is_control=True)
+    (batch,) = parse_records(data)
+    return batch
+
+
+MOST_TRANSACTIONS = 10_000
+MOST_JOURNAL = 16 << 20  # bytes that a journal grows by before all is written anew
+Append = Callable[[Partition, RecordBatch], int]
+
+
+class Transactions:
+    """The transactional ids.
+
+    Args:
+        controller: has the log directories, each of which remembers all transactions, and the partitions.
+        groups: keep the offsets that transactions commit.
+        purgatory: wakes those whose time is over.
+        append: writes a batch to a partition; returns an error code.
+        new_id: gives a producer id.
+        time_ms: gives the time of day, in milliseconds since 1970.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        groups: Groups,
+        purgatory: Purgatory,
+        append: Append,
+        new_id: Callable[[], int],
+        time_ms: Callable[[], int],
+    ) -> None:
+        self._controller, self._groups, self._purgatory = controller, groups, purgatory
+        self._append, self._new_id, self._time_ms = append, new_id, time_ms
+        self._known: dict[str, Transaction] = {}
+        self._journals: Journals[KnownTransactions] = Journals("transactions", controller.guarded)
+        self._restore()
+
+    def _restore(self) -> None:
+        """Begin with what the journals tell: end what was decided, abort what was open."""
+        log_dirs = self._controller.log_dirs()
+        found = self._journals.open(log_dirs, KnownTransactions, self._controller.notes.append)
+        known = found[0][1] if found else KnownTransactions()
+        self._known = known.transactions
+        for group_id, commits in known.offsets.items():
+            self._groups.restore_commits(group_id, commits)
+        for one in self._known.values():
+            if one.state is TransactionState.ONGOING:
+                self.fence(one)
+        self.retry()
+        self._rewrite()
+
+    def _rewrite(self) -> None:
+        nobody = encode_record(coordinator_record(messages.TransactionLogKey(transactional_id="")))
+        self._journals.rewrite([one.row() for one in self._known.values()] or [nobody])
+
+    def all(self) -> list[Transaction]:
+        """Return all transactional ids."""
+        return list(self._known.values())
+
+    def find(self, transactional_id: str) -> Transaction | None:
+        """Return a transactional id; None if there is none."""
+        return self._known.get(transactional_id)
+
+    def begin_producer(self, transactional_id: str, timeout_ms: int, producer_id: int, epoch: int) -> Transaction | int:
+        """Give a producer its id and its next epoch, and abort what an earlier one has open.
+
+        Args:
+            transactional_id: whose producer.
+            timeout_ms: so long its transactions may be open.
+            producer_id, epoch: what it went by before (KIP-360); -1 for one that begins.
+
+        Returns:
+            The transaction, or an error code.
+        """
+        one = self._known.get(transactional_id)
+        if one is None:
+            if len(self._known) >= MOST_TRANSACTIONS:
+                return codes.COORDINATOR_NOT_AVAILABLE
+            one = self._known[transactional_id] = Transaction(transactional_id)
+        if producer_id != NO_ID and one.producer_id != NO_ID:
+            is_same = producer_id == one.producer_id and epoch in (one.producer_epoch, one.last_epoch)
+            if not is_same:
+                return codes.PRODUCER_FENCED
+            if epoch != one.producer_epoch and one.state not in (TransactionState.ONGOING, *PREPARED):
+                return one  # the epoch that it does not know is its next one (KIP-588)
+        if one.state is TransactionState.ONGOING:
+            self.fence(one)
+        if one.state in PREPARED:
+            return codes.CONCURRENT_TRANSACTIONS
+        self._bump(one)
+        one.timeout_ms, one.state = timeout_ms, TransactionState.EMPTY
+        self._remember(one)
+        return one
+
+    def _bump(self, one: Transaction) -> None:
+        """Give a producer its next epoch, behind the highest one a new id."""
+        one.last_epoch = one.producer_epoch
+        if one.producer_id == NO_ID or one.producer_epoch >= HIGHEST_EPOCH:
+            one.producer_id, one.producer_epoch, one.last_epoch = self._new_id(), 0, NO_EPOCH
+        else:
+            one.producer_epoch += 1
+
+    def checked(self, transactional_id: str, producer_id: int, epoch: int) -> Transaction | int:
+        """Return the transaction of a producer, or the error code that says why there is none for it now."""
+        one = self._known.get(transactional_id)
+        if one is None or one.producer_id != producer_id:
+            return codes.INVALID_PRODUCER_ID_MAPPING
+        if one.producer_epoch != epoch:
+            return codes.PRODUCER_FENCED
+        return codes.CONCURRENT_TRANSACTIONS if one.state in PREPARED else one
+
+    def add(
+        self,
+        one: Transaction,
+        now: float,
+        places: Iterable[Place] = (),
+        groups: Iterable[str] = (),
+        protocol: int = 1,
+    ) -> None:
+        """Take partitions and groups into a transaction, which begins with the first one."""
+        if one.state is not TransactionState.ONGOING:
+            one.state, one.protocol, one.started_ms = TransactionState.ONGOING, protocol, self._time_ms()
+            one.partitions, one.groups = {}, {}
+            one.timer = Parked(lambda over: self._expire(one))
+            self._purgatory.park(one.timer, now + one.timeout_ms / 1000)
+        before = len(one.partitions)
+        one.partitions.update(dict.fromkeys(places))
+        one.groups.update(dict.fromkeys(groups))
+        if len(one.partitions) != before:
+            self._remember(one)
+
+    def _expire(self, one: Transaction) -> None:
+        if one.state is TransactionState.ONGOING:
+            self.fence(one)
+
+    def fence(self, one: Transaction) -> None:
+        """Abort a transaction that its producer does not end; the producer is fenced by a new epoch."""
+        self._end(one, is_commit=False, bumps_epoch=True)
+
+    def has_ended(self, one: Transaction, epoch: int, *, is_commit: bool) -> bool:
+        """Return whether a producer of the second protocol has ended its transaction so, and has lost the answer."""
+        done = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
+        return one.protocol == 2 and one.state is done and epoch == one.last_epoch != NO_EPOCH
+
+    def end(self, one: Transaction, *, is_commit: bool, protocol: int) -> int:
+        """End a transaction as its producer wants it; returns an error code.
+
+        Args:
+            one: the transaction, as `checked`.
+            is_commit: whether it is committed.
+            protocol: with 2 its producer has another epoch from now on (KIP-890).
+        """
+        done = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
+        is_open = one.state is TransactionState.ONGOING
+        if not is_open and protocol == 1:
+            return codes.NONE if one.state is done else codes.INVALID_TXN_STATE
+        if not is_open and is_commit:
+            return codes.INVALID_TXN_STATE
+        if not is_open:
+            one.partitions, one.groups = {}, {}
+        one.protocol = protocol
+        self._end(one, is_commit=is_commit, bumps_epoch=protocol == 2)
+        return codes.NONE
+
+    def _end(self, one: Transaction, *, is_commit: bool, bumps_epoch: bool) -> None:
+        """Decide a transaction, then do what was decided; after a crash in between the journal has the decision."""
+        if one.timer is not None:
+            self._purgatory.forget(one.timer)
+            one.timer = None
+        producer_id, epoch = one.producer_id, one.producer_epoch
+        one.marker = producer_id, epoch + bumps_epoch
+        if bumps_epoch:
+            self._bump(one)
+        one.state = TransactionState.PREPARE_COMMIT if is_commit else TransactionState.PREPARE_ABORT
+        pending = self._groups.pending(producer_id, one.groups) if is_commit else ()
+        offsets = [
+            commit_row(group.group_id, *place, commit)
+            for group, commits in pending
+            for place, commit in commits.items()
+        ]
+        if self._journals.is_open:
+            self._journals.write([one.row(), *offsets])
+        self._groups.end_transaction(producer_id, one.groups, is_commit=is_commit)
+        self._mark(one)
+
+    def _mark(self, one: Transaction) -> None:
+        """Write the markers that are due; those of partitions without a leader are left for later."""
+        is_commit = one.state is TransactionState.PREPARE_COMMIT
+        for topic, index in list(one.partitions):
+            found = self._controller.topics.get(topic)
+            partition = found.partitions[index] if found is not None and index < len(found.partitions) else None
+            if partition is None or self.mark(partition, *one.marker, is_commit=is_commit) == codes.NONE:
+                del one.partitions[topic, index]
+        if not one.partitions:
+            one.state = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
+            one.groups, one.started_ms = {}, -1
+        self._remember(one)
+
+    def mark(
+        self, partition: Partition, producer_id: int, epoch: int, *, is_commit: bool, coordinator_epoch: int = 0
+    ) -> int:
+        """Write the marker of a transaction's end to a partition; returns an error code."""
+        log = partition.log_at(partition.leader)
+        if isinstance(log, int):
+            return log
+        if epoch < log.producers.epoch_of(producer_id):
+            return codes.INVALID_PRODUCER_EPOCH
+        now, coordinator = self._time_ms(), coordinator_epoch
+        batch = marker_batch(producer_id, epoch, is_commit=is_commit, coordinator_epoch=coordinator, timestamp=now)
+        return self._append(partition, batch)
+
+    def retry(self) -> None:
+        """Write the markers that could not be written before."""
+        for one in self._known.values():
+            if one.state in PREPARED:
+                self._mark(one)
+
+    def _remember(self, one: Transaction) -> None:
+        if self._journals.is_open:
+            self._journals.write([one.row()])
+            if self._journals.size > MOST_JOURNAL:
+                self._rewrite()
