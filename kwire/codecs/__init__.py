@@ -1,6 +1,6 @@
-"""One message at one version: `decode`, `encode`, `trace`, `to_json`, `from_json`.
+"""Codecs: one message at one version, with `decode`, `encode`, `trace`, `to_json`, `from_json`.
 
-The fast path goes first, the reference path explains what that refuses. Knows no headers and no frames.
+The fast path is tried first; what it refuses, the reference path decodes and explains. Knows no headers and no frames.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ else:
 
 
 class Salvaged(NamedTuple, Generic[M]):
-    """What salvage got out of bytes: the message, what Kafka tolerates and no right writer writes, and the tail.
+    """The result of decoding with salvage: the message, the faults, and the bytes after the body.
 
-    Each of `faults` is a `DecodeError` with `offset`, `path` and the bytes in `raw`. Strict decoding accepts the same
-    bytes when there are none, or only `DefaultTag`s.
+    Each of `faults` is a `DecodeError` with `offset`, `path` and the bytes in `raw`. Without faults, or with
+    `DefaultTag`s only, strict decoding accepts the same bytes.
     """
 
     message: M
@@ -44,11 +44,11 @@ class Salvaged(NamedTuple, Generic[M]):
 
 
 class Codec(Generic[M]):
-    """Encodes and decodes the body of one message at one version; made by `kwire.codec`.
+    """Encodes and decodes the body of one message at one version; created by `kwire.codec`.
 
     Attributes:
         name, version, spec: the message, and the spec of all its versions.
-        schema: the construct tree; every method walks it.
+        schema: the construct tree that describes the layout.
         message_class: the class of decoded messages.
     """
 
@@ -90,26 +90,26 @@ class Codec(Generic[M]):
         """Decode a body.
 
         Args:
-            data: the bytes of the body alone, without frame and header.
-            salvage: read what Kafka tolerates too, and say what it was.
+            data: the bytes of the body, without size and header.
+            salvage: decode also what Kafka tolerates, and report it as faults.
 
         Returns:
             The message; with `salvage` a `Salvaged`.
 
         Raises:
-            DecodeError: with offset, path, the part decoded so far and the bytes from there on. Also in salvage,
-                for what Kafka itself refuses.
+            DecodeError: with offset, path, the part decoded so far and the bytes from there on; with `salvage` only for
+                what Kafka itself refuses.
 
         >>> import kwire
         >>> kwire.codec("ControlledShutdownRequest", 1).decode(bytes.fromhex("00000003"))
         ControlledShutdownRequest(broker_id=3, broker_epoch=-1, unknown_tags=None)
         """
-        if type(data) is not bytes:  # a call saved
+        if type(data) is not bytes:  # saves a call
             data = bytes_of(data)
         try:
             message = self._fast.decode(data)
             return Salvaged(message, (), b"") if salvage else message
-        except Exception:  # the reference path says what it is
+        except Exception:  # the reference path raises the detailed error
             pass
         reader = Reader(data, salvage=salvage)
         message = self.explain(reader)
@@ -120,7 +120,7 @@ class Codec(Generic[M]):
         """Encode a message to a body.
 
         Raises:
-            EncodeError: a value that does not fit, or that this version would lose; with its path.
+            EncodeError: a value does not fit, or this version cannot represent it; with its path.
 
         >>> import kwire
         >>> codec = kwire.codec("ControlledShutdownRequest", 1)
@@ -129,17 +129,17 @@ class Codec(Generic[M]):
         """
         try:
             return self._fast.encode(message)
-        except Exception:  # the reference path says what it is
+        except Exception:  # the reference path raises the detailed error
             writer = Writer(self.name, self.version)
         self.schema._build(message, writer, None, "")
         return bytes(writer.out)
 
     def trace(self, data: Buffer, *, salvage: bool = False) -> list[Span]:
-        """Decode a body and say which bytes are which field.
+        """Decode a body and return which bytes are which field.
 
         Returns:
-            Spans that cover the bytes without gap or overlap. With `salvage`, what cannot be understood
-            is a last span of type `not understood` or `left over`, and nothing is raised; else as `decode` does.
+            Spans that cover the bytes without gap or overlap. With `salvage`, bytes that cannot be decoded are a last
+            span of type `not understood` or `left over`, and nothing is raised; otherwise raises as `decode` does.
         """
         reader = TracingReader(bytes_of(data), salvage=salvage)
         try:
@@ -153,10 +153,10 @@ class Codec(Generic[M]):
         return reader.spans
 
     def to_json(self, message: M) -> dict[str, Any]:
-        """Turn a message into Kafka's JSON form, as plain values.
+        """Convert a message to Kafka's JSON form, as plain values.
 
         Raises:
-            EncodeError: a value that this version cannot carry.
+            EncodeError: this version cannot represent a value.
 
         >>> import kwire
         >>> codec = kwire.codec("ControlledShutdownRequest", 1)
@@ -167,20 +167,20 @@ class Codec(Generic[M]):
         return self.jsonable(message)
 
     def jsonable(self, message: M) -> dict[str, Any]:
-        """As `to_json`, of a message that is known to be right, such as a decoded one, or one without its secrets."""
+        """As `to_json`, without validation: for messages that are known to be valid, such as decoded ones."""
         from . import json  # noqa: F401 (not where it is needed, under a lock)
 
         members: dict[str, Any] = self._jsonable(message)
         return members
 
     def json_text(self, data: bytes, start: int = 0) -> str | None:
-        """Turn a body into the text of its JSON form, without a message in between.
+        """Convert a body to the text of its JSON form, without creating a message.
 
         Args:
-            data, start: bytes up to the end of the body, and where it begins.
+            data, start: bytes up to the end of the body, and the offset where it starts.
 
         Returns:
-            The text, as short as JSON can be; None where the body has to be decoded first, for the faults in it.
+            The text without spaces; None if the body has faults and must be decoded first.
 
         >>> import kwire
         >>> kwire.codec("ControlledShutdownRequest", 1).json_text(bytes.fromhex("00000003"))
@@ -188,17 +188,17 @@ class Codec(Generic[M]):
         """
         try:
             return self._fast.json(data, start).decode()
-        except Exception:  # of any kind: it is for the reference path to say what it is
+        except Exception:  # of any kind: the reference path finds the reason
             return None
 
     def from_json(self, obj: Any, *, defaults: bool = False) -> M:
-        """Turn Kafka's JSON form (plain values) into a message.
+        """Convert Kafka's JSON form (plain values) to a message.
 
         Former names of fields are accepted; an unknown one, or one of another version, is an error.
 
         Args:
             obj: the JSON form.
-            defaults: a field that is missing has its default; else that is an error, as in Kafka.
+            defaults: whether missing fields have their defaults; otherwise they are errors, as in Kafka.
 
         Raises:
             EncodeError: with the path in JSON names.
@@ -213,19 +213,19 @@ class Codec(Generic[M]):
         return message
 
     def read(self, reader: Reader) -> M:
-        """Read one body from where a reader stands, and leave the reader behind it."""
+        """Decode one body at the reader's position, and advance the reader."""
         message: M
         if type(reader) is Reader and type(reader.data) is bytes and reader.end == len(reader.data):
             try:
                 message, stop = self._fast.decode_from(reader.data, reader.pos)
                 reader.pos, reader.message, reader.version = stop, self.name, self.version
                 return message
-            except Exception:  # the reference path says what it is
+            except Exception:  # the reference path raises the detailed error
                 pass
         return self.explain(reader)
 
     def explain(self, reader: Reader) -> M:
-        """Read one body by the reference path, which explains what it refuses."""
+        """Decode one body by the reference path, which raises detailed errors."""
         reader.message, reader.version, reader.ahead = self.name, self.version, self._ahead.__getitem__
         message: M = self.schema._parse(reader, None, "")
         return message
@@ -238,14 +238,14 @@ class Codec(Generic[M]):
     def _jsonable(self) -> JsonWriter:
         from .json import json_writer
 
-        return cast("JsonWriter", json_writer(self.schema))  # None for leaves alone
+        return cast("JsonWriter", json_writer(self.schema))  # None for scalars
 
 
 _CODEC: type[Codec[Any]] = Codec
 if ENGINE == "native":
 
     class NativeCodec(native.NativeMethods, Codec[Any]):
-        """A codec whose usual calls are the engine's, without a Python function in between."""
+        """A codec whose methods `decode`, `encode` and `json_text` are the native engine's own."""
 
     _CODEC = NativeCodec
 
@@ -262,18 +262,18 @@ def codec(
 
     Args:
         name: the message, as in Kafka's specs: `MetadataResponse`, `RequestHeader`; or its class, such as
-            `kwire.messages.MetadataResponse`; or an api key, which stands for the request.
+            `kwire.messages.MetadataResponse`; or an api key, which means the request.
         version: 0 or higher.
-        profile: `KIP-36`, `KIP-112` or `KIP-879` for the shapes that these KIPs proposed; messages that a profile
-            does not change are the released ones.
-        release: a Kafka release such as `3.6`; only versions that it speaks are given, and its own layout where
-            early access changed one without a new version.
-        catalog: specs of your own, of `Catalog.from_directory`; instead of profile and release. A class needs none.
+        profile: `KIP-36`, `KIP-112` or `KIP-879` for the layouts that these KIPs proposed; messages that a profile does
+            not change are the released ones.
+        release: a Kafka release such as `3.6`: only its versions are available, and its own layout of early-access
+            versions that changed later.
+        catalog: your own specs, from `Catalog.from_directory`; instead of profile and release. Not needed with a class.
 
     Raises:
-        UnknownMessage: there is no message, profile or release of that name.
+        UnknownMessage: there is no message, profile or release with that name.
         UnsupportedVersion: the message has no such version.
-        TypeError: an argument is of another type, or a catalog is given and a profile or release too.
+        TypeError: an argument has another type, or both a catalog and a profile or release are given.
 
     >>> import kwire
     >>> kwire.codec("UpdateMetadataRequest", 8), kwire.codec(kwire.messages.MetadataRequest, 4), kwire.codec(3, 4)
@@ -290,5 +290,5 @@ def codec_in(catalog: Catalog, name: str, version: int) -> Codec:
 
 @once
 def codec_of(spec: MessageSpec, version: int) -> Codec:
-    """Return the codec of a message, whichever catalog has it, at one of its versions."""
+    """Return the codec of a message spec at one of its versions."""
     return _CODEC(spec, version)

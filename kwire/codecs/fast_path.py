@@ -1,4 +1,5 @@
-"""The fast path of a message at one version, native or generated; what it refuses, the reference path explains.
+"""The fast path of a message at one version, native or generated; for what it refuses, the reference path raises
+errors.
 
 The generator is imported where generated source runs: a third of the start-up of a command.
 """
@@ -18,45 +19,45 @@ if ENGINE == "python":  # not on first use, which is under a lock
 
 
 def refuse(*_: Any) -> Any:
-    """Leave whatever it is to the reference path."""
+    """Raise `Refused`."""
     raise NotImplementedError
 
 
 class FastPath(Protocol):
-    """Decodes and encodes one message at one version. Whatever it does not accept raises an exception, of any kind and
-    without words."""
+    """Decodes and encodes one message at one version. For everything that it does not accept it raises an exception of
+    any type, without details."""
 
     def decode(self, data: bytes) -> Any:
-        """Decode a body that ends where the bytes do."""
+        """Decode a body that ends with the bytes."""
 
     def decode_from(self, data: bytes, start: int) -> tuple[Any, int]:
-        """Decode a body that begins at a position; return it, and the position behind it."""
+        """Decode a body at a position; return the message and the position after it."""
 
     def encode(self, message: Any) -> bytes:
         """Encode a message."""
 
     def json(self, data: bytes, start: int = 0) -> bytes:
-        """Return the JSON text of a body that begins at a position and ends where the bytes do."""
+        """Return the JSON text of a body that starts at a position and ends with the bytes."""
 
 
 class NoFastPath:
-    """Accepts nothing."""
+    """A fast path that refuses everything."""
 
     decode = decode_from = encode = json = staticmethod(refuse)
 
 
 def fast_path(schema: Struct, title: str, engine: str = ENGINE) -> FastPath:
-    """Return the fast path of a tree.
+    """Return the fast path of a schema tree.
 
     Args:
         schema: the tree.
-        title: what tracebacks call generated source.
+        title: the name of generated source in tracebacks.
         engine: one of `ENGINES`.
     """
     if engine == "native":
         try:
             return native.NodeTable(*node_table(schema))
-        except NoTable:  # a node of somebody's own: the reference path alone knows it
+        except NoTable:  # a node class from outside kwire: only the reference path supports it
             pass
     if engine == "python":
         from .generated import Generated
@@ -66,7 +67,7 @@ def fast_path(schema: Struct, title: str, engine: str = ENGINE) -> FastPath:
 
 
 def read_elements(array: Array, title: str, engine: str = ENGINE) -> Elements:
-    """Return the fast path of an array's elements: it reads so many of them from a position on."""
+    """Return a function that decodes a number of an array's elements at a position."""
     try:
         if engine == "native":
             return native.NodeTable(*node_table(array.element)).decode_many
@@ -74,19 +75,20 @@ def read_elements(array: Array, title: str, engine: str = ENGINE) -> Elements:
             from .generated import elements_of
 
             return elements_of(array, title) or refuse
-    except NoTable:  # a node of somebody's own
+    except NoTable:  # a node class from outside kwire
         pass
     return refuse
 
 
 class ElementReaders(dict[Array, Elements]):
-    """By array, what reads some of its elements: made when bytes with many of them are refused, as `Reader.ahead`."""
+    """Functions that decode elements of arrays, created when the body of a large array has been refused
+    (`Reader.ahead`)."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self.title = title
 
     def __missing__(self, array: Array) -> Elements:
-        """Make what reads the elements of an array."""
+        """Create the function for an array."""
         read = self[array] = read_elements(array, self.title)
         return read

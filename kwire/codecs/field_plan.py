@@ -1,6 +1,6 @@
-"""Finds fields of interest in messages by a plan that is made once per codec.
+"""Finds fields of interest in messages, by a plan that is created once per codec.
 
-Knows trees and messages; what is of interest (topics, error codes, secrets, records), each caller says.
+Knows schema trees and messages; the caller defines what is of interest (topics, error codes, secrets, records).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from . import Codec
 
 
 class Place(NamedTuple):
-    """A field that holds no struct: its message, its struct, and the node of its value or of its elements."""
+    """A field that is not a struct: its message, its struct, and the node of its value or elements."""
 
     message: str
     struct: Struct
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The attribute."""
+        """The attribute name."""
         return str(self.field.name)
 
     @property
@@ -38,10 +38,10 @@ class Step(NamedTuple):
 
     Attributes:
         name: the attribute.
-        path: from the message on, joined by dots, without indices.
+        path: from the message, with dots, without indices.
         is_array: whether it holds an array.
-        interest: what was said of it; None where it leads on.
-        steps: those of its struct.
+        interest: the caller's value for the field; None for a struct with fields of interest.
+        steps: the fields of its struct.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Step(NamedTuple):
     steps: tuple[Step, ...] = ()
 
 
-Interest = Callable[[Place], Any]  # None: of no interest
+Interest = Callable[[Place], Any]  # None: not of interest
 
 
 @lru_cache(maxsize=1024)
 def plan_of(codec: Codec, interest: Interest) -> tuple[Step, ...]:
-    """Return the steps to the fields of interest in wire order; none if there is no such field. Raises UnknownNode."""
+    """Return the steps to the fields of interest in wire order; empty if there are none. Raises UnknownNode."""
     return tuple(_steps(codec.name, codec.schema, "", interest))
 
 
@@ -74,7 +74,7 @@ def _steps(message: str, struct: Struct, above: str, interest: Interest) -> Iter
 
 
 def leaves_of(steps: tuple[Step, ...]) -> Iterator[Step]:
-    """Yield the steps of a plan to the fields themselves."""
+    """Yield the last steps of a plan: the fields of interest."""
     for step in steps:
         if step.steps:
             yield from leaves_of(step.steps)
@@ -83,7 +83,7 @@ def leaves_of(steps: tuple[Step, ...]) -> Iterator[Step]:
 
 
 def found_in(steps: tuple[Step, ...], *values: Any) -> Iterator[tuple[Step, tuple[Any, ...], Any]]:
-    """Yield the fields of interest that are not empty: step, structs from the message to the one that holds it, value.
+    """Yield the non-empty fields of interest: step, structs from the message to the field's owner, value.
 
     Args:
         steps: a plan.
@@ -103,14 +103,14 @@ def found_in(steps: tuple[Step, ...], *values: Any) -> Iterator[tuple[Step, tupl
 
 
 def leaves(steps: tuple[Step, ...]) -> Iterator[Step]:
-    """Yield the steps of a plan that lead no further: the fields of interest themselves."""
+    """Yield the last steps of a plan: the fields of interest."""
     for step in steps:
         yield from leaves(step.steps) if step.steps else (step,)
 
 
 @lru_cache(maxsize=256)
 def places_in(codec: Codec) -> dict[str, Place]:
-    """Return the fields that hold no struct, by their paths without indices."""
+    """Return the fields that are not structs, by their paths without indices."""
     return {step.path: step.interest for step in leaves(tuple(_steps(codec.name, codec.schema, "", _any)))}
 
 

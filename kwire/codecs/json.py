@@ -1,7 +1,7 @@
-"""Messages to and from Kafka's JSON form, as its generated converters write it, made lossless.
+"""Converts messages to and from Kafka's JSON form, as its generated converters write it, but lossless.
 
-One walk over the tree in each direction. Beyond Kafka's: records are base64 where Kafka writes an empty
-string, and unknown tagged fields stand under `_unknownTags` as [{"tag": 99, "data": base64}].
+One walk over the tree in each direction. In addition to Kafka's form, records are base64 instead of an empty string,
+and unknown tagged fields are listed in `_unknownTags` as [{"tag": 99, "data": base64}].
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ JsonWriter = Callable[[Any], Any]
 
 
 def to_json(node: wire.Node, value: Any) -> Any:
-    """Turn a decoded value of a node into plain JSON values (dict, list, str, int, float, bool, None)."""
+    """Convert a decoded value of a node to plain JSON values (dict, list, str, int, float, bool, None)."""
     write = json_writer(node)
     return value if write is None else write(value)
 
 
 @singledispatch
 def json_writer(node: wire.Node) -> JsonWriter | None:
-    """Return what does `to_json` for a node, to be kept for many values; None where a value is plain already."""
+    """Return the function that does `to_json` for a node, for repeated use; None if the value needs no conversion."""
     raise TypeError(f"no JSON form is written for {type(node).__name__}")
 
 
@@ -137,7 +137,7 @@ def unknown_tags_json(raw: bytes | None) -> list[dict[str, Any]]:
 
 
 def uuid_text(value: bytes) -> str:
-    """Write a uuid as Kafka does: 22 characters of base64url.
+    """Format a uuid as Kafka does: 22 characters of base64url.
 
     >>> uuid_text(bytes(16))
     'AAAAAAAAAAAAAAAAAAAAAA'
@@ -146,11 +146,11 @@ def uuid_text(value: bytes) -> str:
 
 
 _SECRETS = {"".join(word.title() for word in name.split("_")) for name in SECRET_FIELDS}
-_SECRETS = {camel_case(name) for name in _SECRETS} | {"value"}  # JSON names of fields whose values no error repeats
+_SECRETS = {camel_case(name) for name in _SECRETS} | {"value"}  # never shown in errors
 
 
 class Place:
-    """Where in the JSON we are; makes the errors. `defaults`: fields that are missing have their defaults."""
+    """The position in the JSON, for errors. `defaults`: whether missing fields have their defaults."""
 
     def __init__(self, message: str | None = None, version: int | None = None, *, defaults: bool = False) -> None:
         self.message: str | None = message
@@ -168,7 +168,7 @@ class Place:
         self.refuse(WrongType, need=need, found="what stands here" if is_secret else excerpt(value))
 
     def child(self, segment: str | int, node: wire.Node, value: Any) -> Any:
-        """Read one part, under its name or index."""
+        """Convert one member or element, under its name or index."""
         self.path.append(segment)
         if isinstance(value, dict) and HIDDEN in value:
             self.refuse(HiddenValue)
@@ -179,7 +179,7 @@ class Place:
 
 @singledispatch
 def from_json(node: wire.Node, value: Any, place: Place) -> Any:
-    """Turn a JSON value into the value of a node. Raises EncodeError with the path in JSON names."""
+    """Convert a JSON value to a value of a node. Raises EncodeError with the path in JSON names."""
     raise TypeError(f"no JSON form is written for {type(node).__name__}")
 
 
@@ -267,7 +267,7 @@ def _(node: wire.Struct, value: Any, place: Place) -> Any:
 
 
 def _renamed(node: wire.Struct, members: dict[str, Any], place: Place) -> dict[str, Any]:
-    """Give members under former names those of now. What is the name of another field now, is that field."""
+    """Rename members with former names. A name that is now another field's means that field."""
     struct = node.message_class.__name__
     owner = struct if struct == place.message else f"{place.message}.{struct}"
     known = {field.json_name for field in node.all_fields}
@@ -290,7 +290,7 @@ def _check_names(node: wire.Struct, members: dict[str, Any], place: Place) -> No
 
 
 def unknown_tags(value: Any, place: Place | None = None) -> bytes | None:
-    """Turn [{"tag": number, "data": base64}] into a raw slice; None if it is empty. Raises EncodeError."""
+    """Convert [{"tag": number, "data": base64}] to raw bytes; None if it is empty. Raises EncodeError."""
     place = place or Place()
     place.path.append(UNKNOWN_TAGS)
     if not isinstance(value, list) or not all(isinstance(e, dict) and e.keys() == {"tag", "data"} for e in value):

@@ -1,7 +1,7 @@
 """Builds the construct tree of a message at one version.
 
-The only module that asks whether something is present, nullable, tagged or compact "in this version".
-Below it there are no versions, only bytes.
+The only module that checks whether a field is present, nullable, tagged or compact in a version.
+The resulting tree has no versions, only a byte layout.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _SCALARS = {
 
 
 def grow(spec: MessageSpec, version: int) -> wire.Struct:
-    """Grow the tree of a message.
+    """Build the tree of a message.
 
     Args:
         spec: the message.
         version: one of `spec.versions`.
 
     Returns:
-        A construct: `grow(spec, version).parse(data)` gives a message, `.build(message)` gives bytes.
+        A construct: `grow(spec, version).parse(data)` returns a message, `.build(message)` returns bytes.
     """
     return _Growth(spec, version).struct(spec.struct)
 

@@ -1,6 +1,6 @@
-"""Runs the reference execution and collects `Span`s: which bytes are which field.
+"""Runs the reference path and collects `Span`s: which bytes are which field.
 
-The spans of a message cover its bytes without gap or overlap. Shares nothing with other executions but the tree.
+The spans of a message cover its bytes without gap or overlap. Shares only the schema tree with other executions.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _start = attrgetter("start")
 
 
 class Span(NamedTuple):
-    """Some bytes and what they are.
+    """A range of bytes and the field that it encodes.
 
-    `start` and `stop` are offsets in bytes; `path` is as in errors (`topics[0].partitions[2].isr_nodes[1]`);
-    `type` is the wire type; `value` is the decoded value, for an array its count; `faults` what is wrong with them.
+    `start` and `stop` are offsets in bytes; `path` is as in errors (`topics[0].partitions[2].isr_nodes[1]`); `type` is
+    the wire type; `value` is the decoded value, for an array its count; `faults` are its faults.
     """
 
     start: int
@@ -33,7 +33,7 @@ class Span(NamedTuple):
 
 
 class TracingReader(Reader):
-    """A reader that keeps a span of every leaf and of every count, marker and tag."""
+    """A reader that records a span for every scalar, count, marker and tag."""
 
     __slots__ = ("pending", "spans", "start")
 
@@ -44,7 +44,7 @@ class TracingReader(Reader):
         self.pending: list[DecodeError] = []
 
     def child(self, segment: str | int, node: Construct) -> Any:
-        """Read a part; if nothing inside it made a span, it is a leaf and gets one."""
+        """Read a part; if it has recorded no span, it is a scalar and gets one."""
         start, before = self.pos, len(self.spans)
         self.path.append(segment)
         value = node._parse(self, None, "")
@@ -54,23 +54,23 @@ class TracingReader(Reader):
         return value
 
     def elements(self, array: Construct, count: int) -> None:
-        """Leave all elements to the reference: each has spans."""
+        """Leave all elements to the reference path, which records their spans."""
 
     def prefix(self, node: Construct) -> Any:
-        """Read what stands in front of parts; it gets a span of its own."""
+        """Read the prefix of a value; it gets its own span."""
         start = self.pos
         value = node._parse(self, None, "")
         self.mark(start, _type_name(node), value)
         return value
 
     def mark(self, start: int, type_name: str, value: Any) -> None:
-        """Keep the bytes from `start` to here as a span, if there are any."""
+        """Record the bytes from `start` to the current position as a span, if there are any."""
         if self.pos > start:
             self.spans.append(Span(start, self.pos, path_text(self.path), type_name, value, tuple(self.pending)))
             self.pending.clear()
 
     def note(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
-        """Note a fault, and keep it for the span it belongs to."""
+        """Record a fault, to be added to its span."""
         before = len(self.faults)
         super().note(kind, offset, **facts)
         for fault in self.faults[before:]:
@@ -81,7 +81,7 @@ class TracingReader(Reader):
                 self.pending.append(fault)
 
     def leave_rest(self, type_name: str, error: DecodeError) -> None:
-        """Make one span of all bytes that are in no span yet."""
+        """Record one span for all bytes that are in no span yet."""
         start = self.spans[-1].stop if self.spans else self.start
         if start < self.end:
             rest = self.data[start : self.end]

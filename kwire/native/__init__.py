@@ -57,11 +57,11 @@ class BadEngine(KwireError):
 
 
 def chosen_engine(wanted: str, available: bool) -> str:
-    """Return the engine that runs.
+    """Return the engine to use.
 
     Args:
-        wanted: one of `ENGINES`, or empty for the fastest.
-        available: whether the native one was built.
+        wanted: one of `ENGINES`, or empty for the fastest available.
+        available: whether the native engine was built.
 
     Raises:
         BadEngine: there is no such engine, or it was not built.

@@ -596,11 +596,11 @@ cdef class NodeTable:
             release(&o)
 
     def decode(self, bytes data not None):
-        """Decode a body that ends where the bytes do."""
+        """Decode a body that ends with the bytes."""
         return self.message(data)
 
     def decode_from(self, bytes data not None, Py_ssize_t start):
-        """Decode a body that begins at a position; return it, and the position behind it."""
+        """Decode a body at a position; return the message and the position after it."""
         cdef Cursor c
         cdef Seen[SEEN] seen
         stand(&c, data, start)

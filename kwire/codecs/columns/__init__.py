@@ -1,7 +1,7 @@
 """Arrays of a message as Arrow columns, without a Python object per value.
 
-The native engine fills the columns from the bytes of many bodies; without it, decoded messages do. Knows trees and
-bytes, no frames. Loads pyarrow and numpy (the extra `arrow`) when called.
+The native engine fills the columns from the bytes of many bodies; without it, decoded messages do. Knows schema trees
+and bytes, no frames. pyarrow and numpy (the extra `arrow`) are imported on first use.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ def arrow_schema(
     release: str | None = None,
     catalog: Catalog | None = None,
 ) -> Any:
-    """Return the Arrow schema of the columns of a message, as `columns` gives them.
+    """Return the Arrow schema of the columns of a message, as `columns` returns them.
 
     Args:
         name, path, columns, profile, release, catalog: as for `columns`.
-        version: of the message; None for the columns of all versions together.
+        version: of the message; None for the columns of all versions.
 
     Returns:
-        A `pyarrow.Schema`. Every field is nullable; types are those that Spark takes too: unsigned numbers are widened.
+        A `pyarrow.Schema`. Every field is nullable; unsigned integers are widened to types that Spark supports.
 
     Raises:
         As `columns`.

@@ -24,10 +24,10 @@ class BufferCollector:
 
     Args:
         schema: the construct tree.
-        plan: what is wanted, of this version or of all.
+        plan: the columns, of this version or of all.
 
     Raises:
-        NoTable: the tree has a node that the interpreter does not know.
+        NoTable: the tree has a node that the native engine does not support.
     """
 
     def __init__(self, schema: wire.Struct, plan: Plan) -> None:
@@ -36,7 +36,7 @@ class BufferCollector:
         self.add_bodies, self.add_message = self._table.feed, self._table.feed_message
 
     def take(self) -> tuple[int, list[Column]]:
-        """Take what was collected: the number of rows, and the columns of the plan."""
+        """Return and clear the collected rows: their number, and the columns of the plan."""
         rows, memories, taken = self._table.take()
         levels = [_Level(memory) for memory in memories]
         last = len(levels)
@@ -55,7 +55,7 @@ class BufferCollector:
         return rows, columns
 
     def _array(self, at: int, taken: list[Any]) -> Any:
-        """Return a column, and all below it, as an Arrow array over the same memory."""
+        """Return a column and its children as an Arrow array over the same memory."""
         column = self._layout.columns[at]
         rows, valid, ends, data = taken[at]
         children = [self._array(child, taken) for child in column.children]
@@ -70,21 +70,21 @@ class BufferCollector:
 
 
 class _Level:
-    """How many rows there are behind each row of an enclosing level."""
+    """The number of rows after each row of an enclosing level."""
 
     def __init__(self, memory: Any) -> None:
         self.memory, self.count = memory, len(memoryview(memory)) // 8
         self._last: tuple[int, int, Repeat] | None = None
 
     def repeat(self, start: int, stop: int) -> Repeat:
-        """Return what repeats values for some rows, the same for all columns."""
+        """Return the index that repeats values for a range of rows, shared by all columns."""
         if self._last is None or self._last[:2] != (start, stop):
             self._last = start, stop, Repeat(self.memory, start, stop)
         return self._last[2]
 
 
 class _BufferColumn(EnclosingColumn):
-    """A column of an enclosing level: what is not nested is repeated without a look at Python."""
+    """A column of an enclosing level; values that are not nested are repeated in native code."""
 
     def __init__(self, array: Any, choice: Any, level: _Level) -> None:
         Column.__init__(self, array, choice)
@@ -93,7 +93,7 @@ class _BufferColumn(EnclosingColumn):
 
     @cached_property
     def ends(self) -> Any:  # type: ignore[override]
-        """Behind each value, how many rows there are."""
+        """The cumulative number of rows after each value."""
         return memoryview(self.level.memory).cast("q").tolist()
 
     def rows(self, start: int, stop: int) -> Any:
@@ -109,7 +109,7 @@ class _BufferColumn(EnclosingColumn):
         return _flat_array(column, stop - start, valid, *repeat.binary(ends, data))
 
     def size(self, start: int, stop: int) -> int:
-        """Return how many bytes come of repeating values, for these rows."""
+        """Return the size of the repeated values of these rows, in bytes."""
         if self.repeated is None:
             return super().size(start, stop)
         ends = self.repeated[1][2]
@@ -121,14 +121,14 @@ def _bits(valid: Any) -> Any:
 
 
 def _flat_array(column: _Column, rows: int, valid: Any, ends: Any, data: Any) -> Any:
-    """Return an Arrow array over memory that the interpreter has given."""
+    """Return an Arrow array over memory of the native engine."""
     values = pa.py_buffer(pack_bits(data) if column.shape == "bits" else data)
     buffers = [_bits(valid), values] if ends is None else [_bits(valid), pa.py_buffer(ends), values]
     return pa.Array.from_buffers(column.type, rows, buffers)
 
 
 class _Column(msgspec.Struct, gc=False):
-    """A column as the interpreter fills it, and what its array is."""
+    """A column as filled by the native engine, and the type of its array."""
 
     shape: str
     type: Any = None
@@ -140,11 +140,11 @@ class _Column(msgspec.Struct, gc=False):
 
 
 class _Layout:
-    """Which field goes to which column.
+    """Maps fields to columns.
 
     Attributes:
-        columns: all of them, those below others too; the first is the index of the body.
-        places: of each column of the plan its place in `columns`; None where this version has no such field.
+        columns: all columns, including children; the first is the index of the body.
+        places: for each column of the plan its index in `columns`; None if this version has no such field.
     """
 
     def __init__(self, schema: wire.Struct, plan: Plan) -> None:
@@ -168,7 +168,7 @@ class _Layout:
             node = self.descend(node, below)
 
     def descend(self, struct: wire.Struct, name: str | None) -> Any:
-        """Have a field of a struct lead to the level below; return the node of that; None: this version has none."""
+        """Add the level of a field of a struct; return its node, None if this version has none."""
         field = next((field for field in struct.all_fields if field.name == name), None)
         if field is None:
             return None
@@ -176,7 +176,7 @@ class _Layout:
         return wire.content_of(field.subcon).node
 
     def arguments(self, levels: int) -> tuple[Any, ...]:
-        """Return what the interpreter's table is made of."""
+        """Return the arguments for the native engine's table."""
         rows = [
             (one.shape, one.width, one.nullable, one.children[0] if one.children else SKIP, one.next)
             for one in self.columns
@@ -185,7 +185,7 @@ class _Layout:
         return nodes, rows, self.actions, self.unknown, self.elements, levels
 
     def member(self, struct: wire.Struct, name: str, wanted: Wanted, nullable: bool) -> int | None:
-        """Add the column of a field of a struct; None where this version does not have it."""
+        """Add the column of a field of a struct; None if this version does not have it."""
         if name == TAGS:
             if struct.tagged is None:
                 return None
@@ -198,7 +198,7 @@ class _Layout:
         return at
 
     def add(self, node: Any, wanted: Wanted, nullable: bool) -> int:
-        """Add the column of a node, and those of all below it."""
+        """Add the column of a node, and those of its children."""
         nullable = nullable or node.nullable
         inner, struct, is_array = wire.content_of(node)
         if is_array:

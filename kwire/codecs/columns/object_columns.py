@@ -1,4 +1,4 @@
-"""Columns from decoded messages (the fallback), and record batches from what was collected, outer levels repeated."""
+"""Builds columns from decoded messages (the fallback), and record batches with repeated outer levels."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .plan import TAGS, Choice, Plan, is_long
 
 
 class Column:
-    """A column of the rows themselves.
+    """A column of the row level.
 
     Args:
-        array: of what was collected.
+        array: the collected values.
         choice: its name and type.
     """
 
@@ -31,16 +31,16 @@ class Column:
         return self.array.slice(start, stop - start)
 
     def size(self, start: int, stop: int) -> int:
-        """Return how many bytes come of repeating values, for these rows."""
+        """Return the size of the repeated values of these rows, in bytes."""
         return 0
 
 
 class EnclosingColumn(Column):
-    """A column of an enclosing level: each value once.
+    """A column of an enclosing level, with each value stored once.
 
     Args:
         array, choice: as for `Column`.
-        ends: behind each value, how many rows there are.
+        ends: the cumulative number of rows after each value.
     """
 
     def __init__(self, array: Any, choice: Choice, ends: Sequence[int]) -> None:
@@ -52,7 +52,7 @@ class EnclosingColumn(Column):
         return self.array.take(self.index(start, stop))
 
     def index(self, start: int, stop: int) -> Any:
-        """Return which value it is that stands in each row."""
+        """Return the index of the value in each row."""
         first = bisect_right(self.ends, start)
         found: list[int] = []
         while len(found) < stop - start:
@@ -61,7 +61,7 @@ class EnclosingColumn(Column):
         return pa.array(found, pa.int64())
 
     def size(self, start: int, stop: int) -> int:
-        """Return how many bytes come of repeating values, for these rows."""
+        """Return the size of the repeated values of these rows, in bytes."""
         return self._size_before(stop) - self._size_before(start) if is_long(self.array.type) else 0
 
     def _size_before(self, row: int) -> int:
@@ -82,35 +82,35 @@ class EnclosingColumn(Column):
 
 
 class Collector(Protocol):
-    """Collects the rows of bodies: out of their bytes (`native_columns`), or of messages."""
+    """Collects the rows of bodies, from bytes (`native_columns`) or from messages."""
 
     def add_bodies(self, bodies: list[bytes], numbers: list[int], start: int) -> int:
-        """Append the rows of bodies, from one of them on.
+        """Append the rows of bodies, from the body `start` on.
 
         Args:
             bodies: all of them.
-            numbers: of each its number, for the column `body_index`.
-            start: the first that is to be added.
+            numbers: the number of each, for the column `body_index`.
+            start: the index of the first body to add.
 
         Returns:
-            Which body was not accepted, and has added no rows; or how many bodies there are.
+            The index of the body that was not accepted, and has added no rows; or the number of bodies.
         """
 
     def add_message(self, message: Any, number: int) -> None:
         """Append the rows of a decoded message."""
 
     def take(self) -> tuple[int, list[Column]]:
-        """Take what was collected: the number of rows, and the columns of the plan."""
+        """Return and clear the collected rows: their number, and the columns of the plan."""
 
 
 def batches(plan: Plan, rows: int, columns: Sequence[Column], most: int) -> Iterator[Any]:
-    """Make record batches of columns.
+    """Build record batches from columns.
 
     Args:
-        plan: has their schema.
-        rows: how many there are.
-        columns: those of the plan.
-        most: bytes that may come of repeating, in one batch; a single row may make more.
+        plan: contains their schema.
+        rows: the number of rows.
+        columns: the columns of the plan.
+        most: the largest size of repeated values in a batch, in bytes; a single row may be larger.
 
     Yields:
         `pyarrow.RecordBatch`es.
@@ -124,7 +124,7 @@ def batches(plan: Plan, rows: int, columns: Sequence[Column], most: int) -> Iter
 
 
 def _stop(columns: Sequence[Column], start: int, rows: int, most: int) -> int:
-    """Return where a batch that begins at a row has to end."""
+    """Return where a batch that starts at a row must end."""
     if sum(column.size(start, rows) for column in columns) <= most:
         return rows
     low, high = start + 1, rows
@@ -138,7 +138,7 @@ def _stop(columns: Sequence[Column], start: int, rows: int, most: int) -> int:
 
 
 def conform(array: Any, type_: Any) -> Any:
-    """Return an array as another type, which has more fields: they are null."""
+    """Return an array as a type with more fields, which are null."""
     if array.type.equals(type_):
         return array
     validity = array.buffers()[0]
@@ -155,7 +155,7 @@ def conform(array: Any, type_: Any) -> Any:
 
 
 def halves(batch: Any, most: int) -> Iterator[Any]:
-    """Halve a batch until it has no more bytes than it may, or one row."""
+    """Divide a batch in halves until each has at most so many bytes, or one row."""
     if batch.num_rows <= 1 or batch.get_total_buffer_size() <= most or batch.nbytes <= most:
         yield batch
         return
@@ -169,7 +169,7 @@ class ObjectCollector:
 
     Args:
         schema: the construct tree.
-        plan: what is wanted, of this version or of all.
+        plan: the columns, of this version or of all.
         decode: decodes a body.
     """
 
@@ -188,7 +188,7 @@ class ObjectCollector:
         for index in range(start, len(bodies)):
             try:
                 message = self._decode(bodies[index])
-            except Exception:  # of any kind: the reference path says what it is
+            except Exception:  # of any kind: the reference path finds the reason
                 return index
             self.add_message(message, numbers[index])
         return len(bodies)
@@ -215,7 +215,7 @@ class ObjectCollector:
         self._ends[depth].append(self.rows)
 
     def take(self) -> tuple[int, list[Column]]:
-        """Take what was collected: the number of rows, and the columns of the plan."""
+        """Return and clear the collected rows: their number, and the columns of the plan."""
         columns: list[Column] = []
         for choice, values in zip(self._plan.choices, self._values, strict=True):
             level = max(choice.level, 0)
@@ -229,7 +229,7 @@ class ObjectCollector:
 
 
 def _known_fields(schema: wire.Struct, plan: Plan) -> list[set[str]]:
-    """Return which fields the levels of a plan have at this version."""
+    """Return the fields that this version has, by level of the plan."""
     known: list[set[str]] = []
     nodes: list[Any] = [schema]
     for depth, level in enumerate(plan.levels):
@@ -241,7 +241,7 @@ def _known_fields(schema: wire.Struct, plan: Plan) -> list[set[str]]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value of a message as pyarrow takes it."""
+    """Convert a value of a message for pyarrow."""
     if isinstance(value, tuple):
         return [plain(item) for item in value]
     names: tuple[str, ...] = getattr(value, "__struct_fields__", ())

@@ -1,4 +1,4 @@
-"""Which columns are taken from a message, and the levels of arrays on the way to them."""
+"""Selects the columns of a message, and the levels of arrays that lead to them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..schema_tree import grow
 TAGS = "unknown_tags"
 
 
-Wanted = Mapping[str, Any] | None  # the fields wanted of a struct, each with what is wanted of it; None: all
+Wanted = Mapping[str, Any] | None  # the selected fields of a struct, each with its own selection; None: all
 _NUMBERS = {"b": pa.int8(), "h": pa.int16(), "i": pa.int32(), "q": pa.int64(), "H": pa.int32(), "I": pa.int64()}
 
 
@@ -32,7 +32,7 @@ _OTHERS = {
 
 
 def scalar_type(node: Any) -> Any:
-    """Return the type of a node that holds no other. Raises TypeError for a class that is not known."""
+    """Return the type of a scalar node. Raises TypeError for an unknown class."""
     found = _NUMBERS.get(node.struct.format[-1:]) if type(node) is wire.Integer else _OTHERS.get(type(node))
     if found is None:
         raise TypeError(f"no Arrow type is known for {type(node).__name__}")
@@ -40,7 +40,7 @@ def scalar_type(node: Any) -> Any:
 
 
 def arrow_type(nodes: Sequence[Any], wanted: Wanted = None) -> Any:
-    """Return the type that has all that these nodes hold, one place at several versions, as far as it is wanted."""
+    """Return a type for the selected part of corresponding nodes of several versions."""
     inner, struct, is_array = wire.content_of(nodes[0])
     if struct is None:
         type_ = scalar_type(inner)
@@ -50,7 +50,7 @@ def arrow_type(nodes: Sequence[Any], wanted: Wanted = None) -> Any:
 
 
 def field_types(nodes: Sequence[wire.Struct], wanted: Wanted = None) -> dict[str, Any]:
-    """Return the types of a struct's fields by name, as far as they are wanted."""
+    """Return the types of the selected fields of a struct by name."""
     return {
         name: arrow_type(there, None if wanted is None else wanted[name])
         for name, there in fields_of(nodes).items()
@@ -76,7 +76,7 @@ def names_of(node: wire.Struct) -> tuple[str, ...]:
 
 
 def is_long(type_: Any) -> bool:
-    """Whether values of a type may take any number of bytes."""
+    """Whether values of a type have no maximum size."""
     return bool(pa.types.is_nested(type_) or pa.types.is_string(type_) or pa.types.is_binary(type_))
 
 
@@ -84,15 +84,15 @@ BODY = "body_index"
 
 
 class Level(NamedTuple):
-    """One level on the way: its field in the level above, and its nodes in the trees. They are structs, but that the
-    rows may be elements of any kind."""
+    """A level on the path: its field in the level above, and its nodes in the trees. They are structs, except that rows
+    may be elements of any type."""
 
     name: str
     nodes: list[Any]
 
     @property
     def fields(self) -> dict[str, list[Any]]:
-        """The nodes of its fields by name; elements that are no structs are the one field, under the array's name."""
+        """The nodes of its fields by name; elements that are not structs are a single field with the array's name."""
         if self.nodes and wire.content_of(self.nodes[0]).struct is None:
             return {self.name: self.nodes}
         return fields_of(self.nodes)
@@ -100,8 +100,8 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True)
 class Choice:
-    """A column: its name, the level and the field it is taken from (level -1: the body's index), its type, and what is
-    wanted of it (`types.Wanted`)."""
+    """A column: its name, the level and field that it comes from (level -1: the index of the body), its type, and the
+    selected fields of it (`Wanted`)."""
 
     name: str
     level: int
@@ -111,7 +111,7 @@ class Choice:
 
     @cached_property
     def is_dictionary(self) -> bool:
-        """Whether each value stands once, and its number in each row."""
+        """Whether it is dictionary-encoded."""
         return bool(pa.types.is_dictionary(self.type))
 
     @cached_property
@@ -121,18 +121,18 @@ class Choice:
 
 
 class Plan:
-    """What is wanted.
+    """The selected columns.
 
     Args:
-        trees: of the message, at one version or at several.
+        trees: of the message, at one or several versions.
         path: the array whose elements are rows.
         columns, dictionary: as for `kwire.columns`.
 
     Attributes:
-        levels: the message first, the rows last.
+        levels: from the message to the rows.
         choices: the columns.
         schema: their Arrow schema.
-        wanted: of the message, in the form of `types.Wanted`.
+        wanted: the selection as `Wanted`, starting at the message.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class Plan:
         self.wanted: dict[str, Any] | None = self._wanted(selected)
 
     def available(self) -> Iterator[tuple[str, int, str]]:
-        """Yield (name, level, field) of all that may be a column; what is on the way is none."""
+        """Yield (name, level, field) of all possible columns, without the arrays and structs of the path."""
         for depth, level in enumerate(self.levels):
             last = depth == len(self.levels) - 1
             for field in level.fields:
@@ -165,14 +165,14 @@ class Plan:
         ]
 
     def _selected(self, columns: Sequence[str]) -> dict[str, dict[str, Any] | None]:
-        """Return the columns by name, each with the fields that are wanted of it; None: all."""
+        """Return the columns by name, each with its selected fields; None: all."""
         selected: dict[str, Any] = {}
         for column in columns:
             inside = selected
             *outer, last = column.split(".")
             for name in outer:
                 inside = inside.setdefault(name, {})
-                if inside is None:  # all of it is wanted already
+                if inside is None:  # the whole column is selected already
                     break
             else:
                 inside[last] = None
@@ -205,7 +205,7 @@ class Plan:
 
 
 def check(nodes: Sequence[Any], wanted: dict[str, Any] | None, name: str) -> None:
-    """Raise UnknownMessage if a field is wanted that is not there."""
+    """Raise UnknownMessage if a selected field does not exist."""
     if wanted is None:
         return
     fields = fields_of([struct for node in nodes if (struct := wire.content_of(node).struct) is not None])
@@ -216,12 +216,12 @@ def check(nodes: Sequence[Any], wanted: dict[str, Any] | None, name: str) -> Non
 
 
 def trees_of(spec: MessageSpec) -> list[wire.Struct]:
-    """Grow the trees of a message at all versions."""
+    """Build the trees of a message at all versions."""
     return [grow(spec, version) for version in spec.versions]
 
 
 def levels_at(trees: Sequence[wire.Struct], path: str) -> list[Level]:
-    """Return the levels on the way to an array; UnknownMessage if no tree has it."""
+    """Return the levels on the path to an array; UnknownMessage if no tree has it."""
     levels = [Level("", list(trees))]
     for segment in path.split(".") if path else ():
         name = segment.removesuffix("[]")

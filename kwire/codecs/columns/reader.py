@@ -1,4 +1,4 @@
-"""Reads many bodies into record batches; bad bodies are left out, and batches stay small."""
+"""Reads many bodies into record batches of bounded size, without undecodable bodies."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from ..schema_tree import grow
 from .object_columns import Collector, ObjectCollector, batches, halves
 from .plan import Plan, Wanted, trees_of
 
-MOST_BODIES = 1 << 14  # that are made into columns together
+MOST_BODIES = 1 << 14  # bodies per conversion
 MOST_BATCH = 2**30  # bytes
 ARENA = 16 << 20  # bytes
-ENOUGH = 2 << 20  # bytes of bodies that are worth making columns of; what more makes falls out of the cache
+ENOUGH = 2 << 20  # bytes of bodies per conversion; more would exceed the processor's cache
 
 
 class BadBody(NamedTuple):
-    """A body that cannot be read: its index, from 0, and the error."""
+    """An undecodable body: its index, from 0, and the error."""
 
     body_index: int
     error: DecodeError
 
 
 class Batch(NamedTuple):
-    """A `pyarrow.RecordBatch`, and the bodies that could not be read."""
+    """A `pyarrow.RecordBatch`, and the undecodable bodies."""
 
     rows: Any
     errors: tuple[BadBody, ...]
@@ -76,8 +76,8 @@ class Columns:
         self._most_rows, self._most_bytes = max(max_rows, 1), min(max(max_bytes, 1), MOST_BATCH)
         self._title = f"{self.name} v{self.version}: columns"
         self._idle: list[Collector] = []
-        bytearray(ARENA)  # glibc keeps the memory of batches from when a large block is freed, and else gives all back
-        # after each: three quarters of the time went into pages that came again
+        bytearray(ARENA)  # freeing a large block makes glibc keep the memory of later batches,
+        # which would otherwise be returned and mapped again each time: three quarters of the time
 
     def __repr__(self) -> str:
         return f"<kwire columns of {self.name} v{self.version}: {', '.join(self.schema.names)}>"
@@ -89,11 +89,11 @@ class Columns:
         """Read bodies.
 
         Args:
-            bodies: the bytes of each, without frame and header; also a pyarrow array of binary. None is passed over.
+            bodies: the bytes of each, without size and header; also a pyarrow array of binary. None is skipped.
 
         Yields:
-            Batches, whose rows are in the order of the bodies; with each, the bodies before its end that are bad.
-            A bad body gives no rows, and takes none from the others.
+            Batches, with rows in the order of the bodies; each with the undecodable bodies before its end.
+            An undecodable body gives no rows, and does not affect others.
         """
         try:
             collector = self._idle.pop()  # another thread may read at the same time
@@ -110,13 +110,13 @@ class Columns:
 
             try:
                 return BufferCollector(self._tree, self._plan)
-            except NoTable:  # a node of somebody's own
+            except NoTable:  # a node class from outside kwire
                 pass
         return ObjectCollector(self._tree, self._plan, fast_path(self._tree, self._title).decode)
 
     def _read(self, collector: Collector, bodies: Iterable[Any]) -> Iterator[Batch]:
         enough = min(self._most_bytes, ENOUGH)
-        if is_small(bodies, enough):  # the loop below takes two fifths of the time of Heartbeats
+        if is_small(bodies, enough):  # the loop below would take two fifths of the time for Heartbeats
             if bodies:
                 yield from self._batches(collector, bodies, list(range(len(bodies))))
             return
@@ -127,7 +127,7 @@ class Columns:
             data = body if type(body) is bytes else as_bytes(body)
             if data is None:
                 continue
-            if size and len(data) >= enough:  # nothing is added to what fills Arrow's offsets alone
+            if size and len(data) >= enough:  # nothing is added to a body that fills Arrow's offsets by itself
                 yield from self._batches(collector, some, numbers)
                 some, numbers, size = [], [], 0
             some.append(data)
@@ -140,7 +140,7 @@ class Columns:
             yield from self._batches(collector, some, numbers)
 
     def _add(self, collector: Collector, bodies: list[bytes], numbers: list[int]) -> list[BadBody]:
-        """Add the rows of bodies; return those that are bad."""
+        """Add the rows of bodies; return the undecodable bodies."""
         bad: list[BadBody] = []
         index = collector.add_bodies(bodies, numbers, 0)
         while index < len(bodies):
@@ -156,7 +156,7 @@ class Columns:
         return bad
 
     def _accepted(self, data: bytes) -> Any:
-        """Return a body as the reference path reads it; None if it is bad in what is wanted of it."""
+        """Return a body re-encoded by the reference path; None if the selected fields are not decodable."""
         reader = Reader(data, salvage=True)
         try:
             message = self._tree._parse(reader, None, "")
@@ -170,11 +170,11 @@ class Columns:
         return message if harmless else None
 
     def _batches(self, collector: Collector, bodies: list[bytes], numbers: list[int]) -> Iterator[Batch]:
-        """Yield the columns of some bodies. Errors go with the first batch."""
+        """Yield the columns of some bodies. Errors are in the first batch."""
         try:
             errors = tuple(self._add(collector, bodies, numbers))
         finally:
-            rows, columns = collector.take()  # leaves nothing for who uses the collector next
+            rows, columns = collector.take()  # also clears the collector for its next user
         for batch in batches(self._plan, rows, columns, self._most_bytes):
             for piece in self._pieces(batch):
                 yield Batch(piece, errors)
@@ -183,7 +183,7 @@ class Columns:
             yield Batch(pa.RecordBatch.from_pylist([], schema=self.schema), errors)
 
     def _pieces(self, batch: Any) -> Iterator[Any]:
-        """Cut a batch into pieces that are no larger than they may be."""
+        """Split a batch into pieces within the limits."""
         for start in range(0, batch.num_rows, self._most_rows):
             yield from halves(batch.slice(start, self._most_rows), self._most_bytes)
 
@@ -199,11 +199,11 @@ class Columns:
             return error.with_traceback(None)
 
 
-_CONTENTS = (BadText, BadBoolean)  # faults inside of a value: where it is skipped, nobody looks at it
+_CONTENTS = (BadText, BadBoolean)  # faults inside a value, which are not found when it is skipped
 
 
 def is_wanted(wanted: Wanted, segments: Sequence[str | int]) -> bool:
-    """Whether a field is among those that are wanted, or is inside of one."""
+    """Whether a field is selected, or is inside a selected one."""
     for name in segments:
         if wanted is None:
             return True
@@ -215,7 +215,7 @@ def is_wanted(wanted: Wanted, segments: Sequence[str | int]) -> bool:
 
 
 def is_small(bodies: Iterable[Any], most: int) -> TypeGuard[list[bytes]]:
-    """Whether these are a list of bytes, and all together go into one batch."""
+    """Whether this is a list of bytes that fits in one batch."""
     return (
         type(bodies) is list
         and len(bodies) <= MOST_BODIES
@@ -225,6 +225,6 @@ def is_small(bodies: Iterable[Any], most: int) -> TypeGuard[list[bytes]]:
 
 
 def as_bytes(body: Any) -> bytes | None:
-    """Return a body, also one of a pyarrow array, as bytes."""
+    """Return a body as bytes, also one of a pyarrow array."""
     data = body.as_py() if hasattr(body, "as_py") else body
     return None if data is None else bytes(data)

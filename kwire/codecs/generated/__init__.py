@@ -1,7 +1,7 @@
-"""Turns a construct tree into straight-line Python that reads and writes it fast.
+"""Compiles a construct tree to straight-line Python code that decodes and encodes it fast.
 
-The source knows how to succeed, and not how to explain: where it raises, the codec goes the reference path.
-It takes exactly the bytes that the reference path reads without fault or note: those that are written the same again.
+The code handles only valid input: if it raises, the codec uses the reference path for the error. It accepts exactly the
+bytes that the reference path decodes without faults or notes, which are those that encode to themselves.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Encoder = Callable[[Any], bytes]
 
 
 def decoder_source(schema: Struct, title: str = "schema") -> Source:
-    """Write the source of a tree's decoder."""
+    """Generate the source of a tree's decoder."""
     source = Source(f"{title}: decode", **CONSTANTS)
     out = Reads(source, source.fresh("decode"))
     message = read(schema, out)
@@ -51,14 +51,14 @@ def compile_decoder(schema: Struct, title: str) -> Decoder:
 
     Args:
         schema: the tree.
-        title: what tracebacks call the source.
+        title: the name of the source in tracebacks.
 
     Returns:
-        A function of bytes and a position, which gives the message and the position behind it. That may lie
-        behind the end: then the bytes were cut short. What it raises says no more than that it refuses.
+        A function of bytes and a position that returns the message and the position after it. A position after the end
+        means that the bytes are truncated. Exceptions have no details.
 
     Raises:
-        NoEmitter: there is a node that the compiler does not know.
+        NoEmitter: there is a node that the compiler does not support.
     """
     decoder: Decoder = decoder_source(schema, title).run()["decode"]
     return decoder
@@ -76,7 +76,7 @@ def elements_of(array: Array, title: str) -> Elements | None:
 
 
 def encoder_source(schema: Struct, title: str = "schema") -> Source:
-    """Write the source of a tree's encoder."""
+    """Generate the source of a tree's encoder."""
     source = Source(f"{title}: encode", **CONSTANTS)
     out = Writes(source, source.fresh("encode"), "m")
     out.line("o = []")
@@ -87,34 +87,34 @@ def encoder_source(schema: Struct, title: str = "schema") -> Source:
 
 
 def compile_encoder(schema: Struct, title: str) -> Encoder:
-    """Compile the encoder of a tree: a function of a message, which gives its bytes. As `compile_decoder`."""
+    """Compile the encoder of a tree: a function of a message that returns its bytes. As `compile_decoder`."""
     encoder: Encoder = encoder_source(schema, title).run()["encode"]
     return encoder
 
 
 class Generated:
-    """Python source that is written for a tree, and compiled on first use."""
+    """Python source generated for a schema tree, compiled on first use."""
 
     def __init__(self, schema: Struct, title: str) -> None:
         self.schema: Struct = schema
         self.title: str = title
 
     def decode(self, data: bytes) -> Any:
-        """Decode a body that ends where the bytes do."""
+        """Decode a body that ends with the bytes."""
         message, stop = self._decoder(data, 0)
         if stop != len(data):
             raise Refused
         return message
 
     def decode_from(self, data: bytes, start: int) -> tuple[Any, int]:
-        """Decode a body that begins at a position; return it, and the position behind it."""
+        """Decode a body at a position; return the message and the position after it."""
         message, stop = self._decoder(data, start)
         if stop > len(data):
             raise Refused
         return message, stop
 
     def json(self, data: bytes, start: int = 0) -> bytes:
-        """Return the JSON text of a body that begins at a position and ends where the bytes do."""
+        """Return the JSON text of a body that starts at a position and ends with the bytes."""
         message, stop = self.decode_from(data, start)
         if stop != len(data):
             raise Refused
@@ -124,7 +124,7 @@ class Generated:
     def _decoder(self) -> Callable[[bytes, int], tuple[Any, int]]:
         try:
             return compile_decoder(self.schema, self.title)
-        except NoEmitter:  # a node of somebody's own: the reference path alone knows it
+        except NoEmitter:  # a node class from outside kwire: only the reference path supports it
             return refuse
 
     @once_attribute

@@ -25,7 +25,7 @@ from .scalars import code_of, read_length, type_of, write_length, write_null
 
 
 def read_tagged(node: TaggedFields, out: Reads) -> dict[str, str]:
-    """Emit the reading of a tagged section; return an expression of each known field, and of `unknown_tags`."""
+    """Emit code that reads a tagged section; return expressions of the known fields and of `unknown_tags`."""
     fields = list(node.fields.values())
     foreign = out.source.constant("F", node.foreign, f"tags of other versions: {sorted(node.foreign)}")
     names = [attribute(field.name) for field in fields]
@@ -45,7 +45,7 @@ def read_tagged(node: TaggedFields, out: Reads) -> dict[str, str]:
 
 
 def _section(node: TaggedFields, out: Reads, foreign: str) -> str:
-    """Write the function that reads a section of known and unknown tags, which must ascend."""
+    """Emit the function that reads a section of known and unknown tags in ascending order."""
     inner = Reads(out.source, out.source.fresh("tagged"))
     inner.line("n, p = varint(b, p); last = -1; unknown = bytearray()")
     variables = [inner.variable() for _ in node.fields]
@@ -59,7 +59,7 @@ def _section(node: TaggedFields, out: Reads, foreign: str) -> str:
             with inner.block(f"{'if' if variable == variables[0] else 'elif'} tag == {tag}:"):
                 inner.note(attribute(field.name))
                 inner.line(f"{variable} = {read(field.subcon, inner)}")
-                # What holds its default is legal and told: by the reference path.
+                # A tag with its default is valid but noted: that is left to the reference path.
                 inner.line(f"if p != stop or {variable} == {out.source.literal(field.default)}: raise Refused")
         inner.line(f"else: unknown += unknown_tag(b, start, stop, tag, {foreign}); p = stop")
     inner.line(f"return {', '.join(variables)}, bytes(unknown) or None, p")
@@ -67,7 +67,7 @@ def _section(node: TaggedFields, out: Reads, foreign: str) -> str:
 
 
 def write_tagged(node: TaggedFields, out: Writes, message: str) -> None:
-    """Emit the writing of what waits and a tagged section."""
+    """Emit code that writes the pending values and a tagged section."""
     fields = list(node.fields.values())
     if fields:
         unknown = out.source.constant("T", node.unknown_entries, "unknown tagged fields, checked")
@@ -82,7 +82,7 @@ def write_tagged(node: TaggedFields, out: Writes, message: str) -> None:
 
 
 def is_tagged(node: TaggedFields, out: Writes, message: str) -> str:
-    """Return a condition that is false where a tagged section is surely empty."""
+    """Return a condition that is false if a tagged section is certainly empty."""
     there = [f"{message}.unknown_tags"]
     for field in node.fields.values():
         there.append(differs(f"{message}.{attribute(field.name)}", out.source.literal(field.default)))
@@ -90,7 +90,7 @@ def is_tagged(node: TaggedFields, out: Writes, message: str) -> str:
 
 
 def _write_section(node: TaggedFields, out: Writes, unknown: str) -> str:
-    """Write the function that writes a section: each known field into a buffer of its own, for its size."""
+    """Emit the function that writes a section: each known field into its own buffer, because its size comes first."""
     inner = Writes(out.source, out.source.fresh("tagged"), "m")
     inner.line("fields = []")
     for tag, field in node.fields.items():
@@ -105,7 +105,7 @@ def _write_section(node: TaggedFields, out: Writes, unknown: str) -> str:
 
 
 def differs(value: str, default: str) -> str:
-    """Return a condition that is true where a value may not be the default, and false where it is."""
+    """Return a condition that is true if a value may differ from the default, and false if it does not."""
     return f"{value} is not None" if default == "None" else f"{value} != {default}"
 
 
@@ -121,13 +121,13 @@ def _(node: Struct, out: Reads) -> str:
     message = construct(node, out.source, values)
     if node.fields or node.tagged is None or node.tagged.fields:
         return message
-    # Of nothing but tags: a byte must not become an object, and one that never changes may be shared.
+    # Of structs with only tags: a byte must not become an object, and an immutable one can be shared.
     empty = node.message_class(**{absent.name: absent.default for absent in node.absent})
     return f"({out.source.constant('D', empty)} if {values['unknown_tags']} is None else {message})"
 
 
 def construct(node: Struct, source: Source, values: dict[str, str]) -> str:
-    """Return the call that makes a message; the last arguments are left out where they are the defaults."""
+    """Return the call that creates a message; trailing arguments are omitted if they are the defaults."""
     cls = node.message_class
     name = source.constant("C", constructor_of(cls), attribute(cls.__name__))
     names: tuple[str, ...] = cls.__struct_fields__
@@ -156,9 +156,9 @@ def _(node: Struct, out: Writes, value: str) -> None:
 
 
 def check_message(node: Struct, out: Writes, message: str) -> None:
-    """Emit checks that a message is of the struct's class, and holds nothing that the version would lose.
+    """Emit checks that a message has the struct's class, and no value that the version cannot represent.
 
-    What is no default at first sight may be another empty sequence: `keep` looks twice.
+    A value that differs from the default may still be an empty sequence: `keep` checks that.
     """
     cls = node.message_class
     name = out.source.constant("C", cls, attribute(cls.__name__))
@@ -177,7 +177,7 @@ def check_message(node: Struct, out: Writes, message: str) -> None:
 def _(node: NullableStruct, out: Reads) -> str:
     if node.marker is not INT8 and type(node.marker) is not UnsignedVarint:
         raise NoEmitter(f"no reading is written for the marker {type(node.marker).__name__}")
-    marker = out.fixed("b")  # of a varint, too: more than one byte would be overlong
+    marker = out.fixed("b")  # also of a varint: more than one byte would be overlong
     value = out.variable()
     with out.block(f"if {marker} == 1:"):
         struct: Any = read(node.subcon, out)
@@ -197,7 +197,7 @@ def _(node: NullableStruct, out: Writes, value: str) -> None:
         write(node.subcon, out, variable)
 
 
-DEEPEST = 6  # loops within loops of one function; Python allows twenty
+DEEPEST = 6  # nested loops per function; Python allows twenty
 
 
 @emit_read.register
@@ -225,7 +225,7 @@ def _read_elements(node: Array, out: Reads, value: str, count: str) -> None:
 
 
 def read_counted(node: Array, source: Source) -> str:
-    """Write the function that reads some elements; return its name."""
+    """Emit the function that reads some elements; return its name."""
     out = Reads(source, source.fresh("elements"), "b, p, n")
     if type(node.element) in (Integer, Float64):
         out.line(f"return numbers(b, p, n, '{code_of(node.element)}', {node.element.least}, False)")
@@ -236,7 +236,7 @@ def read_counted(node: Array, source: Source) -> str:
 
 
 def _loop(node: Array, out: Reads, count: str) -> None:
-    """Emit the reading of elements; with what they have, `a` and `n` and so on, numbered by the depth of the loop."""
+    """Emit a loop over elements; its variables `a`, `n` and so on are numbered by nesting depth."""
     out.loops += 1
     out.line(f"a{out.loops} = []; n{out.loops} = {count}")
     element: Any = node.element
@@ -256,8 +256,7 @@ def _straight_loop(element: Any, out: Reads, left: str) -> None:
 
 
 def _fixed_fields(node: Any) -> dict[str, tuple[str, str]]:
-    """Return the fields of a struct, each with its format code and the form of its value; nothing if one of them may
-    have another size."""
+    """Return the fields of a struct with their format codes and value expressions; empty if one has a variable size."""
     found = {}
     for field in node.fields if type(node) is Struct else ():
         kind = type(field.subcon)
@@ -274,8 +273,8 @@ _FORMS = {Boolean: ("B", "BOOL[{}]"), Uuid: ("16s", "{}")}
 
 
 def _fixed_loop(node: Struct, fields: dict[str, tuple[str, str]], out: Reads) -> None:
-    """Elements that are all of one size are unpacked by one iterator, up to the first that has tags: 1.6 times as fast
-    as one by one, for ApiVersions."""
+    """Unpack elements of fixed size by one iterator, up to the first with tags: 1.6 times as fast as one by one, for
+    ApiVersions."""
     codes = "".join(code for code, _ in fields.values()) + ("B" if node.tagged is not None else "")
     absent = [*node.absent, *(node.tagged.fields.values() if node.tagged is not None else ())]
     values = {attribute(one.name): out.source.literal(one.default) for one in absent}
@@ -299,13 +298,13 @@ def _fixed_loop(node: Struct, fields: dict[str, tuple[str, str]], out: Reads) ->
 
 
 def _read_numbers(node: Array, out: Reads) -> str:
-    """A short array is one call of a struct from a table, by its count."""
+    """Unpack a short array by one struct from a table, indexed by its count."""
     code, size = code_of(node.element), node.element.least
     value = out.variable()
     compact = node.length is COMPACT_LENGTH
     table = out.source.constant("N", unpackers(code, compact), f"unpack_from >0{code}, >1{code}, >2{code} ...")
     count = out.byte()[0] if compact else out.fixed("i")
-    # Two comparisons, and no chain of them: Python is twice as fast at jumps on each.
+    # Two comparisons instead of a chained one: Python's jumps are twice as fast.
     test = f"{count} > 0 and {count} <= {SHORT}" if compact else f"{count} >= 0 and {count} < {SHORT}"
     out.settle()
     start, back = out.at(), out.behind - size * compact
@@ -353,7 +352,7 @@ def _write_loop(node: Array, out: Writes, items: str) -> None:
 
 
 def _write_numbers(node: Array, out: Writes, variable: str) -> None:
-    """A short array is one call of a struct from a table, its count among its numbers."""
+    """Pack a short array by one struct from a table, including its count."""
     code, type_name = code_of(node.element), type_of(node.element)
     prefix, count = ("B", "n + 1") if node.length is COMPACT_LENGTH else ("i", "n")
     table = out.source.constant("Q", packers(prefix, code), f"pack >{prefix}0{code}, >{prefix}1{code} ...")

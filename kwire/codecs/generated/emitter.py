@@ -1,4 +1,4 @@
-"""Builds functions that read or write bytes; neighbouring fields of fixed size share one struct format."""
+"""Builds functions that read or write bytes; adjacent fields of fixed size share one struct format."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Any
 
 from ...wire import Node
 
-MOST_ALIKE = 10  # sources of one title that are kept for tracebacks: those of different catalogs
+MOST_ALIKE = 10  # sources with one title (of different catalogs) that are kept for tracebacks
 PLAIN = (bool, int, type(None))
 
 
 class NoEmitter(TypeError):
-    """A node, or a name in it, that the compiler has no source for; the reference path reads it."""
+    """A node, or a name in it, for which the compiler has no emitter; the reference path handles it."""
 
 
 class Source:
-    """The functions that are written for one tree, and the constants they name; `title` is for tracebacks."""
+    """The functions generated for one tree, and their constants; `title` is for tracebacks."""
 
     def __init__(self, title: str = "source", **constants: Any) -> None:
         self.title = title
@@ -32,12 +32,12 @@ class Source:
         self._notes: list[str] = []
 
     def fresh(self, prefix: str) -> str:
-        """Return a name that nothing has yet."""
+        """Return an unused name."""
         count = self._counts[prefix] = self._counts.get(prefix, 0) + 1
         return f"{prefix}{count}" if count > 1 or prefix[-1:].isupper() else prefix
 
     def constant(self, prefix: str, value: Any, note: str = "") -> str:
-        """Bind a value to a name; one that was bound before keeps its name."""
+        """Bind a value to a name; a value that was bound before keeps its name."""
         key = (prefix, id(value))
         if key not in self._names:
             name = self._names[key] = self.fresh(prefix)
@@ -47,7 +47,7 @@ class Source:
         return self._names[key]
 
     def struct(self, codes: str, method: str) -> str:
-        """Bind a method of the struct of these format codes."""
+        """Bind a method of the struct with these format codes."""
         key = (method, codes)
         if key not in self._names:
             name = self._names[key] = self.fresh(method[0].upper())
@@ -56,18 +56,18 @@ class Source:
         return self._names[key]
 
     def literal(self, value: Any) -> str:
-        """Write a value: plain ones as they are, any other by the name of a constant."""
+        """Return the source of a value: a literal, or the name of a constant."""
         if type(value) in PLAIN or value in ((), "", b""):
             return repr(value)
         return self.constant("D", value)
 
     def text(self) -> str:
-        """Return all that was written, the notes on its constants first."""
+        """Return the whole source, preceded by notes on its constants."""
         parts = ["\n".join(self._notes), *(function.text() for function in self.functions)]
         return "\n\n".join(filter(None, parts)) + "\n"
 
     def run(self) -> dict[str, Any]:
-        """Make the functions. The one place that runs source."""
+        """Execute the source and return its functions. This is the only place that executes generated code."""
         text = self.text()
         namespace = dict(self.constants)
         exec(compile(text, _listed(text, self.title), "exec"), namespace)  # noqa: S102 (names of our own, and literals)
@@ -75,7 +75,7 @@ class Source:
 
 
 def _listed(text: str, title: str) -> str:
-    """Put source where tracebacks look for it; return the name of its file there."""
+    """Register source for tracebacks; return its file name there."""
     lines = text.splitlines(keepends=True)
     for count in range(1, MOST_ALIKE):
         filename = f"<{title}>" if count == 1 else f"<{title} ({count})>"
@@ -86,7 +86,7 @@ def _listed(text: str, title: str) -> str:
 
 
 class Function:
-    """One function being written."""
+    """A function that is being generated."""
 
     def __init__(self, source: Source, name: str, parameters: str) -> None:
         self.source: Source = source
@@ -98,17 +98,17 @@ class Function:
         source.functions.append(self)
 
     def variable(self) -> str:
-        """Return a name for a value."""
+        """Return an unused variable name."""
         self._variables += 1
         return f"v{self._variables}"
 
     def line(self, text: str) -> None:
-        """Write a line."""
+        """Emit a line."""
         self.lines.append("    " * self.depth + text)
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Write a line that ends in a colon, and indent what follows."""
+        """Emit a line that ends in a colon, and indent what follows."""
         self.line(head)
         self.depth += 1
         yield
@@ -116,15 +116,15 @@ class Function:
         self.depth -= 1
 
     def finish(self) -> None:
-        """Write what waits to be written together with more: a block ends."""
+        """Emit pending code at the end of a block."""
 
     def text(self) -> str:
-        """Return the function as text."""
+        """Return the source of the function."""
         return "\n".join([f"def {self.name}({self.parameters}):", *self.lines])
 
 
 def attribute(name: str) -> str:
-    """Return an attribute's name, if it can be one; the reader of specs lets no other through."""
+    """Return an attribute's name, if it is valid; the spec parser accepts no others."""
     if not (name.isascii() and name.isidentifier()) or keyword.iskeyword(name) or name.startswith("__"):
         raise NoEmitter(f"{name!r} is no name that source may hold")
     return name
@@ -133,8 +133,8 @@ def attribute(name: str) -> str:
 class Reads(Function):
     """A function that reads.
 
-    Any line settles the run, so that every variable has its value where it is used. What was read before it, `p` is
-    advanced by not at once, but where it is next needed: `behind` bytes are read from `p` on.
+    Fixed-size fields are collected as a run; any other line emits the run first, so that its variables are set. The
+    position `p` is updated lazily: the next byte is `behind` bytes after it.
     """
 
     def __init__(self, source: Source, name: str, parameters: str = "b, p") -> None:
@@ -145,15 +145,15 @@ class Reads(Function):
         self._notes: list[str] = []
 
     def fixed(self, code: str) -> str:
-        """Read what one format code says; return its variable."""
+        """Add a field with a format code to the run; return its variable."""
         variable = self.variable()
         self._run.append((code, variable))
         return variable
 
     def byte(self) -> tuple[str, bool]:
-        """Read a byte that may begin a varint; return its variable, and whether it is signed.
+        """Read a byte that may start a varint; return its variable, and whether it is signed.
 
-        In a run it is signed, so that the one test `< 1` finds both null and what needs more bytes.
+        In a run it is signed, so that one test, `< 1`, finds both null and longer varints.
         """
         signed = bool(self._run)
         variable = self.fixed("b" if signed else "B")
@@ -161,34 +161,34 @@ class Reads(Function):
         return variable, signed
 
     def note(self, name: str) -> None:
-        """Name the field that is read next, in a comment."""
+        """Emit a comment with the name of the next field."""
         self._notes.append(name)
 
     def at(self, more: int = 0) -> str:
-        """Return where the next byte is, or one `more` bytes on."""
+        """Return the position of the next byte, or `more` bytes after it."""
         offset = self.behind + more
         return "p" if not offset else f"p {'+' if offset > 0 else '-'} {abs(offset)}"
 
     def line(self, text: str) -> None:
-        """Write a line, behind what waits; `p` is where the next byte is."""
+        """Emit a line after the pending run, with `p` at the next byte."""
         self.finish()
         super().line(text + self._comment())
 
     def early(self, text: str) -> None:
-        """Write a line behind what waits, with `p` where it is, `behind` bytes in front."""
+        """Emit a line after the pending run, with `p` still `behind` bytes before the next byte."""
         self.settle()
         super().line(text + self._comment())
 
     def arrived(self) -> None:
-        """Say that the lines before have moved `p` to where the next byte is."""
+        """Record that the emitted lines have moved `p` to the next byte."""
         self.behind = 0
 
     def step(self) -> str:
-        """Return the end of a line that moves `p` to where the next byte is; say `arrived` when every branch has."""
+        """Return the end of a line that moves `p` to the next byte; call `arrived` once every branch does."""
         return f"; p += {self.behind}" if self.behind else ""
 
     def settle(self) -> None:
-        """Read the run."""
+        """Emit the run."""
         if not self._run:
             return
         codes, variables = zip(*self._run, strict=True)
@@ -203,7 +203,7 @@ class Reads(Function):
         self.behind += calcsize(f">{together}")
 
     def finish(self) -> None:
-        """Settle, and move `p` to where the next byte is."""
+        """Emit the run, and move `p` to the next byte."""
         self.settle()
         if self.behind:
             super().line(f"p += {self.behind}{self._comment()}")
@@ -215,10 +215,10 @@ class Reads(Function):
 
 
 class Writes(Function):
-    """A function that writes. What is to be packed waits, with what is to be checked before, until `settle`.
+    """A function that writes. Values to pack, and their checks, are pending until `settle`.
 
-    `line` is for what does not write; what writes goes through `append`, or settles first. Pieces in a list, joined
-    once, take two thirds of the time of a bytearray that grows.
+    `line` is for code that does not write; code that writes uses `append`, or calls `settle` first. Joining a list of
+    pieces once takes two thirds of the time of a growing bytearray.
     """
 
     def __init__(self, source: Source, name: str, parameters: str = "m, o") -> None:
@@ -228,7 +228,7 @@ class Writes(Function):
         self._typed: dict[str, list[str]] = {}
 
     def held(self, value: str) -> str:
-        """Hold an expression in a variable, if it is none."""
+        """Assign an expression to a variable, unless it is one."""
         if value.isidentifier():
             return value
         variable = self.variable()
@@ -236,13 +236,14 @@ class Writes(Function):
         return variable
 
     def fixed(self, code: str, value: str, type_name: str = "") -> None:
-        """Pack a variable, or a number of our own; `type_name` is the type that it must have."""
+        """Add a variable or constant to the pending values; `type_name` is its required type."""
         self._run.append((code, value))
         if type_name:
             self._typed.setdefault(type_name, []).append(value)
 
     def packed(self, *more: tuple[str, str]) -> str:
-        """Return an expression of the bytes of what waits and of `more`; it still waits. Empty if there is nothing."""
+        """Return an expression for the bytes of the pending values and of `more`, which stay pending; empty if there
+        are none."""
         run = [*self._run, *more]
         if not run:
             return ""
@@ -254,22 +255,22 @@ class Writes(Function):
 
     @property
     def waits(self) -> bool:
-        """Whether something waits to be packed."""
+        """Whether values are pending."""
         return bool(self._run)
 
     def check(self) -> None:
-        """Write the checks of types that wait: in one comparison where they are as expected."""
+        """Emit the pending type checks, as one comparison for valid values."""
         for type_name, values in self._typed.items():
             test = _no_ints(values) if type_name == "int" else _not_all(type_name, values)
             self.line(f"if {test}: {type_name}s({', '.join(values)})")
         self._typed.clear()
 
     def forget(self) -> None:
-        """Let nothing wait: it was written in every branch."""
+        """Clear the pending values, because every branch has written them."""
         self._run.clear()
 
     def append(self, *parts: str) -> None:
-        """Write what waits and these parts, which are expressions of bytes."""
+        """Emit code that writes the pending values and these parts, which are expressions of bytes."""
         self.check()
         together = self.piece(*parts)
         if together:
@@ -277,20 +278,19 @@ class Writes(Function):
         self.forget()
 
     def piece(self, *parts: str) -> str:
-        """Return a statement that writes what waits and these parts as one piece. What waits still does."""
+        """Return a statement that writes the pending values and these parts as one piece; they stay pending."""
         together = " + ".join(filter(None, (self.packed(), *parts)))
         return f"o.append({together})" if together else ""
 
     def finish(self) -> None:
-        """Write what waits."""
+        """Emit the pending values."""
         self.append()
 
 
 def _no_ints(values: list[str]) -> str:
-    """Return a condition that values are not all of the type int.
+    """Return a condition that not all values have type int.
 
-    An integer is its own plus; of True that is 1, and of numbers of other types one of theirs. A tenth faster than
-    asking for types.
+    `+x` of an int is the same object; of True it is 1, and of other types a new number. A tenth faster than `type`.
     """
     return " or ".join(f"+{value} is not {value}" for value in values)
 
@@ -301,30 +301,30 @@ def _not_all(type_name: str, values: list[str]) -> str:
 
 
 def zeroes(count: int) -> str:
-    """Return the source of some zero bytes."""
+    """Return the source of zero bytes."""
     return repr(bytes(count))
 
 
 @singledispatch
 def emit_read(node: Any, out: Reads) -> str:
-    """Write lines that read a node from `p`; return an expression of the value."""
+    """Emit code that reads a node at `p`; return an expression of the value."""
     raise NoEmitter(f"no reading is written for {type(node).__name__}")
 
 
 @singledispatch
 def emit_write(node: Any, out: Writes, value: str) -> None:
-    """Write lines that append the bytes of a value, an expression that is to be evaluated once."""
+    """Emit code that appends the bytes of a value, an expression that is evaluated once."""
     raise NoEmitter(f"no writing is written for {type(node).__name__}")
 
 
 def read(node: Node, out: Reads) -> str:
-    """Emit the reading of a node. Raises NoEmitter for a class that has no emitter."""
+    """Emit code that reads a node. Raises NoEmitter for a class without emitter."""
     registry = emit_read.registry
     text: str = registry.get(type(node), registry[object])(node, out)
     return text
 
 
 def write(node: Node, out: Writes, value: str) -> None:
-    """Emit the writing of a node. Raises NoEmitter for a class that has no emitter."""
+    """Emit code that writes a node. Raises NoEmitter for a class without emitter."""
     registry = emit_write.registry
     registry.get(type(node), registry[object])(node, out, value)

@@ -1,6 +1,6 @@
 """Helpers that generated code calls for long or unusual values, which are not worth inlining.
 
-Raises `Refused` or whatever Python raises, and says nothing: the reference path goes again and explains.
+They raise `Refused` or any other exception, without details: the reference path is used for the error.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from ...wire.primitives import short_varint as varint
 from ...wire.primitives import unsigned_varint
 from ...wire.tagged_fields import HIGHEST_TAG, is_default, pass_unknown
 
-SHORT = 32  # arrays of fewer numbers have a struct each
+SHORT = 32  # shorter arrays of numbers have a struct each
 
 
 class Refused(Exception):
-    """Bytes or values that the compiled path leaves to the reference path; never seen outside."""
+    """The generated code refuses bytes or a value; never raised to callers of kwire."""
 
 
 def refuse(*_: Any) -> Any:
-    """Leave whatever it is to the reference path."""
+    """Raise `Refused`."""
     raise Refused
 
 
 @cache
 def unpackers(code: str, compact: bool) -> tuple[Callable[..., tuple[Any, ...]], ...]:
-    """Return what unpacks 0, 1, 2 ... numbers of a format code; if compact, by their count and one."""
+    """Return unpackers for 0, 1, 2 ... numbers of a format code; if compact, indexed by the count plus one."""
     unpackers = tuple(Struct(f">{count}{code}").unpack_from for count in range(SHORT))
     return (refuse, *unpackers) if compact else unpackers
 
 
 def wide(b: bytes, p: int, most: int) -> tuple[int, int]:
-    """Read a varint of two bytes or more, whose first byte is behind `p`; it must not be above `most`."""
+    """Read a varint of two or more bytes, whose first byte is before `p`; it must not exceed `most`."""
     value, p = varint(b, p - 1)
     if not 127 < value <= most:
         raise Refused
@@ -44,13 +44,13 @@ def wide(b: bytes, p: int, most: int) -> tuple[int, int]:
 
 
 def compact_numbers(b: bytes, p: int, _: int, code: str, size: int, nullable: bool) -> tuple[Any, int]:
-    """Read an array of numbers that is null or not short, and whose compact count begins before `p`."""
+    """Read an array of numbers that is null or long, and whose compact count starts before `p`."""
     count, p = varint(b, p - 1)
     return numbers(b, p, count - 1, code, size, nullable)
 
 
 def numbers(b: bytes, p: int, count: int, code: str, size: int, nullable: bool) -> tuple[Any, int]:
-    """Read an array of numbers whose count is known."""
+    """Read an array of numbers with a given count."""
     if count < 0:
         if count == -1 and nullable:
             return None, p
@@ -59,7 +59,7 @@ def numbers(b: bytes, p: int, count: int, code: str, size: int, nullable: bool) 
 
 
 def unknown_tags(b: bytes, p: int, foreign: frozenset[int]) -> tuple[bytes, int]:
-    """Read a tagged section of unknown tags only; return them as they stand, and where they end."""
+    """Read a tagged section of unknown tags only; return their raw bytes, and the position after them."""
     count, p = varint(b, p)
     stop, left, _ = pass_unknown(b, p, count, -1, foreign)
     if left:
@@ -68,7 +68,7 @@ def unknown_tags(b: bytes, p: int, foreign: frozenset[int]) -> tuple[bytes, int]
 
 
 def unknown_tag(b: bytes, start: int, stop: int, tag: int, foreign: frozenset[int]) -> bytes:
-    """Return an unknown tagged field as it stands."""
+    """Return the raw bytes of an unknown tagged field."""
     if tag > HIGHEST_TAG or tag in foreign or stop > len(b):
         raise Refused
     return b[start:stop]
@@ -76,49 +76,49 @@ def unknown_tag(b: bytes, start: int, stop: int, tag: int, foreign: frozenset[in
 
 @cache
 def packers(prefix: str, code: str) -> tuple[Callable[..., bytes], ...]:
-    """Return what packs a count, of the format code `prefix`, and 0, 1, 2 ... numbers."""
+    """Return packers for a count, with the format code `prefix`, and 0, 1, 2 ... numbers."""
     return tuple(Struct(f">{prefix}{count}{code}").pack for count in range(SHORT))
 
 
 @cache
 def packed_lengths(code: str) -> tuple[bytes, ...]:
-    """Return short lengths as bytes: to look one up takes a third of the time of packing it."""
+    """Return short lengths as bytes: a lookup takes a third of the time of packing."""
     return tuple(pack(f">{code}", length) for length in range(128))
 
 
 def ints(*values: Any) -> None:
-    """Refuse what is no integer: structs would pack truth values and more."""
+    """Refuse values that are not integers: structs would accept booleans and others."""
     if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
         raise Refused
 
 
 def floats(*values: Any) -> None:
-    """Refuse what is no float: structs would pack integers."""
+    """Refuse values that are not floats: structs would accept integers."""
     if not all(isinstance(value, float) for value in values):
         raise Refused
 
 
 def bools(*values: Any) -> None:
-    """Refuse what is neither true nor false: structs would pack anything."""
+    """Refuse values that are not booleans: structs would accept anything."""
     if not all(isinstance(value, bool) for value in values):
         raise Refused
 
 
 def uuids(value: Any) -> None:
-    """Refuse what is not 16 bytes: structs would cut and fill."""
+    """Refuse values that are not 16 bytes: structs would truncate or pad them."""
     if not isinstance(value, bytes) or len(value) != 16:
         raise Refused
 
 
 def raw(value: Any) -> bytes:
-    """Return anything like bytes as bytes."""
+    """Return any bytes-like object as bytes."""
     if not isinstance(value, bytes | bytearray | memoryview):
         raise Refused
     return bytes(value)
 
 
 def keep(message: Any, fields: Sequence[tuple[str, Any]]) -> None:
-    """Refuse a message of which a field would be lost: it does not hold its default."""
+    """Refuse a message with a field that this version does not have, unless it holds its default."""
     for name, default in fields:
         value = getattr(message, name)
         if not is_default(value, default) and not (name == "unknown_tags" and value == b""):
@@ -126,7 +126,7 @@ def keep(message: Any, fields: Sequence[tuple[str, Any]]) -> None:
 
 
 def sequence(value: Any) -> None:
-    """Refuse what is not written as an array."""
+    """Refuse a value that is not written as an array."""
     if isinstance(value, str | bytes | bytearray) or not isinstance(value, Sequence):
         raise Refused
 

@@ -1,4 +1,4 @@
-"""Emitters of scalars: numbers of fixed size; strings, bytes and records behind a length."""
+"""Emitters of scalars: numbers of fixed size; strings, bytes and records with a length prefix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def code_of(node: Any) -> str:
 
 
 def type_of(node: Node) -> str:
-    """Return the type of a number; what packs it takes more than this one."""
+    """Return the type of a number; its packer accepts more types."""
     return "float" if isinstance(node, Float64) else "int"
 
 
@@ -33,7 +33,7 @@ def _(node: Integer | Float64, out: Writes, value: str) -> None:
 
 @emit_read.register
 def _(node: Boolean, out: Reads) -> str:
-    return f"BOOL[{out.fixed('B')}]"  # two long: no byte but 0 and 1 is an index of it
+    return f"BOOL[{out.fixed('B')}]"  # has two items: only the bytes 0 and 1 are valid indexes
 
 
 @emit_write.register
@@ -57,10 +57,10 @@ MOST = 2**31 - 1
 
 
 def read_length(length: Node, out: Reads, *, nullable: bool, most: int = MOST) -> tuple[str, str, int]:
-    """Emit the reading of a length that is null or from 0 to `most`.
+    """Emit code that reads a length that is null or from 0 to `most`.
 
     Returns:
-        A condition that it is not null ("" where null is refused), a variable, and what that says beyond the length.
+        A condition that it is not null ("" if null is refused), a variable, and the offset of the length in it.
     """
     if length is COMPACT_LENGTH:
         variable = _read_compact(out, nullable, most)
@@ -88,11 +88,11 @@ def _read_compact(out: Reads, nullable: bool, most: int) -> str:
 
 
 def write_length(length: Any, out: Writes, size: str, most: int = MOST, behind: str = "") -> None:
-    """Emit the writing of what waits, a length (a variable), and what is behind it (an expression of bytes)."""
+    """Emit code that writes the pending values, a length (a variable), and the bytes after it (an expression)."""
     if length is not COMPACT_LENGTH:
         if most < length.high:
             out.line(f"if {size} > {most}: raise Refused")
-        packed = out.packed((code_of(length), size))  # its struct refuses what is too long
+        packed = out.packed((code_of(length), size))  # its struct refuses lengths that are too large
         if not out.waits:
             table = out.source.constant("K", packed_lengths(code_of(length)), f"pack >{code_of(length)} of 0, 1, 2 ...")
             packed = f"({table}[{size}] if {size} < {len(packed_lengths('h'))} else {packed})"
@@ -109,7 +109,7 @@ def write_length(length: Any, out: Writes, size: str, most: int = MOST, behind: 
 
 
 def write_null(length: Node, out: Writes) -> str:
-    """Return an expression of what waits and null."""
+    """Return an expression for the pending values and null."""
     return out.packed(("x", "") if length is COMPACT_LENGTH else (code_of(length), "-1"))
 
 
@@ -163,6 +163,6 @@ def _write_there(node: String | Bytes, out: Writes, variable: str, encode: str) 
     out.line(f"{variable} = {encode.format(variable)}; n = len({variable})")
     if isinstance(node, String):
         write_length(node.length, out, "n", node.longest, variable)
-    else:  # may be long: it is copied once only
+    else:  # may be long: copied only once
         write_length(node.length, out, "n")
         out.append(variable)
