@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from .protocol import FrameReader as FrameReader
     from .protocol import Header as Header
     from .protocol import HeaderReader as HeaderReader
-    from .protocol import InFlightRequests as InFlightRequests
     from .protocol import Peek as Peek
     from .protocol import Request as Request
     from .protocol import Response as Response
@@ -89,7 +88,6 @@ _MODULES = {
     "FrameReader": "protocol",
     "Header": "protocol",
     "HeaderReader": "protocol",
-    "InFlightRequests": "protocol",
     "KwireError": "errors",
     "DiskEntry": "logs",
     "LogBatch": "logs",
@@ -151,7 +149,6 @@ __all__ = [
     "FrameReader",
     "Header",
     "HeaderReader",
-    "InFlightRequests",
     "KwireError",
     "LogBatch",
     "LogBytes",

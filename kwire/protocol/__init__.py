@@ -9,7 +9,6 @@ from .encoder import encode_request, encode_response
 from .frame_header import Header
 from .framing import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames, cut_short
 from .header_reader import HeaderReader, Peek, peek
-from .in_flight_requests import InFlightRequests
 from .nested import spans_for
 from .results import NOBODY, Client, Request, Response, Result, Token, Undecodable
 from .sasl import SaslMessage
@@ -25,7 +24,6 @@ __all__ = [
     "FrameReader",
     "Header",
     "HeaderReader",
-    "InFlightRequests",
     "Peek",
     "Request",
     "Response",

@@ -106,10 +106,6 @@ class FrameDecoder:
             connection.meet(found.api_key, found.client_id)
         return None
 
-    def forget(self, connection: object) -> None:
-        """Drop the state of a connection that has ended."""
-        self.connections.forget(connection)
-
     def _begin(self, apis: Apis) -> DecodedConnection:
         connection, codec = DecodedConnection(apis), self.answers
         if codec is not None:

@@ -1,4 +1,4 @@
-"""Requests in flight of one client, and rules that connections share (acks=0).
+"""Which requests are never answered (acks=0), and which of those in flight a response answers only perhaps.
 
 Responses arrive in the order of requests, per connection. Correlation ids are compared, not used as keys: the fetchers
 of Kafka 0.8 and 0.9 use the same id for every request of a connection.
@@ -6,12 +6,10 @@ of Kafka 0.8 and 0.9 use the same id for every request of a connection.
 
 from __future__ import annotations
 
-from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..codecs import Codec
-from ..errors.decode import UnexpectedResponse
 
 # Requests that are never answered: message -> (attribute, value).
 UNANSWERED: dict[str, tuple[str, Any]] = {
@@ -93,80 +91,3 @@ class Doubt:
             self.active = False
         if not self.active or request is self._before:
             self._before = None
-
-
-class InFlightRequests:
-    """The headers of the requests in flight of one connection, oldest first.
-
-    For programs that decode headers themselves. kwire uses `Connection`, which also handles the direction of frames,
-    acks=0, SASL and KIP-511.
-
-    Args:
-        limit: how many headers to keep; beyond that the oldest are dropped.
-
-    >>> from kwire import messages
-    >>> waiting = InFlightRequests()
-    >>> waiting.add(messages.RequestHeader(request_api_key=3, request_api_version=9, correlation_id=7))
-    >>> waiting.complete(7).request_api_key
-    3
-    """
-
-    def __init__(self, limit: int = 65536) -> None:
-        self.limit = limit
-        self._headers: deque[Any] = deque()
-        self._ids: Counter[int] = Counter()  # so that unknown ids need no search
-
-    def __len__(self) -> int:
-        return len(self._headers)
-
-    def add(self, header: Any) -> None:
-        """Add a request that was sent and expects a response."""
-        if len(self._headers) == self.limit:
-            self._pop()
-        self._headers.append(header)
-        self._ids[header.correlation_id] += 1
-
-    @property
-    def next_id(self) -> int | None:
-        """The correlation id of the oldest request; None if there is none."""
-        return self._headers[0].correlation_id if self._headers else None
-
-    def find(self, correlation_id: int) -> Any:
-        """Return the oldest header with this correlation id, or None; changes nothing."""
-        if correlation_id not in self._ids:
-            return None
-        return next(header for header in self._headers if header.correlation_id == correlation_id)
-
-    def next_is(self, correlation_id: int) -> bool:
-        """Whether the oldest request has this correlation id."""
-        return self.next_id == correlation_id
-
-    def complete(self, correlation_id: int) -> Any:
-        """Remove and return the header of the request that a response answers: the oldest one.
-
-        Raises:
-            UnexpectedResponse: the oldest has another correlation id, or there is none; nothing changes.
-        """
-        if not self.next_is(correlation_id):
-            raise UnexpectedResponse(offset=4, found=correlation_id, need=self.next_id)
-        return self._pop()
-
-    def skip_to(self, correlation_id: int) -> list[Any]:
-        """Remove the requests before the first one with this correlation id: they were overtaken and stay unanswered.
-
-        Returns:
-            The removed headers. Raises UnexpectedResponse if no request has the id; nothing changes then.
-        """
-        if self.find(correlation_id) is None:
-            self.complete(correlation_id)
-        dropped = []
-        while not self.next_is(correlation_id):
-            dropped.append(self._pop())
-        return dropped
-
-    def _pop(self) -> Any:
-        header = self._headers.popleft()
-        self._ids[header.correlation_id] -= 1
-        if not self._ids[header.correlation_id]:
-            del self._ids[header.correlation_id]
-        return header
