@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from ..capture.frame_extractor import Streams
 from ..capture.pcap import FILE_HEADER, PcapReader
@@ -148,9 +148,8 @@ def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Uni
     Returns:
         For each process its input splits.
     """
-    least = least_parts(options)
+    most, least = share_of(files, options), least_parts(options)
     total = sum(file.size + options.open_cost_in_bytes for file in files)
-    most = min(options.max_partition_bytes, max(options.open_cost_in_bytes, total // least, 1))
     parts = [-(-least * file.size // max(total, 1)) for file in files]
     units = [unit for file, few in zip(files, parts, strict=True) for unit in units_of(file, most, few, options, apis)]
     return packed(units, most, options.open_cost_in_bytes)
@@ -161,9 +160,26 @@ def least_parts(options: Options) -> int:
     return options.min_partitions or 2 * (os.cpu_count() or 1)
 
 
-def packed(units: list[Unit], most: int, cost: int) -> list[list[Unit]]:
+def share_of(files: Sequence[File], options: Options) -> int:
+    """Return how many bytes a process should get."""
+    total = sum(file.size + options.open_cost_in_bytes for file in files)
+    return min(options.max_partition_bytes, max(options.open_cost_in_bytes, total // least_parts(options), 1))
+
+
+class Weighed(Protocol):
+    """Something to read, and how much that is, in bytes."""
+
+    @property
+    def weight(self) -> int:
+        """The bytes."""
+
+
+W = TypeVar("W", bound=Weighed)
+
+
+def packed(units: list[W], most: int, cost: int) -> list[list[W]]:
     """Group input splits, the largest first, up to a size."""
-    packs: list[list[Unit]] = []
+    packs: list[list[W]] = []
     size = most
     for unit in sorted(units, key=lambda unit: -unit.weight):
         if not packs or size + unit.weight > most:

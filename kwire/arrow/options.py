@@ -48,6 +48,8 @@ class Options:
         max_records_per_batch, max_bytes_per_batch: limits of a record batch.
         max_frame_bytes: the largest valid size of a frame.
         max_corrupt_bytes: the largest row of bytes outside frames.
+        capture: of `kwire.spark.read_captures`: a regular expression whose first group, found in the path of a file,
+            names the capture of the file; by default its folder does.
         profile, release: the specs, as for `kwire.codec`.
         pushdown: whether filters on `api_name` and `direction` skip decoding, as `apis` and `direction` do; Spark
             requires `spark.sql.python.filterPushdown.enabled` for this.
@@ -77,6 +79,7 @@ class Options:
     max_bytes_per_batch: int = 8 << 20
     max_frame_bytes: int = LIMIT
     max_corrupt_bytes: int = 1 << 20
+    capture: str = ""
     profile: str = ""
     release: str = ""
     pushdown: bool = False
@@ -152,6 +155,16 @@ def _glob(name: str, value: Any) -> str:
     return text
 
 
+def _pattern(name: str, value: Any) -> str:
+    try:
+        groups = re.compile(str(value)).groups
+    except re.error as error:
+        raise BadOption(name, value, f"it is no regular expression: {error}") from None
+    if value and not groups:
+        raise BadOption(name, value, "it has no group", "put what names a capture in parentheses: (tap[0-9]+)-")
+    return str(value)
+
+
 def _duration(name: str, value: Any) -> int:
     match = _DURATION.fullmatch(str(value).strip().lower())
     if match is None:
@@ -179,6 +192,7 @@ REFUSED = {
 _READERS: dict[str, Callable[[str, Any], Any]] = {
     "dump_format": _word(FORMATS),
     "path_glob_filter": _glob,
+    "capture": _pattern,
     "mode": _word(MODES),
     "body": _word(BODIES),
     "direction": _word(DIRECTIONS),

@@ -43,6 +43,7 @@ class Reading:
     Attributes:
         schema: the schema of the batches.
         apis: what is known of frames.
+        builder: makes batches of rows.
 
     Raises:
         BadOption: options contradict each other, or the schema has unknown columns.
@@ -55,8 +56,8 @@ class Reading:
         self.columns: list[str] = columns_for(options, schema)
         bodies = bodies_for(options, self.catalog, schema) if MESSAGE in self.columns else None
         self.apis: Apis = Apis(self.catalog, chooser(options, self.catalog))
-        self._builder = Builder(self.columns, bodies, options)
-        self.schema: Any = self._builder.schema
+        self.builder: Builder = Builder(self.columns, bodies, options)
+        self.schema: Any = self.builder.schema
         self._replays = Replays()
 
     def divide(self, paths: Sequence[str]) -> list[list[Unit]]:
@@ -73,12 +74,12 @@ class Reading:
             MalformedFrame: in the mode FAILFAST.
             OSError: a file cannot be read.
         """
-        builder, options = self._builder, self.options
+        builder, options = self.builder, self.options
         builder.clear()
         for unit in units:
             builder.begin(unit.path)
             try:
-                for _ in self._unit(unit):
+                for _ in self.rows_of(unit):
                     yield from builder.ready()
             except FileNotFoundError:
                 if not options.ignore_missing_files:
@@ -86,12 +87,12 @@ class Reading:
             yield from builder.ready()
         yield from builder.rest()
 
-    def _unit(self, unit: Unit) -> Iterator[None]:
+    def rows_of(self, unit: Unit) -> Iterator[None]:
         """Pass the rows of an input split to the builder; yields periodically."""
         if unit.kind:
             yield from self._replayed(unit)
             return
-        pairing = Pairing(self.apis, self._builder.rows.append)
+        pairing = Pairing(self.apis, self.builder.rows.append)
         pairing.resume(unit.state)
         if unit.span is not None:
             yield from self._spanned(unit, unit.span, pairing)
@@ -113,7 +114,7 @@ class Reading:
         with open_file(unit.path) as stream:
             replay = self._replays.take(stream, unit) or Replay(unit, self.catalog, self.apis)
             try:
-                yield from replay.read(stream, unit, self._builder.rows.append)
+                yield from replay.read(stream, unit, self.builder.rows.append)
             except DumpError as error:  # at the start, or after packets without frames
                 if unit.part == 0:
                     yield from self._refused(unit, error, 0 if replay.is_new else unit.start)
@@ -148,7 +149,7 @@ class Reading:
 
     def _whole(self, unit: Unit, pairing: Pairing) -> Iterator[None]:
         """Read a file of any format; an unknown format is returned as fragments."""
-        count = len(self._builder.rows)
+        count = len(self.builder.rows)
         begun = False
         try:
             with open_dump(unit.path, catalog=self.catalog, share=Share(unit.part, unit.parts)) as dump:
@@ -157,7 +158,7 @@ class Reading:
                     yield from self._unpacked(unit, pairing)
                     return
                 for _ in self._dumped(dump, pairing):
-                    begun = begun or len(self._builder.rows) > count
+                    begun = begun or len(self.builder.rows) > count
                     yield
         except DumpError as error:
             if unit.part == 0:
@@ -193,12 +194,12 @@ class Reading:
         else:
             data, place = bytes(item.header.data), item.header.position
             fault = fault_of(item.faults[0]) if item.faults else None
-        self._builder.rows.append((place, data, None, None, None, None, None, None, fault))
+        self.builder.rows.append((place, data, None, None, None, None, None, None, fault))
 
     def _broken(self, error: DumpError) -> Iterator[None]:
         """Return the fault of a capture that cannot be read further."""
         fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))
-        self._builder.rows.append((error.offset or 0, b"", None, None, None, None, None, None, fault))
+        self.builder.rows.append((error.offset or 0, b"", None, None, None, None, None, None, fault))
         yield
 
     def _refused(self, unit: Unit, error: DumpError, offset: int = 0) -> Iterator[None]:
@@ -207,6 +208,6 @@ class Reading:
         with open_file(unit.path) as stream:
             stream.seek(offset)
             while piece := stream.read(min(self.options.max_corrupt_bytes, (unit.stop or ENDLESS) - offset)):
-                self._builder.rows.append((offset, piece, None, None, None, None, None, None, fault))
+                self.builder.rows.append((offset, piece, None, None, None, None, None, None, fault))
                 offset += len(piece)
                 yield

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from struct import Struct
-from typing import NamedTuple
+from struct import Struct, pack
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ..errors import DumpError
-from .record_cursor import PIECE, Cursor, Damage, Skipper, find_begin
+from .record_cursor import PIECE, Cursor, Damage, Skipper, find_begin, skip_to
 
 LONGEST = 1 << 24  # bytes of a packet, or of a block with one; no link has longer packets
 SECOND = 1_000_000_000
@@ -106,7 +106,10 @@ class PcapReader:
         self._skipper = Skipper(self.cursor)
         self._time: int | None = None  # seconds of the last packet with a credible time
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Read the file header, unless that was done; the reader knows the file then."""
+        if self.order:
+            return
         if not self.cursor.fill(FILE_HEADER):
             if self.may_grow:
                 raise StopIteration
@@ -137,6 +140,26 @@ class PcapReader:
         """Record the time of the last packet that was read by moving the cursor; None if there was none."""
         self._time = self._time if seconds is None else seconds
 
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """What reading continues from: two readers of one file in the same state read the same."""
+        return self.cursor.offset, self._skipper.stop, self._time
+
+    @property
+    def header(self) -> bytes:
+        """The file header that makes a file of records."""
+        magic = next(magic for magic, known in MAGICS.items() if known == (self.order, self.tick))
+        return magic + pack(self.order + "HHIIII", 2, 4, 0, 0, self._most, self.link)
+
+    def synchronise(self) -> bool:
+        """Move to the first record from here that other records follow; False if there is none up to the end."""
+        self.begin()
+
+        def begins(place: int) -> bool:
+            return self._is_row(place) and self._is_credible(place)
+
+        return skip_to(self.cursor, self._pattern(), begins, RECORD_HEADER, LONGEST)
+
     def walk(self) -> Iterator[None]:
         """Advance record by record, and yield after each."""
         for _ in self:
@@ -148,8 +171,7 @@ class PcapReader:
     def __next__(self) -> Packet | Damage:
         """Read the next packet."""
         cursor = self.cursor
-        if not self.order:
-            self._begin()
+        self.begin()
         if self._skipper.is_skipping:
             return self._skipper.take()
         if cursor.left < RECORD_HEADER and not cursor.fill(RECORD_HEADER):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from struct import calcsize, unpack_from
+from struct import calcsize, pack, unpack_from
+from typing import Any
 
 from ..errors import DumpError
-from .pcap import LONGEST, Interface, Packet
-from .record_cursor import PIECE, Cursor, Damage, Skipper, find_begin
+from .pcap import LONGEST, ROW, Interface, Packet
+from .record_cursor import PIECE, Cursor, Damage, Skipper, find_begin, skip_to
 
 MAGIC = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
@@ -34,8 +35,10 @@ class PcapngReader:
     without the next block.
     """
 
-    def __init__(self, portions: Iterator[bytes], file: str = "", *, looks_ahead: bool = False) -> None:
-        self.cursor: Cursor = Cursor(portions)
+    def __init__(
+        self, portions: Iterator[bytes], file: str = "", passed: int = 0, *, looks_ahead: bool = False
+    ) -> None:
+        self.cursor: Cursor = Cursor(portions, passed)
         self.file: str = file
         self.looks_ahead: bool = looks_ahead
         self.may_grow: bool = False
@@ -55,6 +58,42 @@ class PcapngReader:
             elif (packet := self._packet(*block)) is not None:
                 return packet
         return block
+
+    @property
+    def state(self) -> tuple[Any, ...]:
+        """As `PcapReader.state`."""
+        return (
+            self.cursor.offset,
+            self._skipper.stop,
+            self.order,
+            self.interfaces,
+            self._has_skipped and not self.interfaces,
+        )
+
+    @property
+    def header(self) -> bytes:
+        """The blocks that make a file of packet blocks: a section, and its interfaces."""
+        section = MAGIC + pack(self.order + "IIHHqI", 28, 0x1A2B3C4D, 1, 0, -1, 28)
+        return section + b"".join(_interface_block(one, self.order) for one in self.interfaces)
+
+    def begin_section(self, order: str, interfaces: tuple[Interface, ...]) -> None:
+        """Continue in the middle of a section."""
+        self.order, self.interfaces = order, interfaces
+
+    def synchronise(self) -> bool:
+        """As `PcapReader.synchronise`."""
+        return skip_to(self.cursor, STARTS[self.order], self._is_row, LEAST, LONGEST)
+
+    def _is_row(self, place: int) -> bool:
+        """Whether blocks follow each other so many bytes from here, up to the end if that is near."""
+        for number in range(ROW):
+            if not self.cursor.fill(place + LEAST):
+                return number > 0 and place == self.cursor.left
+            if not self._begins(place):
+                return False
+            (size,) = unpack_from(self._order(place) + "I", self.cursor.data, self.cursor.pos + place + 4)
+            place += size
+        return True
 
     def walk(self) -> Iterator[None]:
         """Advance block by block, and yield after each; does not read interface descriptions."""
@@ -184,6 +223,18 @@ def _interface(block: bytes, order: str) -> Interface:
     offset = options.get(TIME_OFFSET, b"")
     seconds = _fields(offset, order + "q")[0] if len(offset) >= 8 else 0
     return Interface(link, ticks, seconds, snap_length)
+
+
+def _interface_block(interface: Interface, order: str) -> bytes:
+    """Write what `_interface` reads."""
+    digits = len(str(interface.ticks)) - 1
+    resolution = digits if interface.ticks == 10**digits else 0x80 | interface.ticks.bit_length() - 1
+    options = pack(
+        order + "HHB3xHHqI", TIME_RESOLUTION, 1, resolution, TIME_OFFSET, 8, interface.offset, END_OF_OPTIONS
+    )
+    size = 20 + len(options)
+    head = pack(order + "IIHHI", INTERFACE, size, interface.link, 0, interface.snap_length)
+    return head + options + pack(order + "I", size)
 
 
 def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:

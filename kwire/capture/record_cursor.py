@@ -111,6 +111,11 @@ class Skipper:
         """Whether the next bytes are damaged."""
         return self.cursor.offset < self._stop
 
+    @property
+    def stop(self) -> int:
+        """Where records continue, in bytes from the start of the file; the next byte's place if nothing is skipped."""
+        return max(self._stop, self.cursor.offset)
+
     def skip(self, count: int, problem: str, *, is_cut: bool = False) -> None:
         """Mark so many bytes from here on, which the cursor has buffered, as damaged."""
         self.expect(self.cursor.offset + count, problem)
@@ -154,3 +159,18 @@ def find_begin(
         start = max(start, left - least + 1)
         if left > most or (not cursor.fill(left + more) and cursor.left == left):
             return None
+
+
+def skip_to(cursor: Cursor, pattern: re.Pattern[bytes], begins: Callable[[int], bool], least: int, most: int) -> bool:
+    """Move to the first place from here where a record begins; arguments as `find_begin`.
+
+    Returns:
+        Whether there is one; else the input was read to its end.
+    """
+    while not begins(0):
+        found = find_begin(cursor, pattern, begins, least=least, more=PIECE, most=most)
+        if found is None and cursor.left <= most:
+            cursor.take(cursor.left)
+            return False
+        cursor.take(cursor.left - least + 1 if found is None else found)
+    return True

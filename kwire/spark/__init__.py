@@ -1,6 +1,7 @@
 """Kafka's protocol in Spark: a data source and column functions. The only package that imports pyspark, on first use.
 
 kwire.spark.register(spark)
+kwire.spark.read_captures(spark, "s3://taps/2026-11-*/", body="raw")
 spark.read.format("kwire").option("apis", "UpdateMetadataRequest").option("body", "struct").load("captures/")
 spark.readStream.format("kwire").option("maxBytesPerTrigger", "1g").load("captures/")
 df.select(kwire.spark.from_kwire("value", "OffsetCommitValue"))
@@ -15,6 +16,7 @@ from ..errors import MissingExtra
 
 if TYPE_CHECKING:
     from . import cluster as cluster
+    from .captures import read_captures as read_captures
     from .functions import from_kwire as from_kwire
     from .functions import kwire_header as kwire_header
     from .functions import records as records
@@ -22,13 +24,23 @@ if TYPE_CHECKING:
     from .functions import to_kwire as to_kwire
 
 _MODULES = {
+    "read_captures": "captures",
     "from_kwire": "functions",
     "kwire_header": "functions",
     "records": "functions",
     "schema_of_kwire": "functions",
     "to_kwire": "functions",
 }
-__all__ = ["cluster", "from_kwire", "kwire_header", "records", "register", "schema_of_kwire", "to_kwire"]
+__all__ = [
+    "cluster",
+    "from_kwire",
+    "kwire_header",
+    "read_captures",
+    "records",
+    "register",
+    "schema_of_kwire",
+    "to_kwire",
+]
 
 
 def register(spark: Any) -> None:

@@ -172,12 +172,13 @@ def narrowed(options: Options, one: Filter) -> Options:
 
 @lru_cache(maxsize=4)
 def reading_of(options: Options, schema: Any) -> Reading:
-    """Return a read, shared by all tasks of a worker, because building the trees of all versions is expensive.
+    """Return a read of a schema, or of the options' own if None, shared by all tasks of a worker.
 
-    Workers run garbage collection after every task; freezing exempts the objects that exist now.
+    Building the trees of all versions is expensive. Workers run garbage collection after every task;
+    freezing exempts the objects that exist now.
     """
     default = Reading(options)
-    reading = default if default.schema.equals(schema) else Reading(options, schema)
+    reading = default if schema is None or default.schema.equals(schema) else Reading(options, schema)
     gc.freeze()
     return reading
 

@@ -1,0 +1,291 @@
+"""Decodes connections from rows of their packets, as `packet_scan` makes them and a shuffle brings them together.
+
+Rows of a connection come one after the other, ordered by time; their packets may be of several files. Packets that
+overlapping files have twice are taken once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterable, Iterator
+from heapq import heappop, heappush
+from itertools import chain, groupby
+from operator import itemgetter
+from struct import unpack
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from ..capture.conversation import note
+from ..capture.frame_extractor import Streams
+from ..capture.link_layers import Segment, segment_of
+from ..capture.pcap import MAGICS, Packet, PcapReader
+from ..capture.pcapng import PcapngReader
+from ..capture.tcp_stream import ahead
+from ..errors import DecodeError
+from ..protocol.fragments import BrokenDump, CutRecord, Damaged, LostPackets
+from .frame_rows import Pairing
+from .input_splits import Unit
+from .packet_scan import BROKEN, DAMAGE, FILE, LOST, PACKETS, VOID
+from .reader import Reading
+
+CAPTURE = "capture"  # the column that names the capture
+REMEMBERED, RECENT = 1 << 16, 16 << 20  # packets and bytes in which a packet is looked for that may come twice
+
+
+class Chunk(NamedTuple):
+    """A row of `packet_scan.SCHEMA`."""
+
+    capture: str
+    connection: bytes
+    kind: int
+    first: int
+    last: int
+    path: str
+    place: int
+    head: bytes
+    offsets: bytes
+    packets: bytes
+    problem: str
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where the packets' records begin in the file."""
+        return unpack(f"<{len(self.offsets) // 8}q", self.offsets)
+
+    def reader(self) -> PcapReader | PcapngReader:
+        """Return a reader of the packets."""
+        kind = _Records if self.head[:4] in MAGICS else PcapngReader
+        return kind(iter([self.head, self.packets]), self.path)
+
+
+class _Records(PcapReader):
+    """Records that were found to be records."""
+
+    def _is_record(self, seconds: int, ticks: int, captured: int, size: int) -> bool:
+        return self.cursor.fill(size)
+
+
+class ConnectionDecoder:
+    """Decodes rows of packets.
+
+    Args:
+        reading: what rows of frames are made.
+
+    Attributes:
+        schema: of the batches: that of the reading, and the name of the capture.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self.schema: Any = reading.schema.append(pa.field(CAPTURE, pa.string()))
+        self._reading = reading
+
+    def read(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Decode all connections.
+
+        Args:
+            batches: of `packet_scan.SCHEMA`, sorted by its columns; all rows of a connection are there.
+
+        Yields:
+            Record batches.
+
+        Raises:
+            MalformedFrame: in the mode FAILFAST.
+        """
+        builder = self._reading.builder
+        builder.clear()
+        for capture, chunks in groupby(_chunks(batches), itemgetter(0)):
+            for _, rows in groupby(chunks, itemgetter(1)):
+                for _ in self._connection(rows):
+                    yield from self._named(builder.ready(), capture)
+            yield from self._named(builder.rest(), capture)
+
+    def _named(self, batches: Iterator[Any], capture: str) -> Iterator[Any]:
+        for batch in batches:
+            names = pa.array([capture], pa.string()).take(pa.array([0] * batch.num_rows, pa.int8()))
+            yield pa.RecordBatch.from_arrays([*batch.columns, names], schema=self.schema)
+
+    def _connection(self, rows: Iterator[Chunk]) -> Iterator[None]:
+        """Put the frames of a connection into the builder, or what is to be said of a file; yield now and then."""
+        reading, voids, lost = self._reading, Counter[Any](), Counter[str]()
+        pairing = Pairing(reading.apis, reading.builder.rows.append)
+        for chunk in rows:
+            if chunk.kind == VOID:
+                voids.update((chunk.path, chunk.head, place) for place in chunk.places)
+            elif chunk.kind == PACKETS:
+                yield from _Feeder(reading, pairing, voids).feed(_Ahead(chain([chunk], rows)))
+            elif chunk.kind == LOST:
+                lost[chunk.problem] += chunk.place
+            else:
+                reading.builder.begin(chunk.path)
+                yield from self._other(chunk, voids, pairing)
+        for reason, count in sorted(lost.items()):
+            if count:
+                pairing.said([note(LostPackets(count, found=reason))])
+        yield
+
+    def _other(self, chunk: Chunk, voids: Counter[Any], pairing: Pairing) -> Iterator[None]:
+        """Read a file that is no capture, or say what is wrong with one."""
+        if chunk.kind == FILE:
+            yield from self._reading.rows_of(Unit(chunk.path))
+        elif not voids[chunk.path, chunk.head, chunk.place]:
+            pairing.said([note(_fault(chunk), chunk.packets, chunk.place)])
+
+
+class _Ahead:
+    """Chunks, of which the next one can be looked at."""
+
+    def __init__(self, chunks: Iterator[Chunk]) -> None:
+        self._chunks = chunks
+        self.following: Chunk | None = next(chunks, None)
+
+    def take(self) -> Chunk | None:
+        """Take the next chunk."""
+        taken, self.following = self.following, next(self._chunks, None) if self.following is not None else None
+        return taken
+
+
+def _fault(chunk: Chunk) -> DecodeError:
+    if chunk.kind == BROKEN:
+        return BrokenDump(found=chunk.problem, offset=chunk.place)
+    assert chunk.kind == DAMAGE
+    how, _, problem = chunk.problem.partition(":")
+    kind = CutRecord if how == "cut" else Damaged
+    return kind(len(chunk.packets), found=problem, offset=chunk.place)
+
+
+def _chunks(batches: Iterable[Any]) -> Iterator[Chunk]:
+    for batch in batches:
+        columns = [column.to_pylist() for column in batch.columns[:-2]]
+        for index, values in enumerate(zip(*columns, strict=True)):
+            yield Chunk(*values, *(column[index].as_py() for column in batch.columns[-2:]))
+
+
+class _Feeder:
+    """Brings the packets of one connection into their order, and feeds them to what extracts its frames.
+
+    Chunks of one file, and of files that follow each other, are read as they are; where chunks of several files overlap
+    in time, or one begins before what was read, packets are ordered one by one, and taken once.
+    """
+
+    def __init__(self, reading: Reading, pairing: Pairing, voids: Counter[Any]) -> None:
+        self._reading, self._pairing, self._voids = reading, pairing, voids
+        self._streams = Streams("", reading.catalog)
+        self._seen = _Seen()
+        self._recent: deque[Chunk] = deque()  # what was read as it is, the newest
+        self._path = ""
+
+    def feed(self, chunks: _Ahead) -> Iterator[None]:
+        """Read all chunks, which are ordered by their first times, and end the connection; yield now and then."""
+        while (chunk := chunks.take()) is not None:
+            after = chunks.following
+            overlaps = after is not None and after.path != chunk.path and after.first < chunk.last
+            if overlaps or self._voids or self._comes_again(chunk):
+                yield from self._merge(chunk, chunks)
+            else:
+                self._begin(chunk.path)
+                yield from self._said(chunk.reader())
+                self._remember(chunk)
+        self._pairing.said(self._streams.finish())
+        yield
+
+    def _said(self, packets: Iterable[Any]) -> Iterator[None]:
+        for batch in self._streams.hear(packets):
+            self._pairing.said(batch)
+            yield
+
+    def _begin(self, path: str) -> None:
+        if path != self._path:
+            self._path = path
+            self._reading.builder.begin(path)
+
+    def _remember(self, chunk: Chunk) -> None:
+        recent = self._recent
+        recent.append(chunk)
+        while sum(len(one.packets) for one in recent) > RECENT:
+            recent.popleft()
+
+    def _comes_again(self, chunk: Chunk) -> bool:
+        """Whether a chunk of another file than the one before seems to begin with what was read."""
+        if self._path in ("", chunk.path):
+            return False
+        segment = next((one for one in map(segment_of, _packets(chunk, {})) if isinstance(one, Segment)), None)
+        if segment is None:
+            return False
+        half = self._streams.reassembler.known.get(segment.key)
+        return half is None or half.sequence is None or ahead(segment.sequence, half.sequence) < 0
+
+    def _merge(self, chunk: Chunk, chunks: _Ahead) -> Iterator[None]:
+        """Read a chunk, and all that overlap with it, in the order of their packets."""
+        while self._recent:
+            self._seen.add(self._recent.popleft())
+        heap: list[_Open] = []
+        _push(heap, _Open(chunk.first, 0, None, chunk, _packets(chunk, self._voids)))
+        number = 0
+        while heap:
+            while chunks.following is not None and chunks.following.first <= heap[0].time:
+                number += 1
+                other = chunks.take()
+                assert other is not None
+                _push(heap, _Open(other.first, number, None, other, _packets(other, self._voids)))
+            now = heappop(heap)
+            _push(heap, now)
+            assert now.packet is not None
+            if self._seen.is_new(now.packet, now.chunk.path):
+                self._begin(now.chunk.path)
+                yield from self._said(iter([now.packet]))
+
+
+class _Open(NamedTuple):
+    """A chunk that is being read: the time of its next packet, its number, the packet, and those that follow."""
+
+    time: int
+    number: int
+    packet: Packet | None
+    chunk: Chunk
+    others: Iterator[Packet]
+
+
+def _push(heap: list[_Open], one: _Open) -> None:
+    """Put a chunk back with its next packet, if there is one."""
+    packet = next(one.others, None)
+    if packet is not None:
+        time = one.time if packet.nanoseconds is None else packet.nanoseconds
+        heappush(heap, one._replace(time=time, packet=packet))
+
+
+def _packets(chunk: Chunk, voids: Any) -> Iterator[Packet]:
+    """Yield the packets of a chunk, but for those that are void."""
+    places = chunk.places
+    found = (packet for packet in chunk.reader() if isinstance(packet, Packet))
+    for place, packet in zip(places, found, strict=True):
+        if voids and voids[chunk.path, chunk.head, place] > 0:
+            voids[chunk.path, chunk.head, place] -= 1
+        else:
+            yield packet
+
+
+class _Seen:
+    """The newest packets, by what their segments are: each as often as the file has it that has it most often."""
+
+    def __init__(self) -> None:
+        self._counts: OrderedDict[Any, Counter[str]] = OrderedDict()
+
+    def add(self, chunk: Chunk) -> None:
+        """Note packets that were read."""
+        for packet in _packets(chunk, {}):
+            self.is_new(packet, chunk.path)
+
+    def is_new(self, packet: Packet, path: str) -> bool:
+        """Note a packet; returns whether no other file has had it before."""
+        segment = segment_of(packet)
+        if not isinstance(segment, Segment):
+            return True
+        identity = segment.key, segment.sequence, segment.acknowledgement, segment.flags, segment.payload
+        counts = self._counts.setdefault(hash(identity), Counter())
+        self._counts.move_to_end(hash(identity))
+        most = max(counts.values(), default=0)
+        counts[path] += 1
+        if len(self._counts) > REMEMBERED:
+            self._counts.popitem(last=False)
+        return counts[path] > most

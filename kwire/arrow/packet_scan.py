@@ -1,0 +1,361 @@
+"""Reads a byte range of a capture file: its packets, grouped by connection, wherever the range was cut.
+
+A range begins at the first place where records follow each other, which may be wrong: inside a packet that holds a
+capture, say. So each range also finds out where the next one begins, and reads on until its own records and those of
+the next are the same: records that the next has and should not have are given out as VOID, those that it lacks as they
+are. All ranges together are then exactly what a reader has who begins at the start of the file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from struct import pack, unpack_from
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ..capture.link_layers import NOT_TCP, Segment, segment_of
+from ..capture.pcap import FILE_HEADER, RECORD_HEADER, Packet, PcapReader
+from ..capture.pcapng import PcapngReader
+from ..capture.record_cursor import PORTION, Damage, portions_of
+from ..errors import DumpError
+from ..input.compressed import unpacked
+from ..input.file_systems import open_file
+from ..input.open import CAPTURES
+from .packet_windows import Group, Window, connection_key, times_in_line
+
+# The kinds of rows, in the order in which they are to be read.
+VOID, PACKETS, DAMAGE, LOST, BROKEN, FILE = range(6)
+SCHEMA = pa.schema(
+    [
+        ("capture", pa.string()),
+        ("connection", pa.binary()),
+        ("kind", pa.int8()),
+        ("first", pa.int64()),
+        ("last", pa.int64()),
+        ("path", pa.string()),
+        ("place", pa.int64()),
+        ("head", pa.binary()),
+        ("offsets", pa.binary()),
+        ("packets", pa.binary()),
+        ("problem", pa.string()),
+    ]
+)
+WINDOW = 8 << 20  # bytes that are read at once
+LITTLE = 1 << 16  # bytes in memory of which more are read at once
+ENDLESS = 1 << 62
+STEPS = 256  # packets that are read one by one before the fast way is tried again
+Reader = PcapReader | PcapngReader
+
+
+class Split(NamedTuple):
+    """A byte range of a file, and the capture that the file is a part of."""
+
+    path: str
+    start: int
+    stop: int
+    capture: str
+
+    @property
+    def weight(self) -> int:
+        """How many bytes it is."""
+        return self.stop - self.start
+
+
+class Record(NamedTuple):
+    """A packet's record: where it lies, the header that it needs to be read, when it was captured, and its bytes."""
+
+    offset: int
+    head: bytes
+    nanoseconds: int | None
+    key: bytes
+    data: bytes
+
+
+Item = Record | Damage
+
+
+class Rows:
+    """Rows of `SCHEMA` in the making, of one split.
+
+    Attributes:
+        lost: how many packets are no TCP segments, by the reason.
+    """
+
+    def __init__(self, split: Split) -> None:
+        self.split = split
+        self.lost: Counter[str] = Counter()
+        self._rows: list[tuple[Any, ...]] = []
+        self._count = 0
+        self._own = b"file " + split.path.encode()  # the key of what is of no connection
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was added ever."""
+        return not self._count
+
+    def add_groups(self, groups: Sequence[Group], head: bytes) -> None:
+        """Add packets."""
+        for key, first, last, offsets, packets in groups:
+            self._add(key, PACKETS, first, last, head, offsets, packets)
+
+    def add_items(self, items: Sequence[Item], kind: int = PACKETS) -> None:
+        """Add packets that were read one by one, or what is no packet; of `kind` VOID, take them back."""
+        groups: dict[tuple[bytes, bytes], list[tuple[Record, int]]] = {}
+        for item, time in zip(items, _times(items), strict=True):
+            if isinstance(item, Record):
+                groups.setdefault((item.key, item.head), []).append((item, time))
+            else:
+                code = DAMAGE if kind == PACKETS else VOID
+                problem = f"{'cut' if item.is_cut else 'damaged'}:{item.problem}"
+                self._add(self._own, code, 0, 0, b"", [item.offset], item.data, problem)
+        for (key, head), timed in groups.items():
+            records, times = zip(*timed, strict=True)
+            data = b"" if kind == VOID else b"".join(record.data for record in records)
+            self._add(key, kind, min(times), max(times), head, [record.offset for record in records], data)
+
+    def add(self, kind: int, problem: str = "", offset: int = 0) -> None:
+        """Add what is to be said of the file."""
+        self._add(self._own, kind, 0, 0, b"", [offset], b"", problem)
+
+    def add_lost(self) -> None:
+        """Add the counts of packets that could not be read."""
+        for reason, count in sorted(self.lost.items()):
+            if not count:
+                continue
+            self._add(self._own, LOST, 0, 0, b"", [count], b"", reason)
+
+    def _add(
+        self,
+        key: bytes,
+        kind: int,
+        first: int,
+        last: int,
+        head: bytes,
+        offsets: list[int],
+        packets: bytes,
+        problem: str = "",
+    ) -> None:
+        split = self.split
+        self._count += 1
+        places = pack(f"<{len(offsets)}q", *offsets)
+        self._rows.append(
+            (split.capture, key, kind, first, last, split.path, offsets[0], head, places, packets, problem)
+        )
+
+    def taken(self) -> Iterator[Any]:
+        """Yield the rows so far as a batch."""
+        rows, self._rows = self._rows, []
+        if rows:
+            columns = zip(*rows, strict=True)
+            arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _times(items: Sequence[Item]) -> list[int]:
+    """Return when records were captured; 0 for what is none, or has no time."""
+    times = [item.nanoseconds or 0 if isinstance(item, Record) else 0 for item in items]
+    there = [index for index, time in enumerate(times) if time]
+    for index, time in zip(there, times_in_line(np.array([times[one] for one in there])).tolist(), strict=True):
+        times[index] = time
+    return times
+
+
+class Walk:
+    """The records of a capture from some place on.
+
+    Args:
+        reader: at that place.
+        rows: takes what is no TCP segment.
+    """
+
+    def __init__(self, reader: Reader, rows: Rows) -> None:
+        self.reader: Reader = reader
+        self.rows: Rows = rows
+        self.is_over = False
+
+    def begin(self) -> None:
+        """Read the header of the file."""
+        if isinstance(self.reader, PcapReader):
+            self.reader.begin()
+
+    @property
+    def place(self) -> int:
+        """Where the next record begins, behind damage that is being given out."""
+        return int(self.reader.state[1])
+
+    def step(self) -> list[Item]:
+        """Read the next record; returns it, unless it has no TCP segment, or there is none."""
+        try:
+            packet = next(self.reader)
+        except StopIteration:
+            self.is_over = True
+            return []
+        if isinstance(packet, Damage):
+            return [packet]
+        segment = segment_of(packet)
+        if isinstance(segment, Segment):
+            return [_record(self.reader, packet, segment)]
+        if segment != NOT_TCP:
+            self.rows.lost[segment] += 1
+        return []
+
+    def read_to(self, stop: int) -> Iterator[Any]:
+        """Read all records that begin before a place; yield batches."""
+        while not self.is_over and self.place < stop:
+            if not self._read_window(stop):
+                self._read_steps(stop)
+            yield from self.rows.taken()
+
+    def _read_steps(self, stop: int) -> None:
+        items: list[Item] = []
+        try:
+            for _ in range(STEPS):
+                if not self.is_over and self.place < stop:
+                    items += self.step()
+        finally:
+            self.rows.add_items(items)
+
+    def _read_window(self, stop: int) -> bool:
+        """Read what is in memory at once; False if nothing can be read so."""
+        reader = self.reader
+        if not isinstance(reader, PcapReader) or reader.is_skipping:
+            return False
+        cursor = reader.cursor
+        if cursor.left < LITTLE:
+            cursor.fill(cursor.left + 1)
+        window = Window(reader, stop)
+        if not window.count:
+            return False
+        self.rows.add_groups(window.groups(), reader.header)
+        self.rows.lost += window.lost
+        cursor.pos = window.end
+        reader.note_time(window.seconds)
+        return True
+
+
+def _record(reader: Reader, packet: Packet, segment: Segment) -> Record:
+    """Return the record that was just read."""
+    data, stop = reader.cursor.data, reader.cursor.pos
+    if isinstance(reader, PcapReader):
+        size = RECORD_HEADER + len(packet.data)
+    else:  # a block ends with its length
+        (size,) = unpack_from(reader.order + "I", data, stop - 4)
+    key = connection_key(segment.key)
+    return Record(reader.cursor.offset - size, reader.header, packet.nanoseconds, key, data[stop - size : stop])
+
+
+def scan(split: Split) -> Iterator[Any]:
+    """Read a split.
+
+    Yields:
+        Record batches of `SCHEMA`: packets of a connection; VOID, packets that others give out and should not; DAMAGE,
+        bytes that are no packet; LOST, counts of unreadable packets; BROKEN, where a file cannot be read further; FILE,
+        that a file is no capture, and to be read as a whole.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    rows = Rows(split)
+    with open_file(split.path, PORTION) as stream:
+        magic = stream.read(4)
+        kind = next((kind for kind, (magics, _) in CAPTURES.items() if magic in magics), "")
+        try:
+            if kind:
+                yield from _range(stream, kind, split, rows)
+            elif split.start == 0:
+                yield from _whole(stream, rows)
+        except DumpError as error:
+            if rows.is_empty and split.start == 0:
+                rows.add(FILE)
+            elif split.start == 0:
+                rows.add(BROKEN, str(error), error.offset or 0)
+    rows.add_lost()
+    yield from rows.taken()
+
+
+def _whole(stream: BinaryIO, rows: Rows) -> Iterator[Any]:
+    """Read a compressed capture from its start to its end; what is none is left to who reads all formats."""
+    path = rows.split.path
+    stream.seek(0)
+    opened = unpacked(portions_of(stream), path)
+    kind = next((kind for kind, (magics, _) in CAPTURES.items() if opened.head[:4] in magics), "")
+    if not kind:
+        rows.add(FILE)
+        return
+    walk = Walk(CAPTURES[kind][1](_joined(opened.portions()), path, looks_ahead=True), rows)
+    walk.begin()
+    yield from walk.read_to(ENDLESS)
+
+
+def _range(stream: BinaryIO, kind: str, split: Split, rows: Rows) -> Iterator[Any]:
+    walk = Walk(_placed(stream, kind, split.path, split.start, split.stop), rows)
+    walk.begin()
+    yield from walk.read_to(split.stop)
+    if split.stop < stream.seek(0, 2):
+        following = Walk(_placed(stream, kind, split.path, split.stop, split.stop), Rows(split))
+        yield from _corrected(walk, following)
+
+
+def _corrected(own: Walk, following: Walk) -> Iterator[Any]:
+    """Read on until the records of the next split are the same as those from here; give out where they differ."""
+    true, wrong = list[Item](), list[Item]()
+    while own.reader.state != following.reader.state and not (own.is_over and following.is_over):
+        here, there = (ENDLESS if walk.is_over else walk.place for walk in (own, following))
+        if here <= there:
+            true += own.step()
+        if there <= here:
+            wrong += following.step()
+    own.rows.lost.subtract(following.rows.lost)
+    shared = set(true) & set(wrong)
+    own.rows.add_items([item for item in wrong if item not in shared], VOID)
+    own.rows.add_items([item for item in true if item not in shared])
+    yield from own.rows.taken()
+
+
+def _placed(stream: BinaryIO, kind: str, path: str, start: int, stop: int) -> Reader:
+    """Return a reader at the first record from a place on."""
+    if start == 0:
+        return CAPTURES[kind][1](_portions(stream, 0, stop), path, looks_ahead=True)
+    stream.seek(0)
+    head = stream.read(PORTION)
+    first = CAPTURES[kind][1](iter([head]), path)
+    next((packet for packet in first if isinstance(packet, Packet)), None)
+    if isinstance(first, PcapngReader):
+        blocks = PcapngReader(_portions(stream, start, stop), path, start, looks_ahead=True)
+        blocks.begin_section(first.order, first.interfaces)
+        blocks.synchronise()
+        return blocks
+    base = max(start, FILE_HEADER)
+    portions = chain([head[:FILE_HEADER]], _portions(stream, base, stop))
+    records = PcapReader(portions, path, base - FILE_HEADER, looks_ahead=True)
+    records.begin()
+    records.note_time(first.state[-1])
+    records.synchronise()
+    return records
+
+
+def _portions(stream: BinaryIO, place: int, stop: int) -> Iterator[bytes]:
+    """Yield a file from a place on, in large portions up to another one; others may move in it meanwhile."""
+    while True:
+        stream.seek(place)
+        portion = stream.read(max(PORTION, min(WINDOW, stop - place)))
+        if not portion:
+            return
+        place += len(portion)
+        yield portion
+
+
+def _joined(portions: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield portions in larger ones."""
+    parts, size = list[bytes](), 0
+    for portion in portions:
+        parts.append(portion)
+        size += len(portion)
+        if size >= WINDOW:
+            yield b"".join(parts)
+            parts, size = [], 0
+    yield b"".join(parts)

@@ -1,0 +1,72 @@
+"""Captures cut to pieces, read in stages as Spark does, without Spark."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from struct import unpack_from
+from typing import Any
+
+import pyarrow as pa
+
+from kwire.arrow.connection_decoder import ConnectionDecoder
+from kwire.arrow.options import Options
+from kwire.arrow.packet_scan import SCHEMA, Split, scan
+from kwire.arrow.reader import Reading
+
+ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]
+COLUMNS = ["direction", "offset", "length", "timestamp", "message", "_corrupt_record", "api_key", "correlation_id"]
+
+
+def records_of(file: Path) -> list[bytes]:
+    """Return the records of a pcap file of this machine's byte order."""
+    data, place, records = file.read_bytes(), 24, list[bytes]()
+    while place + 16 <= len(data):
+        stop = place + 16 + unpack_from("<I", data, place + 8)[0]
+        records.append(data[place:stop])
+        place = stop
+    return records
+
+
+def cut_at_packets(file: Path, folder: Path, parts: int, seed: int = 1) -> list[Path]:
+    """Cut a pcap file into as many, at random packets, with names in random order."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng, records, head = random.Random(seed), records_of(file), file.read_bytes()[:24]
+    cuts = [0, *sorted(rng.sample(range(1, len(records)), parts - 1)), len(records)]
+    names = rng.sample(range(1000), parts)
+    pieces = []
+    for name, (start, stop) in zip(names, pairwise(cuts), strict=True):
+        path = folder / f"{name:03}.pcap"
+        path.write_bytes(head + b"".join(records[start:stop]))
+        pieces.append(path)
+    return pieces
+
+
+def staged(files: Sequence[Path], most: int, **options: Any) -> list[dict[str, Any]]:
+    """Read files as one capture: byte ranges of a size, then connections."""
+    batches = list[Any]()
+    for file in files:
+        size = file.stat().st_size
+        for start in range(0, size, most):
+            batches += scan(Split(str(file), start, min(size, start + most), "it"))
+    table = pa.Table.from_batches(batches, schema=SCHEMA).sort_by([(name, "ascending") for name in ORDER])
+    decoder = ConnectionDecoder(Reading(Options.parse({"body": "raw", **options})))
+    rows: list[dict[str, Any]] = pa.Table.from_batches(
+        decoder.read(table.to_batches(max_chunksize=7)), schema=decoder.schema
+    ).to_pylist()
+    return rows
+
+
+def content(rows: Sequence[dict[str, Any]]) -> Counter[Any]:
+    """Return what rows say, but for the file."""
+    return Counter(
+        (
+            tuple((row["connection"] or {}).values()),
+            *(row[name] for name in COLUMNS),
+            tuple((row["_error"] or {}).values()),
+        )
+        for row in rows
+    )

@@ -1,0 +1,205 @@
+"""Byte ranges of captures, brought together by connection, give the frames of the whole capture, exactly."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from struct import pack, unpack_from
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kwire.arrow.errors import MalformedFrame
+from kwire.arrow.packet_scan import PACKETS, VOID, Split, scan
+from kwire.input.open import packets_of
+from tests.arrow.captures import FRAMES, PCAP, rows_of, write
+from tests.arrow.pieces import content, cut_at_packets, records_of, staged
+from tests.capture.building import Talk as Conversation
+from tests.capture.building import enhanced, interface, packet_of, pcap, section
+from tests.conftest import SHARED, each_of
+
+SHARED_CAPTURES = sorted(SHARED.glob("captures/*.pcap*")) if SHARED.is_dir() else []
+CUT = ["2.8-ipv6.clients", "3.9-ibp-0.10.2.clients", "1.1-zk.clients", "0.10.0.replication", "2.4-zk.controller"]
+CUT += ["4.4-kraft.clients", "0.8.2.clients", "0.9.controller", "3.9-ibp-3.3.clients", "0.10.2.zookeeper"]
+NAMED = [path for name in CUT for path in SHARED_CAPTURES if path.name == f"kafka-{name}.pcap"]
+
+
+def whole(path: Path, **options: Any) -> Counter[Any]:
+    return content(rows_of(path, body="raw", **options))
+
+
+@pytest.mark.parametrize("most", [10**6, 10_000, 500, 40])
+def test_ranges_of_a_file_are_the_file(most: int) -> None:
+    assert content(staged([PCAP], most)) == whole(PCAP)
+
+
+@each_of("path", SHARED_CAPTURES, most=6, ids=lambda path: getattr(path, "name", ""))
+def test_ranges_of_real_captures(path: Path) -> None:
+    for most in (50_000, 3_000):
+        assert content(staged([path], most)) == whole(path)
+
+
+@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+@pytest.mark.parametrize("parts", [4, 20, 100])
+def test_rotated_captures(path: Path, parts: int, tmp_path: Path) -> None:
+    pieces = cut_at_packets(path, tmp_path, parts, seed=parts)
+    for most in (10**6, 2_000):
+        assert content(staged(pieces, most)) == whole(path)
+
+
+@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+@pytest.mark.parametrize("skew", [0, 2, -3600])
+def test_packets_that_two_sniffers_have_are_taken_once(path: Path, skew: int, tmp_path: Path) -> None:
+    head = path.read_bytes()[:24]
+    late = [pack("<I", unpack_from("<I", record)[0] + skew) + record[4:] for record in records_of(path)]
+    (tmp_path / "other").write_bytes(head + b"".join(late))
+    found, expected = content(staged([path, tmp_path / "other"], 10_000)), whole(path)
+    assert timeless(found) == timeless(expected)
+
+
+def timeless(rows: Counter[Any]) -> Counter[Any]:
+    """Leave out the time of a frame and of its connection's begin, which may be the other sniffer's."""
+    found = Counter[Any]()
+    for row, count in rows.items():
+        found[row[0][:4], *row[1:4], *row[5:]] += count
+    return found
+
+
+@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+def test_sniffers_that_have_a_part_each(path: Path, tmp_path: Path) -> None:
+    rng, head, records = random.Random(7), path.read_bytes()[:24], records_of(path)
+    first = [rng.random() < 0.5 for _ in records]
+    halves = [
+        [record for record, is_first in zip(records, first, strict=True) if is_first],
+        [record for record, is_first in zip(records, first, strict=True) if not is_first or rng.random() < 0.2],
+    ]
+    files = [write(tmp_path, head + b"".join(half), f"{index}") for index, half in enumerate(halves)]
+    assert content(staged(files, 10_000)) == whole(path)
+
+
+@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+def test_a_damaged_record_costs_only_the_frames_in_it(path: Path, tmp_path: Path) -> None:
+    for seed in range(6):
+        rng, data = random.Random(seed), bytearray(path.read_bytes())
+        records = records_of(path)
+        hit = rng.randrange(1, len(records))
+        start = 24 + sum(map(len, records[:hit]))
+        count = rng.choice([1, 4, 16, len(records[hit])])
+        data[start : start + count] = rng.randbytes(count)
+        damaged = write(tmp_path, bytes(data))
+        expected = whole(damaged)
+        for most in (10**6, 3_000):
+            assert content(staged([damaged], most)) == expected
+        pieces = cut_at(damaged, tmp_path / f"{seed}", records, [len(records) // 3, 2 * len(records) // 3])
+        lost = kept(path) - kept_of(staged(pieces, 5_000))
+        assert sum(lost.values()) <= sum((kept(path) - frames_in(expected)).values())
+
+
+def cut_at(damaged: Path, folder: Path, records: list[bytes], places: list[int]) -> list[Path]:
+    """Cut a damaged file where its records were."""
+    folder.mkdir()
+    data, files = damaged.read_bytes(), []
+    cuts = [0, *places, len(records)]
+    for start, stop in pairwise(cuts):
+        first, last = (24 + sum(map(len, records[:place])) for place in (start, stop))
+        files.append(write(folder, data[:24] + data[first:last], f"{start}"))
+    return files
+
+
+def kept_of(rows: list[dict[str, Any]]) -> Counter[bytes]:
+    return Counter(row["message"] for row in rows if row["_error"] is None)
+
+
+def kept(path: Path) -> Counter[bytes]:
+    return kept_of(rows_of(path, body="raw"))
+
+
+def frames_in(rows: Counter[Any]) -> Counter[bytes]:
+    return Counter({row[5]: count for row, count in rows.items() if not row[-1]})
+
+
+def nested(copies: int) -> list[Any]:
+    """The segments of a connection whose messages are captures themselves."""
+    said = Conversation().open()
+    inner = pcap([(1_700_000_000_000_000_000 + n, packet_of(s)) for n, s in enumerate(Conversation().open().segments)])
+    for number in range(copies):
+        said.ask(number, 700, (len(inner) * 20 + 4).to_bytes(4, "big") + number.to_bytes(4, "big") + inner[24:] * 20)
+    return said.close().segments
+
+
+def test_a_range_that_begins_in_a_capture_inside_of_a_packet_is_corrected(tmp_path: Path) -> None:
+    inner = nested(3)
+    packets = [(segment.nanoseconds or 0, packet_of(segment)) for segment in inner]
+    # a packet that holds thousands of records, in which many ranges begin
+    big = pcap([(1_700_000_000_000_000_000, packet_of(segment)) for segment in inner])[24:] * 8
+    carrier = Conversation(ports=(40000, 9092)).open().say(0, big[:60_000]).segments
+    packets[5:5] = [(segment.nanoseconds or 0, packet_of(segment)) for segment in carrier]
+    path = write(tmp_path, pcap(packets))
+    kinds = Counter[int]()
+    for most in (20_000, 4_000, 1_000):
+        assert content(staged([path], most)) == whole(path)
+        size = path.stat().st_size
+        for start in range(0, size, most):
+            for batch in scan(Split(str(path), start, min(size, start + most), "")):
+                kinds.update(batch["kind"].to_pylist())
+    assert kinds[VOID] > 10 < kinds[PACKETS]
+
+
+def blocks_of(path: Path) -> list[bytes]:
+    with packets_of(path) as packets:
+        return [enhanced(packet.data, (packet.nanoseconds or 0) // 1000) for packet in packets]
+
+
+def test_pcapng_with_several_sections_and_interfaces(tmp_path: Path) -> None:
+    blocks = blocks_of(PCAP)
+    half = len(blocks) // 2
+    data = [section(), interface(1), *blocks[:half], section(), interface(1), interface(101), *blocks[half:]]
+    path = write(tmp_path, b"".join(data))
+    for most in (10**6, 10_000, 900):
+        assert content(staged([path], most)) == whole(path)
+    assert Counter(row["message"] for row in staged([path], 5_000)) == Counter(
+        row["message"] for row in rows_of(PCAP, body="raw")
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_any_damage_in_any_ranges(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    is_ng = data.draw(st.booleans())
+    found = bytearray(section() + interface(1) + b"".join(blocks_of(PCAP)) if is_ng else PCAP.read_bytes())
+    for _ in range(data.draw(st.integers(0, 4))):
+        place = data.draw(st.integers(24, len(found) - 1))
+        piece = data.draw(st.binary(min_size=1, max_size=60))
+        if data.draw(st.booleans()):
+            found[place : place + len(piece)] = piece
+        else:
+            del found[place : place + len(piece)]
+    path = write(tmp_path_factory.mktemp("damaged"), bytes(found))
+    most = data.draw(st.integers(100, 20_000))
+    assert content(staged([path], most)) == whole(path)
+
+
+def test_compressed_captures_are_one_range_whatever_their_name(tmp_path: Path) -> None:
+    path = write(tmp_path, gzip.compress(PCAP.read_bytes()))
+    assert content(staged([path], 1_000)) == whole(PCAP)
+    cut = write(tmp_path, gzip.compress(PCAP.read_bytes())[:-3000], "cut")
+    assert content(staged([cut], 1_000)) == whole(cut)
+
+
+def test_what_is_no_capture_is_read_as_it_is(tmp_path: Path) -> None:
+    assert content(staged([FRAMES], 500)) == whole(FRAMES)
+    short = write(tmp_path, PCAP.read_bytes()[:11])
+    assert content(staged([short], 500)) == whole(short)
+
+
+def test_a_frame_that_is_malformed_ends_the_reading_if_that_is_wanted(tmp_path: Path) -> None:
+    answer = (20).to_bytes(4, "big") + (1).to_bytes(4, "big") + b"\xff" * 16
+    said = Conversation().open().ask(1, answer=answer).ask(2).close().segments
+    path = write(tmp_path, pcap([(segment.nanoseconds or 0, packet_of(segment)) for segment in said]))
+    with pytest.raises(MalformedFrame, match=r"path=.*dump, offset=0, api=Metadata, version=1"):
+        staged([path], 10_000, mode="FAILFAST", body="json")
