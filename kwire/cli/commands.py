@@ -109,6 +109,12 @@ def _slice() -> AddParser:
     return add_parser
 
 
+def _browse() -> AddParser:
+    from .browse import add_parser
+
+    return add_parser
+
+
 def _pipeline() -> AddParser:
     from .pipeline import add_parser
 
@@ -178,6 +184,7 @@ def _help() -> AddParser:
 COMMANDS: dict[str, Command] = {
     "decode": Command("decode the frames of captures and other dumps", _decode),
     "explain": Command("show every byte of a dump and the field it belongs to", _explain),
+    "browse": Command("browse frames, their fields and bytes in the terminal", _browse),
     "report": Command("write what is in dumps as one HTML page", _report),
     "encode": Command("turn JSON into bytes", _encode),
     "check": Command("say whether frames encode to what they were", _check),

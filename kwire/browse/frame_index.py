@@ -1,0 +1,169 @@
+"""An index of the frames of a dump, small enough for a million: what headers say, and where the bytes are.
+
+Bodies are decoded when they are shown or searched. The bytes lie in a temporary file without a name.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from math import isnan, nan
+from tempfile import TemporaryFile
+from threading import Lock
+from typing import Any
+
+from ..errors import DecodeError
+from ..protocol import Frame, FrameDecoder, Result, Source
+from ..protocol.frame_header import Header
+from ..redaction import mask
+from ..spec.catalog import Catalog
+
+NOTHING = 0xFFFFFFFF  # no partner; a dump has fewer frames
+OTHER = -1  # the api key of a frame whose header was not recognised
+MOST_IN_FLIGHT = 1 << 16  # requests that wait for a response, over all connections
+Ends = tuple[str | None, str | None, int | None]
+
+
+class FrameIndex:
+    """The frames of a dump.
+
+    Frames are added by one thread and may be read by another. Use it in a `with` block; it
+    removes the bytes at its end.
+
+    Args:
+        catalog: the specs.
+        sealed: whether secrets are taken out of results.
+    """
+
+    def __init__(self, catalog: Catalog, *, sealed: bool = True) -> None:
+        self.catalog: Catalog = catalog
+        self.sealed: bool = sealed
+        self._decoder = FrameDecoder(catalog)
+        self._bytes = TemporaryFile()  # noqa: SIM115 (closed with the index)
+        self._end, self._lock = 0, Lock()
+        self._offsets, self._sizes = array("Q"), array("I")
+        self._times, self._latencies = array("d"), array("d")
+        self._apis, self._directions = array("h"), array("b")  # -1 where unknown; 1 request, 0 response
+        self._partners, self._ends, self._places = array("I"), array("I"), array("q")
+        self._known_ends: dict[Ends, int] = {}
+        self._all_ends: list[Ends] = []
+        self._faults: dict[int, DecodeError] = {}
+        self._more: dict[int, tuple[Any, ...]] = {}  # of frames whose container says what they are
+        self._waiting: dict[int, tuple[Header, int]] = {}
+        self.result: Callable[[int], Result] = lru_cache(maxsize=512)(self._result)
+
+    def __enter__(self) -> FrameIndex:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Remove the bytes."""
+        with self._lock:
+            self._bytes.close()
+
+    def __len__(self) -> int:
+        """How many frames there are by now."""
+        return len(self._partners)
+
+    def add(self, frame: Frame) -> None:
+        """Add the next frame of the dump."""
+        _, header = self._decoder.connections.receive(frame)
+        number, source = len(self), frame.source
+        with self._lock:
+            self._bytes.seek(self._end)
+            self._bytes.write(frame.data)
+        self._offsets.append(self._end)
+        self._sizes.append(len(frame.data))
+        self._end += len(frame.data)
+        self._times.append(nan if source.time is None else source.time)
+        self._places.append(-1 if source.offset is None else source.offset)
+        self._ends.append(self._end_of((source.client, source.broker, source.connection)))
+        if frame.fault is not None:
+            self._faults[number] = frame.fault
+        if frame.message is not None or frame.bare or frame.profile:
+            self._more[number] = frame.message, frame.version, frame.bare, frame.profile
+        self._pair(header, number, source.time)
+
+    def _end_of(self, ends: Ends) -> int:
+        number = self._known_ends.get(ends)
+        if number is None:
+            number = self._known_ends[ends] = len(self._all_ends)
+            self._all_ends.append(ends)
+        return number
+
+    def _pair(self, header: Header, number: int, time: float | None) -> None:
+        """Note which frame is the request of a response, and the other way round."""
+        key = None if header.problem or header.call is None else header.call.api.key
+        request = None if header.request is None else self._waiting.pop(id(header.request), None)
+        partner = NOTHING if request is None else request[1]
+        if partner != NOTHING:
+            self._partners[partner] = number
+        asked_at = nan if partner == NOTHING else self._times[partner]
+        self._latencies.append(nan if time is None else time - asked_at)
+        self._apis.append(OTHER if key is None else key)
+        self._directions.append(-1 if header.is_request is None else int(header.is_request))
+        if header.is_request:
+            self._waiting[id(header)] = header, number
+            if len(self._waiting) > MOST_IN_FLIGHT:
+                del self._waiting[next(iter(self._waiting))]
+        self._partners.append(partner)  # the last column: now the frame counts
+
+    def frame(self, number: int) -> Frame:
+        """Return a frame, as it was in the dump."""
+        with self._lock:
+            self._bytes.seek(self._offsets[number])
+            data = self._bytes.read(self._sizes[number])
+        client, broker, connection = self._all_ends[self._ends[number]]
+        time, place = self._times[number], self._places[number]
+        known = None if client is None else {1: "request", 0: "response"}.get(self._directions[number])
+        source = Source(
+            frame=number,
+            offset=None if place < 0 else place,
+            time=None if isnan(time) else time,
+            client=client,
+            broker=broker,
+            connection=connection,
+            direction=known,
+        )
+        message, version, bare, profile = self._more.get(number, (None, None, False, None))
+        return Frame(data, source, message, version, bare, profile, self._faults.get(number))
+
+    def _result(self, number: int) -> Result:
+        """Decode a frame with its spans, of a response behind its request; without secrets where sealed."""
+        decoder = FrameDecoder(self.catalog, trace=True)
+        partner = self.partner(number)
+        if partner is not None and partner < number:
+            decoder.decode(self.frame(partner))
+        result = decoder.decode(self.frame(number))
+        return mask(result) if self.sealed else result
+
+    def partner(self, number: int) -> int | None:
+        """Return the number of the response to a request, or of the request of a response; None if there is none."""
+        partner = self._partners[number]
+        return None if partner == NOTHING else partner
+
+    def latency(self, number: int) -> float | None:
+        """Return the seconds between a request and its response, of either; None if that is not known."""
+        partner = self.partner(number)
+        found = self._latencies[number if partner is None else max(number, partner)]
+        return None if isnan(found) else found
+
+    def connection(self, number: int) -> int:
+        """Return what frames of one connection have in common."""
+        return self._ends[number]
+
+    def by_latency(self, numbers: list[int]) -> list[int]:
+        """Return responses, the slowest first, and behind them the frames without a latency."""
+        return sorted(numbers, key=lambda number: -(self._own_latency(number) or -1.0))
+
+    def _own_latency(self, number: int) -> float | None:
+        return None if isnan(self._latencies[number]) else self._latencies[number]
+
+    def may_hold(self, number: int, wanted: Callable[[int, bool], bool]) -> bool:
+        """Return whether a filter over api key and direction lets a frame pass; unrecognised frames always pass."""
+        key, direction = self._apis[number], self._directions[number]
+        return key == OTHER or direction < 0 or wanted(key, bool(direction))
+
+    def numbers(self, start: int = 0) -> Iterator[int]:
+        """Yield the numbers of all frames that are there by now, from one on."""
+        yield from range(start, len(self))

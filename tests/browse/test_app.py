@@ -1,0 +1,225 @@
+"""`kwire browse`, driven by Textual's pilot: what the screen shows after keys."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import kwire
+from kwire.browse.app import Browser
+from kwire.browse.frame_index import FrameIndex
+from kwire.browse.panes import ByteList, FieldList, FrameList
+from kwire.cli import main
+from kwire.errors import DumpError
+from kwire.spec.catalog import catalog_for
+from tests.conftest import ROOT
+
+CAPTURE = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
+RESULTS = list(kwire.decode_frames(kwire.read_dump(CAPTURE)))
+
+
+class Written:
+    """Takes what is exported."""
+
+    def __init__(self) -> None:
+        self.frames: list[bytes] = []
+        self.file = ""
+
+    def __call__(self, frames: Iterator[kwire.Frame], file: str) -> int:
+        self.frames, self.file = [frame.data for frame in frames], file
+        return len(self.frames)
+
+
+class Screen:
+    """The application in a terminal of 80 columns and 24 lines."""
+
+    def __init__(self, app: Browser, pilot: object) -> None:
+        self.app, self.pilot = app, pilot
+        self.frames, self.fields = app.query_one(FrameList), app.query_one(FieldList)
+        self.bytes = app.query_one(ByteList)
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)  # type: ignore[attr-defined]
+        await self.settle()
+
+    async def type(self, key: str, text: str) -> None:
+        await self.press(key, *text, "enter")
+
+    async def settle(self) -> None:
+        await self.app.workers.wait_for_complete()
+        await self.pilot.pause()  # type: ignore[attr-defined]
+
+    @property
+    def lines(self) -> list[str]:
+        strips = self.app.screen._compositor.render_strips()
+        return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+
+    @property
+    def state(self) -> str:
+        return self.lines[-2]
+
+
+def browse(
+    steps: Callable[[Screen], Awaitable[None]], frames: Iterator[kwire.Frame] | None = None, sealed: bool = True
+) -> Written:
+    written = Written()
+    frames = kwire.read_dump(CAPTURE) if frames is None else frames
+
+    async def run() -> None:
+        with FrameIndex(catalog_for(), sealed=sealed) as index:
+            await run_in(Browser(frames, index, "x.pcap", written))
+
+    async def run_in(app: Browser) -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            screen = Screen(app, pilot)
+            await screen.settle()
+            await steps(screen)
+
+    asyncio.run(run())
+    return written
+
+
+def test_all_frames_are_listed_and_panes_follow() -> None:
+    async def steps(screen: Screen) -> None:
+        assert screen.state == "x.pcap: 114 frames"
+        assert all(len(line) <= 80 for line in screen.lines)
+        await screen.press("down", "down", "down")
+        assert screen.frames.number == 3
+        assert screen.bytes.data == RESULTS[3].frame.data
+        assert screen.fields.span is not None
+        assert screen.fields.span.path == "size"
+        await screen.press("end")
+        assert screen.frames.number == 113
+
+    browse(steps)
+
+
+def test_a_byte_shows_its_field_and_a_field_its_bytes() -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.press("tab", "down", "down")
+        span = screen.fields.span
+        assert span is not None
+        assert (span.path, screen.bytes.marked) == ("header.request_api_version", (span.start, span.stop))
+        await screen.press("tab", "down", "right")  # byte 9 is in the correlation id
+        assert screen.bytes.offset_at == 9
+        assert screen.fields.span is not None
+        assert screen.fields.span.path == "header.correlation_id"
+
+    browse(steps)
+
+
+def test_a_filter_and_the_slowest_first() -> None:
+    expected = [number for number, one in enumerate(RESULTS) if kwire.parse_filter("latency > 20ms")(one)]
+
+    async def steps(screen: Screen) -> None:
+        await screen.type("slash", "latency > 20ms")
+        assert list(screen.frames.numbers) == expected
+        assert screen.frames.number == expected[0]
+        assert "13 shown  filter: latency > 20ms" in screen.state
+        await screen.press("s")
+        latencies = [screen.app.index.latency(number) or 0 for number in screen.frames.numbers]
+        assert latencies == sorted(latencies, reverse=True)
+        assert 0.9 < latencies[0] < 1
+        await screen.press("escape", "s")
+        assert len(screen.frames.numbers) == 114
+
+    browse(steps)
+
+
+def test_a_wrong_filter_says_where() -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.type("slash", "latncy > 1")
+        assert "column 1: no message has the field latncy" in screen.state
+        assert len(screen.frames.numbers) == 114
+
+    browse(steps)
+
+
+def test_from_a_request_to_its_response_and_back() -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.type("slash", "api == JoinGroup and client_id == 'lab-rack-range-2'")
+        await screen.press("escape")
+        for number, one in enumerate(RESULTS):
+            partner = screen.app.index.partner(number)
+            if isinstance(one, kwire.Response) and one.request is not None:
+                assert partner is not None
+                asked = RESULTS[partner]
+                assert isinstance(asked, kwire.Request)
+                assert (asked.correlation_id, asked.frame.source.client) == (
+                    one.correlation_id,
+                    one.frame.source.client,
+                )
+        await screen.press("home", "r")
+        assert screen.frames.number == 1
+        await screen.press("r")
+        assert screen.frames.number == 0
+
+    browse(steps)
+
+
+def test_one_connection() -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.press("end", "c")
+        source = RESULTS[113].frame.source
+        assert [RESULTS[number].frame.source.connection for number in screen.frames.numbers] == [
+            source.connection
+        ] * len(screen.frames.numbers)
+        assert "one connection" in screen.state
+        await screen.press("c")
+        assert len(screen.frames.numbers) == 114
+
+    browse(steps)
+
+
+def test_what_is_shown_is_written_with_its_partners() -> None:
+    async def steps(screen: Screen) -> None:
+        await screen.type("slash", "error_code == 79 and type == response")
+        assert len(screen.frames.numbers) == 3
+        await screen.type("w", "part.pcap")
+        assert "6 frames written to part.pcap" in screen.state
+
+    written = browse(steps)
+    assert written.file == "part.pcap"
+    assert len(written.frames) == 6
+
+
+def test_secrets_are_not_shown() -> None:
+    message = kwire.messages.SaslAuthenticateRequest(auth_bytes=b"\0alice\0wonder")
+    data = kwire.encode_request(message, 1, correlation_id=1, client_id="me")
+
+    async def hidden(screen: Screen) -> None:
+        await screen.press("end")
+        assert b"wonder" not in screen.bytes.data
+        assert not any("wonder" in line for line in screen.lines)
+
+    async def shown(screen: Screen) -> None:
+        await screen.press("end")
+        assert b"wonder" in screen.bytes.data
+
+    browse(hidden, iter([kwire.Frame(data)]))
+    browse(shown, iter([kwire.Frame(data)]), sealed=False)
+
+
+def test_a_dump_that_breaks_off_says_why_and_keeps_its_frames() -> None:
+    def frames() -> Iterator[kwire.Frame]:
+        yield kwire.Frame(RESULTS[0].frame.data)
+        raise DumpError("the disk is gone", file="x.pcap")
+
+    async def steps(screen: Screen) -> None:
+        assert "the disk is gone" in screen.state
+        assert len(screen.frames.numbers) == 1
+
+    browse(steps, frames())
+
+
+def test_without_the_library_the_command_says_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "textual", None)
+    for name in [name for name in __import__("sys").modules if name.startswith(("textual.", "kwire.browse.app"))]:
+        monkeypatch.delitem(__import__("sys").modules, name)
+    assert main(["browse", CAPTURE]) == 2
+    assert "pip install 'kwire[tui]'" in capsys.readouterr().err
