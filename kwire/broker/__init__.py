@@ -1,7 +1,7 @@
 """A broker for tests, sans-IO: requests in, responses out, for one or several brokers with one controller.
 
-`served.ServedCluster` answers at once or later (`purgatory`). Its caller gives it the time, a random generator and
-the disks. A leader writes to all replicas in sync at the same moment.
+`served.ServedCluster` answers immediately or later (`purgatory`). The caller passes the time, a random generator and
+the disks. Replication is instantaneous: a leader writes to all in-sync replicas at once.
 """
 
 from .configs import Node, Settings

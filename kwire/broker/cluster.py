@@ -1,6 +1,4 @@
-"""The state of a served cluster, and the request context that is passed to handlers. Knows no handlers and no
-bytes.
-"""
+"""The state of a served cluster, and the request context that is passed to handlers. Knows no handlers and no bytes."""
 
 from __future__ import annotations
 
@@ -29,8 +27,8 @@ class Api(NamedTuple):
 
     Attributes:
         first, last: the lowest and the highest version.
-        handler: returns the response; a `Parked` that will have one; or None if none is due.
-        finds_errors: whether the handler asks for the errors of rules, part by part (`RequestContext.error`).
+        handler: returns the response; a `Parked` that will have it; or None without response.
+        finds_errors: whether the handler applies error rules to parts of the request (`RequestContext.error`).
     """
 
     first: int
@@ -49,7 +47,7 @@ class RequestContext:
         message: the request.
         version: its version.
         now: when it was received, in seconds of any clock.
-        client_id, client_host: who sent it.
+        client_id, client_host: the client.
     """
 
     cluster: Cluster
@@ -61,7 +59,7 @@ class RequestContext:
     client_host: str
 
     def error(self, topic: str | None = None, partition: int | None = None, group: str | None = None) -> int:
-        """Return the error code that a rule of a test has for a part of this request; 0 if there is none."""
+        """Return the error code of a test's rule for a part of this request; 0 if there is none."""
         rules = self.cluster.rules
         return rules.error(self, topic, partition, group) if rules else 0
 
@@ -71,19 +69,19 @@ class Cluster:
 
     Args:
         nodes: the brokers, at least one.
-        settings: what can be set.
-        rng: chance for ids and placements.
+        settings: the settings of all brokers.
+        rng: random numbers for ids and placement.
         table: the served apis by name.
 
     Attributes:
-        catalog: the specs of what is served.
+        catalog: the specs of the served messages.
         table, apis: the served apis by name, and by key.
-        groups: of consumers, and others.
+        groups: the consumer groups and others.
         transactions: the transactional ids.
         time_ms: gives the time of day, in milliseconds since 1970; set by who runs the cluster.
-        rules: of a test, for some requests.
-        fetch_max_bytes: of one response to Fetch; who runs the cluster may lower it for a while.
-        waiting: requests that are answered later; who runs the cluster takes them out of `waiting.answered`.
+        rules: a test's rules for requests.
+        fetch_max_bytes: the limit of a Fetch response; the caller may lower it temporarily.
+        waiting: parked requests; the caller takes the answered ones from `waiting.answered`.
     """
 
     def __init__(self, nodes: Sequence[Node], settings: Settings, rng: Random, table: Mapping[str, Api]) -> None:
@@ -98,7 +96,7 @@ class Cluster:
         self.rules: Rules = Rules()
         self.waiting: Purgatory = Purgatory()
         self.groups: Groups = Groups(self.controller, self.waiting)
-        self.producer_ids: int = rng.getrandbits(40)  # the last one given; those of an earlier run are in its logs
+        self.producer_ids: int = rng.getrandbits(40)  # the last one assigned; those of an earlier run are in its logs
         self.time_ms: Callable[[], int] = lambda: int(self.waiting.now * 1000)
         self.transactions: Transactions = Transactions(
             self.controller, self.groups, self.waiting, self.append, self.new_producer_id, lambda: self.time_ms()
@@ -115,12 +113,12 @@ class Cluster:
 
     @property
     def cluster_id(self) -> str:
-        """What clients know the cluster by; the same after a restart with log directories."""
+        """The cluster id; log directories keep it over restarts."""
         return self.controller.cluster_id
 
     @property
     def notes(self) -> list[str]:
-        """What an operator wants to know; who runs the cluster takes it out."""
+        """Messages for the operator; the caller removes them."""
         return self.controller.notes
 
     def new_producer_id(self) -> int:
@@ -145,31 +143,31 @@ class Cluster:
         return codes.NONE, offset
 
     def fail(self, *log_dirs: LogDir) -> None:
-        """Take log directories offline, and answer whoever waits for what was there."""
+        """Take log directories offline, and answer requests that wait for their partitions."""
         if not log_dirs:
             return
         self.controller.fail(*log_dirs)
         self._changed()
 
     def _changed(self) -> None:
-        """Answer whoever waits for partitions whose leader or ISR may be another now."""
+        """Answer requests that wait for partitions whose leader or ISR may have changed."""
         for partition in self.controller.partitions():
             self.waiting.changed((partition.topic, partition.index))
 
     def stop(self, node_id: int) -> None:
-        """Stop a broker, or lose it from the network: others lead."""
+        """Stop a broker, or disconnect it: others become leaders."""
         self.controller.nodes[node_id].set_stopped(True)
         self.controller.react()
         self._changed()
 
     def start(self, node_id: int) -> None:
-        """Start a broker that was stopped: its replicas catch up."""
+        """Start a stopped broker: its replicas catch up."""
         node = self.controller.nodes[node_id]
         node.set_stopped(False)
         self._catch_up(*node.log_dirs)
 
     def heal(self, log_dir: LogDir) -> None:
-        """Let a log directory work again: its replicas catch up."""
+        """Repair a log directory: its replicas catch up."""
         log_dir.is_offline = log_dir.is_full = False
         self._catch_up(log_dir)
 
@@ -185,7 +183,7 @@ class Cluster:
         self._changed()
 
     def lead(self, partition: Partition, node_id: int) -> None:
-        """Let a replica lead; raises ValueError if it is not in sync, or cannot be reached."""
+        """Make a replica the leader; raises ValueError if it is not in sync, or not reachable."""
         if node_id not in partition.isr or not partition.replicas[node_id].is_online:
             raise ValueError(f"broker {node_id} is not in sync for {partition.topic}-{partition.index}")
 
@@ -196,7 +194,7 @@ class Cluster:
         self._changed()
 
     def shrink(self, partition: Partition, node_ids: Collection[int]) -> None:
-        """Take replicas out of sync; raises ValueError if none would be left."""
+        """Remove replicas from the ISR; raises ValueError if none would be left."""
         left = [node_id for node_id in partition.isr if node_id not in node_ids]
         if not left:
             raise ValueError(f"{partition.topic}-{partition.index} would have no replica in sync")
@@ -209,7 +207,7 @@ class Cluster:
         self._changed()
 
     def expand(self, partition: Partition) -> None:
-        """Let all replicas that can be reached catch up, and be in sync."""
+        """Let all reachable replicas catch up and join the ISR."""
 
         def act(one: Partition) -> None:
             for node_id, replica in one.replicas.items():
@@ -231,16 +229,16 @@ class Cluster:
                     self.fail(log_dir)
 
     def delete(self, topic: Topic) -> None:
-        """Delete a topic, and answer whoever waits for its records."""
+        """Delete a topic, and answer requests that wait for its records."""
         self.controller.delete(topic)
         for partition in topic.partitions:
             self.waiting.changed((partition.topic, partition.index))
 
     def tick(self, now: float) -> None:
-        """Let time pass."""
+        """Advance the time."""
         self.waiting.tick(now)
 
     @property
     def next_deadline(self) -> float | None:
-        """When to `tick` next; None if nothing waits."""
+        """The time of the next `tick`; None if nothing waits."""
         return self.waiting.next_deadline

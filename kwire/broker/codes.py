@@ -1,4 +1,4 @@
-"""The error codes that the broker answers with, by Kafka's names. `kwire.values.ErrorCode` has them all."""
+"""The error codes that the broker returns, by Kafka's names. `kwire.values.ErrorCode` has all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings and nodes of a served cluster, and the configs of topics and brokers: names, types, defaults."""
+"""Settings and nodes of a served cluster, and configs of topics and brokers: names, types, defaults."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MEBIBYTE = 1 << 20
 class Settings:
     """Settings of all brokers; times are in seconds, sizes in bytes.
 
-    `most_partitions`, `most_group_members`, `most_groups` and `most_group_bytes` bound what clients can make a broker
-    remember; Kafka has no such bounds, or far higher ones. `fetch_max_bytes` is smaller than Kafka's 55 MiB: so much
-    may wait for each slow client. `replica_assignor` is a name or `MODULE:FUNCTION`, as `assignor_for` takes it.
-    `kip_879` serves CreateReplicaAssignment.
+    `most_partitions`, `most_group_members`, `most_groups` and `most_group_bytes` limit the state that clients can
+    create; Kafka has no such limits, or far higher ones. `fetch_max_bytes` is smaller than Kafka's 55 MiB, because so
+    much may be buffered per slow client. `replica_assignor` is a name or `MODULE:FUNCTION`, as for `assignor_for`.
+    `kip_879` enables CreateReplicaAssignment.
     """
 
     auto_create_topics: bool = True
@@ -31,15 +31,15 @@ class Settings:
     min_insync_replicas: int = 1
     max_message_bytes: int = MEBIBYTE + 12
     fetch_max_bytes: int = 8 * MEBIBYTE
-    retention_bytes: int = -1  # of each partition; -1 keeps all
-    initial_rebalance_delay: float = 0.0  # Kafka: 3 s, for many consumers that start at once
+    retention_bytes: int = -1  # per partition; -1 is unlimited
+    initial_rebalance_delay: float = 0.0  # Kafka: 3 s, for many consumers that start together
     min_session_timeout: float = 6.0
     max_session_timeout: float = 1800.0
     offset_metadata_max_bytes: int = 4096
     most_partitions: int = 20_000
     most_group_members: int = 5_000
     most_groups: int = 10_000
-    most_group_bytes: int = 128 * MEBIBYTE  # of all groups with their members and commits
+    most_group_bytes: int = 128 * MEBIBYTE  # of all groups with members and commits
     replica_assignor: str = "rack-aware"
     kip_879: bool = False
 
@@ -49,11 +49,11 @@ class LogDir:
     """A log directory of a broker.
 
     Attributes:
-        disk: what stores its logs.
+        disk: stores its logs.
         is_offline: whether it has failed.
-        replicas: how many are in it.
-        is_stopped: whether its broker does not run, or cannot be reached.
-        is_full: whether the next write to it fails.
+        replicas: how many replicas it has.
+        is_stopped: whether its broker is stopped or unreachable.
+        is_full: whether the next write fails.
     """
 
     disk: Disk
@@ -69,13 +69,13 @@ class LogDir:
 
     @property
     def path(self) -> str:
-        """Its name, as the broker's settings have it."""
+        """Its path, as in the broker's settings."""
         return self.disk.path
 
 
 @dataclass(slots=True)
 class Node:
-    """A broker. `host` and `port` are what clients connect to; a broker without a good directory is not alive.
+    """A broker. Clients connect to `host` and `port`; a broker without a working directory is not alive.
 
     >>> node = Node(1, rack="/DC1/R1")
     >>> node.is_alive, node.broker().rack
@@ -94,24 +94,24 @@ class Node:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has a directory that works: a broker stops when it has none (KIP-112)."""
+        """Whether it has a working directory: a broker without one stops (KIP-112)."""
         return any(log_dir.works for log_dir in self.log_dirs)
 
     def set_stopped(self, is_stopped: bool) -> None:
-        """Note that it does not run, or runs again."""
+        """Mark it as stopped or running."""
         for log_dir in self.log_dirs:
             log_dir.is_stopped = is_stopped
 
     def failed(self) -> LogDir | None:
-        """Return a directory that has failed; None if all work."""
+        """Return a failed directory; None if all work."""
         return next((log_dir for log_dir in self.log_dirs if log_dir.is_offline), None)
 
     def broker(self) -> Broker:
-        """Return it as placements know brokers."""
+        """Return it as a `Broker` for placement."""
         return Broker(self.node_id, self.host, self.port, self.rack, fenced=not self.is_alive)
 
 
-MOST_LENGTH = 1000  # characters of a value; only lists of throttled replicas come near
+MOST_LENGTH = 1000  # characters of a value; only lists of throttled replicas are that long
 _LONG, _INT, _LIST, _TEXT, _YES, _RATIO = (ConfigType(name) for name in "LONG INT LIST STRING BOOLEAN DOUBLE".split())
 _HIGHEST = 2**63 - 1
 _WEEK, _DAY = str(7 * 24 * 3600 * 1000), str(24 * 3600 * 1000)
@@ -119,7 +119,7 @@ _REPLICAS = r"\*|(\d+:\d+(,\d+:\d+)*)?"
 
 
 class Config(NamedTuple):
-    """A config of topics: its type, its default, and what it takes: the least number, or a pattern."""
+    """A config of topics: type, default, and valid values (a minimum, or a pattern)."""
 
     type: int
     default: str
@@ -164,10 +164,10 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
 
 
 def checked(given: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    """Return a topic's own configs.
+    """Check and return the configs of a topic.
 
     Raises:
-        InvalidConfig: there is no such config, or its value is none.
+        InvalidConfig: there is no such config, or its value is invalid.
 
     >>> checked([("retention.ms", "1000")])
     {'retention.ms': '1000'}
@@ -192,7 +192,7 @@ def _is_right(config: Config, value: str) -> bool:
 
 
 def topic_defaults(settings: Settings) -> dict[str, str]:
-    """Return all configs of a topic that has none of its own."""
+    """Return all configs of a topic without its own ones."""
     here = {
         "max.message.bytes": settings.max_message_bytes,
         "min.insync.replicas": settings.min_insync_replicas,

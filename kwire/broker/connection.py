@@ -1,7 +1,7 @@
-"""A client's connection to the broker: frames are decoded to requests, responses are encoded to frames.
+"""A client's connection to the broker: decodes frames to requests, encodes responses to frames.
 
-Knows bytes and which versions are served; knows no sockets. A connection that says what is no request is to be closed,
-as Kafka does; but for ApiVersions, which is always answered (KIP-511).
+Knows bytes and the served versions, but no sockets. After an invalid request the connection must be closed, as in
+Kafka; but ApiVersions is always answered (KIP-511).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ API_VERSIONS = 18
 
 @dataclass(frozen=True, slots=True)
 class ServedRequest:
-    """A request that can be served: its message, and what its answer needs."""
+    """A request to be served: its message, and what its response needs."""
 
     message: Any
     version: int
@@ -33,7 +33,7 @@ class ServedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Unserved:
-    """A frame that is not served: `answer` are the bytes to send; none, then the connection is closed because of
+    """A frame that is not served: `answer` are the bytes to send; without, the connection is closed because of
     `problem`."""
 
     answer: bytes = b""
@@ -41,12 +41,12 @@ class Unserved:
 
 
 def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> ServedRequest | Unserved:
-    """Read what a client sent.
+    """Decode a client's frame.
 
     Args:
-        frame: one frame, whole.
+        frame: one complete frame.
         catalog: the specs.
-        apis: what is served, by api key.
+        apis: the served apis, by key.
     """
     api_key, version = int16(frame.data, 4), int16(frame.data, 6)
     api = apis.get(api_key)
@@ -64,7 +64,7 @@ def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> Served
 
 
 def write_response(said: ServedRequest, response: Any, catalog: Catalog) -> bytes:
-    """Write the answer to a request."""
+    """Encode the response to a request."""
     return encode_response(response, said.version, correlation_id=said.correlation_id, catalog=catalog)
 
 

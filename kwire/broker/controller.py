@@ -1,6 +1,6 @@
 """The controller of a served cluster: creates, extends and deletes topics, places replicas, elects leaders.
 
-Knows brokers and their directories, and no messages. What cannot be done is `Refused`, with Kafka's error code.
+Knows brokers and their directories, but no messages. Invalid operations raise `Refused`, with Kafka's error code.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .metadata_journal import (
 from .storage import Disk
 from .topics import Partition, Replica, Topic, check_assignment, check_name
 
-# The assignors that are Kafka's own of before KRaft; partitions are added as Kafka did.
+# Kafka's assignors before KRaft; partitions are added as in that Kafka.
 _MODES = {
     "rack-aware": RackAwareMode.ENFORCED,
     "rack-aware-safe": RackAwareMode.SAFE,
@@ -38,7 +38,7 @@ _MODES = {
 
 
 class Controller:
-    """The state of the cluster, and what changes it.
+    """The state of the cluster, and its changes.
 
     >>> from random import Random
     >>> controller = Controller([Node(1), Node(2)], Settings(), Random(1))
@@ -59,18 +59,18 @@ class Controller:
         self.controller_id: int = min(self.nodes)
         self.cluster_id = ""
         self.journals: Journals[Known] = Journals("metadata", self.guarded)
-        self.notes: list[str] = []  # what an operator wants to know, until somebody takes it out
+        self.notes: list[str] = []  # messages for the operator, until they are removed
 
     def brokers(self) -> list[Broker]:
         """Return the brokers that are alive."""
         return [node.broker() for node in self.nodes.values() if node.is_alive]
 
     def find(self, name: str | None, topic_id: bytes = bytes(16)) -> Topic | None:
-        """Find a topic by name, or where that is empty by id."""
+        """Return a topic by name, or by id if the name is empty."""
         return self.topics.get(name) if name else self.by_id.get(topic_id)
 
     def partitions(self) -> Iterator[Partition]:
-        """Give all partitions of all topics."""
+        """Yield all partitions of all topics."""
         for topic in self.topics.values():
             yield from topic.partitions
 
@@ -79,17 +79,18 @@ class Controller:
         return [log_dir for node in self.nodes.values() for log_dir in node.log_dirs]
 
     def listed(self, log_dir: LogDir) -> list[tuple[str, int]]:
-        """Name the partitions that a directory has."""
+        """Return the names of the partitions in a directory."""
         listed: list[tuple[str, int]] = []
         self.guarded(log_dir, lambda disk: listed.extend(disk.partitions()))
         return listed
 
     def place(self, num_partitions: int, replication_factor: int, *, unasked: bool = False) -> dict[int, list[int]]:
-        """Choose brokers for new partitions, as the setting's assignor does.
+        """Choose brokers for new partitions with the configured assignor.
 
         Args:
-            num_partitions, replication_factor: -1 means the settings' number.
-            unasked: a topic that nobody asked to create: as in Kafka, racks that only some brokers have do not matter.
+            num_partitions, replication_factor: -1 for the configured default.
+            unasked: the topic is created automatically; as in Kafka, racks are then ignored if only some brokers have
+                one.
         """
         count = self.settings.num_partitions if num_partitions == -1 else num_partitions
         factor = self.settings.default_replication_factor if replication_factor == -1 else replication_factor
@@ -101,7 +102,7 @@ class Controller:
     def run(
         self, place: ReplicaAssignor, brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng
     ) -> dict[int, list[int]]:
-        """Run an assignor; that one of the operator's own fails is noted."""
+        """Run an assignor; a failing custom assignor is reported to the operator."""
         try:
             return run_assignor(place, brokers, num_partitions, replication_factor, rng)
         except ReplicaAssignorFailed as error:
@@ -109,9 +110,10 @@ class Controller:
             raise
 
     def place_more(self, topic: Topic, count: int) -> dict[int, list[int]]:
-        """Choose brokers for the partitions that are added to a topic so that there are `count`.
+        """Choose brokers for additional partitions of a topic, up to `count`.
 
-        They go on where partition 0 began (KIP-36), or with another assignor as new ones do.
+        They continue from the first broker of partition 0 (KIP-36), or with other assignors are placed as new
+        partitions.
         """
         existing = {partition.index: list(partition.replicas) for partition in topic.partitions}
         if count <= len(existing):
@@ -124,28 +126,28 @@ class Controller:
         return {len(existing) + index: ids for index, ids in found.items()}
 
     def check_new(self, name: str, assignment: Mapping[int, Sequence[int]]) -> None:
-        """Refuse what `create` would refuse."""
+        """Raise the errors of `create`."""
         check_name(name, self.topics)
         check_assignment(assignment, self.nodes)
         self._check_room(len(assignment))
 
     def check_more(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> None:
-        """Refuse what `grow` would refuse."""
+        """Raise the errors of `grow`."""
         check_assignment(assignment, self.nodes, len(topic.partitions), len(topic.partitions[0].replicas))
         self._check_room(len(assignment))
 
     def create(
         self, name: str, assignment: Mapping[int, Sequence[int]], configs: Mapping[str, str] | None = None
     ) -> Topic:
-        """Make a topic.
+        """Create a topic.
 
         Args:
             name: letters, digits, `.`, `_` and `-`.
             assignment: for each partition from 0 on the ids of its brokers.
-            configs: what it has of its own, checked.
+            configs: its own configs, already checked.
 
         Raises:
-            InvalidTopicException, TopicAlreadyExists, InvalidReplicaAssignment, PolicyViolation: it cannot be.
+            InvalidTopicException, TopicAlreadyExists, InvalidReplicaAssignment, PolicyViolation: it cannot be created.
         """
         self.check_new(name, assignment)
         topic = Topic(name, self.rng.randbytes(16), configs=dict(configs or {}))
@@ -161,7 +163,7 @@ class Controller:
         self.note(partition_records(topic, self._add(topic, assignment)))
 
     def configure(self, topic: Topic, configs: Mapping[str, str]) -> None:
-        """Set the configs of a topic, which are checked, instead of those that it has."""
+        """Replace the configs of a topic; they must be checked."""
         names = [name for name in {**topic.configs, **configs} if topic.configs.get(name) != configs.get(name)]
         topic.configs = dict(configs)
         self.note([config_record(topic, name) for name in names])
@@ -173,7 +175,7 @@ class Controller:
         return self.topics[name]
 
     def delete(self, topic: Topic) -> None:
-        """Delete a topic with all its records."""
+        """Delete a topic and its records."""
         del self.topics[topic.name], self.by_id[topic.topic_id]
         self.note([removal_record(topic)])
         for partition in topic.partitions:
@@ -184,19 +186,20 @@ class Controller:
                 self.guarded(replica.log_dir, partial(_forget, partition))
 
     def fail(self, *log_dirs: LogDir) -> None:
-        """Take log directories offline: their replicas are lost, and others lead. Their broker may be at its end."""
+        """Take log directories offline: their replicas are lost, and other replicas become leaders. The broker may
+        stop."""
         for log_dir in log_dirs:
             log_dir.is_offline = True
         self.react()
 
     def react(self) -> None:
-        """Let others lead where a replica cannot be reached any more, and the first live broker be the controller."""
+        """Elect leaders for unreachable ones, and make the first live broker the controller."""
         alive = [node_id for node_id, node in self.nodes.items() if node.is_alive]
         self.controller_id = min(alive, default=-1)
         self.change(self.partitions(), lambda partition: partition.elect() if partition.offline else None)
 
     def change(self, partitions: Iterable[Partition], act: Callable[[Partition], None]) -> None:
-        """Do something to partitions, and write down whose leader or ISR is another then."""
+        """Do something to partitions, and journal changes of leaders and ISRs."""
         changes = []
         for partition in list(partitions):
             before = partition.leader_epoch, list(partition.isr)
@@ -207,11 +210,11 @@ class Controller:
         self.note(changes)
 
     def note(self, records: list[bytes]) -> None:
-        """Write records into all journals."""
+        """Append records to all journals."""
         self.journals.write([(None, record) for record in records])
 
     def remember_all(self) -> None:
-        """Write into all journals what is true now, instead of what they have."""
+        """Rewrite all journals with the current state."""
         records = [cluster_record(self.cluster_id)] if self.cluster_id else []
         records += [broker_record(node) for node in self.nodes.values()]
         records += [row for topic in self.topics.values() for row in topic_records(topic, topic.partitions)]
@@ -232,7 +235,7 @@ class Controller:
         return made
 
     def replica(self, node: Node, topic: str, index: int, log_dir: LogDir | None = None) -> Replica:
-        """Open a replica where it lies, a new one where fewest partitions are."""
+        """Open a replica in its directory; a new one in the directory with the fewest partitions."""
         log_dirs = [one for one in node.log_dirs if not one.is_offline] or node.log_dirs
         return self._opened(log_dir or min(log_dirs, key=lambda one: one.replicas), topic, index)
 
@@ -251,7 +254,7 @@ class Controller:
         self.guarded(replica.log_dir, open_it)
 
     def guarded(self, log_dir: LogDir, act: Callable[[Disk], None]) -> None:
-        """Use a disk; if it fails, its directory is offline from then on."""
+        """Use a disk; if that fails, take its directory offline."""
         try:
             if not log_dir.is_offline:
                 act(log_dir.disk)

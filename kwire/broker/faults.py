@@ -1,7 +1,7 @@
-"""Rules of a test: what happens to requests that match, and how many there were.
+"""Rules of a test: how matching requests are treated, and how many there were.
 
-Knows requests; knows no sockets. An error is found by the handler of the api, at the place where the broker would find
-it, so that the rest of the request is answered as usual. Delays and lost connections are the server's to carry out.
+Knows requests; knows no sockets. The handler of the api applies an error where the broker would find it, so that the
+rest of the request is answered as usual. The server applies delays and disconnects.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ class Rule:
     """A rule.
 
     Attributes:
-        api: which requests, by name; None is all.
-        broker, client, topic, partition, group: which of them; None is any. `client` and `group` may have wildcards.
-        where: says of a request message whether it matches; None is all.
+        api: the name of the api; None for all.
+        broker, client, topic, partition, group: to match; None for any. `client` and `group` may have wildcards.
+        where: a predicate of the request message; None for all.
         action: one of `ACTIONS`.
-        code: of the error.
-        seconds: of the delay.
-        after: bytes of the response that a cut connection still sends.
-        is_handled: whether a request is handled whose response is dropped.
-        answer: the response, or a function that makes it.
-        times: how many requests more it applies to; None is no end. It goes on to count.
-        hits: requests that matched while it applied.
+        code: the error code.
+        seconds: the delay.
+        after: bytes of the response to send before the connection is cut.
+        is_handled: whether to handle a request whose response is dropped.
+        answer: the response, or a function that returns it.
+        times: how many more requests the rule applies to; None is unlimited. Matches are still counted afterwards.
+        hits: the number of matching requests while it applied.
     """
 
     api: str | None = None
@@ -60,7 +60,7 @@ class Rule:
     _last: RequestContext | None = field(default=None, repr=False)
 
     def matches(self, request: RequestContext) -> bool:
-        """Return whether the request is one that it is for, wherever in it."""
+        """Return whether the rule matches any part of the request."""
         return (
             self.api in (None, api_of(request.message))
             and self.broker in (None, request.node_id)
@@ -71,11 +71,12 @@ class Rule:
         )
 
     def covers(self, topic: str | None, partition: int | None) -> bool:
-        """Return whether it is for a partition of a topic; a request about a whole topic is for all of them."""
+        """Return whether the rule matches a partition of a topic; a request about a whole topic is about all
+        partitions."""
         return self.topic in (None, topic) and (partition is None or self.partition in (None, partition))
 
     def take(self, request: RequestContext) -> bool:
-        """Count a request, once; returns whether the rule still applies to it."""
+        """Count a request once; return whether the rule still applies to it."""
         if self._last is request:
             return True
         if self.times is not None and self.hits >= self.times:
@@ -87,7 +88,7 @@ class Rule:
 
 @dataclass(slots=True)
 class Treatment:
-    """What is to be done with one request besides answering it; see `Rule`."""
+    """How to treat a request besides answering it; see `Rule`."""
 
     delay: float = 0.0
     drop: Rule | None = None
@@ -98,7 +99,7 @@ class Treatment:
 
 
 class Rules:
-    """The rules of a cluster, the oldest first.
+    """The rules of a cluster, oldest first.
 
     >>> rules = Rules()
     >>> rule = rules.add(Rule("Metadata", action=DELAY, seconds=0.5, times=1))
@@ -113,21 +114,21 @@ class Rules:
         return len(self._rules)
 
     def add(self, rule: Rule) -> Rule:
-        """Let a rule hold from now on."""
+        """Add a rule."""
         self._rules.append(rule)
         return rule
 
     def remove(self, rule: Rule) -> None:
-        """Let a rule hold no longer."""
+        """Remove a rule."""
         if rule in self._rules:
             self._rules.remove(rule)
 
     def clear(self) -> None:
-        """Let no rule hold any longer."""
+        """Remove all rules."""
         self._rules.clear()
 
     def treat(self, request: RequestContext) -> Treatment:
-        """Return what the rules but for errors do with a request, and count it."""
+        """Return how rules other than errors treat a request, and count it."""
         found = Treatment()
         for rule in self._rules:
             if rule.action == ERROR or not rule.matches(request) or not rule.take(request):
@@ -143,12 +144,12 @@ class Rules:
     def error(
         self, request: RequestContext, topic: str | None = None, partition: int | None = None, group: str | None = None
     ) -> int:
-        """Return the error code that a rule has for a part of a request; 0 if there is none.
+        """Return the error code of a rule for a part of a request; 0 if there is none.
 
         Args:
             request: the request.
-            topic, partition: the part of it; None where the request is not about topics.
-            group: the group, or transactional id, that this part is about; None where it is about none.
+            topic, partition: the part of it; None if the request is not about topics.
+            group: the group or transactional id of this part; None if there is none.
         """
         for rule in self._rules:
             is_meant = rule.action == ERROR and rule.topic in (None, topic) and rule.partition in (None, partition)
@@ -164,7 +165,7 @@ def api_of(message: Any) -> str:
 
 
 def groups_in(message: Any) -> Iterator[str]:
-    """Give the groups, or transactional ids, that a request is about."""
+    """Yield the groups or transactional ids of a request."""
     for name in ("group_id", "transactional_id", "key"):
         if isinstance(value := getattr(message, name, None), str):
             yield value
@@ -177,7 +178,7 @@ def groups_in(message: Any) -> Iterator[str]:
 
 
 def places_in(request: RequestContext) -> Iterator[Place]:
-    """Give the partitions that a request is about; a topic alone, with partition None, where it names no partitions."""
+    """Yield the partitions of a request; a topic with partition None if the request lists only topics."""
     message = request.message
     nested = [getattr(row, "topics", None) for row in getattr(message, "transactions", None) or ()]
     for rows in (getattr(message, name, None) for name in ("topics", "topic_data", "topic_names")):
@@ -208,7 +209,7 @@ _INDEXES = ("partition_index", "partition", "index", "partition_id")
 
 
 def error_code(name: str | int) -> int:
-    """Return the code of an error; raises UnknownMessage where there is none of this name.
+    """Return the code of an error name; raises UnknownMessage for an unknown name.
 
     >>> error_code("NOT_LEADER_OR_FOLLOWER"), error_code(6)
     (6, 6)
@@ -217,14 +218,14 @@ def error_code(name: str | int) -> int:
 
 
 def check_rule(rule: Rule, apis: dict[str, Api]) -> None:
-    """Refuse a rule that could do nothing.
+    """Raise an error for a rule without effect.
 
     Args:
         rule: the rule.
         apis: the served apis by name.
 
     Raises:
-        ValueError: there is no such api, or its response has no place for the error.
+        ValueError: there is no such api, or its response cannot contain the error.
     """
     if rule.api is not None and rule.api not in apis:
         raise ValueError(f"no api {rule.api!r} is served; apis are {', '.join(sorted(apis))}")
@@ -252,5 +253,5 @@ def _has_code(api: str) -> bool:
 
 
 def error_response(api: str, code: int) -> Any:
-    """Return the response that has an error as a whole."""
+    """Return the response with a top-level error."""
     return getattr(messages, f"{api}Response")(error_code=code)

@@ -16,7 +16,7 @@ from .storage import Damage, Store, believed
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A batch of the log: its offsets, what its header says, its size in bytes, and where it lies in the store."""
+    """A batch of the log: offsets, header fields, size in bytes, and its position in the store."""
 
     base_offset: int
     last_offset: int
@@ -28,7 +28,7 @@ class Entry:
 
     @property
     def identity(self) -> tuple[int, ...]:
-        """What is the same in all replicas."""
+        """The fields that are equal in all replicas."""
         return self.base_offset, self.last_offset, self.leader_epoch, self.crc, self.size
 
 
@@ -36,13 +36,13 @@ class Log:
     """A log.
 
     Attributes:
-        start, end: the first offset that is there, and the one that the next record gets.
+        start, end: the first available offset, and the next offset to be written.
         size: bytes of all batches.
         producers: what producers wrote last, and their transactions.
-        damage: why bytes of the store are not in this log, until it is truncated; empty if all are.
+        damage: why bytes of the store are not part of the log, until it is truncated; empty if all are.
         has_gaps: whether offsets are missing inside a segment, as after compaction.
-        holes: offsets that are missing between two segments, each as first and last.
-        epochs_ascend: whether no batch has a smaller leader epoch than the one before; no checksum is over it.
+        holes: ranges of missing offsets between segments, as first and last.
+        epochs_ascend: whether leader epochs never decrease; checksums do not cover them.
 
     >>> from kwire import Record, build_batch
     >>> from kwire.broker.storage import MemoryStore
@@ -76,7 +76,7 @@ class Log:
             self._note(found.batch, found.place)
 
     def _look(self, base: int, epoch: int, segment_start: int | None) -> None:
-        """Compare what comes next with what is there."""
+        """Update these attributes for the next batch."""
         if not self.entries:
             return
         self.epochs_ascend &= epoch >= self.entries[-1].leader_epoch
@@ -85,7 +85,7 @@ class Log:
         self.has_gaps |= base > (self.end if segment_start is None else segment_start)
 
     def append(self, batch: RecordBatch) -> int:
-        """Keep a batch that has its offsets; returns the first. Raises OSError when the disk fails."""
+        """Append a batch with its offsets; return the first. Raises OSError if the disk fails."""
         base = batch.base_offset or 0
         self._note(batch, self.store.append(batch.data, base))
         return base
@@ -114,12 +114,12 @@ class Log:
         return self.producers.stable_end(self.end)
 
     def measure(self, offset: int, most: int, *, at_least_one: bool = True, end: int | None = None) -> int:
-        """Return how many bytes `read` gives.
+        """Return how many bytes `read` returns.
 
         Args:
-            offset: of the first record wanted.
-            most: how many bytes.
-            at_least_one: give the first batch even if it is larger, so that a reader gets on.
+            offset: of the first record to read.
+            most: the largest number of bytes.
+            at_least_one: include the first batch even if it is larger, so that the reader makes progress.
             end: give only batches below this offset; None gives all.
         """
         size = 0
@@ -133,7 +133,7 @@ class Log:
         return size
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return whole batches from the one on that holds an offset, so many bytes or fewer."""
+        """Return at most so many bytes of whole batches, from the one that contains an offset."""
         first = last = self._place(offset)
         while last < len(self.entries) and self.entries[last].size <= size:
             size -= self.entries[last].size
@@ -151,18 +151,20 @@ class Log:
         return end
 
     def _place(self, offset: int) -> int:
-        """Return the index of the batch that holds an offset, or of the next one."""
+        """Return the index of the batch that contains an offset, or of the next one."""
         return bisect_left(self.entries, offset, key=lambda entry: entry.last_offset)
 
     def find_time(self, timestamp: int) -> tuple[int, int, int]:
-        """Return offset, time and leader epoch of the first record that is not older; -1 for each if there is none."""
+        """Return offset, timestamp and leader epoch of the first record that is not older; -1 for each if there is
+        none."""
         for entry in self.entries:
             if entry.max_timestamp >= timestamp:
                 return self._record_of(entry, timestamp)
         return -1, -1, -1
 
     def find_newest(self) -> tuple[int, int, int]:
-        """Return offset, time and leader epoch of the record with the highest time; -1 for each if there is none."""
+        """Return offset, timestamp and leader epoch of the record with the highest timestamp; -1 for each if there is
+        none."""
         newest = max(self.entries, key=lambda entry: entry.max_timestamp, default=None)
         return self._record_of(newest, newest.max_timestamp) if newest else (-1, -1, -1)
 
@@ -173,11 +175,11 @@ class Log:
                 records = (record for record in batch.records() if (record.timestamp or 0) >= timestamp)
                 found = next(((record.offset, record.timestamp or 0) for record in records), found)
         except KwireError:
-            pass  # its compression is not installed here: the batch is as near as we get
+            pass  # its compression is not installed: only the batch's offset is known
         return *found, entry.leader_epoch
 
     def like(self, other: Log) -> int:
-        """Return how many batches, from the first on, are as in another log, or older than all that it has."""
+        """Return how many of the first batches equal those of another log, or are older than it."""
         count = self._place(other.start)
         place = other._place(self.entries[count].base_offset) if count < len(self.entries) else 0
         for entry, theirs in zip(self.entries[count:], other.entries[place:], strict=False):
@@ -187,18 +189,18 @@ class Log:
         return count
 
     def truncate(self, count: int) -> None:
-        """Forget all but so many batches from the first on, and what is damaged. Raises OSError when the disk fails."""
+        """Keep only so many of the first batches, and no damaged bytes. Raises OSError if the disk fails."""
         self.store.truncate(self.entries[count - 1].place if count else None)
         self._read()
 
     def epoch_at(self, offset: int) -> int:
-        """Return the leader epoch of the batch with an offset; of the last one for the end; -1 if the log is empty."""
+        """Return the leader epoch at an offset; at the end, that of the last batch; -1 if the log is empty."""
         if not self.entries:
             return -1
         return self.entries[min(self._place(offset), len(self.entries) - 1)].leader_epoch
 
     def drop(self, retention_bytes: int) -> None:
-        """Forget the oldest batches, but for the last one, until no more than so many bytes are left."""
+        """Drop the oldest batches, except the last one, until at most so many bytes are left."""
         count, size = 0, self.size
         while size > retention_bytes and count < len(self.entries) - 1:
             size -= self.entries[count].size
@@ -212,7 +214,7 @@ class Log:
 
 
 def stamped(batch: RecordBatch, base_offset: int, leader_epoch: int) -> RecordBatch:
-    """Give a batch its offsets and the epoch of its leader; its checksum is over neither."""
+    """Set the offsets and leader epoch of a batch; its checksum covers neither."""
     data = base_offset.to_bytes(8, "big") + batch.data[8:12] + leader_epoch.to_bytes(4, "big") + batch.data[16:]
     return msgspec.structs.replace(
         batch,

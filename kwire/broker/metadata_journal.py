@@ -1,7 +1,7 @@
-"""What a cluster stores over a restart: its id, topics with their ids, replicas, leaders, ISR and configs.
+"""The state that a cluster stores over restarts: its id, topics with ids, replicas, leaders, ISRs and configs.
 
-They are records of KRaft's metadata log, kept in every log directory that works, all in one moment; so a cluster that
-starts again knows also what lies in directories that have failed. Knows records and stores; knows no brokers.
+It consists of records of KRaft's metadata log, in every working log directory and written at the same moment, so that a
+restarted cluster also knows the contents of failed directories. Knows records and stores; knows no brokers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Row = tuple[bytes | None, bytes | None]  # key and value of a record
 
 @dataclass(slots=True)
 class Known:
-    """What the journal of one directory tells of topics, brokers and the cluster."""
+    """The topics, brokers and cluster id that the journal of one directory contains."""
 
     cluster_id: str = ""
     state: ClusterState = field(default_factory=ClusterState)
@@ -40,7 +40,7 @@ class Known:
         return {name: topic_id for topic_id, name in self.state.topic_names.items()}
 
     def learn(self, record: Record) -> None:
-        """Take in a record; raises DecodeError if it is none."""
+        """Apply a record; raises DecodeError if it is invalid."""
         value = decode_metadata_frame(record.value or b"").value
         learn(self.state, value.message, value.version or 0)
         if type(value.message).__name__ == "ConfigRecord":
@@ -60,10 +60,10 @@ class Known:
 
 
 class Learner(Protocol):
-    """What the records of a journal tell."""
+    """Applies the records of a journal."""
 
     def learn(self, record: Record) -> None:
-        """Take in a record; raises KwireError if it is none."""
+        """Apply a record; raises KwireError if it is invalid."""
 
 
 L = TypeVar("L", bound=Learner)
@@ -72,16 +72,16 @@ Notes = Callable[[str], None]
 
 
 class Journal(Generic[L]):
-    """The records in one directory. What is damaged at their end is cut off.
+    """The records in one directory. Damage at their end is truncated.
 
     Args:
-        store: where they are; using it raises OSError where the disk fails.
-        make: makes what takes them in, from nothing.
+        store: stores them; raises OSError if the disk fails.
+        make: creates an empty learner for them.
 
     Attributes:
-        known: what they tell.
-        end: the offset of the next one; 0 if there is none yet.
-        cut: what was cut off, in words; empty if nothing was.
+        known: the learner with all records.
+        end: the offset of the next record; 0 if there is none yet.
+        cut: a description of what was truncated; empty if nothing was.
     """
 
     def __init__(self, store: Store, make: Callable[[], L]) -> None:
@@ -95,7 +95,7 @@ class Journal(Generic[L]):
                 self.cut = f"cut at record {self.end}, {store.size() - size} bytes lost: {one.reason}"
                 store.truncate(last)
                 return
-            if one.batch.base_offset != self.end:  # all was written anew here, and what was before is still there
+            if one.batch.base_offset != self.end:  # it was rewritten here, and older records still exist
                 self.known = make()
             self._learn(one.batch)
             size, last, self.end = size + len(one.batch.data), one.place, one.batch.last_offset + 1
@@ -108,22 +108,22 @@ class Journal(Generic[L]):
             raise OSError(f"the journal is damaged: {error}") from None
 
     def rewrite(self, data: bytes, offset: int) -> None:
-        """Write a batch with all that is still true, and forget what was before it."""
+        """Write a batch with the complete state, and drop older records."""
         self.store.roll()
         self.store.append(data, offset)
         self.store.drop_before(offset)
 
 
 class Journals(Generic[L]):
-    """Journals with the same records, one in each directory that works and outlasts the process.
+    """Journals with the same records, one in each working directory that survives the process.
 
     Args:
-        name: what they remember, such as `metadata`.
-        guard: uses the disk of a directory, which is offline from then on if that fails.
+        name: their content, such as `metadata`.
+        guard: uses the disk of a directory, and takes it offline if that fails.
 
     Attributes:
         end: the offset of the next record.
-        size: bytes that were written since all was written anew.
+        size: bytes written since the last rewrite.
     """
 
     def __init__(self, name: str, guard: Guard) -> None:
@@ -140,7 +140,7 @@ class Journals(Generic[L]):
         return bool(self._journals)
 
     def open(self, log_dirs: Iterable[LogDir], make: Callable[[], L], note: Notes) -> list[tuple[LogDir, L]]:
-        """Read the journals; returns what each tells, the one that is right first: the longest."""
+        """Read the journals; return their learners, that of the longest and therefore newest first."""
         for log_dir in log_dirs:
             self._guard(log_dir, partial(self._open, log_dir, make, note))
         self._journals.sort(key=lambda row: -row[1].end)
@@ -156,7 +156,7 @@ class Journals(Generic[L]):
                 note(f"journal of {self.name}: {journal.cut} ({disk.path})")
 
     def write(self, rows: list[Row]) -> None:
-        """Append records to all; those that come while others are written come behind them."""
+        """Append records to all journals; records added meanwhile follow them."""
         self._to_write.append(rows)
         if len(self._to_write) > 1:
             return
@@ -166,7 +166,7 @@ class Journals(Generic[L]):
             self._to_write.pop(0)
 
     def rewrite(self, rows: list[Row]) -> None:
-        """Write all that is true now behind what was written before, and forget that."""
+        """Write the complete state after the existing records, and drop those."""
         self.size = 0
         self._put(rows, is_anew=True)
 
@@ -188,13 +188,13 @@ def _put(act: Callable[[bytes, int], Any], data: bytes, offset: int, disk: Disk)
 
 
 def cluster_record(cluster_id: str) -> bytes:
-    """Write the id of the cluster, as a config of all its brokers: KRaft's log has no record for it."""
+    """Return the record of the cluster id, as a config of all brokers: KRaft's log has no record type for it."""
     kind = ConfigResourceType.BROKER
     return _written(messages.ConfigRecord(resource_type=kind, resource_name="", name=CLUSTER_ID, value=cluster_id))
 
 
 def broker_record(node: Node) -> bytes:
-    """Write of a broker that it is there; for who reads the journal, as brokers are told to a cluster that starts."""
+    """Return the registration record of a broker, which readers of the metadata log expect."""
     endpoint = messages.RegisterBrokerRecord.BrokerEndpoint(name="PLAINTEXT", host=node.host, port=node.port)
     return _written(
         messages.RegisterBrokerRecord(broker_id=node.node_id, rack=node.rack, end_points=(endpoint,), fenced=False)
@@ -202,20 +202,20 @@ def broker_record(node: Node) -> bytes:
 
 
 def topic_records(topic: Topic, partitions: Iterable[Partition]) -> list[bytes]:
-    """Write of a topic that it is there, with some of its partitions."""
+    """Return the records of a topic, with some of its partitions."""
     found = _written(messages.TopicRecord(name=topic.name, topic_id=topic.topic_id))
     configs = [config_record(topic, name) for name in topic.configs]
     return [found, *configs, *partition_records(topic, partitions)]
 
 
 def config_record(topic: Topic, name: str) -> bytes:
-    """Write what a config of a topic is set to; null if it is not."""
+    """Return the record of a topic's config; null if it is not set."""
     value, kind = topic.configs.get(name), ConfigResourceType.TOPIC
     return _written(messages.ConfigRecord(resource_type=kind, resource_name=topic.name, name=name, value=value))
 
 
 def partition_records(topic: Topic, partitions: Iterable[Partition]) -> list[bytes]:
-    """Write how partitions are."""
+    """Return the records of partitions."""
     return [
         _written(
             messages.PartitionRecord(
@@ -232,7 +232,7 @@ def partition_records(topic: Topic, partitions: Iterable[Partition]) -> list[byt
 
 
 def change_record(topic: Topic, partition: Partition, new_leader: bool) -> bytes:
-    """Write who is in sync now, and who leads if that is new."""
+    """Return the record of a changed ISR, and leader if it is new."""
     leader = partition.leader if new_leader else SAME_LEADER
     isr = tuple(partition.isr)
     return _written(
@@ -241,7 +241,7 @@ def change_record(topic: Topic, partition: Partition, new_leader: bool) -> bytes
 
 
 def removal_record(topic: Topic) -> bytes:
-    """Write that a topic is no more."""
+    """Return the record of a deleted topic."""
     return _written(messages.RemoveTopicRecord(topic_id=topic.topic_id))
 
 

@@ -16,7 +16,7 @@ from . import codes
 REMEMBERED = 5  # batches: a client has no more in flight
 MOST_PRODUCERS = 10_000
 ABORT, COMMIT = 0, 1  # types of control records
-_NUMBERS = 1 << 31  # sequence numbers go back to 0 behind the highest
+_NUMBERS = 1 << 31  # sequence numbers wrap to 0 after the highest
 
 
 @dataclass(slots=True)
@@ -54,10 +54,10 @@ class Producers:
         self.aborted: list[Aborted] = []
 
     def check(self, batch: RecordBatch) -> tuple[int, int | None]:
-        """Say whether a batch may be written.
+        """Check whether a batch may be written.
 
         Returns:
-            An error code; and the offset that the batch has already, if this is its second time.
+            An error code; and for a duplicate, the offset that it already has.
         """
         producer = self._known.get(batch.producer_id)
         if batch.producer_id < 0 or producer is None:
@@ -77,7 +77,7 @@ class Producers:
         return codes.NONE, None
 
     def note(self, batch: RecordBatch) -> None:
-        """Remember a batch that was written."""
+        """Record a written batch."""
         if batch.producer_id < 0:
             return
         producer = self._known.get(batch.producer_id)

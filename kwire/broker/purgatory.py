@@ -6,21 +6,21 @@ import heapq
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
-_FEW = 64  # forgotten ones that may be kept in any case
+_FEW = 64  # forgotten requests that may be kept in any case
 
 
 class Later(NamedTuple):
-    """A response that is made when somebody takes it: many may be due at once, and large."""
+    """A response that is created when it is taken, because many large ones may be due at once."""
 
     make: Callable[[], Any]
 
 
 class Parked:
-    """A request that waits.
+    """A parked request.
 
     Args:
-        attempt: is asked for the response whenever something has changed; True says that the time is over.
-        keys: what it waits for a change of.
+        attempt: called for the response after each change; its argument is true when the time is over.
+        keys: the changes it waits for.
     """
 
     __slots__ = ("_attempt", "_response", "is_timed", "keys")
@@ -29,7 +29,7 @@ class Parked:
         self.keys: tuple[Hashable, ...] = tuple(keys)
         self._attempt = attempt
         self._response: Any = None
-        self.is_timed: bool = False  # whether the purgatory looks at it when its time is over
+        self.is_timed: bool = False  # whether the purgatory checks it when its time is over
 
     @property
     def is_answered(self) -> bool:
@@ -44,16 +44,16 @@ class Parked:
         return self._response
 
     def attempt(self, over: bool) -> Any:
-        """Return the response, perhaps a `Later`, or None if it is too early."""
+        """Return the response, possibly a `Later`, or None to keep waiting."""
         return self._attempt(over)
 
 
 class Purgatory:
-    """All parked requests, by what they wait for and until when.
+    """All parked requests, by keys and deadlines.
 
     Attributes:
-        answered: those that got their response, until somebody takes them out.
-        now: the time, as it was told last.
+        answered: answered requests, until the caller removes them.
+        now: the last time that was passed.
 
     >>> purgatory = Purgatory()
     >>> poll = Parked(lambda over: "nothing" if over else None, ["orders-0"])
@@ -72,7 +72,7 @@ class Purgatory:
         self._count = self._forgotten = 0
 
     def park(self, parked: Parked, deadline: float) -> None:
-        """Keep a request until something it waits for lets it be answered, or the time is over."""
+        """Park a request until a change allows a response, or the deadline is over."""
         for key in parked.keys:
             self._by_key.setdefault(key, {})[parked] = None
         self._count += 1
@@ -80,21 +80,21 @@ class Purgatory:
         heapq.heappush(self._deadlines, (deadline, self._count, parked))
 
     def changed(self, key: Hashable) -> None:
-        """Look again at those that wait for something."""
+        """Try to answer the requests that wait for a key."""
         for parked in list(self._by_key.get(key, ())):
             response = parked.attempt(False)
             if response is not None:
                 self.answer(parked, response)
 
     def answer(self, parked: Parked, response: Any) -> None:
-        """Give a parked request its response; only the first one counts."""
+        """Set the response of a parked request; only the first one counts."""
         if not parked.is_answered:
             parked._response = response
             self.forget(parked)
             self.answered.append(parked)
 
     def forget(self, parked: Parked) -> None:
-        """Wait no longer: it is answered, or whoever asked is gone."""
+        """Remove a request: it is answered, or the client is gone."""
         for key in parked.keys:
             waiting = self._by_key.get(key, {})
             waiting.pop(parked, None)
@@ -107,7 +107,7 @@ class Purgatory:
             self._clear()
 
     def _clear(self) -> None:
-        """Let go of the forgotten: of those that are next at once, of all when they are most of what is kept."""
+        """Remove forgotten requests: at the front immediately, all once they are the majority."""
         while self._deadlines and not self._deadlines[0][2].is_timed:
             heapq.heappop(self._deadlines)
             self._forgotten -= 1
@@ -117,7 +117,7 @@ class Purgatory:
             self._forgotten = 0
 
     def tick(self, now: float) -> None:
-        """Answer those whose time is over."""
+        """Answer requests whose deadline is over."""
         self.now = now
         while self._deadlines and self._deadlines[0][0] <= now:
             parked = heapq.heappop(self._deadlines)[2]
@@ -129,7 +129,7 @@ class Purgatory:
 
     @property
     def next_deadline(self) -> float | None:
-        """When to `tick` next; None if nothing waits."""
+        """The time of the next `tick`; None if nothing waits."""
         return self._deadlines[0][0] if self._deadlines else None
 
 

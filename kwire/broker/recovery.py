@@ -1,4 +1,5 @@
-"""Start of a cluster: topics from the journals and folders, and which replica's log the others are copied from."""
+"""Start of a cluster: restores topics from journals and folders, and copies each partition's log from the best
+replica."""
 
 from __future__ import annotations
 
@@ -17,20 +18,20 @@ from .storage import Disk
 from .topics import Partition, Topic
 
 _PORTION = 1 << 20
-_HIGHEST_EPOCH = 2**31 - 2**20  # leaves a million elections
+_HIGHEST_EPOCH = 2**31 - 2**20  # leaves room for a million elections
 
 Notes = Callable[[str], None]
 
 
 class _SourceFailed(Exception):
-    """The log that is copied cannot be read any more."""
+    """The log to copy from cannot be read any more."""
 
 
 def source_of(partition: Partition) -> int | None:
-    """Choose the broker whose log the others are to copy; None if none that was in sync is online.
+    """Return the broker whose log the others must copy; None if no replica of the ISR is online.
 
-    What was acknowledged is in the log of every replica in sync, so it is the longest of these that counts. One that
-    was not in sync counts only if all in sync are damaged. Gaps inside a segment may be damaged base offsets.
+    Every replica of the ISR has all acknowledged records, so the longest of their logs is chosen. A replica outside the
+    ISR is chosen only if all of the ISR are damaged. Gaps inside a segment may be damaged base offsets.
     """
     logs = partition.online_logs()
     in_sync = [node_id for node_id in partition.isr if node_id in logs]
@@ -52,9 +53,9 @@ def _outline(log: Log) -> int:
 
 
 def mark_in_sync(partition: Partition) -> bool:
-    """Let those be in sync that need no change to be copies of the right log; returns whether others are left.
+    """Put replicas that equal the source into the ISR; return whether others are left.
 
-    This is to be remembered before `heal` cuts anything: should it be interrupted, the right log is known.
+    This must be journaled before `heal` truncates anything, so that after an interruption the source is known.
     """
     source_id = source_of(partition)
     if source_id is None:
@@ -65,19 +66,19 @@ def mark_in_sync(partition: Partition) -> bool:
 
 
 def heal(partition: Partition, note: Notes) -> list[LogDir]:
-    """Cut off what is damaged and what differs from the right log, and copy from that what is missing.
+    """Truncate logs where they are damaged or differ from the source, and copy the missing batches from it.
 
-    Where none that was in sync is online, nobody leads, for the others may lack records.
+    If no replica of the ISR is online, there is no leader, because the others may lack records.
 
     Args:
         partition: its replicas with logs that were just opened.
-        note: is given a line for each cut, and for what is missing.
+        note: called with a line for each truncation and for missing data.
 
     Returns:
         The directories that failed.
     """
     failed: list[LogDir] = []
-    for _ in partition.replicas:  # a source that fails is offline, and another one is chosen
+    for _ in partition.replicas:  # a failing source goes offline, and another one is chosen
         source_id = source_of(partition)
         if source_id is None:
             break
@@ -119,7 +120,8 @@ def _copy_all(partition: Partition, source_id: int, note: Notes) -> list[LogDir]
 
 
 def catch_up(controller: Controller, partition: Partition, node_id: int) -> None:
-    """Let the replica of a broker be a copy of the leader's log, and in sync; or lead, if nobody does and it may."""
+    """Make the replica of a broker a copy of the leader's log, and in sync; or the leader, if there is none and it
+    may."""
     replica = partition.replicas[node_id]
     if replica.log is None:
         controller.open_log(replica, partition.topic, partition.index)
@@ -145,12 +147,12 @@ def _is_copy(log: Log, source: Log) -> bool:
 
 
 def _kept(log: Log, source: Log) -> int:
-    """Return how many batches can stay: none where records would be missing in front of them or behind them."""
+    """Return how many batches can be kept: none if records would be missing before or after them."""
     return log.like(source) if log.start <= source.start <= log.end else 0
 
 
 def _cut(partition: Partition, node_id: int, count: int, note: Notes, source_id: int | None = None) -> None:
-    """Forget all but so many batches, and what is damaged; a note says what is lost by it."""
+    """Keep only so many batches, and no damage; the note describes the lost records."""
     log = partition.online_logs()[node_id]
     if count == len(log.entries) and not log.damage:
         return
@@ -164,7 +166,7 @@ def _cut(partition: Partition, node_id: int, count: int, note: Notes, source_id:
 
 
 def _copy(partition: Partition, node_id: int, source_id: int, note: Notes) -> None:
-    """Append what the source has behind the end of a log."""
+    """Append the source's batches after the end of a log."""
     logs = partition.online_logs()
     log, source = logs[node_id], logs[source_id]
     at, before = max(log.end, source.start), log.size
@@ -190,7 +192,7 @@ Folders = dict[str, dict[int, dict[int, LogDir]]]  # by topic, partition and bro
 
 
 def recover(controller: Controller) -> None:
-    """Find the topics that the directories hold, and let their replicas be copies of each other."""
+    """Restore the topics in the directories, and make their replicas equal."""
     journals = controller.journals.open(controller.log_dirs(), Known, controller.notes.append)
     known = journals[0][1] if journals else Known()
     controller.cluster_id = known.cluster_id
@@ -216,12 +218,12 @@ def _heal(controller: Controller) -> None:
 
 
 def _folders(controller: Controller, own_ids: dict[int, dict[str, bytes]], ids: dict[str, bytes]) -> Folders:
-    """Say what lies where; what belongs to a topic that is no more is set aside.
+    """Return the contents of directories; set aside those of deleted topics.
 
     Args:
         controller: has the directories.
-        own_ids: what the journal of each directory says of the ids of topics.
-        ids: what is true.
+        own_ids: the topic ids in the journal of each directory.
+        ids: the correct topic ids.
     """
     found: Folders = {}
     for node_id, node in controller.nodes.items():
@@ -236,14 +238,14 @@ def _folders(controller: Controller, own_ids: dict[int, dict[str, bytes]], ids: 
 
 
 def _brought(held: dict[int, dict[int, LogDir]], most: int) -> Iterable[Recorded]:
-    """Make of folders what a journal would have said."""
+    """Derive from folders what a journal would contain."""
     for index in range(min(max(held) + 1, most)):
         ids = tuple(sorted(held.get(index, {})))
         yield Recorded("", index, replicas=ids, isr=ids)
 
 
 def _add(controller: Controller, topic: Topic, row: Recorded, held: dict[int, LogDir], *, is_known: bool) -> None:
-    """Open the replicas of a partition; where a directory works and the folder is missing, that is damage."""
+    """Open the replicas of a partition; a missing folder in a working directory is damage."""
     replicas = {}
     for node in (controller.nodes[node_id] for node_id in row.replicas if node_id in controller.nodes):
         log_dir = held.get(node.node_id) or node.failed()

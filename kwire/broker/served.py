@@ -19,8 +19,8 @@ class ServedCluster(Cluster):
 
     Args:
         nodes: the brokers, at least one.
-        settings: what can be set.
-        rng: chance for ids and placements.
+        settings: the settings of all brokers.
+        rng: random numbers for ids and placement.
 
     >>> from random import Random
     >>> from kwire import messages
@@ -36,22 +36,22 @@ class ServedCluster(Cluster):
     def answer(
         self, node_id: int, message: Any, version: int, *, now: float, client_id: str = "", client_host: str = ""
     ) -> Any:
-        """Answer a request that one of the brokers got.
+        """Handle a request to one of the brokers.
 
         Args:
-            node_id: which broker.
-            message: the request, of an api and version that is served.
+            node_id: the broker.
+            message: the request, of a served api and version.
             version: its version.
             now: the time, in seconds.
-            client_id, client_host: who asks.
+            client_id, client_host: the client.
 
         Returns:
-            The response; a `Parked` that will have one; or None if none is due (Produce with acks=0).
+            The response; a `Parked` that will have it; or None without response (Produce with acks=0).
         """
         return self.handle(RequestContext(self, node_id, message, version, now, client_id, client_host))
 
     def handle(self, request: RequestContext) -> Any:
-        """Answer a request, as `answer` does; an error that a rule has for all of it takes the place of its handler."""
+        """Handle a request, as `answer` does; an error rule for all of it replaces the handler."""
         name = api_of(request.message)
         api = self.table[name]
         if not api.finds_errors and (code := request.error()):

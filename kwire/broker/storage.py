@@ -1,6 +1,4 @@
-"""Storage of a replica's log: what a log needs of a disk, a disk in memory, and the scan for valid batches after a
-crash.
-"""
+"""Storage of a replica's log: the interface to a disk, a disk in memory, and the recovery scan for valid batches."""
 
 from __future__ import annotations
 
@@ -13,12 +11,12 @@ from ..records.layouts import LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC
 from ..records.parser import read_whole
 
 CUT_SHORT = "cut short"
-HIGHEST_OFFSET = 2**62  # leaves the sum with a batch's last offset delta, and many batches behind it, in 64 bits
+HIGHEST_OFFSET = 2**62  # so that adding a batch's last offset delta, and further batches, does not exceed 64 bits
 
 
 class Found(NamedTuple):
-    """A batch with its place in the store; `segment_start` is the first offset that its segment's name promises,
-    where it is the first batch of that segment."""
+    """A batch with its position in the store; `segment_start` is the base offset in its segment's name, for the first
+    batch of a segment."""
 
     batch: RecordBatch
     place: Any
@@ -26,27 +24,27 @@ class Found(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Why nothing behind the batches before can be believed."""
+    """Why the bytes after the previous batches are invalid."""
 
     reason: str
 
 
 class OldFormat(Exception):
-    """A message of magic 0 or 1, which no broker of this kind has written."""
+    """A message of magic 0 or 1, which this broker never writes."""
 
 
 def read_batches(read: Callable[[int], bytes], size: int) -> Iterator[RecordBatch | Damage]:
     """Read the batches of one segment.
 
     Args:
-        read: gives the next bytes of the segment, fewer only at its end.
-        size: how many bytes it has.
+        read: returns the next bytes of the segment, fewer only at its end.
+        size: the size of the segment in bytes.
 
     Yields:
-        Whole batches of magic 2, and last of all a `Damage` if there are bytes behind them.
+        Complete batches of magic 2, and a final `Damage` if there are bytes after them.
 
     Raises:
-        OldFormat: there is a message of an older format, with the right checksum.
+        OldFormat: there is a message of an older format with a valid checksum.
 
     >>> from io import BytesIO
     >>> from kwire import Record, build_batch
@@ -76,10 +74,11 @@ def read_batches(read: Callable[[int], bytes], size: int) -> Iterator[RecordBatc
 
 
 def believed(found: Iterable[Found | Damage]) -> Iterator[Found | Damage]:
-    """Give the batches of a store whose offsets go on, and a `Damage` if that is not all.
+    """Yield the batches of a store up to the first invalid offset, and a final `Damage` if there are more.
 
-    Offsets ascend. A batch behind a gap, as compaction leaves them, is believed only when the next one goes on behind
-    it: else the gap is a damaged base offset. The segment that is written to has no gaps, so nor has its last batch.
+    Offsets must increase. A batch after a gap, as left by compaction, is accepted only if the next batch is adjacent to
+    it; otherwise the gap may be a damaged base offset. The active segment has no gaps, so its last batch has none
+    either.
     """
     end: int | None = None
     doubted: Found | None = None
@@ -110,70 +109,69 @@ def _jump(doubted: Found, end: int | None) -> Damage:
 
 
 class Store(Protocol):
-    """The batches of one replica. All methods raise OSError when the disk fails."""
+    """The batches of one replica. All methods raise OSError if the disk fails."""
 
     def append(self, data: bytes, base_offset: int) -> Any:
-        """Keep the bytes of a batch; returns its place, which means something to this store alone."""
+        """Store the bytes of a batch; return its position, which only this store interprets."""
 
     def read(self, places: Sequence[Any]) -> bytes:
-        """Return the bytes at some places that follow one another."""
+        """Return the bytes at adjacent positions."""
 
     def batches(self) -> Iterable[Found | Damage]:
-        """Give what is there already: whole batches in their order, and a `Damage` where there is more behind them.
-        Changes nothing."""
+        """Yield the stored batches in order, and a final `Damage` if there are bytes after them. Changes nothing."""
 
     def size(self) -> int:
-        """Return how many bytes are there, damaged ones too."""
+        """Return the stored size in bytes, including damaged bytes."""
 
     def drop_before(self, offset: int) -> None:
-        """Forget batches that end before an offset, where that saves space."""
+        """Delete batches that end before an offset, if that frees space."""
 
     def truncate(self, last: Any | None) -> None:
-        """Forget all behind the batch at a place; None forgets everything."""
+        """Delete everything after the batch at a position; None deletes all."""
 
     def roll(self) -> None:
-        """Let the next batch begin what `drop_before` can drop apart from what was before."""
+        """Start a new segment with the next batch, so that `drop_before` can delete the previous ones."""
 
     def close(self) -> None:
-        """Let go of what the system lent."""
+        """Close files."""
 
 
 class Disk(Protocol):
-    """One log directory. All methods raise OSError when it fails."""
+    """One log directory. All methods raise OSError if it fails."""
 
     path: str
 
     def open(self, topic: str, index: int) -> Store:
-        """Return the store of a partition, made if it is not there."""
+        """Return the store of a partition, created if necessary."""
 
     def journal(self, name: str) -> Store | None:
-        """Return the store of what the cluster remembers over a restart; None if nothing outlasts the process.
+        """Return the store of a journal; None if nothing survives the process.
 
         Args:
-            name: what is remembered, such as `metadata`.
+            name: its content, such as `metadata`.
         """
 
     def delete(self, topic: str, index: int) -> None:
-        """Forget a partition."""
+        """Delete a partition."""
 
     def set_aside(self, topic: str, index: int) -> None:
-        """Keep what is there of a partition, under a name that is no partition's."""
+        """Rename a partition's folder, so that it is no partition any more."""
 
     def partitions(self) -> Iterable[tuple[str, int]]:
-        """Name the partitions that are there."""
+        """Return the existing partitions."""
 
     def space(self) -> tuple[int, int]:
-        """Return how many bytes it has, and how many are free; -1 where nobody knows (KIP-827)."""
+        """Return total and free bytes; -1 if unknown (KIP-827)."""
 
     def check(self) -> None:
-        """See whether it works."""
+        """Raise OSError if the directory does not work."""
 
 
 class MemoryStore:
-    """Batches in memory; a place is the bytes themselves."""
+    """Batches in memory; a position is the bytes themselves."""
 
     def append(self, data: bytes, base_offset: int) -> bytes:
-        """Keep the bytes of a batch."""
+        """Return the bytes of a batch as its position."""
         return data
 
     def read(self, places: Sequence[bytes]) -> bytes:
@@ -181,28 +179,28 @@ class MemoryStore:
         return b"".join(places)
 
     def batches(self) -> Iterable[Found | Damage]:
-        """Give nothing: memory begins empty."""
+        """Return nothing: memory is initially empty."""
         return ()
 
     def size(self) -> int:
-        """Return 0: the log's own index holds the bytes."""
+        """Return 0: the log's own index has the bytes."""
         return 0
 
     def drop_before(self, offset: int) -> None:
-        """Do nothing: the log's own index held the bytes."""
+        """Do nothing: the log's own index has the bytes."""
 
     def truncate(self, last: bytes | None) -> None:
-        """Do nothing, as before."""
+        """Do nothing: the log's own index has the bytes."""
 
     def roll(self) -> None:
-        """Do nothing, as before."""
+        """Do nothing: the log's own index has the bytes."""
 
     def close(self) -> None:
         """Do nothing."""
 
 
 class MemoryDisk:
-    """A log directory that is memory, of any name."""
+    """A log directory in memory, with any name."""
 
     def __init__(self, path: str = "memory") -> None:
         self.path = path
@@ -212,7 +210,7 @@ class MemoryDisk:
         return MemoryStore()
 
     def journal(self, name: str) -> Store | None:
-        """Return none: memory ends with the process."""
+        """Return None: memory does not survive the process."""
         return None
 
     def delete(self, topic: str, index: int) -> None:
@@ -222,12 +220,12 @@ class MemoryDisk:
         """Do nothing."""
 
     def partitions(self) -> Iterable[tuple[str, int]]:
-        """Name none: memory begins empty."""
+        """Return nothing: memory is initially empty."""
         return ()
 
     def space(self) -> tuple[int, int]:
-        """Say that nobody knows."""
+        """Return -1: unknown."""
         return -1, -1
 
     def check(self) -> None:
-        """Do nothing: memory works."""
+        """Do nothing: memory cannot fail."""

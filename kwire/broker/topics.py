@@ -1,6 +1,4 @@
-"""Topics and partitions of a served cluster: replicas with their logs, leaders, ISR; names and assignments are
-checked.
-"""
+"""Topics and partitions of a served cluster: replicas with their logs, leaders, ISRs; checks names and assignments."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from .log import Log, stamped
 
 @dataclass(slots=True)
 class Replica:
-    """A copy of the partition on one broker; `log` is None where its directory failed before it was opened."""
+    """The replica of a partition on one broker; `log` is None if its directory failed before it was opened."""
 
     log_dir: LogDir
     log: Log | None
@@ -49,9 +47,10 @@ class Partition:
         return tuple(node_id for node_id, replica in self.replicas.items() if not replica.is_online)
 
     def elect(self) -> None:
-        """Let the first replica in sync lead that is online, if the leader is not; take out of sync who is offline.
+        """Elect the first online replica of the ISR if the leader is offline; remove offline brokers from the ISR.
 
-        The last one in sync stays so, for it alone has all records: nobody leads until it is back (KIP-112).
+        The last broker stays in the ISR, because only it has all records: there is no leader until it is back
+        (KIP-112).
         """
         live = [node_id for node_id in self.replicas if node_id in self.isr and self.replicas[node_id].is_online]
         if live:
@@ -61,11 +60,11 @@ class Partition:
             self.leader_epoch += 1
 
     def log_at(self, node_id: int, leader_epoch: int = -1) -> Log | int:
-        """Return the log for a client of a broker, or the error code that says why there is none.
+        """Return the log for a client of a broker, or the error code if it is not available.
 
         Args:
-            node_id: the broker that was asked.
-            leader_epoch: the one that the client believes in; -1 is any.
+            node_id: the broker that received the request.
+            leader_epoch: the leader epoch of the client; -1 for any.
         """
         replica = self.replicas.get(node_id)
         if replica is not None and not replica.is_online:
@@ -78,10 +77,10 @@ class Partition:
         return replica.log
 
     def append(self, log: Log, batch: RecordBatch) -> tuple[int | None, list[LogDir]]:
-        """Write a batch to all replicas in sync, the leader's `log` first.
+        """Write a batch to all in-sync replicas, the leader's `log` first.
 
         Returns:
-            The offset of the first record, None if the leader could not write it; and the directories that failed.
+            The offset of the first record, None if the leader could not write it; and the failed directories.
         """
         whole = stamped(batch, log.end, self.leader_epoch)
         failed: list[LogDir] = []
@@ -99,11 +98,11 @@ class Partition:
         return whole.base_offset, failed
 
     def online_logs(self) -> dict[int, Log]:
-        """Return the logs that can be read and written, by broker."""
+        """Return the working logs by broker."""
         return {node_id: one.log for node_id, one in self.replicas.items() if one.log is not None and one.is_online}
 
     def retain(self, retention_bytes: int) -> list[LogDir]:
-        """Drop the oldest batches of all replicas that are larger; returns the directories that failed."""
+        """Drop the oldest batches of replicas above the size; return the failed directories."""
         failed = []
         for replica in self.replicas.values():
             try:
@@ -114,20 +113,20 @@ class Partition:
         return failed
 
     def close(self) -> None:
-        """Let go of all files."""
+        """Close all files."""
         for replica in self.replicas.values():
             if replica.log is not None:
                 replica.log.store.close()
 
 
 INTERNAL = ("__consumer_offsets", "__transaction_state")
-_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as Kafka's, so that it is a safe name of a folder
+_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")  # as in Kafka, so that it is a safe folder name
 RESERVED = "__cluster_metadata"
 
 
 @dataclass(slots=True)
 class Topic:
-    """A topic; `partitions` are by index from 0 on, `configs` what it has of its own."""
+    """A topic; `partitions` are by index, `configs` are its own configs."""
 
     name: str
     topic_id: bytes
@@ -135,17 +134,17 @@ class Topic:
     configs: dict[str, str] = field(default_factory=dict)
 
     def number(self, config: str, default: int) -> int:
-        """Return a config of its own, or the default where it has none."""
+        """Return its own value of a config, or the default."""
         return int(self.configs.get(config, default))
 
 
 def check_name(name: str, topics: Collection[str]) -> None:
-    """Refuse a name that a new topic cannot have.
+    """Raise for an invalid or duplicate name of a new topic.
 
     Args:
         name: the name.
-        topics: the names that there are. A dot and a _ are the same in the names of metrics, so one of two names that
-            differ in these alone is refused.
+        topics: the existing names. Metric names do not distinguish a dot from a _, so names that differ only in these
+            are refused.
     """
     if not _NAME.fullmatch(name) or name in (".", ".."):
         raise InvalidTopicException("bad_topic_name", topic=name)
@@ -165,13 +164,13 @@ def check_assignment(
     first: int = 0,
     replication_factor: int | None = None,
 ) -> None:
-    """Refuse an assignment of a client's own: of other partitions than the next, or to brokers that are not.
+    """Raise for a client's assignment that does not continue the partitions, or has unknown brokers.
 
     Args:
         assignment: for each partition the ids of its brokers.
         nodes: all brokers by id.
         first: number of the first partition.
-        replication_factor: how many replicas each must have; None: as the first one.
+        replication_factor: how many replicas each must have; None: as many as the first one.
     """
     if sorted(assignment) != list(range(first, first + len(assignment))):
         raise InvalidReplicaAssignment("partitions_not_consecutive", first=first, found=sorted(assignment))
@@ -200,6 +199,6 @@ def _check_replicas(index: int, ids: Sequence[int], nodes: Mapping[int, Node]) -
 
 
 def unique_rows(rows: Sequence[Any]) -> list[tuple[Any, bool]]:
-    """Return one row for each name, and whether the request has more."""
+    """Return one row per name, and whether the request has duplicates."""
     counts = Counter(row.name for row in rows)
     return [(row, counts[row.name] > 1) for row in {row.name: row for row in rows}.values()]

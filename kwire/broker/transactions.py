@@ -121,7 +121,7 @@ class KnownTransactions:
     offsets: dict[str, dict[Place, Commit]] = field(default_factory=dict)
 
     def learn(self, record: Record) -> None:
-        """Take in a record; raises DecodeError if it is none."""
+        """Apply a record; raises DecodeError if it is invalid."""
         if record.key is not None and not record.key.startswith(TRANSACTION_KEY):
             commit = decode_group_record(record.key, record.value)
             key: Any = commit.key.message

@@ -99,7 +99,7 @@ class Control:
         self._cluster.rules.remove(self._rule(rule))
 
     def clear_rules(self) -> None:
-        """Let no rule hold any longer."""
+        """Remove all rules."""
         self._cluster.rules.clear()
 
     def hits(self, rule: int) -> int:

@@ -134,7 +134,7 @@ class Operations:
         return Requests(self, {**given, **({"where": where} if where else {})})
 
     def clear_rules(self) -> None:
-        """Let no rule hold any longer."""
+        """Remove all rules."""
         self._do("clear_rules")
 
     def set_network(
@@ -213,7 +213,7 @@ class Operations:
         self._do("shrink_isr", topic=topic, partition=partition, brokers=list(brokers))
 
     def expand_isr(self, topic: str, partition: int) -> None:
-        """Let all replicas that can be reached catch up, and be in sync."""
+        """Let all reachable replicas catch up and join the ISR."""
         self._do("expand_isr", topic=topic, partition=partition)
 
     def log_dirs(self, broker: int) -> list[str]:

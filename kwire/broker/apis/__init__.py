@@ -1,6 +1,6 @@
 """The apis that are served: their versions and their handlers.
 
-Messages are good for all their versions, so a handler seldom asks for the version.
+One message class covers all versions, so handlers rarely depend on the version.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from .transactions import (
 )
 
 APIS: dict[str, Api] = {
-    # 0 to 2 are refused batch by batch: some clients take a higher first version for "no compression" (KAFKA-18659).
+    # 0 to 2 are refused per batch: some clients take a higher first version for "no compression" (KAFKA-18659).
     "Produce": Api(0, 13, produce, finds_errors=True),
     "Fetch": Api(4, 17, fetch, finds_errors=True),
     "ListOffsets": Api(1, 10, list_offsets, finds_errors=True),

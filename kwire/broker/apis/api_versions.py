@@ -10,12 +10,12 @@ from ... import messages
 from .. import codes
 from ..cluster import Api, RequestContext
 
-FIRST_WITH_SOFTWARE = 3  # versions of ApiVersions from here on
+FIRST_WITH_SOFTWARE = 3  # from this version of ApiVersions on
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 
 
 def api_versions(request: RequestContext) -> Any:
-    """Answer ApiVersions; who names its software must do so in letters, digits, dots and hyphens (KIP-511)."""
+    """Answer ApiVersions. Software names must consist of letters, digits, dots and hyphens (KIP-511)."""
     names = request.message.client_software_name, request.message.client_software_version
     if request.version >= FIRST_WITH_SOFTWARE and not all(map(_SOFTWARE.fullmatch, names)):
         return messages.ApiVersionsResponse(error_code=codes.INVALID_REQUEST)

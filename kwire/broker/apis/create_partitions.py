@@ -1,4 +1,4 @@
-"""CreatePartitions: more partitions of topics, on brokers that the client names or that the assignor chooses."""
+"""CreatePartitions: adds partitions to topics, on brokers that the client lists or the assignor chooses."""
 
 from __future__ import annotations
 

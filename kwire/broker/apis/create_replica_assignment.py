@@ -1,4 +1,4 @@
-"""CreateReplicaAssignment (KIP-879): where replicas would be placed; nothing is created."""
+"""CreateReplicaAssignment (KIP-879): returns where replicas would be placed; nothing is created."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..cluster import RequestContext
 
 
 def create_replica_assignment(request: RequestContext) -> Any:
-    """Answer CreateReplicaAssignment; what is refused is an empty array."""
+    """Answer CreateReplicaAssignment; a refused request gets an empty array."""
     cluster = request.cluster
     assignor = partial(cluster.controller.run, assignor_for(cluster.settings.replica_assignor))
     return answer_create_replica_assignment(request.message, cluster.controller.brokers(), cluster.rng, assignor)

@@ -1,6 +1,6 @@
-"""CreateTopics: on brokers that the client names, or that the assignor of the settings chooses.
+"""CreateTopics: on brokers that the client lists, or that the configured assignor chooses.
 
-All is done, or refused, before the response leaves, so timeouts do not matter.
+Everything is done before the response, so timeouts are ignored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..controller import Controller
 from ..topics import check_name, unique_rows
 
 NO_NUMBER = -1
-FIRST_WITH_DETAILS = 5  # from this version on the answer says what the topic got (KIP-525)
+FIRST_WITH_DETAILS = 5  # from this version on the response has the topic's details (KIP-525)
 
 
 def create_topics(request: RequestContext) -> Any:

@@ -1,4 +1,4 @@
-"""DeleteGroups: groups without members, with their committed offsets."""
+"""DeleteGroups: deletes groups without members, and their committed offsets."""
 
 from __future__ import annotations
 

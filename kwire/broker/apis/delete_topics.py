@@ -16,7 +16,7 @@ NO_ID = bytes(16)
 
 
 def delete_topics(request: RequestContext) -> Any:
-    """Answer DeleteTopics; whoever waits for a deleted topic is answered."""
+    """Answer DeleteTopics; requests that wait for a deleted topic are answered, too."""
     asked = request.message
     names = [(name, NO_ID) for name in asked.topic_names]
     if request.version >= FIRST_WITH_IDS:

@@ -1,4 +1,4 @@
-"""DescribeCluster (KIP-700): the brokers with their racks, on request fenced ones too."""
+"""DescribeCluster (KIP-700): the brokers with their racks, optionally fenced ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..cluster import RequestContext
 
 
 def describe_cluster(request: RequestContext) -> Any:
-    """Answer DescribeCluster (KIP-700); there are no endpoints of controllers (KIP-919)."""
+    """Answer DescribeCluster (KIP-700); controller endpoints (KIP-919) are not supported."""
     response = messages.DescribeClusterResponse
     asked, controller = request.message, request.cluster.controller
     if asked.endpoint_type != EndpointType.BROKER:

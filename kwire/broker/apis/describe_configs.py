@@ -11,12 +11,12 @@ from ...values import ConfigResourceType, ConfigSource
 from ..cluster import RequestContext
 from ..configs import BROKER_CONFIGS, TOPIC_CONFIGS, Settings, topic_defaults
 
-FIRST_WITH_SOURCES = 1  # before, a config is a default or it is not
+FIRST_WITH_SOURCES = 1  # older versions only distinguish defaults from other values
 _GIVEN = ("broker.id", "broker.rack", "listeners", "log.dirs")
 
 
 class Value(NamedTuple):
-    """What one config is set to; `synonyms` are (name, value, source), the one that holds first."""
+    """The value of a config; `synonyms` are (name, value, source), the effective one first."""
 
     name: str
     type: int

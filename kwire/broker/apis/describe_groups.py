@@ -11,7 +11,7 @@ from ..groups.group import GroupState
 from ..groups.membership import problem_with
 from ..groups.rebalance import described
 
-FIRST_WITH_NOT_FOUND = 6  # versions of DescribeGroups before it show a group that is not there as Dead (KIP-1043)
+FIRST_WITH_NOT_FOUND = 6  # older versions of DescribeGroups return an unknown group as Dead (KIP-1043)
 
 
 def describe_groups(request: RequestContext) -> Any:

@@ -1,4 +1,4 @@
-"""DescribeLogDirs: what the log directories of a broker hold, and which have failed (KIP-113)."""
+"""DescribeLogDirs: contents and state of the log directories of a broker (KIP-113)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..topics import Topic
 
 
 def describe_log_dirs(request: RequestContext) -> Any:
-    """Answer DescribeLogDirs for the broker that was asked."""
+    """Answer DescribeLogDirs for the broker that received the request."""
     node = request.cluster.controller.nodes[request.node_id]
     return messages.DescribeLogDirsResponse(results=tuple(_log_dir(request, one) for one in node.log_dirs))
 

@@ -1,4 +1,4 @@
-"""Fetch: whole batches from an offset on, at once or when there are enough. No sessions: every fetch is full."""
+"""Fetch: whole batches from an offset on, immediately or once there are enough. Without fetch sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..purgatory import Later, Parked
 from ..topics import Topic
 
 READ_COMMITTED = 1
-MOST_WAIT_MS = 300_000  # a parked fetch is remembered so long at most
+MOST_WAIT_MS = 300_000  # the longest time a fetch is parked
 
 
 def fetch(request: RequestContext) -> Any:
@@ -41,8 +41,8 @@ def _wanted(request: RequestContext) -> list[tuple[Topic, Any]]:
 
 
 def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]:
-    """Read what is there, or only measure it. The second value says whether it is enough, or an error, which does not
-    wait."""
+    """Read the available batches, or only measure them. The second value is true if they suffice or there is an error,
+    so that the fetch need not wait."""
     response = messages.FetchResponse
     reading = _Reading(request, measure)
     rows = []
@@ -55,7 +55,7 @@ def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]
 
 
 class _Reading:
-    """How much is read so far, and how much may be."""
+    """The number of bytes read so far, and the limit."""
 
     def __init__(self, request: RequestContext, measure: bool) -> None:
         self.request, self.size, self.failed = request, 0, False

@@ -10,7 +10,7 @@ from .. import codes
 from ..cluster import RequestContext
 from ..groups.coordinator import coordinator_of
 
-FIRST_WITH_MANY = 4  # versions from here on ask for several at once (KIP-699)
+FIRST_WITH_MANY = 4  # from this version on a request has several keys (KIP-699)
 GROUP, TRANSACTION = 0, 1
 
 

@@ -1,4 +1,4 @@
-"""Heartbeat: keeps a member in its group, and tells it to rejoin."""
+"""Heartbeat: keeps a member in its group, or makes it rejoin."""
 
 from __future__ import annotations
 

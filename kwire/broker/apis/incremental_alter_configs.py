@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (KIP-339): sets, deletes, extends and shortens configs of topics."""
+"""IncrementalAlterConfigs (KIP-339): sets, deletes, appends to and removes from configs of topics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..configs import TOPIC_CONFIGS, checked, topic_defaults
 
 
 def incremental_alter_configs(request: RequestContext) -> Any:
-    """Answer IncrementalAlterConfigs (KIP-339), for topics; each resource is changed as a whole or not at all."""
+    """Answer IncrementalAlterConfigs (KIP-339) for topics; each resource is changed completely or not at all."""
     response = messages.IncrementalAlterConfigsResponse
     return response(responses=tuple(_altered(request, row) for row in request.message.resources))
 
@@ -36,7 +36,7 @@ def _altered(request: RequestContext, row: Any) -> Any:
 
 
 def _after(own: dict[str, str], defaults: dict[str, str], changes: Sequence[Any]) -> dict[str, str | None]:
-    """Return what a topic is set to after some changes."""
+    """Return the configs of a topic after some changes."""
     names = Counter(change.name for change in changes)
     after: dict[str, str | None] = dict(own)
     for change in changes:
@@ -56,7 +56,7 @@ def _after(own: dict[str, str], defaults: dict[str, str], changes: Sequence[Any]
 
 
 def _listed(change: Any, value: str) -> str:
-    """Add to a list, or take out of it."""
+    """Add values to a list, or remove them."""
     operations = (AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT)
     if TOPIC_CONFIGS[change.name].type != ConfigType.LIST or change.config_operation not in operations:
         takes = "to be set or deleted" if TOPIC_CONFIGS[change.name].type != ConfigType.LIST else "operations 0 to 3"

@@ -15,7 +15,7 @@ FIRST_WITH_FENCED = 4  # versions from here on have an error code of its own for
 
 
 def init_producer_id(request: RequestContext) -> Any:
-    """Answer InitProducerId: a new id, or for a producer that names its own the next epoch (KIP-360)."""
+    """Answer InitProducerId: returns a new id, or the next epoch for a producer that sends its id (KIP-360)."""
     response, asked = messages.InitProducerIdResponse, request.message
     if asked.transactional_id is not None:
         found = _transactional(request)

@@ -1,4 +1,4 @@
-"""JoinGroup: new members, static ones that are back, and members that are to join again."""
+"""JoinGroup: for new members, returning static members, and members that rejoin."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..groups.group import Group, GroupState, Member, Protocols
 from ..groups.membership import member_or_problem, problem_with
 from ..groups.rebalance import joined, not_joined
 
-FIRST_WITH_KNOWN_IDS = 4  # versions from here on join with an id that they were given (KIP-394)
+FIRST_WITH_KNOWN_IDS = 4  # from this version on members join with an id from the broker (KIP-394)
 FIRST_WITH_SKIPPING = 9  # KIP-814
 
 
 def join_group(request: RequestContext) -> Any:
-    """Answer JoinGroup, or park it until the rebalance is over."""
+    """Answer JoinGroup, or park it until the rebalance has ended."""
     asked, groups = request.message, request.cluster.groups
     code = problem_with(request, asked.group_id) or _session_problem(request)
     if code:
@@ -39,7 +39,7 @@ def _session_problem(request: RequestContext) -> int:
 
 
 class _Join:
-    """One request to join a group that is there."""
+    """A request to join an existing group."""
 
     def __init__(self, request: RequestContext, group: Group) -> None:
         self.request, self.group, self.asked = request, group, request.message
@@ -84,7 +84,7 @@ class _Join:
     def _made(self, member_id: str) -> Member:
         asked = self.asked
         session_timeout = asked.session_timeout_ms / 1000
-        is_said = asked.rebalance_timeout_ms >= 0  # version 0 has one timeout for both
+        is_said = asked.rebalance_timeout_ms >= 0  # version 0 has a single timeout
         return Member(
             member_id,
             asked.group_instance_id,
@@ -104,7 +104,8 @@ class _Join:
         return self.rebalancing.add(self.group, member, self.request.now)
 
     def _join_again(self, member: Member) -> Any:
-        """A rebalance begins if a member has something new to say, or leads: partitions may have come, for example."""
+        """Start a rebalance if a member has changed its metadata, or leads: for example, there may be new
+        partitions."""
         group, is_leader = self.group, member.member_id == self.group.leader
         is_same = member.protocols == self.protocols
         if group.state is GroupState.COMPLETING_REBALANCE and is_same:
@@ -114,7 +115,7 @@ class _Join:
         return self._update(member) or self.rebalancing.join(group, member, self.request.now)
 
     def _update(self, member: Member) -> Any:
-        """Note what a member says now; returns an answer only if there is no room for it."""
+        """Update a member's protocols; returns a response only if there is no room for them."""
         made = self._made(member.member_id)
         if not self.groups.held.has_room(made.measure() - member.size):
             return not_joined(codes.GROUP_MAX_SIZE_REACHED)
@@ -123,7 +124,7 @@ class _Join:
         return None
 
     def _come_back(self, member: Member) -> Any:
-        """A static member gets a new id. While the group is stable and its protocol stays, nobody else need know."""
+        """Assign a new id to a static member. In a stable group with the same protocol, no rebalance is needed."""
         group, leader = self.group, self.group.leader
         full = self._update(member)
         if full is not None:
@@ -134,4 +135,4 @@ class _Join:
         is_leader = group.leader == member.member_id
         if self.request.version >= FIRST_WITH_SKIPPING:
             return joined(group, member, tells_members=is_leader, skip=is_leader)
-        return joined(group, member, tells_members=False, leader=leader)  # who goes by no new id will not assign
+        return joined(group, member, tells_members=False, leader=leader)  # a client without the new id cannot assign

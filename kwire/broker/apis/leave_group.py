@@ -1,4 +1,4 @@
-"""LeaveGroup: members leave, and static members are removed (KIP-345)."""
+"""LeaveGroup: removes members, also static ones (KIP-345)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..cluster import RequestContext
 from ..groups.group import Group
 from ..groups.membership import member_or_problem, problem_with
 
-FIRST_WITH_MANY = 3  # versions from here on let several members go at once
+FIRST_WITH_MANY = 3  # from this version on several members can leave at once
 
 
 def leave_group(request: RequestContext) -> Any:
@@ -41,7 +41,7 @@ def _leave(request: RequestContext, group: Group, member_id: str, instance_id: s
         group.expect_no_longer(member_id)
         return codes.NONE
     if not member_id and instance_id is not None:
-        member_id = group.static.get(instance_id, "")  # an operator knows static members by their instance alone
+        member_id = group.static.get(instance_id, "")  # an operator removes static members by instance id
     found = member_or_problem(group, member_id, instance_id)
     if isinstance(found, int):
         return found

@@ -12,7 +12,7 @@ CLASSIC = "classic"
 
 
 def list_groups(request: RequestContext) -> Any:
-    """Answer ListGroups: the groups that this broker is asked about."""
+    """Answer ListGroups: the groups that this broker coordinates."""
     states = {state.lower() for state in request.message.states_filter}
     types = {kind.lower() for kind in request.message.types_filter} or {CLASSIC}
     rows = (

@@ -1,4 +1,4 @@
-"""ListOffsets: the first and last offset of a log, and the first offset at a timestamp."""
+"""ListOffsets: the first and last offset of a log, or the first offset at a timestamp."""
 
 from __future__ import annotations
 

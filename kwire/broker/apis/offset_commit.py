@@ -1,4 +1,4 @@
-"""OffsetCommit: stores the offsets of a group, from members of its generation or, while it is empty, from anyone."""
+"""OffsetCommit: stores offsets of a group, sent by members of its generation or, for an empty group, by any client."""
 
 from __future__ import annotations
 
@@ -38,13 +38,14 @@ def offset_commit(request: RequestContext) -> Any:
 
 
 def _committing(request: RequestContext) -> Group | int:
-    """Return the group, or the error code if who asks may not commit now."""
+    """Return the group, or the error code if this client may not commit now."""
     asked, groups = request.message, request.cluster.groups
     if code := problem_with(request, asked.group_id, needs_name=False):
         return code
     group, generation = groups.find(asked.group_id), asked.generation_id_or_member_epoch
     if generation < 0 and (group is None or group.state is GroupState.EMPTY):
-        made = groups.found_or_made(asked.group_id)  # whoever assigns partitions on its own only keeps offsets here
+        # clients with manual assignment use the group only to store offsets
+        made = groups.found_or_made(asked.group_id)
         return codes.GROUP_MAX_SIZE_REACHED if made is None else made
     return codes.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
 

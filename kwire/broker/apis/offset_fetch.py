@@ -12,8 +12,8 @@ from ..groups.group import Group
 from ..groups.membership import problem_with
 from ..topics import Topic
 
-FIRST_WITH_ERROR = 2  # versions before it say what is wrong partition by partition
-FIRST_WITH_GROUPS = 8  # versions from here on ask for several groups (KIP-709)
+FIRST_WITH_ERROR = 2  # older versions have error codes only per partition
+FIRST_WITH_GROUPS = 8  # from this version on a request has several groups (KIP-709)
 NO_ID = bytes(16)
 
 Wanted = Iterator[tuple[str, bytes, list[int]]]
@@ -49,7 +49,7 @@ def _group(request: RequestContext, wanted: Any) -> Any:
 def _rows(
     request: RequestContext, group_id: str, topics: Any, code: int
 ) -> Iterator[tuple[str, bytes, list[dict[str, Any]]]]:
-    """Give the wanted topics, each with the fields of its partitions; all that is committed if topics are None."""
+    """Return the requested topics with the fields of their partitions; all commits if topics are None."""
     controller, group = request.cluster.controller, request.cluster.groups.find(group_id)
     for name, topic_id, indexes in _asked(topics) if topics is not None else _committed(request, group):
         topic = controller.find(name, topic_id)
@@ -59,7 +59,7 @@ def _rows(
 
 
 def _asked(topics: Any) -> Wanted:
-    """Give what is asked for, nothing twice."""
+    """Return the requested topics without duplicates."""
     wanted: dict[tuple[str, bytes], dict[int, None]] = {}
     for row in topics:
         key = row.name, getattr(row, "topic_id", NO_ID)

@@ -1,4 +1,4 @@
-"""Produce: checks batches, assigns offsets, and writes them to all replicas in sync."""
+"""Produce: checks batches, assigns offsets, and writes them to all in-sync replicas."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from ..transactions import TransactionState
 
 FIRST_WITH_ABORTABLE = 11  # KIP-890
 FIRST_OF_PROTOCOL_2 = 12  # KIP-890: writing to a partition takes it into the transaction
-FIRST_OF_MAGIC_2 = 3  # versions of Produce before it bring message sets, which are not kept here
+FIRST_OF_MAGIC_2 = 3  # older versions of Produce carry message sets, which are not supported
 
-Outcome = tuple[int, int, str | None]  # error code, offset of the first record, what is wrong in words
+Outcome = tuple[int, int, str | None]  # error code, offset of the first record, error message
 
 
 def produce(request: RequestContext) -> Any:
-    """Answer Produce; acks=0 gets no answer."""
+    """Answer Produce; None for acks=0."""
     response = messages.ProduceResponse
     rows = []
     for sent in request.message.topic_data:
@@ -94,12 +94,12 @@ def _join(request: RequestContext, partition: Partition, log: Log, batch: Record
 
 
 def checked(records: bytes, version: int, most: int) -> RecordBatch | Outcome:
-    """Take the one batch out of what a producer sends, or say what is wrong with it.
+    """Return the batch of a Produce request, or the error.
 
     Args:
-        records: the bytes.
+        records: the bytes of the partition.
         version: of the Produce request.
-        most: how many bytes a batch may have.
+        most: the largest size of a batch, in bytes.
     """
     if version < FIRST_OF_MAGIC_2:
         return codes.UNSUPPORTED_FOR_MESSAGE_FORMAT, -1, "only record batches of magic 2 are kept"
@@ -138,7 +138,7 @@ def _problem_inside(batch: RecordBatch) -> str:
                 return f"record {count} has offset delta {record.offset - first}"
             count += 1
     except MissingExtra:
-        return ""  # what cannot be decompressed here is left to whoever consumes it
+        return ""  # a batch that cannot be decompressed here is left to consumers
     except DecodeError as error:
         return str(error)
     return ""

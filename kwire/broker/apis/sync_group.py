@@ -1,4 +1,4 @@
-"""SyncGroup: the leader sends the assignments, members receive theirs."""
+"""SyncGroup: the leader sends the assignments, and members receive theirs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..groups.group import Group, GroupState
 from ..groups.membership import membership
 from ..groups.rebalance import assigned, not_assigned
 
-FIRST_WITH_PROTOCOLS = 5  # versions from here on say which protocol they believe in (KIP-559)
+FIRST_WITH_PROTOCOLS = 5  # from this version on requests contain the expected protocol (KIP-559)
 
 
 def sync_group(request: RequestContext) -> Any:
@@ -42,7 +42,7 @@ def _problem(asked: Any, group: Group) -> int:
 
 
 def _complete(request: RequestContext, group: Group) -> Any:
-    """Hand out what the leader says."""
+    """Distribute the leader's assignments."""
     groups, asked = request.cluster.groups, request.message
     assignments = {row.member_id: bytes(row.assignment) for row in asked.assignments}
     if not groups.held.has_room(sum(map(len, assignments.values()))):

@@ -1,5 +1,5 @@
-"""Consumer groups and other groups of the classic protocol: members, leaders, assignments, committed offsets.
+"""Groups of the classic protocol, such as consumer groups: members, leaders, assignments, committed offsets.
 
-`group` holds the state of one group, `rebalance` changes it, `coordinator` holds all groups; the handlers are in
-`kwire.broker.apis`. Assignments are passed on unread: members compute them (`kwire.cluster.assignors`).
+`group` has the state of one group, `rebalance` its transitions, `coordinator` all groups; the handlers are in
+`kwire.broker.apis`. Assignments are not parsed: members compute them (`kwire.cluster.assignors`).
 """

@@ -1,6 +1,6 @@
-"""All groups of a served cluster, which broker coordinates which, and their journal.
+"""All groups of a served cluster, their coordinators, and their journal.
 
-The brokers share all groups: when one is at its end, the next one goes on where it was.
+The brokers share all groups: if a coordinator stops, the next broker continues with the same state.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..purgatory import Purgatory
 from .group import LEAST_SIZE, Commit, Group, GroupState, Held
 from .rebalance import Rebalancing
 
-VALUE_VERSION = 4  # of OffsetCommitValue: the first with the id of the topic (KIP-848)
+VALUE_VERSION = 4  # version of OffsetCommitValue: the first with the topic id (KIP-848)
 
 
 @dataclass(slots=True)
 class KnownGroup:
-    """What is known of one group; `commits` are by topic and partition."""
+    """The restored state of one group; `commits` are by topic and partition."""
 
     generation: int = 0
     protocol_type: str | None = None
@@ -34,7 +34,7 @@ class KnownGroup:
 
 @dataclass(slots=True)
 class KnownGroups:
-    """What a journal tells of groups, by their ids.
+    """The state of groups restored from a journal, by group id.
 
     >>> known, commit = KnownGroups(), Commit(5, 0, "m", bytes(16))
     >>> for number, (key, value) in enumerate([commit_row("g", "t", 1, commit), commit_row("g", "t", 2, None)]):
@@ -47,12 +47,12 @@ topic_id=b'\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x0
     groups: dict[str, KnownGroup] = field(default_factory=dict)
 
     def learn(self, record: Record) -> None:
-        """Take in a record; raises DecodeError if it is none. Records of other kinds are left out."""
+        """Apply a record; raises DecodeError if it is invalid. Records of other types are ignored."""
         found = decode_group_record(record.key or b"", record.value)
         key: Any = found.key.message
         value: Any = found.value.message if found.value is not None else None
         if found.value is not None and value is None:
-            return  # of a version that is not known
+            return  # of an unknown version
         if found.key.name == "OffsetCommitKey":
             self._learn_commit(self.groups.setdefault(key.group, KnownGroup()), (key.topic, key.partition), value)
         elif found.key.name == "GroupMetadataKey":
@@ -78,7 +78,7 @@ def commit_of(value: Any) -> Commit:
 
 
 def commit_row(group_id: str, topic: str, index: int, commit: Commit | None) -> Row:
-    """Write what a group has committed for a partition; None if that is no more."""
+    """Return the record of a commit for a partition; its value is None if the commit is deleted."""
     key = messages.OffsetCommitKey(group=group_id, topic=topic, partition=index)
     if commit is None:
         return encode_record(coordinator_record(key))
@@ -86,14 +86,14 @@ def commit_row(group_id: str, topic: str, index: int, commit: Commit | None) -> 
         offset=commit.offset,
         leader_epoch=commit.leader_epoch,
         metadata=commit.metadata,
-        commit_timestamp=-1,  # the time of day is not known here
+        commit_timestamp=-1,  # wall-clock time is not available here
         topic_id=commit.topic_id,
     )
     return encode_record(coordinator_record(key, value, VALUE_VERSION))
 
 
 def group_row(group: Group) -> Row:
-    """Write the generation of a group."""
+    """Return the record of a group's generation."""
     value = messages.GroupMetadataValue(
         protocol_type=group.protocol_type or "", generation=group.generation, protocol=None, leader=None, members=()
     )
@@ -101,7 +101,7 @@ def group_row(group: Group) -> Row:
 
 
 def all_rows(group: Group) -> Iterator[Row]:
-    """Write all that is remembered of a group."""
+    """Return all records of a group."""
     if group.generation:
         yield group_row(group)
     for topic, indexes in group.commits.topics():
@@ -110,7 +110,7 @@ def all_rows(group: Group) -> Iterator[Row]:
 
 
 def removal_rows(group: Group) -> Iterator[Row]:
-    """Write that a group is no more."""
+    """Return the records that delete a group."""
     for topic, indexes in group.commits.topics():
         for index in indexes:
             yield commit_row(group.group_id, topic, index, None)
@@ -118,23 +118,23 @@ def removal_rows(group: Group) -> Iterator[Row]:
 
 
 def removal_row(group_id: str) -> Row:
-    """Write that a group has no generation."""
+    """Return the record that deletes a group's generation."""
     return encode_record(coordinator_record(messages.GroupMetadataKey(group=group_id)))
 
 
-MOST_JOURNAL = 16 << 20  # bytes that a journal may grow by before all is written anew
+MOST_JOURNAL = 16 << 20  # bytes appended to a journal before it is rewritten
 
 
 class Groups:
     """The groups.
 
     Attributes:
-        held: the bytes that all of them keep.
-        rebalancing: what moves them on.
+        held: the memory of all groups, in bytes.
+        rebalancing: their state machine.
 
     Args:
-        controller: has the log directories, of which each remembers all groups, and the topics.
-        purgatory: where requests wait.
+        controller: has the log directories, each with a journal of all groups, and the topics.
+        purgatory: for delayed responses.
     """
 
     def __init__(self, controller: Controller, purgatory: Purgatory) -> None:
@@ -149,7 +149,7 @@ class Groups:
         self._restore(controller)
 
     def _restore(self, controller: Controller) -> None:
-        """Begin with what the journals tell; commits for topics that are no more are forgotten."""
+        """Restore groups from the journals, without commits for deleted topics."""
         found = self._journals.open(controller.log_dirs(), KnownGroups, controller.notes.append)
         for group_id, known in found[0][1].groups.items() if found else ():
             group = Group(group_id, self.held, generation=known.generation, protocol_type=known.protocol_type)
@@ -161,7 +161,8 @@ class Groups:
 
     def _rewrite(self) -> None:
         rows = [row for group in self._groups.values() for row in all_rows(group)]
-        self._journals.rewrite(rows or [removal_row("")])  # a record at least, so that older journals are known as such
+        # at least one record, so that older journals are recognised as such
+        self._journals.rewrite(rows or [removal_row("")])
         self._rewritten = self._journals.size
 
     def _remember(self, rows: Iterable[Row]) -> None:
@@ -174,7 +175,7 @@ class Groups:
         self._remember([group_row(group)])
 
     def remember_commits(self, group: Group, places: Iterable[tuple[str, int]]) -> None:
-        """Write down what a group has committed now, by topic and partition."""
+        """Journal the commits of a group, by topic and partition."""
         self._remember(commit_row(group.group_id, *place, group.commits.last(*place)) for place in places)
 
     def restore_commits(self, group_id: str, commits: Mapping[tuple[str, int], Commit]) -> None:
@@ -203,7 +204,7 @@ class Groups:
                 self.remember_commits(group, commits)
 
     def find(self, group_id: str) -> Group | None:
-        """Return a group; None if there is no such."""
+        """Return a group; None if it does not exist."""
         return self._groups.get(group_id)
 
     def all(self) -> list[Group]:
@@ -211,7 +212,7 @@ class Groups:
         return list(self._groups.values())
 
     def found_or_made(self, group_id: str) -> Group | None:
-        """Return a group, a new one if there is no such; None if there is no room for it."""
+        """Return a group, creating it if necessary; None if the limit is reached."""
         group = self._groups.get(group_id)
         if group is None and self._has_room_for_group(group_id):
             group = self._groups[group_id] = Group(group_id, self.held)
@@ -224,18 +225,18 @@ class Groups:
         return len(self._groups) < self.settings.most_groups and self.held.has_room(LEAST_SIZE + len(group_id))
 
     def has_room_for_member(self, group: Group, size: int) -> bool:
-        """Say whether a group may have one more member that takes so many bytes."""
+        """Return whether a group may have another member of this size in bytes."""
         return len(group.members) + len(group.pending) < self.settings.most_group_members and self.held.has_room(size)
 
     def prolong(self, member_ids: Collection[str], seconds: float) -> None:
-        """Let members expire so much later."""
+        """Extend the session deadlines of members."""
         for group in self._groups.values():
             for member in group.members.values():
                 if member.member_id in member_ids:
                     member.deadline += seconds
 
     def delete(self, group: Group) -> None:
-        """Forget a group without members."""
+        """Delete a group without members."""
         del self._groups[group.group_id]
         self.rebalancing.rest(group)
         for member_id in list(group.pending):
@@ -248,11 +249,11 @@ class Groups:
 
 
 def coordinator_of(group_id: str, controller: Controller) -> int | None:
-    """Return the id of the broker to ask about a group; None if none is alive.
+    """Return the id of the broker that coordinates a group; None if none is alive.
 
     Args:
-        group_id: its name decides who is the first choice, as in Kafka by Java's hash.
-        controller: knows who is alive.
+        group_id: its Java hash selects the broker, as in Kafka.
+        controller: has the live brokers.
     """
     nodes = [node for _, node in sorted(controller.nodes.items())]
     start = abs(string_hash(group_id)) % len(nodes)

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 from ..purgatory import Parked
 
-LEAST_SIZE = 512  # bytes that a group, a member or a commit takes besides what clients put into it
+LEAST_SIZE = 512  # estimated bytes of a group, member or commit, without its variable contents
 
 
 @dataclass(slots=True)
 class Held:
-    """Bytes that groups keep.
+    """The memory that groups use, in bytes.
 
     >>> held = Held(most=100)
     >>> held.take(90)
@@ -28,15 +28,15 @@ class Held:
     size: int = 0
 
     def take(self, size: int) -> None:
-        """Count bytes that are kept from now on; or, below 0, no longer."""
+        """Add bytes; negative to release them."""
         self.size += size
 
     def has_room(self, size: int) -> bool:
-        """Say whether so many more may be kept."""
+        """Return whether so many more bytes may be used."""
         return self.size + size <= self.most
 
 
-PROTOCOL_SIZE = 128  # bytes that a protocol of a member takes besides its name and metadata
+PROTOCOL_SIZE = 128  # estimated bytes of a member's protocol, without name and metadata
 
 Protocols = tuple[tuple[str, bytes], ...]
 
@@ -46,12 +46,12 @@ class Member:
     """A member; times are in seconds.
 
     Attributes:
-        instance_id: of a static member (KIP-345), whose place is kept while it is away.
-        protocols: the names it can go by, the one it likes best first, each with its metadata.
-        deadline: when it is taken for dead if it says nothing.
-        joining, syncing: its request that waits.
-        has_synced: whether it asked for its assignment in this generation.
-        is_new: whether it waits for its first generation, and may not know its own id yet.
+        instance_id: of a static member (KIP-345), which keeps its membership while it is disconnected.
+        protocols: the supported protocols by preference, each with its metadata.
+        deadline: the end of its session without further requests.
+        joining, syncing: its parked request.
+        has_synced: whether it has sent SyncGroup in this generation.
+        is_new: whether it waits for its first generation, and may not know its member id yet.
     """
 
     member_id: str
@@ -71,22 +71,23 @@ class Member:
 
     @property
     def can_expire(self) -> bool:
-        """Whether silence counts: not of those who wait for an answer, but for the new, who might never hear it."""
+        """Whether its session can expire: not while a response is pending, except for a new member, which might be
+        gone."""
         return self.is_new or (self.joining is None and self.syncing is None)
 
     def metadata(self, protocol: str | None) -> bytes:
-        """Return what it says under a protocol."""
+        """Return its metadata for a protocol."""
         return next((data for name, data in self.protocols if name == protocol), b"")
 
     def measure(self) -> int:
-        """Count the bytes that it takes."""
+        """Update its size in bytes."""
         names = len(self.member_id) + len(self.instance_id or "") + len(self.client_id)
         protocols = sum(PROTOCOL_SIZE + len(name) + len(data) for name, data in self.protocols)
         return LEAST_SIZE + names + protocols + len(self.assignment)
 
 
 class Commit(NamedTuple):
-    """An offset that was committed, and what was noted with it; `topic_id` is of the topic as it was then."""
+    """A committed offset with its metadata; `topic_id` is the id of the topic at that time."""
 
     offset: int
     leader_epoch: int
@@ -95,7 +96,7 @@ class Commit(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many bytes it takes."""
+        """Its size in bytes."""
         return LEAST_SIZE + len(self.metadata)
 
 
@@ -116,34 +117,34 @@ class Commits:
         return bool(self._topics)
 
     def put(self, topic: str, index: int, commit: Commit) -> None:
-        """Keep a commit instead of the one before."""
+        """Store a commit, replacing the previous one."""
         rows = self._topics.setdefault(topic, {})
         old = rows.get(index)
         self._held.take(commit.size - (old.size if old else 0))
         rows[index] = commit
 
     def get(self, topic: str, index: int, topic_id: bytes) -> Commit | None:
-        """Return a commit, if it is of this very topic, and not of one before of the same name."""
+        """Return a commit, unless it belongs to an earlier topic of the same name."""
         found = self.last(topic, index)
         return found if found is not None and found.topic_id == topic_id else None
 
     def last(self, topic: str, index: int) -> Commit | None:
-        """Return a commit, whatever the id of the topic now."""
+        """Return a commit, for any id of the topic."""
         return self._topics.get(topic, {}).get(index)
 
     def topics(self) -> Iterator[tuple[str, list[int]]]:
-        """Give the topics with the partitions that have commits."""
+        """Yield the topics and their partitions with commits."""
         for topic, rows in self._topics.items():
             yield topic, list(rows)
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Delete all commits."""
         self._held.take(-sum(commit.size for rows in self._topics.values() for commit in rows.values()))
         self._topics = {}
 
 
 class GroupState(StrEnum):
-    """What a group is doing, in Kafka's words. Dead is a group that is not there."""
+    """The state of a group, in Kafka's terms. Dead means that it does not exist."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -157,17 +158,17 @@ class Group:
     """A group; times are in seconds.
 
     Attributes:
-        held: is told of all bytes that it keeps.
-        generation: of its assignment, one more after each rebalance.
-        protocol_type, protocol: `consumer` and `range`, for example; None without members.
-        pending: member ids that were given and not used yet (KIP-394), and until when they hold.
+        held: counts its memory.
+        generation: of its assignment; each rebalance adds one.
+        protocol_type, protocol: for example `consumer` and `range`; None without members.
+        pending: assigned member ids that have not joined yet (KIP-394), with their expiry times.
         static: member ids by instance id.
-        supported: how many members can go by each protocol.
-        phase_ends: when joins, or syncs, are waited for no longer.
-        is_gathering: whether nobody was in before, and more members are waited for than are known.
-        prolonging, has_newcomers: how much longer that may take, and whether there is a reason.
+        supported: how many members support each protocol.
+        phase_ends: when waiting for joins, or syncs, ends.
+        is_gathering: whether the group was empty, so that the join phase waits for more members.
+        prolonging, has_newcomers: by how much that phase may be extended, and whether there is a reason.
         pending_commits: what waits for the end of a transaction, by producer id, topic and partition.
-        timer, wakes: what looks after it next, and when.
+        timer, wakes: its next timer, and the time.
 
     >>> group = Group("g", Held(1 << 20))
     >>> group.add(Member("a", None, "c", "", 10.0, 10.0, (("range", b""), ("sticky", b""))))
@@ -202,26 +203,26 @@ class Group:
 
     @property
     def size(self) -> int:
-        """How many bytes it takes without its members and commits."""
+        """Its size in bytes, without members and commits."""
         return LEAST_SIZE + len(self.group_id)
 
     @property
     def is_unused(self) -> bool:
-        """Whether nobody would miss it."""
+        """Whether it has no state worth keeping."""
         return not (self.members or self.pending or self.commits or self.pending_commits)
 
     @property
     def have_all_joined(self) -> bool:
-        """Whether nobody is waited for."""
+        """Whether all members have joined."""
         return not self.pending and all(member.joining for member in self.members.values())
 
     @property
     def rebalance_timeout(self) -> float:
-        """How long members are waited for: as long as the slowest one asked."""
+        """How long to wait for members: the longest of their rebalance timeouts."""
         return max((member.rebalance_timeout for member in self.members.values()), default=0.0)
 
     def add(self, member: Member) -> None:
-        """Take a member in; the first one leads."""
+        """Add a member; the first one becomes the leader."""
         self.members[member.member_id] = member
         if member.instance_id is not None:
             self.static[member.instance_id] = member.member_id
@@ -230,7 +231,7 @@ class Group:
         self.resize(member)
 
     def remove(self, member: Member) -> None:
-        """Let a member go; the next one leads if it did."""
+        """Remove a member; if it led, the next one becomes the leader."""
         del self.members[member.member_id]
         if member.instance_id is not None:
             self.static.pop(member.instance_id, None)
@@ -240,14 +241,14 @@ class Group:
         self.held.take(-member.size)
 
     def update(self, member: Member, protocols: Protocols) -> None:
-        """Let a member go by other protocols."""
+        """Replace the protocols of a member."""
         self._forget_protocols(member)
         member.protocols = protocols
         self.supported.update(dict(protocols).keys())
         self.resize(member)
 
     def rename(self, member: Member, member_id: str) -> None:
-        """Give a static member another id; it keeps its place, and leads if it did."""
+        """Assign another id to a static member; it keeps its position, and the leadership if it had it."""
         leads, names = self.leader == member.member_id, list(self.members)
         names[names.index(member.member_id)] = member_id
         member.member_id = member_id
@@ -262,17 +263,17 @@ class Group:
         return any((topic, index) in commits for commits in self.pending_commits.values())
 
     def expect(self, member_id: str, until: float) -> None:
-        """Give a member id to somebody who is to join with it."""
+        """Assign a member id to a client that has to join with it."""
         self.pending[member_id] = until
         self.held.take(LEAST_SIZE + len(member_id))
 
     def expect_no_longer(self, member_id: str) -> None:
-        """Take a member id back, or note that it is used."""
+        """Remove a pending member id, because it is used or has expired."""
         del self.pending[member_id]
         self.held.take(-LEAST_SIZE - len(member_id))
 
     def resize(self, member: Member) -> None:
-        """Count again what a member takes."""
+        """Update the size of a member."""
         size = member.measure()
         self.held.take(size - member.size)
         member.size = size
@@ -284,11 +285,11 @@ class Group:
                 del self.supported[name]
 
     def supports(self, protocols: Protocols) -> bool:
-        """Say whether all members can go by one of these."""
+        """Return whether all members support one of these protocols."""
         return any(self.supported[name] == len(self.members) for name, _ in protocols)
 
     def choose_protocol(self) -> str:
-        """Let members vote, each for the one it likes best of those that all can go by."""
+        """Return the protocol that most members prefer, among those that all support."""
         candidates = {name for name, count in self.supported.items() if count == len(self.members)}
         votes = Counter(
             next(name for name, _ in member.protocols if name in candidates) for member in self.members.values()

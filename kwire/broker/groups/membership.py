@@ -9,12 +9,12 @@ from .group import Group, Member
 
 
 def problem_with(request: RequestContext, group_id: str, *, needs_name: bool = True) -> int:
-    """Return the error code for a request that this broker cannot answer; else none, 0.
+    """Return the error code of a group request that this broker cannot handle; 0 if it can.
 
     Args:
         request: the request.
-        group_id: the group it is about.
-        needs_name: the group may not be the one without a name, which old consumers commit to.
+        group_id: the group of the request.
+        needs_name: whether the empty group id, which old consumers use for commits, is refused.
     """
     if needs_name and not group_id:
         return codes.INVALID_GROUP_ID
@@ -25,7 +25,7 @@ def problem_with(request: RequestContext, group_id: str, *, needs_name: bool = T
 
 
 def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> Member | int:
-    """Return a member, or the error code if there is no such or another one has its place."""
+    """Return a member, or the error code if it does not exist or another client has its instance id."""
     if instance_id is not None and instance_id not in group.static:
         return codes.UNKNOWN_MEMBER_ID
     if instance_id is not None and group.static[instance_id] != member_id:
@@ -34,7 +34,7 @@ def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> 
 
 
 def membership(request: RequestContext, generation: int) -> tuple[Group, Member] | int:
-    """Return the group and the member of a request, or the error code if it is not in this generation of the group."""
+    """Return the group and member of a request, or the error code if the member is not in the current generation."""
     asked = request.message
     if code := problem_with(request, asked.group_id):
         return code

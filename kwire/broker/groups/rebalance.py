@@ -16,14 +16,14 @@ from .group import Group, GroupState, Member
 
 
 def joined(group: Group, member: Member, *, tells_members: bool, leader: str | None = None, skip: bool = False) -> Any:
-    """Tell a member that it is in.
+    """Return the response for a member that has joined.
 
     Args:
-        group: what it is in.
-        member: who is told.
-        tells_members: whether it is told of all members, because it assigns.
-        leader: who it is told leads, if not who does.
-        skip: the leader assigns nothing, for nothing has changed (KIP-814).
+        group: the group.
+        member: the recipient.
+        tells_members: whether to include all members, because it will compute the assignment.
+        leader: the leader to report, if not the actual one.
+        skip: the leader has nothing to assign, because nothing has changed (KIP-814).
     """
     response = messages.JoinGroupResponse
     return response(
@@ -44,24 +44,24 @@ def _row(group: Group, member: Member) -> Any:
 
 
 def not_joined(error_code: int, member_id: str = "") -> Any:
-    """Tell somebody that it is not in."""
+    """Return the response for a client that could not join."""
     return messages.JoinGroupResponse(error_code=error_code, member_id=member_id)
 
 
 def assigned(group: Group, member: Member) -> Any:
-    """Tell a member what is assigned to it."""
+    """Return the response with the assignment of a member."""
     return messages.SyncGroupResponse(
         protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=member.assignment
     )
 
 
 def not_assigned(error_code: int) -> Any:
-    """Tell somebody that nothing is."""
+    """Return the response for a client without assignment."""
     return messages.SyncGroupResponse(error_code=error_code)
 
 
 def described(group: Group) -> Any:
-    """Tell of a group and its members, what they say of themselves only when it is stable."""
+    """Return the description of a group and its members, with metadata only if it is stable."""
     is_stable = group.state is GroupState.STABLE
     return messages.DescribeGroupsResponse.DescribedGroup(
         group_id=group.group_id,
@@ -83,17 +83,17 @@ def _described(group: Group, member: Member, is_stable: bool) -> Any:
     )
 
 
-FIRST_JOIN = 300.0  # seconds; so long a new member, which cannot send heartbeats yet, is waited with
-LEAST_WAIT = 0.1  # seconds, for timers that set themselves again
+FIRST_JOIN = 300.0  # seconds to wait for a new member, which cannot send heartbeats yet
+LEAST_WAIT = 0.1  # seconds, for timers that restart themselves
 
 
 class Rebalancing:
-    """What happens to groups.
+    """The transitions of groups.
 
     Args:
-        purgatory: where requests wait.
-        initial_delay: seconds for which more members are waited for when the first one comes.
-        remember: is given each group that begins a generation.
+        purgatory: for delayed responses.
+        initial_delay: seconds to wait for more members after the first one.
+        remember: called with each group that starts a generation.
     """
 
     def __init__(self, purgatory: Purgatory, initial_delay: float, remember: Callable[[Group], None]) -> None:
@@ -102,7 +102,7 @@ class Rebalancing:
         self._remember = remember
 
     def add(self, group: Group, member: Member, now: float) -> Parked:
-        """Take a new member in, which waits for the next generation."""
+        """Add a new member, which waits for the next generation."""
         if group.state is GroupState.PREPARING_REBALANCE and group.generation == 0:
             group.has_newcomers = True
         group.add(member)
@@ -111,14 +111,14 @@ class Rebalancing:
         return self.join(group, member, now)
 
     def join(self, group: Group, member: Member, now: float) -> Parked:
-        """Let a member wait for the next generation; only its last request does."""
+        """Park a member's join until the next generation, replacing its previous request."""
         self._tell(member, not_joined(codes.REBALANCE_IN_PROGRESS, member.member_id))
         parked = member.joining = Parked()
         self.prepare(group, now)
         return parked
 
     def prepare(self, group: Group, now: float) -> None:
-        """Begin a rebalance if none is on: from now on members are to join again."""
+        """Start a rebalance, unless one is in progress: members have to rejoin."""
         if group.state is GroupState.PREPARING_REBALANCE:
             return
         if group.state is GroupState.COMPLETING_REBALANCE:
@@ -133,7 +133,7 @@ class Rebalancing:
         self._end_phase_at(group, now + delay)
 
     def settle(self, group: Group, now: float) -> None:
-        """End the joins if all are there, or the time is over."""
+        """End the join phase if all members have joined, or the time is over."""
         if group.state is not GroupState.PREPARING_REBALANCE:
             return
         if group.phase_ends <= now or (group.have_all_joined and not group.is_gathering):
@@ -159,7 +159,8 @@ class Rebalancing:
             self._end_phase_at(group, now + max(group.rebalance_timeout, LEAST_WAIT))
 
     def _has_a_leader(self, group: Group) -> bool:
-        """Let somebody lead who is there; static members that are away keep their places, but cannot lead."""
+        """Choose a leader among connected members; disconnected static members keep their membership, but cannot
+        lead."""
         there = [member.member_id for member in group.members.values() if member.joining]
         if there and group.leader not in there:
             group.leader = there[0]
@@ -177,19 +178,19 @@ class Rebalancing:
             self.keep(group, member, now)
 
     def _tell(self, member: Member, response: Any) -> None:
-        """Answer the request by which a member joins."""
+        """Respond to the join of a member."""
         if member.joining:
             parked, member.joining = member.joining, None
             self.purgatory.answer(parked, response)
 
     def sync(self, group: Group, member: Member, now: float) -> Parked:
-        """Let a member wait for its assignment; only its last request does."""
+        """Park a member's sync until the assignment, replacing its previous request."""
         self._answer_sync(group, member, not_assigned(codes.REBALANCE_IN_PROGRESS), now)
         parked = member.syncing = Parked()
         return parked
 
     def assign(self, group: Group, assignments: dict[str, bytes], now: float) -> None:
-        """Give all members what the leader says, and nothing to those it says nothing of: the group is stable."""
+        """Distribute the leader's assignments, empty ones to members without; the group becomes stable."""
         group.state = GroupState.STABLE
         for member in group.members.values():
             self._assign(group, member, assignments.get(member.member_id, b""))
@@ -206,33 +207,33 @@ class Rebalancing:
             self.keep(group, member, now)
 
     def remove(self, group: Group, member: Member, now: float) -> None:
-        """Let a member go; the others share what it had."""
+        """Remove a member; the others take over its assignment."""
         self._tell(member, not_joined(codes.UNKNOWN_MEMBER_ID))
         self._answer_sync(group, member, not_assigned(codes.UNKNOWN_MEMBER_ID), now)
         group.remove(member)
         self.prepare(group, now)
 
     def replace(self, group: Group, member: Member, member_id: str, now: float) -> None:
-        """Let a static member come back with a new id; whoever still goes by the old one is shut out."""
+        """Let a static member rejoin with a new id; a client with the old id is fenced."""
         self._tell(member, not_joined(codes.FENCED_INSTANCE_ID, member.member_id))
         self._answer_sync(group, member, not_assigned(codes.FENCED_INSTANCE_ID), now)
         group.rename(member, member_id)
         self.keep(group, member, now)
 
     def keep(self, group: Group, member: Member, now: float) -> None:
-        """Note that a member lives."""
+        """Extend the session of a member."""
         member.deadline = now + member.session_timeout
         self.wake(group, member.deadline)
 
     def wake(self, group: Group, when: float) -> None:
-        """Look after a group at some time, if not before."""
+        """Schedule a timer for a group, unless there is an earlier one."""
         if when < group.wakes:
             self.rest(group)
             group.wakes, group.timer = when, Parked(lambda over: self._woken(group))
             self.purgatory.park(group.timer, when)
 
     def rest(self, group: Group) -> None:
-        """Look after a group no more."""
+        """Cancel the timer of a group."""
         if group.timer:
             self.purgatory.forget(group.timer)
         group.wakes, group.timer = inf, None
@@ -244,7 +245,7 @@ class Rebalancing:
         self.wake(group, min([group.phase_ends, *group.pending.values(), *deadlines]))
 
     def expire(self, group: Group, now: float) -> None:
-        """Let go of those whose time is over, and end what lasted too long."""
+        """Remove expired members and pending ids, and end phases whose time is over."""
         for member_id in [member_id for member_id, until in group.pending.items() if until <= now]:
             group.expect_no_longer(member_id)
         for member in self._silent(group, now):
@@ -252,7 +253,7 @@ class Rebalancing:
         self.settle(group, now)
 
     def _silent(self, group: Group, now: float) -> list[Member]:
-        """Give the members of whom too long nothing was heard, or who did not ask for their assignment in time."""
+        """Return members whose session has expired, or that did not sync in time."""
         is_late = group.phase_ends <= now and group.state is not GroupState.PREPARING_REBALANCE
         if is_late:
             group.phase_ends = inf
