@@ -44,6 +44,7 @@ class Streams:
         catalog: the specs that identify requests; those of Kafka's releases by default.
         limits: how much may be buffered while packets are missing.
         share: which connections to read; all by default.
+        zookeeper: give the packets of ZooKeeper connections whole, as frames with a fault.
 
     Attributes:
         broken: why the rest of the capture cannot be read; None if it can.
@@ -55,12 +56,13 @@ class Streams:
         catalog: Catalog | None = None,
         limits: Limits | None = None,
         share: Share | Newcomers = ALL,
+        zookeeper: bool = False,
     ) -> None:
         self.file: str = file
         self.share: Share | Newcomers = share
         self.others: set[bytes] = set()  # keys of the newest connections that belong to other shares
         self.broken: DumpError | None = None
-        self.recogniser: Recogniser = Recogniser(catalog)
+        self.recogniser: Recogniser = Recogniser(catalog, zookeeper)
         self.reassembler: Reassembler = Reassembler(limits)
         self.states: dict[int, State] = {}
         self._lost: Counter[str] = Counter()

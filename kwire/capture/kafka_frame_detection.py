@@ -93,9 +93,11 @@ class Recogniser:
 
     Args:
         catalog: the specs to use; those of Kafka's releases by default.
+        gives_zookeeper: whether packets of ZooKeeper connections are given whole, as frames with a fault.
     """
 
-    def __init__(self, catalog: Catalog | None = None) -> None:
+    def __init__(self, catalog: Catalog | None = None, gives_zookeeper: bool = False) -> None:
+        self.gives_zookeeper: bool = gives_zookeeper
         self.catalog: Catalog = catalog or catalog_for()
         self._headers: dict[bytes, int | None] = {}  # api key and version -> header version; None if unknown
         self.proofs: int = PROOFS_AT_FIRST  # how many more frames may be decoded as proof

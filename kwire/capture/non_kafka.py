@@ -15,6 +15,8 @@ TLS = "TLS"
 UNKNOWN = "an unknown protocol"
 
 ZOOKEEPER = "ZooKeeper"
+SIZE_FIELD = 4
+LONGEST_PACKET = 1 << 24  # of ZooKeeper, whose jute.maxbuffer is 1 MB unless set
 # ConnectRequest: 44 or 45 bytes with protocol version 0, then an id, a timeout, a session and 16 bytes of password.
 # ConnectResponse: 36 or 37 bytes with version 0, then a timeout, a session and the password.
 _CONNECT = rb"\x00\x00\x00(?:[\x2c\x2d]\x00{4}[\x00-\xff]{20}|[\x24\x25]\x00{4}[\x00-\xff]{12})\x00\x00\x00\x10"
@@ -82,6 +84,36 @@ class _Counted:
             self.first = (self.first + event.data)[:SHOWN]
 
 
+class _Packets:
+    """The packets of a ZooKeeper connection, whole, as frames with a fault; what is cut or lost is left out."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._client = connection.opener or 0
+        self._begun = bytearray(), bytearray()
+
+    def feed(self, event: Portion | Gap) -> list[CapturedFrame]:
+        begun = self._begun[event.side]
+        if isinstance(event, Gap):
+            begun.clear()  # the next portion is taken for the begin of a packet
+            return []
+        begun += event.data
+        found: list[CapturedFrame] = []
+        while len(begun) >= SIZE_FIELD:
+            stop = SIZE_FIELD + int.from_bytes(begun[:SIZE_FIELD], "big")
+            if stop > LONGEST_PACKET:
+                begun.clear()
+            if len(begun) < stop:
+                break
+            offset = event.offset + len(event.data) - len(begun)
+            fault = NotKafka(stop, found=ZOOKEEPER)
+            ends = TcpEnds(self._connection.number, self._connection.key, self._client)
+            is_client = event.side == self._client
+            found.append((ends, is_client, offset, event.nanoseconds, bytes(begun[:stop]), fault, None, 0))
+            del begun[:stop]
+        return found
+
+
 class NonKafkaConnection:
     """A connection of another protocol.
 
@@ -98,9 +130,12 @@ class NonKafkaConnection:
         self.name: str = name
         self.turned: Conversation | None = None
         self._sides = _Counted(), _Counted()
+        self._packets = _Packets(connection) if name == ZOOKEEPER and recogniser.gives_zookeeper else None
 
     def feed(self, event: Portion | Gap | Unseen) -> list[CapturedFrame]:
         """Count the next bytes of one side."""
+        if self._packets is not None:
+            return [] if isinstance(event, Unseen) else self._packets.feed(event)
         if self.turned is not None:
             return self.turned.feed(event)
         if self.name == UNKNOWN and isinstance(event, Portion) and self._asks(event.data):
@@ -113,6 +148,8 @@ class NonKafkaConnection:
         """Return items that describe the bytes of each side; arguments as for `Conversation.stop`."""
         if self.turned is not None:
             return self.turned.stop(now, cause)
+        if self._packets is not None:
+            return []
         opener = self.connection.opener or 0
         return self._named(opener, opener) + self._named(1 - opener, opener)
 

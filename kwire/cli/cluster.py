@@ -1,50 +1,63 @@
-"""`kwire cluster`: brokers, racks and partitions, from messages, from a metadata log, or from a live broker."""
+"""`kwire cluster`: brokers, racks, partitions and settings, from messages, a metadata log, znodes, or a live broker."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from ..cluster import ClusterState, learn
+from ..cluster import ClusterModel, ClusterState, LoggedRecord, Observation, observed
 from ..cluster.consumer_groups import ConsumerGroups
-from ..codecs import Codec
+from ..cluster.metadata_log import message_in
+from ..cluster.model import Seen, judged
+from ..cluster.state import Partition, Settings
 from ..errors import DumpError, UnknownMessage
-from ..internal import ControlRecord, FramedRecord
-from ..logs import LogBatch, LogBytes, LogRecord
-from ..net.admin import ask_cluster
+from ..input.open import open_unpacked
+from ..logs import LogRecord
+from ..net.admin import ask_model
 from ..net.client import BrokerConnection, address
-from ..protocol import Request, Response, Result
-from ..render.cluster import cluster_json, cluster_lines
+from ..protocol import Result
+from ..protocol.fragments import NotKafka
+from ..render.cluster import cluster_json, cluster_lines, difference_json, difference_lines, metric_lines
 from ..render.consumer_groups import group_json, group_lines
 from ..render.style import json_text
-from .inputs import UsageError, items, results, title_of
+from ..zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, looks_like_znodes, znodes_in
+from .filters import Span
+from .inputs import Reading, UsageError, dumps_in, files_of, results, title_of
 from .log_entries import Entry, entries
 from .options import add_colour, add_command, add_inputs
 from .terminal import style_for, with_progress
 
 
-def add_parser(commands: Any, about: str) -> None:
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], about: str) -> None:
     """Add the command and its options."""
     parser = add_command(
         commands,
         "cluster",
         about,
         "  kwire cluster localhost:9092          what a live broker says now\n"
-        "  kwire cluster dump.bin                what is known at its end\n"
+        "  kwire cluster dump.pcap               what is known at its end\n"
         "  kwire cluster dump.bin --at 120       what was known after frame 120\n"
-        "  kwire cluster __cluster_metadata-0/00000000000000000000.log\n"
-        "  kwire cluster reply.bin --as Metadata:12 --topic orders --json\n",
+        "  kwire cluster dump.pcap --from 06:27:00 --to 06:29:00   what changed\n"
+        "  kwire cluster dump.pcap --metrics     offline replicas over time\n"
+        "  kwire cluster __cluster_metadata-0/00000000000000000000.log --offline\n"
+        "  kwire cluster znodes.json zookeeper.pcap   a ZooKeeper-era cluster\n",
         cluster,
     )
     add_inputs(parser)
     parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="for a broker; 10 unless given")
     parser.add_argument("--topic", metavar="T", help="this topic alone")
-    parser.add_argument("--at", type=int, metavar="FRAME", help="after this frame, or offset of a log, not at the end")
+    parser.add_argument("--at", metavar="TIME", help="at a time, or after a frame or an offset of a log")
+    parser.add_argument("--from", dest="since", metavar="TIME", help="with --to: what differs between two moments")
+    parser.add_argument("--to", dest="until", metavar="TIME", help="the second of these moments")
+    for name, (about_it, _) in FILTERS.items():
+        parser.add_argument(f"--{name}", action="store_true", help=about_it)
+    parser.add_argument("--metrics", action="store_true", help="KIP-112's metrics of brokers over time, alone")
     parser.add_argument(
         "--groups", action="store_true", help="consumer groups: members, racks, lag, reads across racks"
     )
@@ -53,20 +66,46 @@ def add_parser(commands: Any, about: str) -> None:
     add_colour(parser)
 
 
+# option -> its help, and which partitions are shown
+FILTERS: dict[str, tuple[str, Callable[[ClusterState, Partition], bool]]] = {
+    "unavailable": ("partitions without a leader that lives", lambda state, one: _is_unavailable(state, one)),
+    "under-replicated": ("partitions with replicas out of sync", lambda _, one: one.is_under_replicated),
+    "offline": ("partitions with offline replicas", lambda state, one: bool(state.offline(one))),
+    "under-min-isr": (
+        "partitions below min.insync.replicas",
+        lambda state, one: len(one.isr) < state.min_isr(one.topic),
+    ),
+}
+
+
+def _is_unavailable(state: ClusterState, one: Partition) -> bool:
+    return not one.has_leader or one.leader in state.offline(one)
+
+
 def cluster(options: argparse.Namespace) -> int:
-    """Print the state after the last frame, or after --at. Returns 0; 2 if nothing in the dump tells of a cluster."""
-    if options.at is not None and len(options.files) > 1:
-        raise UsageError("--at takes one dump")
+    """Print the state at the end, or at --at; or what differs, or metrics. Returns 0."""
+    if options.at is not None and options.at.isdigit() and len(options.files) > 1:
+        raise UsageError("--at takes one dump, where it is a frame or an offset; give a time for several")
+    if (options.since is None) != (options.until is None):
+        raise UsageError("--from and --to go together: two moments to compare")
     if options.groups or options.group is not None:
         return _groups(options)
-    where = [name for name in options.files if is_address(name)]
-    state = _asked(options, where) if where else state_of(options, options.at)
-    if options.topic is not None and options.topic not in state.topics:
-        raise UnknownMessage("topic", options.topic, sorted(state.topics))
-    if options.json:
-        print(json_text(cluster_json(state, options.topic)))
+    style = style_for(sys.stdout, options.color)
+    if options.since is not None:
+        before, after = (_of_topic(model_of(options, at).state(), options) for at in (options.since, options.until))
+        if options.json:
+            print(json_text(difference_json(before, after)))
+        else:
+            print(*difference_lines(before, after, style), sep="\n")
         return 0
-    for line in cluster_lines(state, options.topic, style_for(sys.stdout, options.color)):
+    model = _model(options)
+    state = _of_topic(model.state(), options)
+    tables = model.tables()
+    if options.json:
+        print(json_text(cluster_json(state, tables)))
+        return 0
+    lines = metric_lines(tables, style) if options.metrics else cluster_lines(state, style, tables)
+    for line in lines:
         print(line)
     return 0
 
@@ -74,7 +113,7 @@ def cluster(options: argparse.Namespace) -> int:
 def _groups(options: argparse.Namespace) -> int:
     """Print the consumer groups that the frames tell of."""
     groups, read = ConsumerGroups(), with_progress(results(options))
-    for result in takewhile(lambda item: _is_before(item, options.at), read):
+    for result in takewhile(_limit_of_frames(options.at), read):
         groups.see(result)
     known = sorted(name for name, group in groups.groups.items() if group.is_known)
     if not known:
@@ -92,54 +131,147 @@ def _groups(options: argparse.Namespace) -> int:
     return 0
 
 
+def _limit_of_frames(at: str | None) -> Callable[[Result], bool]:
+    """Return what says whether a frame comes before a moment, or at it."""
+    if at is not None and at.isdigit():
+        last = int(at)
+        return lambda item: item.frame.source.frame is None or item.frame.source.frame <= last
+    return Span(None, at)
+
+
+def _of_topic(state: ClusterState, options: argparse.Namespace) -> ClusterState:
+    """Leave in a state what --topic and the filters ask for."""
+    if options.topic is not None and options.topic not in state.topics:
+        raise UnknownMessage("topic", options.topic, sorted(state.topics))
+    tests = [test for name, (_, test) in FILTERS.items() if getattr(options, name.replace("-", "_"))]
+    for one in state.partitions():
+        if options.topic not in (None, one.topic) or not all(test(state, one) for test in tests):
+            state.drop(one.topic, one.index)
+    if options.topic is not None or tests:  # what else a cluster has is not asked for
+        configs = {key: found for key, found in state.settings.configs.items() if key == ("topic", options.topic)}
+        state.settings, state.log_dirs = Settings(configs), {}
+    return state
+
+
+def _model(options: argparse.Namespace) -> ClusterModel:
+    where = [name for name in options.files if is_address(name)]
+    if not where:
+        return model_of(options, options.at)
+    of_dumps = (options.at, options.named, options.hex, options.log_of)
+    if len(options.files) > 1 or options.body or any(option is not None for option in of_dumps):
+        raise UsageError(f"{where[0]} is a live broker: ask one, without files and without options for files")
+    with BrokerConnection(address(where[0]), timeout=options.timeout) as broker:
+        return ask_model(broker)
+
+
 def is_address(name: str) -> bool:
     """Whether it is HOST:PORT, and no file is called so."""
     return re.fullmatch(r"[^\s/]*:\d+", name) is not None and not Path(name).exists()
 
 
-def _asked(options: argparse.Namespace, where: list[str]) -> ClusterState:
-    of_dumps = (options.at, options.named, options.hex, options.log_of)
-    if len(options.files) > 1 or options.body or any(option is not None for option in of_dumps):
-        raise UsageError(f"{where[0]} is a live broker: ask one, without files and without options for files")
-    with BrokerConnection(address(where[0]), timeout=options.timeout) as broker:
-        return ask_cluster(broker)
+def state_of(options: argparse.Namespace) -> ClusterState:
+    """Return what the dumps say of a cluster at their end; raises DumpError if nothing in them does."""
+    return model_of(options).state()
 
 
-def state_of(options: argparse.Namespace, last: int | None = None) -> ClusterState:
-    """Learn what the dumps tell of a cluster, up to a frame or an offset if one is given.
+def model_of(options: argparse.Namespace, at: str | None = None) -> ClusterModel:
+    """Return what the dumps say of a cluster.
+
+    Args:
+        options: with the dumps.
+        at: until when: a time, or a frame or an offset of a log.
 
     Raises:
-        DumpError: nothing in them does.
+        DumpError: nothing in them says something of a cluster.
+        UsageError: `at` is none of these.
     """
-    state = ClusterState()
-    read: Iterator[Result | Entry] = entries(items(options))
-    told = sum(
-        learn(state, *said)
-        for item in takewhile(lambda item: _is_before(item, last), with_progress(read))
-        for said in _said(item)
-    )
-    if not told:
-        hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeCluster or DescribeTopicPartitions messages, "
-        hint += "or a log or snapshot of __cluster_metadata"
-        raise DumpError("no message tells of a cluster", file=title_of(options), hint=hint)
-    return state
+    is_before = _limit(at)
+    model = ClusterModel()
+    found = (one.seen for one in with_progress(_in_time(_found(options))) if is_before(one))
+    taken = [model.take(seen, is_refused) for seen, is_refused in judged(found)]
+    if not any(taken):
+        hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeTopicPartitions and other messages, a log or "
+        hint += "snapshot of __cluster_metadata, znodes as JSON, and captures of ZooKeeper"
+        when = "" if at is None else f" before {at}"
+        raise DumpError(f"no message tells of a cluster{when}", file=title_of(options), hint=hint)
+    return model
 
 
-def _said(item: Result | Entry) -> Iterator[tuple[Any, Codec | int]]:
-    """Yield the message that may tell of the cluster, with its codec or its version."""
-    if isinstance(item, Request | Response):
-        yield item.message, item.codec
-    elif isinstance(item, LogRecord) and isinstance(item.message, FramedRecord | ControlRecord):
-        value = item.message.value
-        if value is not None and value.message is not None:
-            yield value.message, value.version or 0
+class _Found(NamedTuple):
+    """What was seen, and the number of its frame, or its offset in a log."""
+
+    seen: Seen
+    number: int | None
 
 
-def _is_before(item: Result | Entry, last: int | None) -> bool:
-    """Whether a frame, or an offset of a log, comes before a number, or is it."""
+def _limit(at: str | None) -> Callable[[_Found], bool]:
+    """Return what says whether something was seen before a moment, or at it."""
+    if at is None:
+        return lambda one: True
+    if at.isdigit():
+        last = int(at)
+        return lambda one: one.number is None or one.number <= last
+    span = Span(None, at)
+    return lambda one: span.covers(one.seen.time, one.number or 0)
+
+
+def _in_time(found: Iterable[_Found]) -> Iterator[_Found]:
+    """Sort by time where all have one: files lie beside each other, and records of a log have times of their own."""
+    held = list(found)
+    if any(one.seen.time is None for one in held):
+        return iter(held)
+    return iter(sorted(held, key=lambda one: one.seen.time or 0.0))
+
+
+def _found(options: argparse.Namespace) -> Iterator[_Found]:
+    """Yield what the dumps hold that a model takes, file by file."""
+    given = [file for file, _ in files_of(options.files, options.recursive)]
+    of_znodes = {file: found for file in given if (found := _znodes(file)) is not None}
+    for file, znodes in of_znodes.items():
+        yield from (_Found(one._replace(file=file), None) for one in znodes)
+    others = argparse.Namespace(**{**vars(options), "files": [file for file in given if file not in of_znodes]})
+    if of_znodes and not others.files and options.hex is None:
+        return
+    reading = Reading(others, sealed=False)  # a model keeps no secrets, and masked records could not be read
+    sessions = ZooKeeperSessions()
+    for dump in dumps_in(others, logs=True, zookeeper=True):
+        connections: dict[int | None, ZooKeeperConnection] = {}
+        read: Iterator[Result | Entry] = entries(reading.items(dump), sealed=False)
+        for item in read:
+            yield from _items(item, connections, sessions)
+
+
+def _znodes(file: str) -> list[Znode] | None:
+    """Return the znodes in a file of JSON; None if it is none."""
+    with suppress(DumpError, OSError):
+        if file == "-" or is_address(file):
+            return None
+        with open_unpacked(file) as opened:
+            if looks_like_znodes(opened.head[:4096].decode("utf-8", "replace")):
+                return znodes_in(b"".join(opened.portions()).decode("utf-8", "replace"))
+    return None
+
+
+def _items(
+    item: Result | Entry, connections: dict[int | None, ZooKeeperConnection], sessions: ZooKeeperSessions
+) -> Iterator[_Found]:
     if isinstance(item, LogRecord):
-        return last is None or item.record.offset <= last
-    if isinstance(item, LogBytes | LogBatch):
-        return True
-    frame = item.frame.source.frame
-    return last is None or frame is None or frame <= last
+        message = message_in(item.message)
+        if message is not None:
+            record, header = item.record, item.batch.header
+            time = record.timestamp / 1000 if record.timestamp >= 0 else None
+            epoch = header.partition_leader_epoch or 0
+            yield _Found(LoggedRecord(record.offset, epoch, time, message, item.batch.file), record.offset)
+        return
+    frame = getattr(item, "frame", None)
+    if frame is None:
+        return
+    source = frame.source
+    if isinstance(frame.fault, NotKafka):
+        connection = connections.setdefault(source.connection, ZooKeeperConnection(sessions))
+        for one in connection.packet(source.direction == "request", frame.data, source.time):
+            yield _Found(one._replace(file=source.file or ""), source.frame)
+    else:
+        seen: Observation | None = observed(item)  # type: ignore[arg-type]
+        if seen is not None:
+            yield _Found(seen, source.frame)

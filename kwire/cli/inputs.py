@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
+from ..capture.non_kafka import ZOOKEEPER
 from ..capture.sharding import ALL, Share
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError, DumpError, KwireError
@@ -34,7 +35,8 @@ SHOWN = 3  # places of damage
 class NonKafkaStreams:
     """Counts the streams of other protocols, and damaged bytes, while a dump is read."""
 
-    def __init__(self) -> None:
+    def __init__(self, knows_zookeeper: bool = False) -> None:
+        self.knows_zookeeper: bool = knows_zookeeper
         self.connections: dict[str, set[int | None]] = {}
         self.elsewhere: Counter[str] = Counter()  # connections of other shares
         self.bytes: Counter[str] = Counter()
@@ -62,7 +64,8 @@ class NonKafkaStreams:
 
     def _look(self, fault: DecodeError, connection: int | None) -> None:
         if isinstance(fault, NotKafka):
-            self._add(fault, connection)
+            if not (self.knows_zookeeper and fault.found == ZOOKEEPER):
+                self._add(fault, connection)
         elif isinstance(fault, Damaged):
             self.damaged += fault.count or 0
             self.places.append(fault.offset)
@@ -234,22 +237,23 @@ def dumps_in(
     logs: bool = False,
     share: Share = ALL,
     strangers: NonKafkaStreams | None = None,
+    zookeeper: bool = False,
 ) -> Iterator[Dump]:
     """Open one input after the other; what is no dump in a folder is skipped with a remark.
 
     What is said of an input is added to `remarks` too. A log is refused unless `logs` are asked for. Of one file alone,
     a `share` may be read; `strangers` then counts the streams of other protocols, so that those of other shares can be
-    added before they are named.
+    added before they are named. With `zookeeper`, packets of ZooKeeper are frames with a fault, and not remarked.
     """
     bare = getattr(options, "body", False)
-    for file, opened, found in _inputs(options, bare, share):
+    for file, opened, found in _inputs(options, bare, share, zookeeper):
         try:
             with opened as dump:
                 if not bare:
                     remark(f"{file}: read as {dump.kind}")
                 if (dump.batches is not None or dump.disk is not None) and not logs:
                     next(dump.frames)  # says that there are none, and what to use
-                others = strangers or NonKafkaStreams()
+                others = strangers or NonKafkaStreams(knows_zookeeper=zookeeper)
                 dump = others.watched(_naming(dump, file))
                 yield _lenient(dump, file) if found else dump
                 for text in (*dump.remarks, *others.texts()):
@@ -299,7 +303,7 @@ def _skip(file: str, error: DumpError | OSError) -> None:
 
 
 def _inputs(
-    options: argparse.Namespace, bare: bool, share: Share
+    options: argparse.Namespace, bare: bool, share: Share, zookeeper: bool
 ) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
     """Yield all inputs with their names, and whether a folder had them: the text of --hex, then the files."""
     text, topic = getattr(options, "hex", None), getattr(options, "log_of", None)
@@ -309,7 +313,7 @@ def _inputs(
     if text is not None:
         yield "--hex", nullcontext(open_hex(text, bare=bare, topic=topic)), False
     for file, found in files_of(options.files, getattr(options, "recursive", False)):
-        yield file, open_dump(file, bare=bare, catalog=catalog, topic=topic, share=share), found
+        yield file, open_dump(file, bare=bare, catalog=catalog, topic=topic, share=share, zookeeper=zookeeper), found
 
 
 def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, bool]]:

@@ -280,7 +280,7 @@ def _seen(body: Body, one: Any, topic_id: bytes) -> State:
     )
 
 
-def events_of_leader(body: Body, names: dict[bytes, str]) -> Iterator[Event]:
+def events_of_leader(body: Body, names: Mapping[bytes, str]) -> Iterator[Event]:
     """Yield what an AlterPartition response says: what the controller made of a leader's new ISR (KIP-497)."""
     for topic in body.message.topics:
         topic_id = _known(bytes(topic.topic_id))
@@ -339,7 +339,7 @@ def listed_by_controller(body: Body) -> tuple[Listed, ...]:
     """Return the live brokers that an UpdateMetadata request lists."""
     brokers = body.message.live_brokers
     if "live_brokers.endpoints" not in body.fields:
-        return tuple(Listed(one.id, None, (_address(one.v0_host, one.v0_port),)) for one in brokers)
+        return tuple(Listed(one.id, None, (address_of(one.v0_host, one.v0_port),)) for one in brokers)
     return tuple(
         Listed(one.id, one.rack or None, tuple(_endpoint(where) for where in one.endpoints)) for one in brokers
     )
@@ -355,7 +355,7 @@ def listed_by_view(body: Body) -> tuple[Listed, ...]:
         Listed(
             one.broker_id if hasattr(one, "broker_id") else one.node_id,
             one.rack or None,
-            (_address(one.host, one.port),),
+            (address_of(one.host, one.port),),
             getattr(one, "is_fenced", False),
         )
         for one in brokers
@@ -363,11 +363,12 @@ def listed_by_view(body: Body) -> tuple[Listed, ...]:
 
 
 def _endpoint(one: Any) -> str:
-    address = _address(one.host, one.port)
+    address = address_of(one.host, one.port)
     return f"{one.listener}://{address}" if one.listener else address
 
 
-def _address(host: str, port: int) -> str:
+def address_of(host: str, port: int) -> str:
+    """Return `host:port`, an IPv6 host in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

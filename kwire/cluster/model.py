@@ -6,11 +6,11 @@ Refused requests are left out. Contradictions are settled by epochs, then by `Au
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections import ChainMap, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..values import ErrorCode
 from ..zookeeper import Znode
@@ -115,6 +115,9 @@ NO_CONTROLLER = (
 )
 
 
+NO_MESSAGES = "znodes do not have which replicas lie in failed log directories: no OfflineReplicaCount without messages"
+
+
 @dataclass(slots=True)
 class _Count:
     """Messages of one kind in one file."""
@@ -151,6 +154,11 @@ class Sources:
             count.first = time if count.first is None else min(count.first, time)
             count.last = time if count.last is None else max(count.last, time)
 
+    @property
+    def know_replicas(self) -> bool:
+        """Whether any of them says which replicas are offline."""
+        return not {name for name, _ in self._counts} <= {ZNODES}
+
     def rows(self, directories: Directories) -> Iterator[Source]:
         """Yield a row for each kind of message in each file, by name."""
         names = {name for name, _ in self._counts}
@@ -165,6 +173,8 @@ def _notes(name: str, undecodable: int, names: set[str], directories: Directorie
         yield f"{undecodable} could not be decoded and are missing (drafts need the option profile)"
     if name in (*VIEWS, *DIRECTORIES) and not names & {*CONTROLLER, METADATA_LOG, SNAPSHOT, ZNODES}:
         yield NO_CONTROLLER
+    if names == {ZNODES}:
+        yield NO_MESSAGES
     unknown = ", ".join(f"{count} of broker {broker}" for broker, count in directories.without_replicas())
     if unknown and name == "BrokerHeartbeatRequest":
         yield f"which replicas lie in the failed log directories ({unknown}) was not captured"
@@ -214,6 +224,7 @@ class ClusterModel:
         self.znodes: Znodes = Znodes()
         self.count = 0
         self._facts: ClusterState = ClusterState()
+        self._fenced: list[Broker] = []
         self._answers: dict[tuple[str, int], list[Answer]] = {}
         self._latest: dict[tuple[tuple[str, int], int | None], tuple[bool, int]] = {}
         self._directories = Directories()
@@ -259,7 +270,7 @@ class ClusterModel:
             facts.cluster_id or records.cluster_id,
             controller,
             None if brokers is None else {one.node_id: one for one in brokers},
-            topic_names={**facts.topic_names, **self.log.state.topic_names},
+            topic_names=dict(self._topic_names),
             settings=deepcopy(records.settings),
             log_dirs=deepcopy(facts.log_dirs),
             offline_dirs=self._counts.now(),
@@ -270,18 +281,23 @@ class ClusterModel:
                 state.put(partition_of(topic, index, newest))
         return state
 
+    @property
+    def _topic_names(self) -> Mapping[bytes, str]:
+        return ChainMap(self.log.state.topic_names, self._facts.topic_names)
+
     def _known_brokers(self) -> list[Broker] | None:
         if self.log.is_whole and self.log.state.brokers is not None:
             return list(self.log.state.brokers.values())
         if self.brokers.first is None:
             return None
-        return [one.broker for one in self.brokers.live()]
+        live = [one.broker for one in self.brokers.live()]
+        there = {one.node_id for one in live}
+        return live + [one for one in self._fenced if one.node_id not in there]
 
     def tables(self) -> Tables:
         """Return what became of the cluster so far."""
         timelines = [(key, one) for key, one in sorted(self.timelines.items()) if one.entries]
-        names = {**self._facts.topic_names, **self.log.state.topic_names}
-        offline = Offline(self.brokers, self._answers, self._directories.losses, names)
+        offline = Offline(self.brokers, self._answers, self._directories.losses, self._topic_names)
         racks = Racks(self.brokers)
         outages = tuple(offline.rows(dict(timelines)))
         return Tables(
@@ -291,7 +307,7 @@ class ClusterModel:
             tuple(row for key, one in timelines for row in racks.violations(*key, one)),
             tuple(row for key, one in timelines for row in shrinks(*key, one)),
             tuple(row for key, one in timelines for row in reassignments(*key, one)),
-            tuple(metrics(self.brokers, outages, self._counts)),
+            tuple(metrics(self.brokers, outages, self._counts, knows_replicas=self.sources.know_replicas)),
             tuple(row for key, one in timelines for row in _conflicts(key, one)),
             tuple(self.sources.rows(self._directories)),
         )
@@ -307,6 +323,8 @@ class ClusterModel:
         log, message, source = self.log.state, record.message, type(record.message).__name__
         now = Moment(self.count, record.time)
         topic_id = getattr(message, "topic_id", None)
+        if source == "RegisterBrokerRecord":
+            self._listen(message.broker_id, message.end_points)
         if source == "RemoveTopicRecord":
             found = [key for key, one in self.timelines.items() if one.is_of(bytes(message.topic_id))]
             for key in found:
@@ -319,6 +337,9 @@ class ClusterModel:
             self._log_all(now, SNAPSHOT)
         elif hasattr(message, "broker_id") or hasattr(message, "id"):
             self._log_brokers(now, source, getattr(message, "broker_id", -1))
+
+    def _listen(self, node: int, endpoints: Iterable[Any]) -> None:
+        self.brokers.listen(node, (found_in.address_of(one.host, one.port) for one in endpoints))
 
     def _log_partition(self, one: Partition, now: Moment, source: str) -> None:
         if not one.replicas:
@@ -390,13 +411,16 @@ class ClusterModel:
 
     def _viewed(self, heard: Observation, now: Moment) -> None:
         body = heard.body
-        live = [one for one in found_in.listed_by_view(body) if not one.fenced]
+        listed = found_in.listed_by_view(body)
+        if "brokers.is_fenced" in body.fields:
+            self._fenced = [one.broker for one in listed if one.fenced]
+        live = [one for one in listed if not one.fenced]
         self.brokers.hear(heard.broker, live, now, heard.name, is_view=True)
         if hasattr(body.message, "topics"):
             self._take(found_in.events_of_view(body), heard.broker, now, heard.name, Authority.CLIENT)
 
     def _altered(self, heard: Observation, now: Moment) -> None:
-        events = found_in.events_of_leader(heard.body, self._facts.topic_names)
+        events = found_in.events_of_leader(heard.body, self._topic_names)
         self._take(events, heard.broker, now, heard.name, Authority.BROKER)
 
     def _reassigned(self, heard: Observation, now: Moment) -> None:
@@ -421,7 +445,7 @@ class ClusterModel:
             timeline.tell(teller, state, now, source, authority)
 
     def _answered(self, heard: Observation, now: Moment) -> None:
-        for key, code in partition_errors(heard.message, self._facts.topic_names).items():
+        for key, code in partition_errors(heard.message, self._topic_names).items():
             has_failed = code == ErrorCode.KAFKA_STORAGE_ERROR
             is_good = code in (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)
             if has_failed or (is_good and heard.name == "LeaderAndIsrResponse"):
@@ -439,6 +463,7 @@ class ClusterModel:
         message = heard.body.message
         if heard.name == "BrokerRegistrationRequest":
             self._directories.start(message.broker_id, [*map(bytes, message.log_dirs)], now, heard.name)
+            self._listen(message.broker_id, message.listeners)
             self._counts.start(message.broker_id, frozenset(map(bytes, message.log_dirs)), now)
         elif heard.name == "BrokerHeartbeatRequest":
             self._directories.fail(message.broker_id, [*map(bytes, message.offline_log_dirs)], now, heard.name)
@@ -468,8 +493,7 @@ _ADAPTERS: dict[str, Callable[[ClusterModel, Observation, Moment], None]] = {
 
 
 def _listed(one: Broker) -> Listed:
-    host = f"[{one.host}]" if ":" in one.host else one.host
-    return Listed(one.node_id, one.rack, (f"{host}:{one.port}",))
+    return Listed(one.node_id, one.rack, (found_in.address_of(one.host, one.port),))
 
 
 def _conflicts(key: tuple[str, int], timeline: Timeline) -> Iterator[Conflict]:

@@ -76,6 +76,7 @@ def open_dump(
     catalog: Catalog | None = None,
     topic: str | None = None,
     share: Share = ALL,
+    zookeeper: bool = False,
 ) -> Iterator[Dump]:
     """Open a dump.
 
@@ -85,6 +86,7 @@ def open_dump(
         catalog: the specs that JSON is written by; those of Kafka's releases unless told.
         topic: what a log is of, such as `__consumer_offsets`; its folder's name or its records tell it unless told.
         share: which connections of a capture are read; all unless told.
+        zookeeper: whether packets of ZooKeeper connections in a capture are given whole, as frames with a fault.
 
     Yields:
         A `Dump`, to be used inside the `with` block.
@@ -95,7 +97,7 @@ def open_dump(
     """
     with open_unpacked(path) as opened:
         specs = catalog or catalog_for()
-        dump = _capture(opened, str(path), specs, share) or _dump(opened, str(path), bare, specs, topic)
+        dump = _capture(opened, str(path), specs, share, zookeeper) or _dump(opened, str(path), bare, specs, topic)
         yield replace(dump, kind=opened.prefix + dump.kind)
 
 
@@ -218,11 +220,11 @@ def _portions(stream: BinaryIO) -> Iterator[bytes]:
         yield portion
 
 
-def _capture(opened: Opened, file: str, catalog: Catalog, share: Share) -> Dump | None:
+def _capture(opened: Opened, file: str, catalog: Catalog, share: Share, zookeeper: bool) -> Dump | None:
     for kind, (magics, reader) in CAPTURES.items():
         if opened.head[:4] in magics:
             packets = reader(opened.portions(), file, looks_ahead=_is_file(file))
-            captured = Streams(file, catalog, share=share).batches(packets)
+            captured = Streams(file, catalog, share=share, zookeeper=zookeeper).batches(packets)
             return Dump(kind, written(captured, file), captured=captured, file=file)
     return None
 

@@ -5,9 +5,10 @@ describe it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
-from ..cluster import ClusterState, learn
+from ..cluster import ClusterModel, ClusterState, Observation
 from ..cluster.rack_aware_placement import Assignment
 from ..cluster.replica_assignors import DEFAULT_TIMEOUT_MS
 from ..cluster.replica_assignors import create_replica_assignment as asking
@@ -16,6 +17,9 @@ from ..errors import CallError
 from ..spec.catalog import catalog_for
 from .client import Address, BrokerConnection
 from .client import address as read_address
+
+PAGE = 2000  # partitions in an answer
+Members = dict[str, Any] | Callable[[int], dict[str, Any]]  # of a request as JSON, or what makes them for a version
 
 
 class Admin:
@@ -75,7 +79,12 @@ class Admin:
 
 
 def ask_cluster(broker: BrokerConnection) -> ClusterState:
-    """Ask a broker for brokers, racks and partitions.
+    """Ask a broker for brokers, racks and partitions; as `ask_model`."""
+    return ask_model(broker).state()
+
+
+def ask_model(broker: BrokerConnection) -> ClusterModel:
+    """Ask a broker for brokers, racks, partitions and reassignments, and each broker for its log directories.
 
     Args:
         broker: a connection to any broker of the cluster.
@@ -84,11 +93,35 @@ def ask_cluster(broker: BrokerConnection) -> ClusterState:
         CallError: it breaks off, is too slow, or speaks no Metadata that is known here.
         DecodeError: an answer does not decode.
     """
-    state = ClusterState()
-    if not _ask(broker, state, "MetadataRequest", _of_all_topics):
+    model = ClusterModel()
+    if not _ask(broker, model, "MetadataRequest", _of_all_topics):
         raise CallError(str(broker.address), "it answers no version of Metadata that is known here", "is it a broker?")
-    _ask(broker, state, "DescribeClusterRequest", _with_fenced_brokers)
-    return state
+    _ask(broker, model, "DescribeClusterRequest", _with_fenced_brokers)
+    _ask(broker, model, "ListPartitionReassignmentsRequest", {"topics": None})
+    _ask_elr(broker, model)
+    for node in list((model.state().brokers or {}).values()):
+        if not node.fenced and broker.newest("DescribeLogDirsRequest") is not None:
+            _ask_log_dirs(broker, model, Address(node.host, node.port))
+    return model
+
+
+def _ask_elr(broker: BrokerConnection, model: ClusterModel) -> None:
+    """Ask for eligible leader replicas (KIP-966), in as many pages as it takes."""
+    topics = [{"name": name} for name in sorted(model.state().topics)]
+    cursor: dict[str, Any] | None = None
+    while topics:
+        members = {"topics": topics, "responsePartitionLimit": PAGE, "cursor": cursor}
+        answer = _answer(broker, model, "DescribeTopicPartitionsRequest", members)
+        following = getattr(answer, "next_cursor", None)
+        if following is None:
+            return
+        cursor = {"topicName": following.topic_name, "partitionIndex": following.partition_index}
+
+
+def _ask_log_dirs(broker: BrokerConnection, model: ClusterModel, where: Address) -> None:
+    """Ask a broker for its log directories; one that does not answer says nothing."""
+    with suppress(CallError), BrokerConnection(where, timeout=broker.timeout, catalog=broker.catalog) as other:
+        _ask(other, model, "DescribeLogDirsRequest", {"topics": None})
 
 
 def _of_all_topics(version: int) -> dict[str, Any]:
@@ -100,11 +133,19 @@ def _with_fenced_brokers(version: int) -> dict[str, Any]:
     return {"includeFencedBrokers": True} if version >= 2 else {}
 
 
-def _ask(broker: BrokerConnection, state: ClusterState, name: str, members: Callable[[int], dict[str, Any]]) -> bool:
-    """Ask in the newest version, and learn from the answer. Returns whether it told something."""
+def _ask(broker: BrokerConnection, model: ClusterModel, name: str, members: Members) -> bool:
+    """Ask in the newest version, and give the answer to a model. Returns whether it said something."""
+    return _answer(broker, model, name, members) is not None
+
+
+def _answer(broker: BrokerConnection, model: ClusterModel, name: str, members: Members) -> Any:
+    """Return the answer; None if there is none, or it is a refusal."""
     version = broker.newest(name)
     if version is None:
-        return False
+        return None
     codec = codec_in(broker.catalog, name, version)
-    answer = broker.ask(codec, codec.from_json(members(version), defaults=True))
-    return answer is not None and learn(state, answer.message, answer.codec)
+    answer = broker.ask(codec, codec.from_json(members(version) if callable(members) else members, defaults=True))
+    if answer is None:
+        return None
+    seen = Observation(answer.message, answer.codec, broker=str(broker.address), file=str(broker.address))
+    return answer.message if model.take(seen) else None

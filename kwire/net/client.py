@@ -113,6 +113,7 @@ class BrokerConnection:
         self, address: Address, *, timeout: float = 10.0, client_id: str = "kwire", catalog: Catalog | None = None
     ) -> None:
         self.address: Address = address
+        self.timeout: float = timeout
         self.client_id: str = client_id
         self.catalog: Catalog = catalog or catalog_for()
         self._decoder = FrameDecoder(self.catalog, salvage=True)

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
-from ..cluster import Broker, ClusterState, Partition
+from ..cluster import Broker, ClusterState, LogDir, Partition, Tables
 from ..cluster.rack_spread import KIP_36, KIP_879, RackRule
 from ..codecs.json import uuid_text
 from .style import PLAIN, Style, escape, table
 from .values import count_text
 
 
-def cluster_lines(state: ClusterState, topic: str | None = None, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the lines: the cluster, its brokers by rack, its partitions, and what is wrong with them.
+def cluster_lines(state: ClusterState, style: Style = PLAIN, tables: Tables | None = None) -> Iterator[str]:
+    """Yield the lines: the cluster, its brokers by rack, its partitions, what is wrong with them, and its settings.
 
     Args:
         state: what is known.
-        topic: show this topic alone.
         style: colours.
+        tables: its history, of which contradictions are shown.
     """
-    partitions = state.partitions(topic)
+    partitions = state.partitions()
     rule = RackRule(state.brokers or {})
     known = "" if state.brokers is None else f"{count_text(len(state.brokers), 'broker')}, "
     topics = len({partition.topic for partition in partitions})
@@ -30,56 +32,224 @@ def cluster_lines(state: ClusterState, topic: str | None = None, style: Style = 
     for rack, brokers in state.by_rack().items():
         yield escape("no rack" if rack is None else f"rack {rack}")
         for broker in brokers:
-            yield escape(f"  broker {broker.node_id}  {_address(broker)}{'  fenced' if broker.fenced else ''}")
+            yield escape(f"  broker {broker.node_id}  {_address(broker)}{_health(state, broker)}")
     if partitions:
         yield ""
-        rows = [_row(state, partition, rule) for partition in partitions]
-        yield from table(["topic", "partition", "leader", "replicas", "isr", "offline", "state"], rows, style)
+        yield from _partition_table(state, partitions, rule, style)
     yield ""
     yield from _findings(state, partitions, rule, style)
+    yield from _log_dir_lines(state, style)
+    yield from _setting_lines(state, style)
+    if tables is not None and tables.conflicts:
+        yield ""
+        yield style.paint("warning", f"contradictions: {len(tables.conflicts)}")
+        for one in tables.conflicts:
+            said = f"leader {one.leader}, isr {_nodes(one.isr)} at epoch {one.leader_epoch}"
+            yield escape(f"  {one.topic}-{one.partition}: {one.source} says {said}; {one.believed} is believed")
 
 
-def cluster_json(state: ClusterState, topic: str | None = None) -> dict[str, Any]:
-    """Return the state as plain values for JSON.
+def _health(state: ClusterState, broker: Broker) -> str:
+    offline = state.offline_dirs.get(broker.node_id, 0)
+    dirs = f"  {offline} log director{'y' if offline == 1 else 'ies'} offline" if offline else ""
+    return f"{'  fenced' if broker.fenced else ''}{dirs}"
 
-    `rackViolation` is null if no racks are known, `rackRule` if no rule is violated (see `RackRule`).
-    """
-    rule = RackRule(state.brokers or {})
+
+def _partition_table(state: ClusterState, partitions: list[Partition], rule: RackRule, style: Style) -> Iterator[str]:
+    head = ["topic", "partition", "leader", "replicas", "isr", "offline", "state"]
+    rows = [_row(state, partition, rule) for partition in partitions]
+    if any(one.elr or one.last_known_elr for one in partitions):
+        head.insert(5, "elr")
+        for one, row in zip(partitions, rows, strict=True):
+            row.insert(5, _nodes(one.elr or one.last_known_elr or ()))
+    yield from table(head, rows, style)
+
+
+def _log_dir_lines(state: ClusterState, style: Style) -> Iterator[str]:
+    if not state.log_dirs:
+        return
+    yield ""
+    head = ["broker", "replicas", "bytes", "volume", "usable", "log directory"]
+    rows = []
+    for node, found in sorted(state.log_dirs.items()):
+        for one in found.values():
+            volume = [str(size) if size >= 0 else "?" for size in (one.total, one.usable)]
+            path = f"{one.path}  OFFLINE" if one.error_code else one.path
+            rows.append([str(node), str(len(one.sizes)), str(sum(one.sizes.values())), *volume, path])
+    yield from table(head, rows, style)
+
+
+def _setting_lines(state: ClusterState, style: Style) -> Iterator[str]:
+    for title, found in _settings(state).items():
+        if found:
+            yield ""
+            yield style.paint("title", title)
+            yield from (escape(f"  {name}: {value}") for name, value in sorted(found.items()))
+
+
+def _settings(state: ClusterState) -> dict[str, dict[str, str]]:
+    """Return the settings by kind and name, as text."""
+    settings = state.settings
+    configs = {f"{kind} {name or '(default)'}": values for (kind, name), values in settings.configs.items()}
+    quotas = {
+        ", ".join(f"{kind} {name or '(default)'}" for kind, name in entity): values
+        for entity, values in settings.quotas.items()
+    }
+    acls: dict[str, list[str]] = {}
+    for kind, name, pattern, principal, host, operation, permission in settings.acls.values():
+        acls.setdefault(f"{kind} {pattern} {name}", []).append(f"{permission} {operation} {principal} from {host}")
     return {
+        "features": {name: str(level) for name, level in settings.features.items()},
+        "configs": {name: _pairs(values) for name, values in configs.items()},
+        "quotas": {name: _pairs(values) for name, values in quotas.items()},
+        "acls": {name: "; ".join(sorted(rules)) for name, rules in acls.items()},
+        "scram": {name: ", ".join(mechanisms) for name, mechanisms in settings.scram.items()},
+        "tokens": dict(settings.tokens),
+        "voters": {str(node): endpoint for node, endpoint in settings.voters.items()},
+    }
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in sorted(values.items()))
+
+
+def _nodes(nodes: Sequence[int]) -> str:
+    return ",".join(map(str, nodes)) or "-"
+
+
+def metric_lines(tables: Tables, style: Style = PLAIN) -> Iterator[str]:
+    """Yield a line for each value of KIP-112's metrics: the broker, the metric, the value, from when to when."""
+    rows = [
+        [str(one.broker), one.metric, str(one.value), _moment(one.valid_from), _moment(one.valid_to)]
+        for one in tables.metrics
+    ]
+    yield from table(["broker", "metric", "value", "from", "to"], rows, style)
+    if not rows:
+        yield "no message lists the brokers"
+
+
+def _moment(time: float | None) -> str:
+    return "-" if time is None else datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")[:-6]
+
+
+def difference_lines(before: ClusterState, after: ClusterState, style: Style = PLAIN) -> Iterator[str]:
+    """Yield a line for each broker, partition and setting that differs between two states."""
+    found = difference_json(before, after)
+    for kind, changes in found.items():
+        if not isinstance(changes, dict):
+            continue
+        for name, change in changes.items():
+            yield escape(f"{kind} {name}: {_change_text(change)}")
+    if not any(found[kind] for kind in found if kind != "kwire"):
+        yield "nothing differs"
+
+
+def _change_text(change: dict[str, Any]) -> str:
+    if change.get("before") is None:
+        return "new"
+    if change.get("after") is None:
+        return "gone"
+    old, new = change["before"], change["after"]
+    if not isinstance(old, dict):
+        return f"{old} -> {new}"
+    names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
+    return ", ".join(f"{name} {_value_text(old.get(name))} -> {_value_text(new.get(name))}" for name in names)
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value)) or "-"
+    return str(value)
+
+
+def difference_json(before: ClusterState, after: ClusterState) -> dict[str, Any]:
+    """Return what differs between two states: by kind and name, what was there before and after; null for nothing."""
+    old, new = _by_name(before), _by_name(after)
+    found: dict[str, Any] = {"kwire": 1}
+    for kind in new:
+        names = sorted({*old[kind], *new[kind]})
+        pairs = {name: {"before": old[kind].get(name), "after": new[kind].get(name)} for name in names}
+        found[kind] = {name: pair for name, pair in pairs.items() if pair["before"] != pair["after"]}
+    return found
+
+
+def _by_name(state: ClusterState) -> dict[str, dict[str, Any]]:
+    whole = cluster_json(state)
+    return {
+        "cluster": {"controller": state.controller_id},
+        "broker": {str(one["nodeId"]): one for one in whole["brokers"]},
+        "partition": {f"{one['topic']}-{one['partition']}": one for one in whole["partitions"]},
+        **_settings(state),
+    }
+
+
+def cluster_json(state: ClusterState, tables: Tables | None = None) -> dict[str, Any]:
+    """Return the state as plain values for JSON; `rackViolation` is null where no racks are known, `rackRule` where
+    no rule is broken (see `RackRule`). With its history, metrics and contradictions are there too."""
+    rule = RackRule(state.brokers or {})
+    found: dict[str, Any] = {
         "kwire": 1,
         "clusterId": state.cluster_id,
         "controllerId": state.controller_id,
-        "brokers": [_broker_json(one) for one in (state.brokers or {}).values()],
-        "partitions": [_partition_json(one, state, rule) for one in state.partitions(topic)],
+        "brokers": [_broker_json(state, one) for one in (state.brokers or {}).values()],
+        "partitions": [_partition_json(state, one, rule) for one in state.partitions()],
+        "settings": _settings(state),
+        "logDirs": [_log_dir_json(node, one) for node, dirs in state.log_dirs.items() for one in dirs.values()],
+    }
+    if tables is not None:
+        found["metrics"] = [asdict(one) for one in tables.metrics]
+        found["contradictions"] = [asdict(one) for one in tables.conflicts]
+    return found
+
+
+def _broker_json(state: ClusterState, one: Broker) -> dict[str, Any]:
+    return {
+        "nodeId": one.node_id,
+        "host": one.host,
+        "port": one.port,
+        "rack": one.rack,
+        "fenced": one.fenced,
+        "offlineLogDirs": state.offline_dirs.get(one.node_id),
+        **({"logDirs": [uuid_text(dir_id) for dir_id in one.log_dirs]} if one.log_dirs else {}),
     }
 
 
-def _broker_json(broker: Broker) -> dict[str, Any]:
+def _partition_json(state: ClusterState, one: Partition, rule: RackRule) -> dict[str, Any]:
+    known = {
+        "elr": one.elr,
+        "lastKnownElr": one.last_known_elr,
+        "addingReplicas": one.adding,
+        "removingReplicas": one.removing,
+        "directories": None if one.directories is None else [uuid_text(dir_id) for dir_id in one.directories],
+        "topicId": None if one.topic_id is None else uuid_text(one.topic_id),
+        "bytes": state.size(one.topic, one.index),
+    }
     return {
-        "nodeId": broker.node_id,
-        "host": broker.host,
-        "port": broker.port,
-        "rack": broker.rack,
-        "fenced": broker.fenced,
-        **({"logDirs": [uuid_text(dir_id) for dir_id in broker.log_dirs]} if broker.log_dirs else {}),
+        "topic": one.topic,
+        "partition": one.index,
+        "leader": one.leader,
+        "leaderEpoch": one.leader_epoch,
+        "partitionEpoch": one.partition_epoch,
+        "replicas": one.replicas,
+        "isr": one.isr,
+        "offlineReplicas": state.offline(one),
+        **{name: value for name, value in known.items() if value is not None},
+        "underReplicated": one.is_under_replicated,
+        "underMinIsr": len(one.isr) < state.min_isr(one.topic),
+        "racks": [rule.racks.get(node_id) for node_id in one.replicas],
+        "rackViolation": rule.is_violated(one.replicas),
+        "rackRule": rule.broken_by(one.replicas),
     }
 
 
-def _partition_json(partition: Partition, state: ClusterState, rule: RackRule) -> dict[str, Any]:
-    directories = partition.directories
+def _log_dir_json(node: int, one: LogDir) -> dict[str, Any]:
+    sizes = [{"topic": topic, "partition": index, "bytes": size} for (topic, index), size in sorted(one.sizes.items())]
     return {
-        "topic": partition.topic,
-        "partition": partition.index,
-        "leader": partition.leader,
-        "leaderEpoch": partition.leader_epoch,
-        "replicas": partition.replicas,
-        "isr": partition.isr,
-        "offlineReplicas": state.offline(partition),
-        **({} if directories is None else {"directories": [uuid_text(dir_id) for dir_id in directories]}),
-        "underReplicated": partition.is_under_replicated,
-        "racks": [rule.racks.get(node_id) for node_id in partition.replicas],
-        "rackViolation": rule.is_violated(partition.replicas),
-        "rackRule": rule.broken_by(partition.replicas),
+        "broker": node,
+        "path": one.path,
+        "errorCode": one.error_code,
+        "totalBytes": one.total,
+        "usableBytes": one.usable,
+        "replicas": sizes,
     }
 
 
@@ -90,6 +260,9 @@ def troubles(partition: Partition) -> list[str]:
         found.append("under-replicated")
     if partition.has_leader and partition.leader != partition.preferred:
         found.append("leader not preferred")
+    if partition.is_reassigned:
+        adding, removing = (map(str, nodes or ()) for nodes in (partition.adding, partition.removing))
+        found.append(f"reassigning {' '.join([*(f'+{node}' for node in adding), *(f'-{node}' for node in removing)])}")
     return found
 
 
@@ -110,6 +283,9 @@ def _findings(state: ClusterState, partitions: list[Partition], rule: RackRule, 
         ("with offline replicas", [one for one in partitions if state.offline(one)]),
         ("under-replicated", [one for one in partitions if one.is_under_replicated]),
     ]
+    if any("min.insync.replicas" in configs for configs in state.settings.configs.values()):
+        below = [one for one in partitions if len(one.isr) < state.min_isr(one.topic)]
+        kinds.append(("below min.insync.replicas", below))
     if rule.racks:
         broken = {key: [one for one in partitions if rule.broken_by(one.replicas) == key] for key in (KIP_36, KIP_879)}
         kinds.append(("with rack violations", broken[KIP_36]))

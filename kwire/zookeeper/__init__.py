@@ -33,7 +33,7 @@ from .znode_values import (
     TopicPartition,
     TopicState,
 )
-from .znodes import node_type, read_znode, write_znode
+from .znodes import looks_like_znodes, node_type, read_znode, write_znode, znodes_in
 
 __all__ = [
     "LOG_DIR_FAILURE",
@@ -62,7 +62,9 @@ __all__ = [
     "Znode",
     "ZooKeeperConnection",
     "ZooKeeperSessions",
+    "looks_like_znodes",
     "node_type",
     "read_znode",
     "write_znode",
+    "znodes_in",
 ]

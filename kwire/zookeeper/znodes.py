@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from ..errors import WrongType, ZnodeError
 from . import stores
 from . import znode_values as cluster
 from .base import Node, Place, members_of, read_node
+from .client_protocol import Znode
 
 _TOPIC = "/brokers/topics/[^/]+"
 # path -> what its JSON is; int is a bare number
@@ -73,6 +75,57 @@ def read_znode(path: str, data: bytes | str | None) -> Any:
     if type(value) is not int:
         raise ZnodeError("a number is needed", znode=path)
     return value
+
+
+def znodes_in(text: str) -> list[Znode] | None:
+    """Return the znodes in JSON text; None if it is none of these forms.
+
+    Args:
+        text: an object of paths with what they hold (text, or null), or a line of JSON for each change, with `path` and
+            `data`, and where they are known `op` (`delete` has no data), `version`, `zxid` and `time` (ISO 8601).
+
+    Raises:
+        ZnodeError: a line is no such change.
+
+    >>> znodes_in('{"/controller_epoch": "7"}')
+    [Znode(path='/controller_epoch', data=b'7', version=-1, zxid=-1, time=None, children=None, file='')]
+    """
+    if not looks_like_znodes(text):
+        return None
+    try:
+        whole = json.loads(text)
+    except ValueError:
+        return [_change(line, number) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if "path" in whole and isinstance(whole["path"], str):
+        return [_change(text, 1)]
+    return [Znode(path, _bytes(data)) for path, data in whole.items()]
+
+
+def looks_like_znodes(head: str) -> bool:
+    """Whether text begins as the JSON of znodes does."""
+    return re.match(r'\s*\{\s*("/[^"]*"\s*:|[^{}]*"path"\s*:\s*"/)', head) is not None
+
+
+def _change(line: str, number: int) -> Znode:
+    try:
+        row = json.loads(line)
+        path, time = row["path"], row.get("time")
+        seconds = None if time is None else _seconds(time)
+        data = None if row.get("op") == "delete" else _bytes(row.get("data"))
+        return Znode(path, data, int(row.get("version", 0)), int(row.get("zxid", -1)), seconds)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ZnodeError(f"line {number} is no change of a znode: {error}", znode="?") from None
+
+
+def _seconds(time: str) -> float:
+    moment = datetime.fromisoformat(time)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _bytes(data: Any) -> bytes:
+    if data is None:
+        return b""
+    return data.encode() if isinstance(data, str) else json.dumps(data).encode()
 
 
 def write_znode(value: Node | int) -> bytes:

@@ -30,8 +30,15 @@ def test_lines() -> None:
     ]
 
 
+def one_topic(topic: str) -> ClusterState:
+    state = ClusterState("id", 1)
+    for partition in STATE.partitions(topic):
+        state.put(partition)
+    return state
+
+
 def test_one_topic_alone() -> None:
-    assert "without leader: 0" in list(cluster_lines(STATE, "t"))
+    assert "without leader: 0" in list(cluster_lines(one_topic("t")))
 
 
 def test_replicas_on_one_rack_while_another_has_none() -> None:
@@ -57,9 +64,16 @@ def test_nothing_is_cut_off() -> None:
 
 
 def test_json() -> None:
-    seen = cluster_json(STATE, "t")
-    assert seen["brokers"][1] == {"nodeId": 2, "host": "h", "port": 1, "rack": "r\x1b", "fenced": True}
-    (one,) = seen["partitions"]
+    seen = cluster_json(STATE)
+    assert seen["brokers"][1] == {
+        "nodeId": 2,
+        "host": "h",
+        "port": 1,
+        "rack": "r\x1b",
+        "fenced": True,
+        "offlineLogDirs": None,
+    }
+    one = seen["partitions"][0]
     assert (one["leader"], one["replicas"], one["offlineReplicas"], one["underReplicated"]) == (2, (1, 2), (1,), True)
 
 

@@ -56,7 +56,9 @@ class DirectoryCounts:
         return self._steps.get(broker, ())
 
 
-def metrics(brokers: Brokers, outages: Iterable[OfflineReplica], counts: DirectoryCounts) -> Iterator[Metric]:
+def metrics(
+    brokers: Brokers, outages: Iterable[OfflineReplica], counts: DirectoryCounts, *, knows_replicas: bool = True
+) -> Iterator[Metric]:
     """Yield what the metrics of each broker are from when to when, while it lives.
 
     A broker with offline replicas has at least one directory offline, whether a message counts them or not.
@@ -65,6 +67,7 @@ def metrics(brokers: Brokers, outages: Iterable[OfflineReplica], counts: Directo
         brokers: of the cluster.
         outages: replicas that were offline, of which those of log directories count.
         counts: of log directories.
+        knows_replicas: whether any source says which replicas are offline; OfflineReplicaCount is left out else.
     """
     lost: dict[int, list[OfflineReplica]] = {}
     for outage in outages:
@@ -78,7 +81,8 @@ def metrics(brokers: Brokers, outages: Iterable[OfflineReplica], counts: Directo
             changes[_NEVER if outage.offline_to is None else outage.offline_to] -= 1
         steps = [(moment.time or 0.0, count) for moment, count in counts.steps(broker)]
         for since, until in lives:
-            yield from _rows(broker, since, until, changes, steps)
+            rows = _rows(broker, since, until, changes, steps)
+            yield from (row for row in rows if knows_replicas or row.metric != REPLICAS)
 
 
 def _lives(brokers: Brokers) -> dict[int, list[tuple[float, float]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -281,6 +281,8 @@ class Brokers:
             source: the name of the message.
             is_view: whether a broker says it to a client; those count until a controller lists brokers.
         """
+        for broker in brokers:
+            self.listen(broker.node_id, broker.endpoints)
         if (not brokers and teller not in STORES) or (is_view and self._is_controlled):
             return
         self._is_controlled = self._is_controlled or not is_view
@@ -297,6 +299,10 @@ class Brokers:
     def live(self) -> list[Listed]:
         """Return the brokers that live now."""
         return [life.broker for _, life in sorted(self._live.items())]
+
+    def listen(self, node_id: int, endpoints: Iterable[str]) -> None:
+        """Take down where a broker listens."""
+        self._addresses |= {endpoint.rpartition("://")[2]: node_id for endpoint in endpoints}
 
     def at(self, address: str) -> int | None:
         """Return who listens at `ip:port`, as far as a list says."""
@@ -315,8 +321,6 @@ class Brokers:
             life.until = now
 
     def _begin(self, broker: Listed, now: Moment, source: str, is_view: bool) -> None:
-        for endpoint in broker.endpoints:
-            self._addresses[endpoint.rpartition("://")[2]] = broker.node_id
         life = self._live.get(broker.node_id)
         if life is not None:
             if is_view and broker.rack in (None, life.broker.rack):
