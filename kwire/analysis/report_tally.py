@@ -214,7 +214,7 @@ class CapturedTally:
 
     def _count(self, said: CapturedFrame) -> None:
         ends, asked, offset, now, data, _, _, _ = said
-        connection = self.decoder.connections.on(ends.connection)
+        connection = self.decoder.connections.of(ends)
         header, kind, codes = self._repeats.take(connection, said)
         if kind is None or codes is None or now is None:
             frame = frame_of(said, self.file, self._number)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors.decode import UnexpectedResponse
+from ..native.states import FrameCount
 from ..protocol import (
     Connection,
     Frame,
     FrameDecoder,
-    Header,
     Request,
     Response,
     Result,
@@ -20,10 +20,11 @@ from ..protocol import (
     Undecodable,
     cut_short,
 )
-from ..protocol.api_registry import Apis
+from ..protocol.api_registry import Apis, Call
 from ..protocol.captured_frame import CapturedBatch, CapturedFrame, Endpoints
 from ..protocol.fragments import BareToken, unexpected_response
-from ..protocol.header_reader import DecodedConnection, Peek, peek_of
+from ..protocol.frame_header import client_in
+from ..protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
 from ..protocol.summary import MessageSummary, software_of
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import releases
@@ -121,93 +122,110 @@ def ip_of(end: str | None) -> str:
 DIRECTIONS = {True: "request", False: "response"}
 
 
+API_VERSIONS, LEAST_TELLING = b"\x00\x12", b"\x00\x03"
+MOST_SOFTWARE = 4096  # requests of ApiVersions whose bytes are remembered
+
+
 class _Counted(Connection):
     """A connection whose calls are counted; `software` is that of its clients, by client id."""
 
     __slots__ = ("ip", "software")
 
-    def __init__(self, ends: Endpoints, apis: Apis) -> None:
-        super().__init__(apis=apis)
-        self.ip = ip_of(ends.client)
+    def __init__(self, apis: Apis) -> None:
+        self.apis = apis
+        self.ip: str = ""
         self.software: dict[bytes, str] = {}
 
 
 class CapturedTraffic:
-    """The connections of a capture.
+    """The connections of a capture. What most frames are, batches count themselves (`FrameBatch.count_frames`).
 
     Args:
         traffic: what they are counted in.
     """
 
+    telling = API_VERSIONS
+
     def __init__(self, traffic: Traffic) -> None:
         self._traffic = traffic
-        self._apis = Apis(traffic.catalog)
-        self._connections: dict[int, _Counted] = {}
+        self.apis: Apis = Apis(traffic.catalog)
+        self._connections = Connections(self.apis, _Counted)
+        self._met: dict[tuple[str, bytes], tuple[dict[bytes, str], Any]] = {}
 
     def add(self, batch: CapturedBatch) -> None:
-        """Count what was said."""
-        connections, frames, total = self._connections, 0, 0
-        for said in batch:
-            if type(said) is not tuple:
-                connections.pop(said, None)
-                continue
-            ends, asked, _, now, data, _, first, _ = said
-            connection = connections.get(ends.connection) or self._begin(ends)
-            header = connection.pair(said)
-            size = len(data)
-            frames += 1
-            total += size
-            if header.problem or first is None:
-                self._leave_out(connection, said)
-            elif asked:
-                count = header.call.note or self._note(connection, header, data)  # type: ignore[union-attr]
-                count.requests += 1
-                count.request_bytes += size
-            else:
-                request = header.request or header
-                count = request.call.note or self._note(connection, request)  # type: ignore[union-attr]
-                count.responses += 1
-                count.response_bytes += size
-                then = request.time
-                if then is not None and now is not None:
-                    count.add_time(now - then)
+        """Count the frames of a batch."""
+        frames, size, counts = batch.count_frames(self)
         self._traffic.frames += frames
-        self._traffic.bytes += total
+        self._traffic.bytes += size
+        for one in counts:
+            count: Count = one.owner
+            count.requests += one.requests
+            count.responses += one.responses
+            count.request_bytes += one.request_bytes
+            count.response_bytes += one.response_bytes
+            count.answered += one.answered
+            count.time += one.time
+            count.longest_time = max(count.longest_time, one.longest)
+            one.clear()
 
-    def _begin(self, ends: Endpoints) -> _Counted:
-        connection = self._connections[ends.connection] = _Counted(ends, self._apis)
-        connection.group = (connection.ip,)
+    def begin(self, ends: Endpoints) -> _Counted:
+        """Return the connection that frames came on."""
+        connection = self._connections.of(ends)
+        if not connection.ip:
+            connection.ip = ends.client_ip or NOTHING
+            connection.group = (connection.ip,)
         return connection
 
-    def _note(self, connection: _Counted, request: Header, data: bytes = b"") -> Count:
-        """Return where a call is counted, which is noted unless each of its requests must be looked at.
+    def count(self, captured: CapturedFrame | int) -> None:
+        """Count one frame, whatever it is; a number says that its connection has ended."""
+        if type(captured) is not tuple:
+            self._connections.forget(captured)
+            return
+        ends, asked, _, now, data, _, first, _ = captured
+        connection = self.begin(ends)
+        header = connection.pair(captured)
+        self._traffic.frames += 1
+        self._traffic.bytes += len(data)
+        request = header.request or header
+        if header.problem or first is None or request.call is None:
+            frame = Frame(data, Source(direction=DIRECTIONS[asked]), fault=captured[5])
+            self._traffic.leave_out(frame, lossy=connection.lossy)
+        elif asked:
+            self.meet(connection, data)
+            self._count_of(connection, request.call).add_request(len(data))
+        else:
+            then = request.time
+            took = None if then is None or now is None else now - then
+            self._count_of(connection, request.call).add_response(len(data), took)
 
-        Args:
-            connection: of the call.
-            request: the header of the request.
-            data: the request; nothing for a response.
-        """
-        call = request.call
-        assert call is not None
-        told = self._traffic.software_in(data)
-        if told is not None and connection.software.get(call.client) != told:
-            connection.software[call.client] = told
+    def meet(self, connection: _Counted, data: bytes) -> None:
+        """Note the software that a request names; most connections have one such request."""
+        key = connection.ip, data[:8] + data[12:]
+        met = None if connection.software else self._met.get(key)
+        if met is not None:
+            connection.software, connection.group = met
+            connection.regroup(connection.group)
+            return
+        software, is_first = self._traffic.software_in(data), not connection.software
+        client = None if software is None else client_in(data)
+        if client is not None and software is not None and connection.software.get(client) != software:
+            connection.software = {**connection.software, client: software}
             connection.regroup((connection.ip, *sorted(connection.software.items())))
-        software = connection.software.get(call.client, NOTHING)
-        count = self._traffic.count_of(call.api.key, call.version, call.client_id, connection.ip, software)
-        if told is None and data:
-            call.note = count
+            if is_first and len(self._met) < MOST_SOFTWARE:
+                self._met[key] = connection.software, connection.group
+
+    def note(self, connection: _Counted, call: Call) -> FrameCount:
+        """Note with a call where its frames are counted: calls of another software are others."""
+        count = call.note = FrameCount(self._count_of(connection, call))
         return count
 
-    def _leave_out(self, connection: _Counted, said: CapturedFrame) -> None:
-        frame = Frame(said[4], Source(direction=DIRECTIONS[said[1]]), fault=said[5])
-        self._traffic.leave_out(frame, lossy=connection.lossy)
+    def _count_of(self, connection: _Counted, call: Call) -> Count:
+        software = connection.software.get(call.client, NOTHING)
+        return self._traffic.count_of(call.api.key, call.version, call.client_id, connection.ip, software)
 
 
-API_VERSIONS, LEAST_TELLING = b"\x00\x12", b"\x00\x03"
 # Frames, bytes, what could not be read, and of whom.
 Counted = tuple[int, int, dict[str, int], list[tuple[User, tuple[str, ...], Count]]]
-MOST_SOFTWARE = 4096  # requests of ApiVersions whose bytes are remembered
 
 
 class Traffic:
@@ -272,7 +290,7 @@ class Traffic:
         """Note what is neither request nor response; `lossy`: bytes of its connection are missing."""
         error = frame.fault or cut_short(frame.data)
         if error is None:
-            result = FrameDecoder(self.catalog).decode(frame)
+            result = self._decoder.decode_alone(frame)
             error = result.error if isinstance(result, Undecodable) else None
             if error is None or isinstance(error, UnexpectedResponse):
                 error = unexpected_response(0, None, lossy=lossy)
@@ -357,7 +375,7 @@ class Traffic:
         if request not in self._told:
             if len(self._told) >= MOST_SOFTWARE:
                 self._told.clear()
-            result = FrameDecoder(self.catalog).decode(Frame(data))
+            result = self._decoder.decode_alone(Frame(data))
             self._told[request] = software_of(result.message) or NOTHING if isinstance(result, Request) else None
         return self._told[request]
 

@@ -17,7 +17,7 @@ from ..protocol.fragments import BareToken, CutShort, Fragment, NoFrame, PassedO
 from ..protocol.fragments import Gap as GapFault
 from .frame_stream import Cut, Direction, Search
 from .kafka_frame_detection import FAR, NO, REQUESTS, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
-from .link_layers import end_text
+from .link_layers import address_text, end_text
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
 
@@ -40,6 +40,12 @@ class TcpEnds(EndsState):
     def broker(self) -> str:
         """`ip:port` of the broker."""
         return self._texts[1 - self.side]
+
+    @property
+    def client_ip(self) -> str:
+        """The address of the client."""
+        size = (len(self.key) - 4) // 2
+        return address_text(self.key[self.side * size : (1 + self.side) * size])
 
     @property
     def _texts(self) -> tuple[str, str]:

@@ -7,6 +7,7 @@ reason, so that packets that may belong to a TCP stream can be reported.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import IPv6Address
 from struct import Struct
 from typing import Any, NamedTuple
@@ -75,10 +76,20 @@ def end_text(key: bytes, index: int) -> str:
     address = key[index * size : (index + 1) * size]
     start = 2 * size + 2 * index
     port = int.from_bytes(key[start : start + 2], "big")
-    if size != 4:
-        return f"[{IPv6Address(address)}]:{port}"
+    return f"{address_text(address)}:{port}"
+
+
+@lru_cache(maxsize=4096)
+def address_text(address: bytes) -> str:
+    """Format an address.
+
+    >>> address_text(bytes([10, 0, 0, 1])), address_text(bytes(15) + b"\1")
+    ('10.0.0.1', '[::1]')
+    """
+    if len(address) != 4:
+        return f"[{IPv6Address(address)}]"
     one, two, three, four = address
-    return f"{one}.{two}.{three}.{four}:{port}"
+    return f"{one}.{two}.{three}.{four}"
 
 
 def turned(key: bytes) -> bytes:

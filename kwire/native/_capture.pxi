@@ -27,7 +27,6 @@ cdef enum:
 
 cdef int64_t SECOND = 1000000000
 cdef int64_t NONE = -0x7FFFFFFFFFFFFFFF  # where Python has None
-cdef int64_t LONGEST_TIME = 9000000000 * SECOND
 cdef int64_t RESERVED_IDS = 0x7FFFFFF8
 cdef tuple UNSEEN = (-1, -1)
 cdef int32_t SASL_HANDSHAKE_0 = 17 << 16  # behind it come tokens, which have no header

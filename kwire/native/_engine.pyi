@@ -114,6 +114,57 @@ class FrameBatch:
     def __getitem__(self, at: int) -> Any: ...
     def __iter__(self) -> Iterator[Any]: ...
     def others(self) -> list[Any]: ...
+    def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]: ...
+
+NO_CALLS: dict[Any, Any]
+
+class InFlight:
+    def append(self, header: Any) -> None: ...
+    def popleft(self) -> Any: ...
+    def __getitem__(self, at: int) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __len__(self) -> int: ...
+
+class CallState:
+    api: Any
+    version: int
+    client: bytes
+    client_id: str | None
+    answered: tuple[bytes, ...]
+    start: int
+    is_plain: bool
+    refused: bytes
+    is_answered: bool
+    note: Any
+    _downgraded: Any
+
+class PairingState:
+    apis: Any
+    answers: Any
+    group: Any
+    mechanism: Any
+    authenticating: bool
+    expects_tokens: bool
+    lossy: bool
+    tokens: int
+    in_flight: Any  # a sequence of `Header`s: `InFlight`, or a deque
+    _doubt: Any
+    _ids: set[int] | None
+    _calls: dict[int, Any]
+    _known: dict[int, Any]
+    _client: bytes
+
+class FrameCount:
+    owner: Any
+    requests: int
+    responses: int
+    request_bytes: int
+    response_bytes: int
+    answered: int
+    time: int
+    longest: int
+    def __init__(self, owner: Any) -> None: ...
+    def clear(self) -> None: ...
 
 class ConversationState:
     recogniser: Any

@@ -681,8 +681,9 @@ cdef class NativeMethods:
         return super().json_text(data, start)
 
 include "_columns.pxi"
-include "_frames.pxi"
 include "_capture.pxi"
+include "_pairing.pxi"
+include "_frames.pxi"
 
 
 cdef Py_ssize_t slot_of(message_class, name) except -1:

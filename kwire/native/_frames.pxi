@@ -42,7 +42,7 @@ cdef class FrameBatch:
         self.count += 1
         return self.items + self.count - 1
 
-    cdef int put(self, held, ends, Py_ssize_t start, Py_ssize_t size, int64_t offset, int64_t now, bint asked) except -1:
+    cdef int put(self, held, EndsState ends, Py_ssize_t start, Py_ssize_t size, int64_t offset, int64_t now, bint asked) except -1:
         """Add a frame, which lies in some bytes."""
         cdef Py_ssize_t there = PyBytes_GET_SIZE(held) if type(held) is bytes else PyByteArray_GET_SIZE(held)
         cdef Captured* one
@@ -58,7 +58,7 @@ cdef class FrameBatch:
         cdef Captured* one
         if type(captured) is tuple:
             ends, asked, offset, now, data, fault, first, _ = captured
-            if fault is None and first is not None and type(data) is bytes and is_time(now):
+            if fault is None and first is not None and type(data) is bytes and isinstance(ends, EndsState) and is_time(now):
                 self.put(data, ends, 0, PyBytes_GET_SIZE(data), offset, none_or_number(now), asked)
                 return
         one = self.next()
@@ -103,7 +103,80 @@ cdef class FrameBatch:
         PyObject_GC_UnTrack(<PyObject*>found)  # millions of them, without cycles: a tenth of the time
         return found
 
+    def count_frames(self, counter):
+        """Count frames; those that are unusual, their counter counts.
+
+        Args:
+            counter: has `apis`, those of its connections; `begin(ends)`, which returns the connection that frames came
+                on; `meet(connection, data)`, which looks at requests whose api key is that of the bytes `telling`;
+                `note(connection, call)`, which returns a `FrameCount`; and `count(captured)`, which counts what is
+                unusual.
+
+        Returns:
+            How many frames were counted here, all bytes of these, and the `FrameCount`s that have counted some.
+        """
+        cdef list counts = []
+        cdef int64_t frames = 0, size = 0
+        cdef Py_ssize_t at
+        cdef Captured* one
+        cdef EndsState ends
+        cdef PairingState connection
+        apis = counter.apis
+        for at in range(self.count):
+            one = self.items + at
+            if one.ends == NULL:
+                counter.count(<object>one.held)
+                continue
+            ends = <EndsState>one.ends
+            connection = ends.note
+            if connection is None or connection.apis is not apis:
+                connection = counter.begin(ends)
+            if self.counted(one, connection, counter, counts):
+                frames += 1
+                size += one.size
+            else:
+                counter.count(self.captured(one))
+        return frames, size, counts
+
+    cdef bint counted(self, const Captured* one, PairingState connection, counter, list counts) except -1:
+        """Count a frame; False: it is unusual."""
+        cdef const uint8_t* p = bytes_of_frame(one)
+        cdef FrameCount count
+        cdef CallState call
+        cdef int64_t then = NONE
+        if not one.asked:
+            call = connection.answered(p, one.size, &then)
+        else:
+            if begins(p, one.size, 4, counter.telling):
+                counter.meet(connection, PyBytes_FromStringAndSize(<const char*>p, one.size))
+            call = connection.call_in(p, one.size)
+            if call is not None and not call.surely_answered(p, one.size):
+                call = None
+            if call is not None:
+                connection.in_flight.ask(call, signed32(be32(p + 8)), one.now)
+        if call is None:
+            return False
+        count = call.note if call.note is not None else counter.note(connection, call)
+        if not count.is_listed:
+            count.is_listed = True
+            counts.append(count)
+        if one.asked:
+            count.requests += 1
+            count.request_bytes += one.size
+            return True
+        count.responses += 1
+        count.response_bytes += one.size
+        if then != NONE and one.now != NONE:
+            then = one.now - then
+            if not -LONGEST_WAIT < then < LONGEST_WAIT:
+                count.owner.add_time(then)
+                return True
+            count.answered += 1
+            count.time += then
+            count.longest = max(count.longest, then)
+        return True
+
 
 cdef bint is_time(now):
-    """Whether this is no time, or one that has room here."""
-    return now is None or -LONGEST_TIME < now < LONGEST_TIME
+    """Whether this is no time, or one of which differences have room here, too."""
+    return now is None or -SECOND * SECOND < now < 8 * SECOND * SECOND

@@ -11,22 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._engine import (
+        NO_CALLS,
+        CallState,
         ConnectionState,
         ConversationState,
         EndsState,
         FrameBatch,
         FrameBuffer,
+        FrameCount,
+        InFlight,
+        PairingState,
         ReassemblerState,
         StreamState,
     )
 else:
     try:
         from ._engine import (
+            NO_CALLS,
+            CallState,
             ConnectionState,
             ConversationState,
             EndsState,
             FrameBatch,
             FrameBuffer,
+            FrameCount,
+            InFlight,
+            PairingState,
             ReassemblerState,
             StreamState,
         )
@@ -43,12 +53,47 @@ else:
                 self._make_state(*arguments, **named)
                 return self
 
+        NO_CALLS: dict[Any, Any] = {}
+
+        class InFlight(deque[Any]):
+            """The headers of requests without a response, the oldest first; of many, the newest ones."""
+
+            def __init__(self) -> None:
+                super().__init__(maxlen=65536)
+
+        class CallState(_State):
+            """What requests have in common."""
+
+            def _make_state(self, *_: Any) -> None:
+                self.note = self._downgraded = None
+
+        class PairingState(_State):
+            """The state of a connection of Kafka's protocol."""
+
+            def _make_state(self, *_: Any, **__: Any) -> None:
+                self.in_flight, self._client, self.tokens = InFlight(), b"", 0
+                self._known = self._calls = NO_CALLS
+                self.authenticating = self.expects_tokens = self.lossy = False
+                self.answers = self.group = self.mechanism = self._doubt = self._ids = None
+
+        class FrameCount:
+            """Counts of frames that have a call in common."""
+
+            def __init__(self, owner: Any) -> None:
+                self.owner = owner
+
         class FrameBatch(list[Any]):
             """What was captured together, in its order."""
 
             def others(self) -> list[Any]:
                 """Return what is no whole frame: tuples with a fault, and numbers."""
                 return [one for one in self if type(one) is not tuple or one[5] is not None]
+
+            def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]:
+                """Count frames: all are left to the counter."""
+                for one in self:
+                    counter.count(one)
+                return 0, 0, []
 
         class FrameBuffer(_State):
             """The bytes of a frame that has begun."""
@@ -154,11 +199,16 @@ else:
 
 
 __all__ = [
+    "NO_CALLS",
+    "CallState",
     "ConnectionState",
     "ConversationState",
     "EndsState",
     "FrameBatch",
     "FrameBuffer",
+    "FrameCount",
+    "InFlight",
+    "PairingState",
     "ReassemblerState",
     "StreamState",
 ]

@@ -6,12 +6,12 @@ Knows catalogs and header versions; reads no frames.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
 
 from ..caches import once_attribute
 from ..codecs import Codec, codec_in
+from ..native.states import CallState
 from ..spec.catalog import Catalog, catalog_for
-from .frame_parser import API_VERSIONS
+from .frame_parser import API_VERSIONS, REFUSED
 from .framing import Frame
 from .header_versions import header_version_for
 from .in_flight_requests import prefixes_of
@@ -111,7 +111,7 @@ class Api:
         return None if spec is None or self.version is None else codec_in(self.catalog, spec.name, self.version)
 
 
-class Call:
+class Call(CallState):
     """What all requests of a client to an api at one version have in common, and their responses.
 
     Attributes:
@@ -123,35 +123,23 @@ class Call:
         is_answered: whether all of them are answered; otherwise, only those that continue with one of `answered`
             certainly are.
         is_plain: whether all its responses have the requested version.
+        refused: how responses begin that may have another one; empty if none has.
         note: free for use by the reader of headers; initially None.
     """
 
-    __slots__ = (
-        "_downgraded",
-        "answered",
-        "api",
-        "client",
-        "client_id",
-        "is_answered",
-        "is_plain",
-        "note",
-        "start",
-        "version",
-    )
+    __slots__ = ()
+    api: Api
+    _downgraded: Call | None
 
     def __init__(self, api: Api, client: bytes) -> None:
-        self.api: Api = api
-        self.client: bytes = client
-        self.client_id: str | None = (
-            None if client[:1] >= b"\x80" or not client else client[2:].decode("utf-8", "replace")
-        )
-        self.start: int = 12 + len(client)
-        self.version: int = -1 if api.version is None else api.version
-        self.answered: tuple[bytes, ...] = api.answered
-        self.is_plain: bool = api.key != API_VERSIONS
-        self.is_answered: bool = not self.answered
-        self.note: Any = None
-        self._downgraded: Call | None = None
+        self.api, self.client = api, client
+        self.client_id = None if client[:1] >= b"\x80" or not client else client[2:].decode("utf-8", "replace")
+        self.start = 12 + len(client)
+        self.version = -1 if api.version is None else api.version
+        self.answered = api.answered
+        self.refused = REFUSED if api.key == API_VERSIONS else b""
+        self.is_plain = not self.refused
+        self.is_answered = not self.answered
 
     @property
     def is_clean(self) -> bool:

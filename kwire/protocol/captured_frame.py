@@ -33,6 +33,10 @@ class Endpoints(Protocol):
     def broker(self) -> str:
         """`ip:port` of the broker."""
 
+    @property
+    def client_ip(self) -> str:
+        """The address of the client; empty if it is not known."""
+
 
 class NamedEnds:
     """Endpoints that are known as text."""
@@ -44,6 +48,11 @@ class NamedEnds:
         self.broker: str = broker
         self.connection: int = connection
         self.note: Any = None
+
+    @property
+    def client_ip(self) -> str:
+        """The address of the client."""
+        return self.client.rpartition(":")[0]
 
 
 NOBODY = NamedEnds("", "", -1)  # the endpoints of items about the whole file

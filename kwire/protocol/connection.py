@@ -21,6 +21,7 @@ from .connection_state import ConnectionState, best_answered, contradicts, is_re
 from .fragments import BareToken, CutShort, loses
 from .frame_header import CLIENT_ID, Header, client_in
 from .frame_parser import may_be_downgraded
+from .in_flight_requests import Doubt
 
 _INT32 = Struct(">i").unpack_from
 
@@ -100,7 +101,7 @@ class Connection(ConnectionState):
                 call = request.call
                 is_plain = call.is_plain or not may_be_downgraded(call.api.key, data)  # type: ignore[union-attr]
                 is_sole = len(waiting) == 1 or waiting[1].correlation_id != first
-                if is_plain and is_sole and not self._doubt.active:
+                if is_plain and is_sole and self._doubt is None:
                     waiting.popleft()
                     return request
         return self._receive(data, from_client, time, fault)
@@ -149,6 +150,7 @@ class Connection(ConnectionState):
         if fault is not None:
             if loses(fault):
                 self.lossy = True
+                self._doubt = self._doubt or Doubt()
                 self._doubt.lose(self.in_flight)
             if isinstance(fault, BareToken):
                 return self._token(from_client, time)
@@ -179,7 +181,8 @@ class Connection(ConnectionState):
         if not found:
             return self._neither(data, False, time, "unpaired")
         request = found[0] if len(found) == 1 else best_answered(data, found)
-        if self._doubt.covers(request, self.in_flight) and is_whole(data) and contradicts(data, request):
+        is_doubtful = self._doubt is not None and self._doubt.covers(request, self.in_flight)
+        if is_doubtful and is_whole(data) and contradicts(data, request):
             return self._neither(data, False, time, "unpaired")
         return self._settle(request, data, time)
 

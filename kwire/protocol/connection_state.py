@@ -13,6 +13,7 @@ from struct import Struct
 from typing import Any
 
 from ..errors.decode import UnexpectedResponse
+from ..native.states import NO_CALLS, PairingState
 from ..spec.catalog import Catalog, catalog_for
 from .api_registry import SASL_HANDSHAKE, Api, Apis, Call
 from .fragments import unexpected_response
@@ -84,49 +85,30 @@ def _reading(data: bytes, call: Call) -> FrameReading:
     return FrameReading(Frame(data), call.api.catalog, salvage=True, trace=False)
 
 
-MOST_IN_FLIGHT = 65536  # requests; beyond that the oldest are dropped
 MOST_CANDIDATES = 8  # requests with the same correlation id that are compared
 MOST_ASKED = 0xFFFF  # requests of an authenticating client, counted by correlation ids
 MANY = 1024  # requests in flight from which on an index of correlation ids is built after a failed search
 _NUMBERS = Struct(">ii").unpack_from
 _INT32 = Struct(">i").unpack_from
-_NO_CALLS: dict[int, Call] = {}
 
 
-class ConnectionState:
+class ConnectionState(PairingState):
     """The state of a connection; see `Connection`, which is its public form."""
 
-    __slots__ = (
-        "_calls",
-        "_client",
-        "_doubt",
-        "_ids",
-        "_known",
-        "answers",
-        "apis",
-        "authenticating",
-        "expects_tokens",
-        "group",
-        "in_flight",
-        "lossy",
-        "mechanism",
-        "tokens",
-    )
+    __slots__ = ()
+    apis: Apis
+    in_flight: deque[Header]  # or what does the same natively
+    mechanism: str | None
+    group: Hashable
+    answers: Call | None
+    _doubt: Doubt | None  # once bytes are missing, until it is known again which response answers which request
+    _ids: set[int] | None  # correlation ids, at least those in flight
+    # calls of this client; `_calls` is empty if each needs further checks
+    _known: dict[int, Call]
+    _calls: dict[int, Call]
 
     def __init__(self, catalog: Catalog | None = None, *, apis: Apis | None = None) -> None:
-        self.apis: Apis = apis or Apis(catalog or catalog_for())
-        self.in_flight: deque[Header] = deque(maxlen=MOST_IN_FLIGHT)
-        self.authenticating: bool = False
-        self.expects_tokens: bool = False
-        self.lossy: bool = False
-        self._doubt = Doubt()
-        self.tokens: int = 0
-        self.mechanism: str | None = None
-        self.group: Hashable = None
-        self.answers: Call | None = None
-        self._ids: set[int] | None = None  # correlation ids, at least those in flight
-        self._client = b""
-        self._known = self._calls = _NO_CALLS  # calls of this client; `_calls` is empty if each needs further checks
+        self.apis = apis or Apis(catalog or catalog_for())
 
     @property
     def remembered(self) -> int:
@@ -191,7 +173,7 @@ class ConnectionState:
         self.expects_tokens = False
         if call.api.key == SASL_HANDSHAKE:
             self._shake_hands(data, call)
-        self._calls = _NO_CALLS if self.authenticating or self._ids is not None else self._known
+        self._calls = NO_CALLS if self.authenticating or self._ids is not None else self._known
         if is_answered(data, call):
             self._append(header)
         return header
@@ -214,7 +196,9 @@ class ConnectionState:
         overtaken = []
         while (header := self.in_flight.popleft()) is not request:
             overtaken.append(header)
-        self._doubt.settle(request, overtaken)
+        if self._doubt is not None:
+            self._doubt.settle(request, overtaken)
+            self._doubt = self._doubt if self._doubt.active else None
         call = request.call
         assert call is not None
         if may_be_downgraded(call.api.key, data) and call.api.response is not None:
@@ -237,7 +221,7 @@ class ConnectionState:
     def _index(self) -> None:
         """Index the correlation ids in flight, so that repeated searches for unknown ids are fast."""
         self._ids = {header.correlation_id for header in self.in_flight if header.correlation_id is not None}
-        self._calls = _NO_CALLS
+        self._calls = NO_CALLS
 
     def _call(self, api: Api, client: bytes) -> Call:
         if api.is_sasl or not api.request_header:
@@ -246,7 +230,7 @@ class ConnectionState:
             self._use(client)
         call = self._known.get(api.number)
         if call is None:
-            if self._known is _NO_CALLS:
+            if self._known is NO_CALLS:
                 self._use(client)
             call = self._known[api.number] = Call(api, client)
         return call

@@ -106,6 +106,12 @@ class FrameDecoder:
             connection.meet(found.api_key, found.client_id)
         return None
 
+    def decode_alone(self, frame: Frame) -> Result:
+        """Decode a frame as the only one of its connection."""
+        direction, connection = frame.source.direction, self._begin(self.connections.apis)
+        from_client = None if direction is None else direction == "request"
+        return self.result(frame, connection, connection.receive(frame.data, from_client, None, frame.fault))
+
     def _begin(self, apis: Apis) -> DecodedConnection:
         connection, codec = DecodedConnection(apis), self.answers
         if codec is not None:

@@ -13,11 +13,12 @@ from ..codecs.tracing import Span, TracingReader
 from ..errors import DecodeError
 from ..spec.catalog import Catalog
 from ..wire import INT32, Reader
-from .framing import Frame, int16, int32
+from .framing import Frame, int32
 from .header_versions import header_version_for
 from .results import NOBODY, Client, Request, Response, Undecodable
 
 API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
+REFUSED = UNSUPPORTED_VERSION.to_bytes(2, "big")  # how ApiVersions responses begin that may be in version 0
 
 _Kind = TypeVar("_Kind", Request, Response)
 
@@ -136,7 +137,7 @@ def may_be_downgraded(api_key: int | None, data: bytes) -> bool:
 
     KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, with error 35.
     """
-    return api_key == API_VERSIONS and int16(data, 8) == UNSUPPORTED_VERSION
+    return api_key == API_VERSIONS and data.startswith(REFUSED, 8)
 
 
 def _notes(reader: Reader) -> dict[str, Any]:

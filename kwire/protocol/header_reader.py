@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ..spec.catalog import Catalog, catalog_for
 from .api_registry import Api, Apis, Call
+from .captured_frame import NOBODY as WHOLE_FILE
+from .captured_frame import Endpoints
 from .connection import Connection
 from .connection_state import is_whole
 from .fragments import CutShort
@@ -45,6 +47,18 @@ class Connections(Generic[C]):
             connection = self._connections[key] = self._make(apis)
         return connection
 
+    def of(self, ends: Endpoints) -> C:
+        """Return the connection that a captured frame came on."""
+        noted = ends.note
+        if noted is not None and noted.apis is self.apis:
+            return noted  # type: ignore[no-any-return]
+        connection = self._connections.get(ends.connection)
+        if connection is None:
+            connection = self._connections[ends.connection] = self._make(self.apis)
+        if ends is not WHOLE_FILE:
+            ends.note = connection
+        return connection
+
     def forget(self, key: object) -> None:
         """Drop the state of a connection that has ended."""
         self._connections.pop(key, None)
@@ -80,7 +94,7 @@ class DecodedConnection(Connection):
         self.client: Client = NOBODY
         self.call: Call | None = None
         self.note: Any = None
-        self._forwarded: dict[int, Any] = {}
+        self._forwarded: dict[int, Any] | None = None
 
     def meet(self, key: int | None, client_id: str | None, software: str = "") -> None:
         """Update the client by one of its requests.
@@ -98,13 +112,14 @@ class DecodedConnection(Connection):
 
     def forward(self, correlation_id: int, header: Any) -> None:
         """Store the header of a request inside an envelope."""
+        self._forwarded = {} if self._forwarded is None else self._forwarded
         if len(self._forwarded) >= FORWARDED:
             del self._forwarded[next(iter(self._forwarded))]
         self._forwarded[correlation_id] = header
 
     def forwarded(self, correlation_id: int) -> Any:
         """Return and drop the header of a request inside an envelope; None if unknown."""
-        return self._forwarded.pop(correlation_id, None)
+        return None if self._forwarded is None else self._forwarded.pop(correlation_id, None)
 
 
 class Peek(NamedTuple):

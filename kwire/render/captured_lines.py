@@ -34,13 +34,13 @@ class CapturedLines:
 
     def result(self, said: CapturedFrame, number: int) -> Result:
         """Decode a frame, given its number in the capture."""
-        connection = self.decoder.connections.on(said[0].connection)
+        connection = self.decoder.connections.of(said[0])
         return self.decoder.result(frame_of(said, self.file, number), connection, connection.pair(said), SECOND)
 
     def line(self, said: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
         ends, asked, _, now, data, _, first, second = said
-        connection = self.decoder.connections.on(ends.connection)
+        connection = self.decoder.connections.of(ends)
         header, kind, text = self._repeats.take(connection, said)
         if kind is None or text is None or now is None or not 0 <= now < LATEST:
             return self.decoder.result(frame_of(said, self.file, number), connection, header, SECOND)

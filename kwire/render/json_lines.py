@@ -38,7 +38,7 @@ class JsonLines:
     def line(self, said: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
         ends, asked, offset, now, _, _, first, second = said
-        connection = self.decoder.connections.on(ends.connection)
+        connection = self.decoder.connections.of(ends)
         header, kind, text = self._repeats.take(connection, said)
         if kind is None or text is None or now is None or now < SECOND:
             return self.decoder.result(frame_of(said, self.file, number), connection, header, SECOND)

@@ -1,0 +1,215 @@
+# Requests and their responses, as most are: the state of a connection of Kafka's protocol, and the counts of its frames.
+
+cdef enum:
+    MOST_IN_FLIGHT = 65536
+
+cdef struct Asked:
+    PyObject* header           # as an object, where one was made
+    PyObject* call
+    int64_t correlation_id, now
+
+cdef int64_t LONGEST_WAIT = 10000 * SECOND  # as many of them as a batch has frames add up without an overflow
+NO_CALLS = {}  # of a connection whose calls need a closer look
+cdef object _header_class = None
+
+
+cdef object header_of(call, correlation_id, time):
+    global _header_class
+    if _header_class is None:
+        from kwire.protocol.frame_header import Header
+        _header_class = Header
+    return _header_class(True, call, correlation_id, time)
+
+
+cdef class InFlight:
+    """The headers of requests without a response, the oldest first, each made when asked for; of many, the newest ones."""
+
+    cdef Asked* ring
+    cdef Py_ssize_t room, begin, size
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.size):
+            self.let_go(self.at(i))
+        PyMem_Free(self.ring)
+
+    cdef inline Asked* at(self, Py_ssize_t index) noexcept:
+        return self.ring + (self.begin + index) % self.room
+
+    cdef int let_go(self, Asked* one) except -1:
+        if one.header != NULL:
+            Py_DECREF(one.header)
+        if one.call != NULL:
+            Py_DECREF(one.call)
+        return 0
+
+    cdef Asked* next(self) except NULL:
+        """Return where the next one is to be written."""
+        if self.size == self.room:
+            if self.room == MOST_IN_FLIGHT:
+                self.drop()
+            else:
+                self.widen()
+        self.size += 1
+        return self.at(self.size - 1)
+
+    cdef int widen(self) except -1:
+        cdef Py_ssize_t room = min(max(4, self.room * 4), MOST_IN_FLIGHT), i
+        cdef Asked* ring = <Asked*>PyMem_Malloc(room * sizeof(Asked))
+        if ring == NULL:
+            raise MemoryError
+        for i in range(self.size):
+            ring[i] = self.at(i)[0]
+        PyMem_Free(self.ring)
+        self.ring, self.room, self.begin = ring, room, 0
+        return 0
+
+    cdef int drop(self) except -1:
+        """Forget the oldest."""
+        cdef Asked one = self.ring[self.begin]
+        self.begin = (self.begin + 1) % self.room
+        self.size -= 1
+        return self.let_go(&one)
+
+    cdef int ask(self, CallState call, int64_t correlation_id, int64_t now) except -1:
+        cdef Asked* one = self.next()
+        one.header, one.call, one.correlation_id, one.now = NULL, Py_NewRef(<PyObject*>call), correlation_id, now
+        return 0
+
+    def append(self, header):
+        """Add a request."""
+        cdef int64_t correlation_id = none_or_number(header.correlation_id)
+        cdef Asked* one = self.next()
+        one.header, one.call, one.correlation_id, one.now = Py_NewRef(<PyObject*>header), NULL, correlation_id, NONE
+
+    cdef object header(self, Asked* one):
+        if one.header == NULL:
+            made = header_of(<object>one.call, one.correlation_id, number_or_none(one.now))
+            one.header = Py_NewRef(<PyObject*>made)
+        return <object>one.header
+
+    def popleft(self):
+        """Take out the oldest."""
+        if not self.size:
+            raise IndexError("no request is in flight")
+        header = self.header(self.at(0))
+        self.drop()
+        return header
+
+    def __getitem__(self, Py_ssize_t at):
+        at += self.size if at < 0 else 0
+        if not 0 <= at < self.size:
+            raise IndexError("there are not so many requests in flight")
+        return self.header(self.at(at))
+
+    def __iter__(self):
+        cdef Py_ssize_t at
+        for at in range(self.size):
+            yield self.header(self.at(at))
+
+    def __len__(self):
+        return self.size
+
+
+cdef inline bint begins(const uint8_t* p, Py_ssize_t size, Py_ssize_t at, bytes prefix) noexcept:
+    """Whether bytes go on so at a position."""
+    cdef Py_ssize_t count = PyBytes_GET_SIZE(prefix)
+    return at <= size - count and memcmp(p + at, PyBytes_AS_STRING(prefix), count) == 0
+
+
+cdef class CallState:
+    """What requests have in common; `api_registry.Call` knows what its attributes are."""
+
+    cdef public object api, client_id, note, _downgraded
+    cdef public bytes client, refused
+    cdef public tuple answered
+    cdef public Py_ssize_t start
+    cdef public int version
+    cdef public bint is_plain, is_answered
+
+    cdef bint surely_answered(self, const uint8_t* p, Py_ssize_t size):
+        """Whether a request will be answered, as its first bytes behind the client id say."""
+        if self.is_answered:
+            return True
+        for prefix in self.answered:
+            if begins(p, size, self.start, prefix):
+                return True
+        return False
+
+
+cdef class PairingState:
+    """The state of a connection of Kafka's protocol; `connection_state.ConnectionState` knows what its attributes are.
+
+    What nearly all frames are is paired here as `Connection.pair` does it; all else is left to that.
+    """
+
+    cdef public object apis, answers, group, mechanism, _doubt, _ids
+    cdef public dict _calls, _known
+    cdef public bytes _client
+    cdef public InFlight in_flight
+    cdef public bint authenticating, expects_tokens, lossy
+    cdef public int64_t tokens
+
+    def __cinit__(self, *arguments, **named):
+        self.in_flight, self._client = InFlight(), b""
+        self._known = self._calls = NO_CALLS
+
+    cdef CallState call_in(self, const uint8_t* p, Py_ssize_t size):
+        """Return the call that a request is of; None: it needs a closer look."""
+        cdef PyObject* call = NULL
+        cdef bytes frame
+        if size < LEAST_REQUEST:
+            return None
+        if begins(p, size, LEAST_REQUEST, self._client):
+            call = PyDict_GetItem(self._calls, signed32(be32(p + 4)))
+        if call == NULL:
+            frame = PyBytes_FromStringAndSize(<const char*>p, size)
+            return (<object>self)._known_call(frame, signed32(be32(p + 4)))
+        return <CallState>call
+
+    cdef CallState answered(self, const uint8_t* p, Py_ssize_t size, int64_t* then):
+        """Take the response to the oldest request, and return its call; None: it needs a closer look."""
+        cdef InFlight waiting = self.in_flight
+        cdef CallState call
+        cdef Asked* one
+        cdef int64_t correlation_id
+        if size < 8 or not waiting.size or self._doubt is not None:
+            return None
+        one, correlation_id = waiting.at(0), signed32(be32(p + 4))
+        if one.header != NULL or one.correlation_id != correlation_id:
+            return None
+        if waiting.size > 1 and waiting.at(1).correlation_id == correlation_id:
+            return None
+        call = <CallState>one.call
+        if not call.is_plain and begins(p, size, 8, call.refused):
+            return None
+        then[0] = one.now
+        waiting.drop()
+        return call
+
+
+cdef class FrameCount:
+    """Counts of frames that have a call in common, until they are taken.
+
+    Args:
+        owner: whose they are.
+
+    Attributes:
+        owner: as given.
+        requests, responses, request_bytes, response_bytes: how many frames, and bytes of these.
+        answered, time, longest: how many times between request and response are known, their sum and the longest one, in
+            nanoseconds.
+    """
+
+    cdef readonly object owner
+    cdef readonly int64_t requests, responses, request_bytes, response_bytes, answered, time, longest
+    cdef bint is_listed
+
+    def __cinit__(self, owner):
+        self.owner = owner
+
+    def clear(self):
+        """Count from nothing on."""
+        self.requests = self.responses = self.request_bytes = self.response_bytes = 0
+        self.answered = self.time = self.longest = 0
+        self.is_listed = False
