@@ -91,6 +91,12 @@ def _assign() -> AddParser:
     return add_parser
 
 
+def _simulate() -> AddParser:
+    from .simulate import add_parser
+
+    return add_parser
+
+
 def _place() -> AddParser:
     from .place import add_parser
 
@@ -191,6 +197,7 @@ COMMANDS: dict[str, Command] = {
     "stats": Command("count frames by client, api, version and more", _stats),
     "cluster": Command("show brokers by rack, and partitions, as dumps or a live broker tell", _cluster),
     "assign": Command("compute what consumer assignors give to the members of a group", _assign),
+    "simulate": Command("play disk failures on a simulated cluster, and write the capture", _simulate),
     "place": Command("place replicas over racks", _place),
     "redact": Command("take payloads, secrets and names out of dumps", _redact),
     "slice": Command("write some frames of a capture as a capture", _slice),

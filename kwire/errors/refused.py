@@ -287,3 +287,17 @@ class ReplicaAssignorFailed(Refused):
 
 class ReplicaAssignmentRefused(Refused):
     """A broker returned an empty or invalid CreateReplicaAssignment response (KIP-879 has no error code)."""
+
+
+class BadStep(KwireError):
+    """A step of a scenario that cannot be played: `problem` says why, `hint` what can be."""
+
+    def __init__(self, problem: str, hint: str) -> None:
+        self.problem, self.hint = problem, hint
+        super().__init__(problem, hint)
+
+    def __str__(self) -> str:
+        return f"{self.problem}; {self.hint}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problem, self.hint)

@@ -317,6 +317,27 @@ class JbodCluster(Steps):
         self.zk.create(f"{DELETE_TOPICS}/{topic}")
         self.after()
 
+    def replicate(self, partition: TopicPartition) -> None:
+        """Let all followers fetch until they have all, and the leader take them into the ISR, as live brokers do."""
+        served = {
+            one: host.broker.replicas.partitions.get(partition) for one, host in self.hosts.items() if host.broker
+        }
+        for _ in range(4):  # an epoch, the records, and the high watermark twice
+            for one in served.values():
+                source = served.get(one.leader) if one is not None and one.log is not None else None
+                if one is not None and source is not None and not one.is_leader:
+                    asked = one.fetch()
+                    told = source.answer(asked)
+                    if told is not None:
+                        one.follow(asked, told)
+        for broker_id, source in served.items():
+            broker = self.hosts[broker_id].broker
+            if broker is not None and source is not None and source.is_leader and source.caught_up():
+                broker.replicas.change_isr(partition, (*source.state.isr, *source.caught_up()), broker.zk)
+                broker.zk.notify_isr_change([partition])
+        self.after()
+        self.run()
+
     def _deliver(self, link: Link) -> None:
         """Let a request reach a broker. One that loses its last log directory by it stops before it answers."""
         super()._deliver(link)

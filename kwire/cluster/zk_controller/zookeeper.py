@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,16 @@ class Znode:
     owner: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ZnodeWrite:
+    """What was done to a node: `create`, `set` or `delete`; the data of a deletion are none."""
+
+    operation: str
+    path: str
+    data: bytes
+    version: int
+
+
 class Ensemble:
     """The nodes of a ZooKeeper ensemble. A parent need not exist: a path is only a name here.
 
@@ -47,6 +57,7 @@ class Ensemble:
     """
 
     def __init__(self) -> None:
+        self.observe: Callable[[ZnodeWrite], None] = _unobserved
         self.nodes: dict[str, Znode] = {}
         self.changes: list[str] = []
         self.zxid: int = 0
@@ -63,6 +74,7 @@ class Ensemble:
         self.zxid += 1
         self.nodes[path] = Znode(data, 0, self.zxid, owner)
         self.changes.append(path)
+        self.observe(ZnodeWrite("create", path, data, 0))
         return path
 
     def set(self, path: str, data: bytes, version: int | None = None) -> int | None:
@@ -73,6 +85,7 @@ class Ensemble:
         self.zxid += 1
         node.data, node.version = data, node.version + 1
         self.changes.append(path)
+        self.observe(ZnodeWrite("set", path, data, node.version))
         return node.version
 
     def get(self, path: str) -> Znode | None:
@@ -88,8 +101,9 @@ class Ensemble:
         """Delete a node and what is below it; one that is not there is no error."""
         for node in [node for node in self.nodes if node == path or node.startswith(f"{path}/")]:
             self.zxid += 1
-            del self.nodes[node]
+            gone = self.nodes.pop(node)
             self.changes.append(node)
+            self.observe(ZnodeWrite("delete", node, b"", gone.version))
 
     def end_session(self, owner: int) -> None:
         """Delete what a session owns."""
@@ -100,6 +114,10 @@ class Ensemble:
         """Return the paths that changed since this was last asked."""
         changes, self.changes = self.changes, []
         return changes
+
+
+def _unobserved(write: ZnodeWrite) -> None:
+    """Nobody wants to know what is written."""
 
 
 CONTROLLER = "/controller"

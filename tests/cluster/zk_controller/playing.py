@@ -59,24 +59,8 @@ def isr(cluster: JbodCluster, partition: TopicPartition) -> tuple[int, tuple[int
 
 
 def replicate(cluster: JbodCluster, partition: TopicPartition) -> None:
-    """Let all followers fetch until they have all, and the leader take them into the ISR, as live brokers would."""
-    served = {one: host.broker.replicas.partitions.get(partition) for one, host in cluster.hosts.items() if host.broker}
-    for _ in range(4):
-        for one in served.values():
-            source = served.get(one.leader) if one is not None and one.log is not None else None
-            if one is not None and source is not None and not one.is_leader:
-                asked = one.fetch()
-                told = source.answer(asked)
-                if told is not None:
-                    one.follow(asked, told)
-    for broker_id, source in served.items():
-        if source is not None and source.is_leader and source.caught_up():
-            broker = cluster.hosts[broker_id].broker
-            assert broker is not None
-            broker.replicas.change_isr(partition, (*source.state.isr, *source.caught_up()), broker.zk)
-            broker.zk.notify_isr_change([partition])
-    cluster.after()
-    cluster.run()
+    """Let all followers fetch until they have all, and the leader take them into the ISR."""
+    cluster.replicate(partition)
 
 
 def fail(cluster: JbodCluster, broker_id: int, partition: TopicPartition) -> None:
