@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from .even_sets import bits, scattered
@@ -45,8 +45,8 @@ class EvenLoads:
         self._versions = [0] * len(chosen)
         size = len(loads)
         self._offers: list[list[Offer]] = [[] for _ in range(size)]
-        self._costs: list[list[float]] = [[INFINITE] * size for _ in range(size)]
-        self._best = [[-1] * size for _ in range(size)]
+        self._costs: list[dict[int, int]] = [{} for _ in range(size)]  # of the best exchanges: cost -> who takes over
+        self._best = [[-1] * size for _ in range(size)]  # the partition of each
         for partition, mask in enumerate(self.chosen):
             for broker in bits(mask):
                 self._offers[broker] += self._offers_of(partition, broker)
@@ -66,8 +66,9 @@ class EvenLoads:
             changed = False
             for load in range(max(self.loads), min(self.loads) + 1, -1):
                 changed |= self._shift(load, load - 2, most_cost)
-            for load in range(max(self.loads), min(self.loads), -1):
-                changed |= self._shift(load, load - 1, -1)
+            if most_cost > 0:  # otherwise nothing can be cheaper
+                for load in range(max(self.loads), min(self.loads), -1):
+                    changed |= self._shift(load, load - 1, -1)
 
     def _shift(self, most: int, least: int, most_cost: float) -> bool:
         """Shift load from brokers with `most` or more to brokers with `least` or fewer, as long as there is a way."""
@@ -78,8 +79,8 @@ class EvenLoads:
                 sources = [broker for broker in sources if self.loads[broker] == most]
             if not sources:
                 return changed
-            distances = self._distances(sources)
-            reached = [distances[broker] for broker in self._sinks(least, most_cost < 0)]
+            distances = _Distances(self._costs, sources)
+            reached = [distances.of[broker] for broker in self._sinks(least, most_cost < 0)]
             nearest = min(reached, default=INFINITE)
             if nearest > most_cost or nearest == INFINITE:
                 return changed
@@ -90,37 +91,19 @@ class EvenLoads:
     def _sinks(self, least: int, exactly: bool) -> list[int]:
         return [broker for broker, load in enumerate(self.loads) if load == least or (load < least and not exactly)]
 
-    def _distances(self, sources: Sequence[int]) -> list[float]:
-        """Return the cost of the cheapest chain from any of the sources to each broker (Bellman and Ford)."""
-        distances: list[float] = [INFINITE] * len(self.loads)
-        for source in sources:
-            distances[source] = 0
-        waiting, queued = deque(sources), set(sources)
-        while waiting:
-            broker = waiting.popleft()
-            queued.discard(broker)
-            here = distances[broker]
-            for other, cost in enumerate(self._costs[broker]):
-                if here + cost < distances[other]:
-                    distances[other] = here + cost
-                    if other not in queued:
-                        queued.add(other)
-                        waiting.append(other)
-        return distances
-
-    def _path(self, distances: list[float], cost: float, ends: tuple[int, int, bool]) -> list[int]:
+    def _path(self, distances: _Distances, cost: float, ends: tuple[int, int, bool]) -> list[int]:
         """Return a chain of this cost with the fewest exchanges, to the lowest load that is so near; empty if none."""
         most, least, exactly = ends
         starts = [
             broker
             for broker, load in enumerate(self.loads)
-            if distances[broker] == 0 and (load == most or (load > most and not exactly))
+            if distances.of[broker] == 0 and (load == most or (load > most and not exactly))
         ]
-        sinks = {broker for broker in self._sinks(least, exactly) if distances[broker] == cost}
+        sinks = {broker for broker in self._sinks(least, exactly) if distances.of[broker] == cost}
         before: dict[int, int] = dict.fromkeys(starts, -1)
         layer = starts
         while layer and not sinks.intersection(layer):
-            layer = self._next_layer(layer, distances, before)
+            layer = distances.next_layer(layer, before)
         reached = sinks.intersection(layer)
         if not reached:
             return []
@@ -128,16 +111,6 @@ class EvenLoads:
         while before[path[-1]] >= 0:
             path.append(before[path[-1]])
         return path[::-1]
-
-    def _next_layer(self, layer: list[int], distances: list[float], before: dict[int, int]) -> list[int]:
-        following: list[int] = []
-        for broker in layer:
-            here = distances[broker]
-            for other, cost in enumerate(self._costs[broker]):
-                if here + cost == distances[other] and cost != INFINITE and other not in before:
-                    before[other] = broker
-                    following.append(other)
-        return following
 
     def _follow(self, path: list[int]) -> None:
         """Make the exchanges of a chain."""
@@ -159,12 +132,7 @@ class EvenLoads:
             for offer in self._offers_of(partition, broker):
                 insort(self._offers[broker], offer)
         for broker in bits(old | mask):
-            costs, best = self._costs[broker], self._best[broker]
-            lost = 0
-            for other, owner in enumerate(best):
-                if owner == partition:
-                    lost |= 1 << other
-                    costs[other], best[other] = INFINITE, -1
+            lost = sum(1 << other for other, owner in enumerate(self._best[broker]) if owner == partition)
             if mask >> broker & 1:
                 lost |= self._targets(partition, mask, broker)
             self._fill(broker, lost)
@@ -180,15 +148,83 @@ class EvenLoads:
     def _fill(self, broker: int, missing: int) -> None:
         """Find the best exchanges from a broker to some others; offers of sets that have changed are dropped."""
         costs, best, stale = self._costs[broker], self._best[broker], 0
+        self._forget(broker, missing)
         for cost, _, partition, version, found in self._offers[broker]:
             if self._versions[partition] != version:
                 stale += 1
                 continue
-            for other in bits(found & missing):
-                costs[other], best[other] = cost, partition
-            missing &= ~found
+            if found & missing:
+                costs[cost] = costs.get(cost, 0) | found & missing
+                for other in bits(found & missing):
+                    best[other] = partition
+                missing &= ~found
             if not missing:
                 break
         if stale > 64:
             versions = self._versions
             self._offers[broker] = [offer for offer in self._offers[broker] if versions[offer[2]] == offer[3]]
+
+    def _forget(self, broker: int, others: int) -> None:
+        """Drop the best exchanges from a broker to some others."""
+        costs, best = self._costs[broker], self._best[broker]
+        for cost in list(costs):
+            costs[cost] &= ~others
+            if not costs[cost]:
+                del costs[cost]
+        for other in bits(others):
+            best[other] = -1
+
+
+class _Distances:
+    """The cost of the cheapest chain from any of some sources to each broker, found as Bellman and Ford do.
+
+    Args:
+        costs: by broker: cost of an exchange -> the brokers that can take over at this cost.
+        sources: where chains begin.
+    """
+
+    def __init__(self, costs: Sequence[dict[int, int]], sources: Sequence[int]) -> None:
+        self._costs = costs
+        self.of: list[float] = [INFINITE] * len(costs)
+        self._levels: dict[float, int] = {0: sum(1 << source for source in sources)}  # distance -> brokers
+        for source in sources:
+            self.of[source] = 0
+        waiting, queued = deque(sources), set(sources)
+        while waiting:
+            broker = waiting.popleft()
+            queued.discard(broker)
+            for other in self._relax(broker):
+                if other not in queued:
+                    queued.add(other)
+                    waiting.append(other)
+
+    def _relax(self, broker: int) -> Iterator[int]:
+        """Yield the brokers that a chain over this one reaches at less cost than before."""
+        here, of, levels = self.of[broker], self.of, self._levels
+        for cost, mask in self._costs[broker].items():
+            there = here + cost
+            if mask & mask - 1:  # of many, leave out at once those that are as near
+                for distance, near in levels.items():
+                    if distance <= there:
+                        mask &= ~near
+            for other in bits(mask):
+                before = of[other]
+                if there < before:
+                    if before != INFINITE:
+                        levels[before] ^= 1 << other
+                    of[other] = there
+                    levels[there] = levels.get(there, 0) | 1 << other
+                    yield other
+
+    def next_layer(self, layer: Sequence[int], before: dict[int, int]) -> list[int]:
+        """Return the brokers one exchange behind some others on cheapest chains; `before` gets who is before them."""
+        following: list[int] = []
+        fresh = ~sum(1 << broker for broker in before)
+        for broker in layer:
+            for cost, mask in self._costs[broker].items():
+                found = mask & fresh & self._levels.get(self.of[broker] + cost, 0)
+                fresh &= ~found
+                for other in bits(found):
+                    before[other] = broker
+                    following.append(other)
+        return following

@@ -63,6 +63,7 @@ class EvenSets:
             for node in leaf.upwards():
                 self.masks[numbers[node]] |= 1 << numbers[leaf]
         self._bounds: dict[int, tuple[list[int], list[int]]] = {}
+        self._filled: dict[int, list[int]] = {}  # by count, the nodes that hold at least one replica
         self._shares: dict[tuple[int, int], tuple[int, int]] = {}
 
     def mask(self, ids: Sequence[int]) -> int:
@@ -81,8 +82,12 @@ class EvenSets:
 
     def is_even(self, mask: int) -> bool:
         """Whether a set is as even as can be at every node."""
-        low, high = self.bounds(mask.bit_count())
-        return all(low[node] <= (mask & held).bit_count() <= high[node] for node, held in enumerate(self.masks))
+        count = mask.bit_count()
+        low, high = self.bounds(count)
+        if count not in self._filled:
+            self._filled[count] = [node for node, least in enumerate(low) if least]
+        held = {node for index in bits(mask) for node in self.upwards(index)}.union(self._filled[count])
+        return all(low[node] <= (mask & self.masks[node]).bit_count() <= high[node] for node in held)
 
     def bounds(self, count: int) -> tuple[list[int], list[int]]:
         """Return for each node how many of `count` replicas it holds at least and at most."""
