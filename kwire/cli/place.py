@@ -12,8 +12,7 @@ from typing import Any
 
 from ..cluster import Broker, broker_metadatas
 from ..cluster.rack_aware_placement import reassignment_json
-from ..cluster.rack_spread import is_even
-from ..cluster.rack_tree import RackTree
+from ..cluster.rack_tree import RackTree, is_even
 from ..cluster.replica_plan import ReplicaPlan
 from ..errors import DumpError
 from ..net.client import Address

@@ -18,8 +18,7 @@ from .rack_aware_placement import (
     rack_alternated_broker_list,
     reassignment_json,
 )
-from .rack_spread import is_even, losses_of, spread_of
-from .rack_tree import RackTree, rack_path
+from .rack_tree import RackTree, is_even, losses_of, rack_path, spread_of
 from .replica_assignors import assignor_for
 from .replica_plan import Goals, ReplicaPlan, plan_replicas
 from .state import Broker, ClusterState, LogDir, Partition, Settings

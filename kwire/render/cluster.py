@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..cluster import Broker, ClusterState, LogDir, Partition, Tables
-from ..cluster.rack_spread import KIP_36, KIP_879, RackRule
+from ..cluster.rack_tree import KIP_36, KIP_879, RackRule
 from ..codecs.json import uuid_text
 from .style import PLAIN, Style, escape, table
 from .values import count_text

@@ -7,8 +7,7 @@ from itertools import groupby
 from textwrap import wrap
 from typing import Any
 
-from ..cluster.rack_spread import Level, Loss, losses_of, spread_of
-from ..cluster.rack_tree import Node, RackTree
+from ..cluster.rack_tree import Level, Loss, Node, RackTree, losses_of, spread_of
 from ..cluster.replica_plan import ReplicaPlan
 from .style import PLAIN, Style, escape, table
 from .values import count_text, size_text

@@ -9,8 +9,7 @@ import pytest
 
 from kwire.cluster import Broker
 from kwire.cluster.even_sets import EvenSets, bits
-from kwire.cluster.rack_spread import is_even
-from kwire.cluster.rack_tree import RackTree
+from kwire.cluster.rack_tree import RackTree, is_even
 from tests.seeds import seeded
 
 

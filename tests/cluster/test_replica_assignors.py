@@ -13,8 +13,7 @@ from kwire.cluster import Broker
 from kwire.cluster.java_compat import Random, Rng
 from kwire.cluster.multi_level_placement import place_striped
 from kwire.cluster.rack_aware_placement import assign_replicas
-from kwire.cluster.rack_spread import is_even
-from kwire.cluster.rack_tree import RackTree
+from kwire.cluster.rack_tree import RackTree, is_even
 from kwire.cluster.replica_assignors import ASSIGNORS, assignor_for, run_assignor
 from kwire.errors.refused import AdminOperation, InvalidRack, ReplicaAssignorFailed, UnknownAssignor
 from tests.cluster.vectors import Case, brokers_of, by_text, cases, check

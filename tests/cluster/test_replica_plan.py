@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.rack_spread import is_even
-from kwire.cluster.rack_tree import Node, RackTree
+from kwire.cluster.rack_tree import Node, RackTree, is_even
 from kwire.cluster.replica_plan import Goals, ReplicaPlan, plan_replicas
 from kwire.errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
 from tests.effort import at_most

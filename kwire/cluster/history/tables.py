@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..events import State
-from ..rack_spread import RackRule
+from ..rack_tree import RackRule
 from ..state import Broker
 from .timeline import Brokers, Entry, Moment, Timeline
 
