@@ -362,9 +362,18 @@ cdef inline uint32_t unsigned_varint(Cursor* c) except? 0xFFFFFFFF:
 cdef inline Py_ssize_t length(Node* n, Cursor* c) except -2:
     """Read a length or a count; -1 is null. Whether as many bytes can be there is known before anything is made."""
     cdef int64_t size
-    if n.width == 0 and c.at < c.end and 0 < c.at[0] < 128:
-        size = take(c, 1)[0] - 1
-    elif n.width == 0:
+    if n.width or c.at == c.end or not 0 < c.at[0] < 128:
+        return longer_length(n, c)
+    size = take(c, 1)[0] - 1  # most lengths
+    if size > n.longest or size * n.least > c.end - c.at:
+        refuse()
+    return size
+
+
+cdef Py_ssize_t longer_length(Node* n, Cursor* c) except -2:
+    """Read a length that is not a compact one of one byte."""
+    cdef int64_t size
+    if n.width == 0:
         size = <int64_t>unsigned_varint(c) - 1
     elif n.width == 2:
         size = <int16_t>be16(take(c, 2))
@@ -388,6 +397,14 @@ cdef inline int put_unsigned_varint(Output* o, uint32_t value) except -1:
 
 
 cdef inline int put_length(Output* o, Node* n, Py_ssize_t size) except -1:
+    if n.width or size < 0 or size > 126 or size > n.longest:
+        return put_longer_length(o, n, size)
+    room(o, 1)[0] = <uint8_t>(size + 1)  # most lengths
+    return 0
+
+
+cdef int put_longer_length(Output* o, Node* n, Py_ssize_t size) except -1:
+    """Write a length that is not a compact one of one byte."""
     if size < 0 and not n.nullable or size > n.longest:
         refuse()
     if n.width == 0:
