@@ -16,7 +16,16 @@ import warnings
 from ..errors import KwireError
 
 try:
-    from ._engine import ColumnTable, NativeMethods, NodeTable, PacketWalker, Refused, Repeat, pack_bits
+    from ._engine import (
+        ColumnTable,
+        NativeMethods,
+        NodeTable,
+        PacketWalker,
+        Refused,
+        Repeat,
+        pack_bits,
+        records_are_whole,
+    )
 except ModuleNotFoundError:
     AVAILABLE = False
 except ImportError as error:  # built of other sources, or for another system: slow, and nobody would notice
@@ -39,6 +48,7 @@ __all__ = [
     "chosen_engine",
     "engine",
     "pack_bits",
+    "records_are_whole",
 ]
 
 ENGINES = ("native", "python", "reference")

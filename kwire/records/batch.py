@@ -18,7 +18,7 @@ from .compression import name_of
 from .compression.buffers import LIMIT
 from .layouts import Record, UndecodableRecords
 from .legacy_message_sets import read_message
-from .magic2_records import read_batch
+from .magic2_records import are_whole, read_batch
 
 Item = TypeVar("Item", covariant=True)
 
@@ -133,6 +133,18 @@ class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
         sequence = self.base_sequence + delta
         # Numbers go back to 0 behind the highest. Kafka's sum for a negative delta overflows, and so does this.
         return int32(sequence - 2**31) if delta < 0 or sequence >= 2**31 else sequence
+
+    def is_whole(self, *, limit: int = LIMIT) -> bool:
+        """Whether all its records can be read, and their offsets go on one by one; faster than to read them.
+
+        Args:
+            limit: the most bytes that they may take once decompressed.
+
+        Raises:
+            DecodeError: one of them cannot be read.
+            MissingExtra: the compression needs a library that is not installed.
+        """
+        return are_whole(self, limit)
 
     @overload
     def records(self, *, salvage: Literal[False] = False, limit: int = LIMIT) -> Records[Record]: ...

@@ -8,13 +8,17 @@ A fast path knows how to succeed; what it does not like is read again by the lay
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .. import native
 from ..errors.decode import BadRecordCount, BadRecordSize, TrailingBytes
 from ..wire import VARINT
 from ..wire.primitives import read_length
 from .batch_reader import PlacedReader, Walk
 from .layouts import BATCH, LOG_APPEND_TIME, RECORD, Record, RecordHeader, UndecodableRecords, int64
+
+if TYPE_CHECKING:
+    from .batch import RecordBatch
 
 
 def read_batch(walk: Walk) -> Iterator[Record | UndecodableRecords]:
@@ -37,6 +41,28 @@ def read_batch(walk: Walk) -> Iterator[Record | UndecodableRecords]:
         index += 1
     walk.stand(reader.data, reader.pos)
     _check_count(reader, count, index)
+
+
+def are_whole(batch: RecordBatch, limit: int) -> bool:
+    """Whether all records of a batch of magic 2 can be read, and their offsets go on one by one; makes none of them.
+
+    Args:
+        batch: its header and bytes.
+        limit: the most bytes that its records may take once inflated.
+
+    Raises:
+        DecodeError, MissingExtra: they cannot be inflated.
+    """
+    count = batch.record_count or 0
+    if batch.compression_id:
+        walk = Walk(batch, salvage=False, limit=limit)
+        data, start = walk.inflated(batch.data[BATCH.size :], BATCH.size).data, 0
+    else:
+        data, start = batch.data, BATCH.size
+    if native.AVAILABLE and native.records_are_whole(bytes(data), start, count):
+        return True
+    first = batch.base_offset or 0
+    return [record.offset - first for record in batch.records(limit=limit)] == list(range(count))
 
 
 def _check_count(reader: PlacedReader, count: int, index: int) -> None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from kwire.errors import DecodeError
 from kwire.errors import decode as faults
-from kwire.records import Record, RecordHeader, UndecodableRecords, build_batch, parse_records
+from kwire.native import AVAILABLE
+from kwire.records import Record, RecordBatch, RecordHeader, UndecodableRecords, build_batch, parse_records
 from kwire.records import magic2_records as magic2
 from kwire.records.layouts import RECORD
 from kwire.wire import VARINT, Reader
@@ -221,3 +222,49 @@ def test_fields_are_those_of_the_layout() -> None:
         "headers": (RecordHeader("h", None),),
     }
     assert stop == len(GOOD)
+
+
+def read_one_by_one(one: RecordBatch) -> bool:
+    try:
+        offsets = [record.offset for record in one.records()]
+    except DecodeError:
+        return False
+    return offsets == list(range(len(offsets)))
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_a_batch_is_whole_if_its_records_can_be_read_one_by_one(compression: str) -> None:
+    """Each byte of the records is another one in turn: a batch that is taken for whole can be read."""
+    records = [
+        Record(0, 5, b"key", b"value", (RecordHeader("name", b"1"), RecordHeader("n\u00e4me", None))),
+        Record(1, 300, None, None),
+        Record(2, 0, b"", b"x" * 70),
+    ]
+    data = build_batch(records, compression=compression)
+    (whole,) = parse_records(data)
+    assert whole.is_whole()
+    kept = 0
+    for place in range(61, len(data)):
+        for change in (1, 2, 128, 255):
+            damaged = bytearray(data)
+            damaged[place] ^= change
+            (one,) = parse_records(bytes(damaged), check_crcs=False)
+            expected = read_one_by_one(one)
+            try:
+                found = one.is_whole()
+            except DecodeError:
+                found = False
+            assert found == expected, (place, change)
+            kept += found
+    assert 0 < kept < 4 * len(data)
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="the native engine was not built")
+def test_records_that_are_not_there_are_not_whole() -> None:
+    from kwire.native import records_are_whole
+
+    data = build_batch([Record(0, 5, b"key", b"value")])
+    for start, count in ((61, 2), (60, 1), (61, 0), (62, 1), (-1, 1), (10**6, 1)):
+        assert not records_are_whole(data, start, count), (start, count)
+    assert records_are_whole(data, 61, 1)
+    assert records_are_whole(data, len(data), 0)
