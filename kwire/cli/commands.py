@@ -175,6 +175,12 @@ def _spec() -> AddParser:
     return add_parser
 
 
+def _mcp() -> AddParser:
+    from .mcp import add_parser
+
+    return add_parser
+
+
 def _demo() -> AddParser:
     from .demo import add_parser
 
@@ -210,6 +216,7 @@ COMMANDS: dict[str, Command] = {
     "apis": Command("list apis and their versions", _apis),
     "errors": Command("say what error codes mean", _errors),
     "spec": Command("work on JSON message specs", _spec),
+    "mcp": Command("let an assistant read captures (Model Context Protocol)", _mcp),
     "demo": Command("explain a bundled dump of a real broker", _demo),
     "help": Command("explain a topic", _help),
 }
