@@ -58,7 +58,9 @@ def read_captures(
     return frames_of(packets_of(spark, paths, given, partitions), parsed)
 
 
-def packets_of(spark: Any, paths: str | Sequence[str], given: Mapping[str, Any], partitions: int | None) -> DataFrame:
+def packets_of(
+    spark: Any, paths: str | Sequence[str], given: Mapping[str, Any], partitions: int | None = None
+) -> DataFrame:
     """Return the packets of captures, those of a connection behind each other; arguments as of `read_captures`."""
     spark.dataSource.register(PacketSource)
     packets = spark.read.format(PACKETS).options(**given).load([paths] if isinstance(paths, str) else list(paths))

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, is_remote
 from pyspark.sql import functions as sql
@@ -21,6 +22,7 @@ from ..cluster import ROWS
 from ..cluster.model import SEPARATOR, files_of_ids
 from ..input.file_systems import local_path
 from . import cluster
+from .captures import frames_of, packets_of
 from .errors import JobFailed, OutputExists, UnnamedFiles
 
 FRAMES = "frames"
@@ -64,6 +66,8 @@ def run(
 ) -> Counts:
     """Write captures as Parquet: `OUT/frames`, partitioned by api, and a folder per table of the cluster history.
 
+    Captures are read as `read_captures` reads them; unless the option `capture` names them, those of a cluster are one.
+
     Args:
         spark: a session in which the data source `kwire` is registered.
         paths: files, folders and globs.
@@ -104,17 +108,22 @@ def _write(
     drawings: str | None,
 ) -> Counts:
     """Write the tables, and the plots to the folder `drawings`; arguments as for `run`."""
-    frames = _load(spark, paths, cluster.reading_options(given))
-    named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
-    history = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
-    notices = _notices(history, clusters)
-    counts = _frames(_load(spark, paths, given), f"{out}/{FRAMES}", overwrite)
-    counts = counts._replace(rows=_history(history, out, overwrite), notices=tuple(notices))
-    if drawings is not None:
-        from .plots import draw
+    captures = {"capture": clusters or "", **given}
+    packets = packets_of(spark, list(paths), captures).persist(StorageLevel.DISK_ONLY)  # files are read once
+    try:
+        named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
+        frames = frames_of(packets, Options.parse(cluster.reading_options(given)))
+        history = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
+        notices = _notices(history, clusters)
+        counts = _frames(frames_of(packets, Options.parse(given)), f"{out}/{FRAMES}", overwrite)
+        counts = counts._replace(rows=_history(history, out, overwrite), notices=tuple(notices))
+        if drawings is not None:
+            from .plots import draw
 
-        counts = counts._replace(plots=tuple(draw(history, drawings)))
-    history.all.unpersist()
+            counts = counts._replace(plots=tuple(draw(history, drawings)))
+        history.all.unpersist()
+    finally:
+        packets.unpersist()
     return counts
 
 
@@ -123,10 +132,6 @@ def _drawings(folder: Path | None, out: str) -> str:
     if folder is None:
         raise BadOption("plots", None, f"drawings are files of this machine, and {out} is not", "leave out --plots")
     return str(folder / PLOTS)
-
-
-def _load(spark: Any, paths: Sequence[str], options: Mapping[str, Any]) -> DataFrame:
-    return spark.read.format("kwire").options(**options).load(list(paths))
 
 
 def _frames(frames: DataFrame, out: str, overwrite: bool) -> Counts:

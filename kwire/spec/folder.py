@@ -126,7 +126,7 @@ class Layer:
         """Read type and key off the head of a file of ours: to read all specs takes ten times as long."""
         if name in self._specs:
             return self._specs[name].type, self._specs[name].api_key
-        with self.files[name].open("rb", buffering=0) as file:
+        with self.files[name].open("rb") as file:
             head = file.read(HEAD)
         text = head.decode("utf-8", "replace") if b'"fields"' in head else _text(self.files[name])
         key, type_name = _API_KEY.search(text), _TYPE.search(text)
