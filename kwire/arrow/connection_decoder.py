@@ -30,6 +30,7 @@ from .packet_scan import BROKEN, DAMAGE, FILE, LOST, PACKETS, VOID
 from .reader import Reading
 
 CAPTURE = "capture"  # the column that names the capture
+SHORT, MOST_SHORT = 1 << 20, 1 << 12  # bytes of a short connection, and how many are read together
 REMEMBERED, RECENT = 1 << 16, 16 << 20  # packets and bytes in which a packet is looked for that may come twice
 
 
@@ -55,8 +56,12 @@ class Chunk(NamedTuple):
 
     def reader(self) -> PcapReader | PcapngReader:
         """Return a reader of the packets."""
-        kind = _Records if self.head[:4] in MAGICS else PcapngReader
-        return kind(iter([self.head, self.packets]), self.path)
+        return _reader(self.head, self.packets, self.path)
+
+
+def _reader(head: bytes, packets: bytes, path: str) -> PcapReader | PcapngReader:
+    kind = _Records if head[:4] in MAGICS else PcapngReader
+    return kind(iter([head + packets]), path)
 
 
 class _Records(PcapReader):
@@ -95,9 +100,12 @@ class ConnectionDecoder:
         builder = self._reading.builder
         builder.clear()
         for capture, chunks in groupby(_chunks(batches), itemgetter(0)):
+            short = _Short(self._reading)
             for _, rows in groupby(chunks, itemgetter(1)):
-                for _ in self._connection(rows):
+                for _ in self._connection(rows, short):
                     yield from self._named(builder.ready(), capture)
+            for _ in short.flush():
+                yield from self._named(builder.ready(), capture)
             yield from self._named(builder.rest(), capture)
 
     def _named(self, batches: Iterator[Any], capture: str) -> Iterator[Any]:
@@ -105,8 +113,13 @@ class ConnectionDecoder:
             names = pa.array([capture], pa.string()).take(pa.array([0] * batch.num_rows, pa.int8()))
             yield pa.RecordBatch.from_arrays([*batch.columns, names], schema=self.schema)
 
-    def _connection(self, rows: Iterator[Chunk]) -> Iterator[None]:
+    def _connection(self, rows: Iterator[Chunk], short: _Short) -> Iterator[None]:
         """Put the frames of a connection into the builder, or what is to be said of a file; yield now and then."""
+        begun = short.begun(rows)
+        if not begun:
+            yield from short.full()
+            return
+        rows = chain(begun, rows)
         reading, voids, lost = self._reading, Counter[Any](), Counter[str]()
         pairing = Pairing(reading.apis, reading.builder.rows.append)
         for chunk in rows:
@@ -130,6 +143,47 @@ class ConnectionDecoder:
             yield from self._reading.rows_of(Unit(chunk.path))
         elif not voids[chunk.path, chunk.head, chunk.place]:
             pairing.said([note(_fault(chunk), chunk.packets, chunk.place)])
+
+
+class _Short:
+    """Connections of few packets, all in one stretch of one file: they are read together, as a capture of many."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._kept: dict[tuple[str, bytes], list[bytes]] = {}  # by path and head
+        self._count = self._size = 0
+
+    def begun(self, rows: Iterator[Chunk]) -> list[Chunk]:
+        """Keep a connection, if it is short; else return the chunks of it that were taken."""
+        taken = list[Chunk]()
+        for chunk in rows:
+            taken.append(chunk)
+            first = taken[0]
+            is_one = chunk.kind == PACKETS and (chunk.path, chunk.head) == (first.path, first.head)
+            if not is_one or sum(len(one.packets) for one in taken) > SHORT:
+                return taken
+        self._kept.setdefault((taken[0].path, taken[0].head), []).extend(one.packets for one in taken)
+        self._count += 1
+        self._size += sum(len(one.packets) for one in taken)
+        return []
+
+    def full(self) -> Iterator[None]:
+        """Read what is kept, if it is much."""
+        if self._count >= MOST_SHORT or self._size >= SHORT * 8:
+            yield from self.flush()
+
+    def flush(self) -> Iterator[None]:
+        """Read what is kept."""
+        kept, self._kept, self._count, self._size = self._kept, {}, 0, 0
+        for (path, head), packets in kept.items():
+            builder, streams = self._reading.builder, Streams(path, self._reading.catalog)
+            builder.begin(path)
+            pairing = Pairing(self._reading.apis, builder.rows.append)
+            for batch in streams.hear(_reader(head, b"".join(packets), path)):
+                pairing.said(batch)
+                yield
+            pairing.said(streams.finish())
+            yield
 
 
 class _Ahead:

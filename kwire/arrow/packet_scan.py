@@ -9,7 +9,7 @@ are. All ranges together are then exactly what a reader has who begins at the st
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from struct import pack, unpack_from
 from typing import Any, BinaryIO, NamedTuple
@@ -97,7 +97,7 @@ class Rows:
         """Whether nothing was added ever."""
         return not self._count
 
-    def add_groups(self, groups: Sequence[Group], head: bytes) -> None:
+    def add_groups(self, groups: Iterable[Group], head: bytes) -> None:
         """Add packets."""
         for key, first, last, offsets, packets in groups:
             self._add(key, PACKETS, first, last, head, offsets, packets)
@@ -111,22 +111,22 @@ class Rows:
             else:
                 code = DAMAGE if kind == PACKETS else VOID
                 problem = f"{'cut' if item.is_cut else 'damaged'}:{item.problem}"
-                self._add(self._own, code, 0, 0, b"", [item.offset], item.data, problem)
+                self._add(self._own, code, 0, 0, b"", _packed(item.offset), item.data, problem)
         for (key, head), timed in groups.items():
             records, times = zip(*timed, strict=True)
             data = b"" if kind == VOID else b"".join(record.data for record in records)
-            self._add(key, kind, min(times), max(times), head, [record.offset for record in records], data)
+            self._add(key, kind, min(times), max(times), head, _packed(*(record.offset for record in records)), data)
 
     def add(self, kind: int, problem: str = "", offset: int = 0) -> None:
         """Add what is to be said of the file."""
-        self._add(self._own, kind, 0, 0, b"", [offset], b"", problem)
+        self._add(self._own, kind, 0, 0, b"", _packed(offset), b"", problem)
 
     def add_lost(self) -> None:
         """Add the counts of packets that could not be read."""
         for reason, count in sorted(self.lost.items()):
             if not count:
                 continue
-            self._add(self._own, LOST, 0, 0, b"", [count], b"", reason)
+            self._add(self._own, LOST, 0, 0, b"", _packed(count), b"", reason)
 
     def _add(
         self,
@@ -135,16 +135,15 @@ class Rows:
         first: int,
         last: int,
         head: bytes,
-        offsets: list[int],
+        offsets: bytes,
         packets: bytes,
         problem: str = "",
     ) -> None:
         split = self.split
         self._count += 1
-        places = pack(f"<{len(offsets)}q", *offsets)
-        self._rows.append(
-            (split.capture, key, kind, first, last, split.path, offsets[0], head, places, packets, problem)
-        )
+        place = int.from_bytes(offsets[:8], "little", signed=True)
+        row = split.capture, key, kind, first, last, split.path, place, head, offsets, packets, problem
+        self._rows.append(row)
 
     def taken(self) -> Iterator[Any]:
         """Yield the rows so far as a batch."""
@@ -153,6 +152,11 @@ class Rows:
             columns = zip(*rows, strict=True)
             arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _packed(*places: int) -> bytes:
+    """Write places as the column `offsets` has them."""
+    return pack(f"<{len(places)}q", *places)
 
 
 def _times(items: Sequence[Item]) -> list[int]:

@@ -6,6 +6,7 @@ Knows records and the headers in front of TCP; nothing of what connections say.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from struct import Struct
 from struct import error as StructError  # noqa: N812
@@ -27,14 +28,14 @@ class Group(NamedTuple):
     Attributes:
         key: the connection: the lesser of the keys of its two directions.
         first, last: the earliest and the latest time, in nanoseconds; a single time out of line does not count.
-        offsets: where their records begin in the file.
+        offsets: where their records begin in the file, as 64-bit integers.
         packets: the records.
     """
 
     key: bytes
     first: int
     last: int
-    offsets: list[int]
+    offsets: bytes
     packets: bytes
 
 
@@ -122,20 +123,21 @@ class Window:
             elif segment != NOT_TCP:
                 self.lost[segment] += 1
 
-    def groups(self) -> list[Group]:
-        """Return the packets of each connection."""
+    def groups(self) -> Iterator[Group]:
+        """Yield the packets of each connection."""
         there = np.flatnonzero(self._numbers)
+        if not len(there):
+            return
         order = there[np.argsort(self._numbers[there], kind="stable")]
-        changes = np.flatnonzero(np.diff(self._numbers[order]) != 0) + 1
-        return [self._group(indices) for indices in np.split(order, changes) if len(indices)]
-
-    def _group(self, indices: Any) -> Group:
-        times, places = self._times[indices], self._places[indices]
-        begins, ends = places.tolist(), self._ends[indices].tolist()
-        data = self._data
-        packets = b"".join([data[begin:end] for begin, end in zip(begins, ends, strict=True)])
-        key = connection_key(self._key(int(indices[0])))
-        return Group(key, int(times.min()), int(times.max()), (places + self._base).tolist(), packets)
+        starts = np.append(0, np.flatnonzero(np.diff(self._numbers[order])) + 1)
+        firsts, lasts = (one.reduceat(self._times[order], starts).tolist() for one in (np.minimum, np.maximum))
+        places, ends = self._places[order], self._ends[order].tolist()
+        offsets, begins = (places + self._base).astype("<i8").tobytes(), places.tolist()
+        stops, keys, data = [*starts[1:].tolist(), len(order)], order[starts].tolist(), self._data
+        for start, stop, index, first, last in zip(starts.tolist(), stops, keys, firsts, lasts, strict=True):
+            packets = b"".join([data[begins[one] : ends[one]] for one in range(start, stop)])
+            key = connection_key(self._key(index))
+            yield Group(key, first, last, offsets[8 * start : 8 * stop], packets)
 
     def _key(self, index: int) -> bytes:
         """Return the key of a packet."""
