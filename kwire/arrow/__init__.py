@@ -16,7 +16,7 @@ from typing import Any
 
 from ..codecs.columns import need_libraries
 
-__all__ = ["history", "read", "schema"]
+__all__ = ["consumer_groups", "history", "read", "schema"]
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -89,3 +89,27 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
     from .history_tables import catalog_of, reading_options, tables_of
 
     return tables_of(read(paths, **reading_options(options)), catalog_of(options))
+
+
+def consumer_groups(paths: Paths, **options: Any) -> dict[str, Any]:
+    """Return the consumer groups of the cluster in captures, as computed by `kwire.cluster.consumer_groups`.
+
+    Args:
+        paths: files, folders and globs, all of one cluster.
+        options: options of `read` that select files and specs; not columns.
+
+    Returns:
+        A dict of a `pyarrow.Table` for `members` (who had which partitions from when to when, racks, lag, what was read
+        across racks) and for `partitions` (owners and committed offsets at the end).
+
+    Raises: as `read`.
+
+    >>> members = consumer_groups("fixtures/dumps/kafka-3.9-zk.pcap")["members"]
+    >>> [row for row in members.select(["group", "lag"]).to_pylist() if row["group"] == "kcat-group"]
+    [{'group': 'kcat-group', 'lag': 66}]
+    """
+    need_libraries()
+    from .group_tables import OPTIONS, tables_of
+    from .history_tables import catalog_of
+
+    return tables_of(read(paths, **{**options, **OPTIONS}), catalog_of(options))

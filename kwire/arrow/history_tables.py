@@ -7,7 +7,7 @@ Converts columns and types; `kwire.cluster` interprets the messages.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from heapq import merge
 from itertools import chain, groupby, islice
 from operator import itemgetter
@@ -26,7 +26,7 @@ from ..codecs import codec_in
 from ..errors import KwireError
 from ..internal.coordinator_records import METADATA
 from ..logs.recognition import Topic, topic_of_folder
-from ..protocol import Frame, Request, Response
+from ..protocol import Frame, Request, Response, Result
 from ..protocol.frame_parser import FrameReading
 from ..records import RecordBatch, parse_records
 from ..redaction.rules import TOPIC, TOPIC_ID, is_of_metadata_log
@@ -100,7 +100,7 @@ def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[st
     Raises:
         MixedClusters: the messages contain several cluster ids.
     """
-    rows = (row[1:] for row in _rows(_in_order([wanted(batch) for batch in batches])))
+    rows = (row[1:] for row in rows_in(in_order([wanted(batch) for batch in batches])))
     tables = history_of(in_time(_seen(rows, catalog or catalog_for())))
     files = files_of_ids((row.file, row.cluster_ids) for row in tables.sources)
     if len(files) > 1:
@@ -108,7 +108,7 @@ def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[st
     return {table: pa.Table.from_pylist(_dicts(tables, table), table_schema(table)) for table in ROWS}
 
 
-def _in_order(batches: list[Any]) -> list[Any]:
+def in_order(batches: list[Any]) -> list[Any]:
     """Return messages sorted by time, requests first; without times, in the order of the file."""
     if not batches:
         return []
@@ -132,7 +132,7 @@ def history_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> I
     Yields:
         Record batches with the schema `UNION`.
     """
-    for cluster, rows in groupby(_rows(batches), key=itemgetter(0)):
+    for cluster, rows in groupby(rows_in(batches), key=itemgetter(0)):
         tables = history_of(in_time(_seen((row[1:] for row in rows), catalog or catalog_for())))
         for table in ROWS:
             found = iter(_dicts(tables, table))
@@ -144,8 +144,8 @@ def history_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> I
                 yield pa.record_batch(columns, schema=UNION)
 
 
-def _rows(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield the cluster (None without that column) and the columns `COLUMNS`."""
+def rows_in(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield for each row the cluster (None without that column) and the columns `COLUMNS`."""
     for batch in batches:
         has_clusters = "cluster" in batch.schema.names
         clusters = batch.column("cluster").to_pylist() if has_clusters else [None] * batch.num_rows
@@ -198,23 +198,32 @@ def _seen(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> Iterator[Seen]:
             if api_name is None and connection is None:
                 yield from _logged(bytes(data), path or "", topics)
             continue
-        try:
-            codec = codec_in(catalog, f"{api_name}{str(direction).capitalize()}", api_version)
-        except KwireError:
+        result = read_row(Frame(bytes(data)), api_name, direction, api_version, catalog)
+        if result is None or result.codec is None:
             continue
-        frame = Frame(bytes(data), bare=int.from_bytes(data[:4], "big") != len(data) - 4)
-        reading = FrameReading(frame, catalog, salvage=True, trace=False)
-        read = reading.body if frame.bare else reading.request if direction == "request" else reading.response
-        result = read(codec)
+        codec = result.codec
         message = result.message if isinstance(result, Request | Response) else None
         if codec.name in LOG and not is_of_metadata_log(message):
             continue
         yield Observation(
-            message, codec, None if time is None else time / 1e6, *_ends(connection), correlation_id, path
+            message, codec, None if time is None else time / 1e6, *ends_of(connection), correlation_id, path
         )
 
 
-def _ends(connection: dict[str, Any] | None) -> tuple[str, str]:
+def read_row(frame: Frame, api_name: str, direction: str, api_version: int, catalog: Catalog) -> Result | None:
+    """Decode the frame of a row; None for a message or version that the catalog does not have."""
+    try:
+        codec = codec_in(catalog, f"{api_name}{str(direction).capitalize()}", api_version)
+    except KwireError:
+        return None
+    frame = replace(frame, bare=int.from_bytes(frame.data[:4], "big") != len(frame.data) - 4)
+    reading = FrameReading(frame, catalog, salvage=True, trace=False)
+    read = reading.body if frame.bare else reading.request if direction == "request" else reading.response
+    return read(codec)
+
+
+def ends_of(connection: dict[str, Any] | None) -> tuple[str, str]:
+    """Return the addresses of client and broker of a connection; empty without one."""
     if connection is None:
         return "", ""
     return _end(connection["src"], connection["src_port"]), _end(connection["dst"], connection["dst_port"])

@@ -14,19 +14,20 @@ from typing import Any, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 
+from ..arrow import group_tables
 from ..arrow.errors import BadOption
 from ..arrow.history_tables import COLUMNS, OPTIONS, UNION, catalog_of, history_batches, reading_options
-from ..cluster import ROWS
 from ..redaction.rules import TOPIC, TOPIC_ID
 from .source import to_spark
 
-__all__ = ["OPTIONS", "History", "history", "reading_options"]
+__all__ = ["GROUP_OPTIONS", "OPTIONS", "ConsumerGroups", "History", "consumer_groups", "history", "reading_options"]
 # Of Fetch responses and logs, only those of the metadata log.
 _NEEDED = (
     "case when api_name is null then lower(path) like '%cluster_metadata%' or path like '%.checkpoint' "
     f"when api_name like 'Fetch%' then contains(message, X'{TOPIC.encode().hex()}') "
     f"or contains(message, X'{TOPIC_ID.hex()}') else true end"
 )
+GROUP_OPTIONS = group_tables.OPTIONS
 FOLDER = r"/?[^/]*$"  # a file name, with the slash before it
 
 
@@ -80,22 +81,60 @@ def history(
         >>> frames = spark.read.format("kwire").options(**OPTIONS).load("captures/")  # doctest: +SKIP
         >>> history(frames).offline_replicas.where("cause = 'log directory'").show()  # doctest: +SKIP
     """
+    return History(
+        *_tables(frames.where(_NEEDED), cluster, _chronicles({"profile": profile, "release": release}), UNION)
+    )
+
+
+class ConsumerGroups(NamedTuple):
+    """The consumer groups of clusters; tables have the column `cluster` besides those of `kwire.arrow.consumer_groups`.
+
+    Attributes:
+        all: both tables in one DataFrame, computed once and cached: `all.unpersist()` frees it.
+        members: who had which partitions, as intervals of time: racks, lag, what was read across racks (KIP-881).
+        partitions: owners and committed offsets of partitions, at the end.
+    """
+
+    all: DataFrame
+    members: DataFrame
+    partitions: DataFrame
+
+
+def consumer_groups(
+    frames: DataFrame, cluster: Column | None = None, *, profile: str | None = None, release: str | None = None
+) -> ConsumerGroups:
+    """Compute the consumer groups of clusters.
+
+    Args:
+        frames: frames from the data source with `GROUP_OPTIONS`; otherwise as of `history`.
+        cluster, profile, release: as of `history`.
+
+    Returns, raises: as `history`.
+
+    Example:
+        >>> frames = spark.read.format("kwire").options(**GROUP_OPTIONS).load("captures/")  # doctest: +SKIP
+        >>> consumer_groups(frames).members.where("read_across > 0").show()  # doctest: +SKIP
+    """
+    specs = {"profile": profile, "release": release}
+    catalog_of(specs)
+
+    def learn(batches: Iterator[Any]) -> Iterator[Any]:
+        return group_tables.group_batches(batches, catalog_of(specs))
+
+    return ConsumerGroups(*_tables(frames, cluster, learn, group_tables.UNION))
+
+
+def _tables(
+    frames: DataFrame, cluster: Column | None, compute: Callable[[Iterator[Any]], Iterator[Any]], union: Any
+) -> list[DataFrame]:
+    """Return all rows of a computation by cluster, and each of its tables."""
     _check(frames)
     named = sql.regexp_replace("path", FOLDER, "") if cluster is None else cluster
     side = sql.when(sql.col("timestamp").isNotNull(), sql.col("direction"))  # at the same time, requests come first
-    told = (
-        frames.where("message is not null")
-        .where(_NEEDED)
-        .select(named.cast("string").alias("cluster"), "offset", *COLUMNS)
-    )
+    told = frames.where("message is not null").select(named.cast("string").alias("cluster"), "offset", *COLUMNS)
     order = ["cluster", "timestamp", "path", side, "offset"]
-    rows = (
-        told.repartition("cluster")
-        .sortWithinPartitions(*order)
-        .mapInArrow(_chronicles({"profile": profile, "release": release}), to_spark(UNION))
-        .persist()
-    )
-    return History(rows, *(_table(rows, name) for name in ROWS))
+    rows = told.repartition("cluster").sortWithinPartitions(*order).mapInArrow(compute, to_spark(union)).persist()
+    return [rows, *(_table(rows, name) for name in union.names[2:])]
 
 
 def _chronicles(specs: dict[str, str | None]) -> Callable[[Iterator[Any]], Iterator[Any]]:

@@ -81,3 +81,17 @@ def test_the_schema_is_known_before_anything_is_read(spark: Any, cluster: Any) -
         "offline_from:timestamp,offline_to:timestamp,ended_by:string,source:string>"
     )
     history.all.unpersist()
+
+
+def test_consumer_groups_of_each_folder(spark: Any, cluster: Any, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        shutil.copy(PCAP, tmp_path / name)
+    groups = cluster.consumer_groups(load(spark, tmp_path / "*" / "*", **cluster.GROUP_OPTIONS))
+    for name in ("a", "b"):
+        for table, expected in arrow.consumer_groups(str(tmp_path / name / PCAP.name)).items():
+            assert expected.num_rows
+            assert rows(getattr(groups, table), f"{tmp_path}/{name}") == sorted(expected.to_pylist(), key=repr)
+    groups.all.unpersist()
+    with pytest.raises(BadOption, match="the column offset is missing"):
+        cluster.consumer_groups(spark.range(1))
