@@ -109,6 +109,12 @@ def _add_changes(parser: argparse.ArgumentParser) -> None:
         "--repair", action="store_true", help="spread partitions over racks that are not, where they can be"
     )
     group.add_argument("--balance", action="store_true", help="also make brokers hold as many replicas as others")
+    group.add_argument(
+        "--by",
+        choices=("replicas", "bytes"),
+        default="replicas",
+        help="what --balance makes even; replicas unless given",
+    )
     group.add_argument("--leaders", action="store_true", help="make preferred leaders even, and who follows them")
     group.add_argument("--generate", action="store_true", help="place all anew by an assignor, as Kafka's tool does")
     group.add_argument("--plan", metavar="FILE", help="a plan that is there")
@@ -237,7 +243,7 @@ def _change(options: argparse.Namespace, found: Situation) -> int:
     """Show a plan that changes what there is, and carry it out if asked."""
     if options.rf is not None:
         check_count(len(found.partitions), options.rf)
-    current, brokers = found.partitions, with_added(options, found.brokers)
+    current, brokers = found.partitions, with_added(options, found.brokers or _all_of([], found.partitions))
     removed = {*ids_in(options.remove, "--remove"), *replacements_in(options)}
     brokers += [
         Broker(new, rack=next((one.rack for one in brokers if one.node_id == old), None))

@@ -116,10 +116,10 @@ def target_of(
             f"left as they are: {count} with replicas on brokers that are not listed or fenced ({ids}); see --remove"
         )
     factors = {key: options.rf or len(replicas) for key, replicas in current.items()}
-    goals = Goals(options.repair, options.balance or bool(options.add), options.leaders)
+    goals = Goals(options.repair, options.balance or bool(options.add), options.leaders, options.by == "bytes")
     sizes = {} if options.fewest == "replicas" else found.sizes
-    if options.fewest == "bytes" and not sizes:
-        raise UsageError("--fewest bytes needs the sizes of partitions: --sizes FILE, or a live cluster as SOURCE")
+    if "bytes" in (options.fewest, options.by) and not sizes:
+        raise UsageError("bytes need the sizes of partitions: --sizes FILE, or a live cluster as SOURCE")
     everything = {**found.others, **start}
     plan = plan_replicas(tree, everything, goals, factors=factors, only=only, sizes=sizes)
     return {key: list(plan.after[key]) for key in start}

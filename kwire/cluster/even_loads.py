@@ -228,3 +228,76 @@ class _Distances:
                     before[other] = broker
                     following.append(other)
         return following
+
+
+class EvenBytes:
+    """Makes the bytes of brokers even, where partitions have different sizes.
+
+    That is bin packing, for which no fast exact way is known: the partition goes first whose move takes most away
+    from the sum of the squares, from the fullest broker that has one.
+
+    Args:
+        chosen: the set of each partition, as a bit mask of brokers.
+        sizes: bytes of a replica of each partition.
+        loads: bytes of each broker, those of other partitions included.
+        targets: as for `EvenLoads`.
+        tolerance: brokers whose bytes differ by less than this share of the mean are even enough.
+    """
+
+    def __init__(
+        self,
+        chosen: Sequence[int],
+        sizes: Sequence[int],
+        loads: Sequence[int],
+        targets: Targets,
+        tolerance: float = 0.02,
+    ) -> None:
+        self.chosen: list[int] = list(chosen)
+        self.loads: list[int] = list(loads)
+        self._sizes, self._targets = sizes, targets
+        self._least = tolerance * sum(loads) / len(loads)
+        self._held: list[set[int]] = [set() for _ in loads]
+        for partition, mask in enumerate(self.chosen):
+            for broker in bits(mask):
+                self._held[broker].add(partition)
+
+    def even_out(self) -> None:
+        """Move partitions until no broker can be relieved by one move."""
+        while self._pass():
+            pass  # a broker that could not be relieved may be, once others are
+
+    def _pass(self) -> bool:
+        """Relieve each broker as long as that is possible; returns whether any was."""
+        left, changed = set(range(len(self.loads))), False
+        while left:
+            broker = max(left, key=lambda one: (self.loads[one], one))
+            best = self._best(broker)
+            if best is None:
+                left.remove(broker)
+                continue
+            partition, other = best
+            self.chosen[partition] ^= 1 << broker ^ 1 << other
+            self._held[broker].remove(partition)
+            self._held[other].add(partition)
+            self.loads[broker] -= self._sizes[partition]
+            self.loads[other] += self._sizes[partition]
+            changed = True
+        return changed
+
+    def _best(self, broker: int) -> tuple[int, int] | None:
+        """Return the partition whose move from a broker makes loads most even, and where it goes; None if none does."""
+        order = sorted(range(len(self.loads)), key=self.loads.__getitem__)
+        order = order[: next((place for place, one in enumerate(order) if not self._is_far(broker, one)), len(order))]
+        best, most = None, 0
+        for partition in sorted(self._held[broker]):
+            size = self._sizes[partition]
+            if not order or size * (self.loads[broker] - self.loads[order[0]] - size) <= most:
+                continue
+            open_to = self._targets(partition, self.chosen[partition], broker)
+            other = next((one for one in order if open_to >> one & 1), None)
+            if other is not None and (gain := size * (self.loads[broker] - self.loads[other] - size)) > most:
+                best, most = (partition, other), gain
+        return best
+
+    def _is_far(self, broker: int, other: int) -> bool:
+        return self.loads[broker] - self.loads[other] > self._least

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from ..errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
-from .even_loads import INFINITE, EvenLoads
+from .even_loads import INFINITE, EvenBytes, EvenLoads
 from .even_sets import EvenSets, bits
 from .rack_tree import RackTree
 
@@ -24,12 +24,14 @@ class Goals:
     Args:
         repair: partitions that are not as even as can be become so.
         balance: brokers hold as even numbers of replicas as even partitions allow; with it partitions are repaired.
+        by_bytes: brokers are made even by the bytes that they hold, within 2 % where partitions allow it.
         leaders: preferred leaders, and the followers behind them, are as even as can be (KAFKA-19048).
     """
 
     repair: bool = False
     balance: bool = False
     leaders: bool = False
+    by_bytes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,8 @@ def plan_replicas(
     """
     planning = _Planning(tree, current, goals or Goals(), factors or {}, sizes or {})
     allowed = [key for key in current if only is None or key in only]
+    for key in allowed:
+        _check(key, current[key], (factors or {}).get(key, len(current[key])), len(tree.brokers))
     planning.place(allowed)
     planning.lead(allowed)
     return ReplicaPlan(dict(current), planning.after, sizes or {})
@@ -121,8 +125,6 @@ class _Planning(Generic[K]):
         self._sets, self._current, self._goals, self._sizes = EvenSets(tree), current, goals, sizes
         self._counts = {key: factors.get(key, len(replicas)) for key, replicas in current.items()}
         self.after: dict[K, list[int]] = {key: list(replicas) for key, replicas in current.items()}
-        for key, replicas in current.items():
-            _check(key, replicas, self._counts[key], len(tree.brokers))
 
     def place(self, allowed: Sequence[K]) -> None:
         """Choose the brokers of each partition."""
@@ -143,9 +145,24 @@ class _Planning(Generic[K]):
             return
         costs = [self._costs(key, weight, len(free)) for key, weight in zip(free, self._weights(free), strict=True)]
         choice = EvenLoads(chosen, costs, loads[: len(sets.ids)], lambda _, mask, one: sets.targets(mask, one))
-        choice.even_out(INFINITE if goals.balance else 0)
-        for key, mask in zip(free, choice.chosen, strict=True):
+        choice.even_out(INFINITE if goals.balance and not goals.by_bytes else 0)
+        found = self._even_bytes(free, choice.chosen) if goals.balance and goals.by_bytes else choice.chosen
+        for key, mask in zip(free, found, strict=True):
             self.after[key] = _in_order(self._current[key], sets.brokers(mask))
+
+    def _even_bytes(self, free: Sequence[K], chosen: Sequence[int]) -> list[int]:
+        """Go on from a choice, by exchanges that make the bytes of brokers even."""
+        sets, sizes = self._sets, self._known_sizes()
+        loads = [0] * len(sets.ids)
+        masks = {key: sets.mask(replicas) for key, replicas in self.after.items()} | dict(
+            zip(free, chosen, strict=True)
+        )
+        for key, mask in masks.items():
+            for index in bits(mask):
+                loads[index] += sizes[key]
+        choice = EvenBytes(chosen, [sizes[key] for key in free], loads, lambda _, mask, one: sets.targets(mask, one))
+        choice.even_out()
+        return choice.chosen
 
     def _must_change(self, key: K) -> bool:
         mask, count = self._sets.mask(self._current[key]), self._counts[key]
@@ -165,9 +182,14 @@ class _Planning(Generic[K]):
 
     def _weights(self, keys: Sequence[K]) -> list[int]:
         """Return what a move of each partition costs: its bytes where sizes are known, and one more for the move."""
-        known = [self._sizes[key] for key in keys if key in self._sizes]
+        sizes = self._known_sizes()
+        return [sizes[key] + 1 for key in keys]
+
+    def _known_sizes(self) -> dict[K, int]:
+        """Return the bytes of a replica of each partition; the mean where they are not known."""
+        known = [self._sizes[key] for key in self.after if key in self._sizes]
         mean = sum(known) // len(known) if known else 0
-        return [self._sizes.get(key, mean) + 1 for key in keys]
+        return {key: self._sizes.get(key, mean) for key in self.after}
 
     def lead(self, allowed: Sequence[K]) -> None:
         """Choose which replica is the first one, and with `leaders` which ones follow."""

@@ -135,7 +135,8 @@ def test_a_dump_and_what_kwire_cluster_says_of_it(tmp_path: Path, capsys: pytest
         (["--from", DUMP, "--verify"], "--verify and --cancel need the plan"),
         (["--from", DUMP, "--plan", "B", "--verify", "--cancel"], "give one of them"),
         (["--from", DUMP, "--repair", "--batch", "0"], "numbers from 1 on"),
-        (["--from", DUMP, "--repair", "--fewest", "bytes"], "--fewest bytes needs the sizes of partitions"),
+        (["--from", DUMP, "--repair", "--fewest", "bytes"], "bytes need the sizes of partitions"),
+        (["--from", DUMP, "--balance", "--by", "bytes"], "bytes need the sizes of partitions"),
         (["--from", DUMP, "--repair", "--sizes", "B"], "there are no sizes of partitions in it"),
         (["--from", DUMP, "--topic", "lonely", "--partitions", "2"], "has 3 partitions already and 2 are wanted"),
         (["--from", DUMP, "--topic", "lonely", "--partitions", "4", "--rf", "2"], "--rf is for a new one"),
@@ -375,3 +376,14 @@ def test_placing_anew_as_kafkas_tool_generates(cluster: str, capsys: pytest.Capt
     proposed = generate_assignment(topics, list(topics), brokers, [0, 1, 2, 3], Random(9)).proposed
     assert all(proposed[topic][index] == replicas for (topic, index), replicas in found.items())
     assert len(found) > 30
+
+
+def test_brokers_that_no_source_lists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Znodes of a cluster that is down have no brokers: those that hold replicas are taken."""
+    file = tmp_path / "c.json"
+    rows = [{"topic": "t", "partition": index, "replicas": [1 + index % 2, 3]} for index in range(4)]
+    file.write_text(json.dumps({"brokers": [], "partitions": rows}))
+    assert main(["place", str(file), "--remove", "3", "--json"]) == 0
+    seen = capsys.readouterr()
+    assert {frozenset(replicas) for replicas in placed(seen.out).values()} == {frozenset((1, 2))}
+    assert "taken without rack: brokers 1, 2, 3" in seen.err

@@ -238,6 +238,26 @@ def test_what_moves_is_what_has_the_fewest_bytes() -> None:
     assert plan_replicas(tree, current, Goals(balance=True), sizes={0: 1}).moved_bytes() is None
 
 
+def test_brokers_are_made_even_by_bytes() -> None:
+    rng = seeded("bytes")
+    tree = three_levels(rng, 3, 2, 3)
+    current = drawn(rng, tree, 400)
+    sizes = {index: int(rng.lognormvariate(10, 1)) for index in current}
+    plan = plan_replicas(tree, current, Goals(balance=True, by_bytes=True), sizes=sizes)
+    assert all(is_even(tree, replicas) for replicas in plan.after.values())
+    by_count = plan_replicas(tree, current, Goals(balance=True), sizes=sizes)
+    for node in tree.nodes:  # even partitions decide what each rack holds; its brokers are even
+        ids = [child.broker for child in node.children if child.broker is not None]
+        spreads = [
+            [sum(sizes[index] for index, replicas in one.after.items() if id in replicas) for id in ids]
+            for one in (plan, by_count)
+        ]
+        if len(ids) > 1:
+            assert max(spreads[0]) - min(spreads[0]) < 0.05 * max(spreads[0])
+            assert max(spreads[0]) - min(spreads[0]) < max(spreads[1]) - min(spreads[1])
+    assert plan_replicas(tree, plan.after, Goals(balance=True, by_bytes=True), sizes=sizes).changed() == []
+
+
 @pytest.mark.parametrize(
     ("replicas", "count", "error"), [([1, 1], 2, InvalidReplicaAssignment), ([1], 0, None), ([1], 4, None)]
 )
