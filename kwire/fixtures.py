@@ -37,7 +37,7 @@ def parse_fixture(text: str, file: str = "") -> Fixture | None:
     """Read a fixture; None if the text does not begin as one.
 
     Raises:
-        DumpError: it begins as one and is not; or nobody, or kwire, is said to have written its bytes.
+        DumpError: it starts as one and is not; or its writer is missing, or kwire.
     """
     head = tuple(line.rstrip() for line in text.splitlines() if line.startswith("#"))
     if not head or not head[0].startswith("# fixture:"):
@@ -46,7 +46,7 @@ def parse_fixture(text: str, file: str = "") -> Fixture | None:
     if first is None:
         raise DumpError("the first line is not right", file=file, line=1, hint="# fixture: NAME vN body (or: frame)")
     about = [(match[1], match[2]) for match in map(_LINE.fullmatch, head) if match]
-    writers = [said for key, said in about if key == "writer"]
+    writers = [value for key, value in about if key == "writer"]
     for writer in writers or [""]:
         check_writer(writer, file)
     has_bytes = any(line.strip() and not line.startswith("#") for line in text.splitlines())  # some have none at all

@@ -55,7 +55,7 @@ class Tally:
         timeline, timed: frames in time, and how many have one.
         samples, problems: the first frames that did not decode, and how many of each class of errors.
         faults: what salvage tolerated, by class.
-        remarks: what else is to be known of the input, such as bytes that are missing; whoever reads it adds to them.
+        remarks: further facts about the input, such as missing bytes; the reader appends to them.
         unanswered: requests that were overtaken by later answers.
     """
 
@@ -196,12 +196,12 @@ class CapturedTally:
 
     def add(self, batch: CapturedBatch) -> None:
         """Count a batch."""
-        for said in batch:
-            if type(said) is tuple:
-                self._count(said)
+        for captured in batch:
+            if type(captured) is tuple:
+                self._count(captured)
                 self._number += 1
             else:
-                self.decoder.connections.forget(said)
+                self.decoder.connections.forget(captured)
         for kind in self._changed:
             kind.flush(self.tally)
         self._changed.clear()
@@ -212,12 +212,12 @@ class CapturedTally:
             self.tally.add_times(word, [time / SECOND for time in times])
             times.clear()
 
-    def _count(self, said: CapturedFrame) -> None:
-        ends, asked, offset, now, data, _, _, _ = said
+    def _count(self, captured: CapturedFrame) -> None:
+        ends, asked, offset, now, data, _, _, _ = captured
         connection = self.decoder.connections.of(ends)
-        header, kind, codes = self._repeats.take(connection, said)
+        header, kind, codes = self._repeats.take(connection, captured)
         if kind is None or codes is None or now is None:
-            frame = frame_of(said, self.file, self._number)
+            frame = frame_of(captured, self.file, self._number)
             self.tally.add(self.decoder.result(frame, connection, header, SECOND))
             return
         kind.count += 1

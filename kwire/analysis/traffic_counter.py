@@ -122,7 +122,7 @@ def ip_of(end: str | None) -> str:
 DIRECTIONS = {True: "request", False: "response"}
 
 
-API_VERSIONS, LEAST_TELLING = b"\x00\x12", b"\x00\x03"
+API_VERSIONS, LEAST_REPORTED = b"\x00\x12", b"\x00\x03"
 MOST_SOFTWARE = 4096  # requests of ApiVersions whose bytes are remembered
 
 
@@ -258,10 +258,10 @@ class Traffic:
         self._topics = "topic" in self.by
         self.deep: bool = errors or self._topics
         self._decoder = FrameDecoder(self.catalog)
-        self._gist = MessageSummary()
+        self._summary = MessageSummary()
         self._counts: dict[tuple[User, tuple[str, ...]], Count] = {}
-        self._told: dict[bytes, str | None] = {}  # what requests of ApiVersions tell, by their bytes
-        self._talks = CapturedTraffic(self)
+        self._software_by_body: dict[bytes, str | None] = {}  # what requests of ApiVersions tell, by their bytes
+        self._connections = CapturedTraffic(self)
 
     def add(self, frame: Frame) -> None:
         """Count one frame."""
@@ -303,7 +303,7 @@ class Traffic:
 
         Not for a `deep` count, which needs frames.
         """
-        self._talks.add(batch)
+        self._connections.add(batch)
 
     @property
     def counted(self) -> Counted:
@@ -355,29 +355,31 @@ class Traffic:
         """Return the topics and errors of a body."""
         if not isinstance(result, Request | Response):
             return (), () if peek.is_request is None else ("undecodable",)
-        facts = self._gist.facts(result.codec, result.message)
+        facts = self._summary.facts(result.codec, result.message)
         return facts.topics if self._topics else (), tuple(map(str, facts.errors))
 
     def _software_of(self, frame: Frame, peek: Peek, connection: DecodedConnection) -> str:
-        """Return the software of a connection's client, by its id, as its ApiVersions request told it."""
+        """Return the software of a connection's client, by its id, as named in its ApiVersions request."""
         software: dict[str | None, str] = connection.note or {}
-        told = self.software_in(frame.data) if peek.is_request else None
-        if told is not None:
-            software[peek.client_id] = told
+        client_software = self.software_in(frame.data) if peek.is_request else None
+        if client_software is not None:
+            software[peek.client_id] = client_software
             connection.note = software
         return software.get(peek.client_id, NOTHING)
 
     def software_in(self, data: bytes) -> str | None:
         """Return the client's software that a request tells (KIP-511); None if it is no such request."""
-        if data[4:6] != API_VERSIONS or data[6:8] < LEAST_TELLING:
+        if data[4:6] != API_VERSIONS or data[6:8] < LEAST_REPORTED:
             return None
         request = data[4:8] + data[12:]  # all but the correlation id
-        if request not in self._told:
-            if len(self._told) >= MOST_SOFTWARE:
-                self._told.clear()
+        if request not in self._software_by_body:
+            if len(self._software_by_body) >= MOST_SOFTWARE:
+                self._software_by_body.clear()
             result = self._decoder.decode_alone(Frame(data))
-            self._told[request] = software_of(result.message) or NOTHING if isinstance(result, Request) else None
-        return self._told[request]
+            self._software_by_body[request] = (
+                software_of(result.message) or NOTHING if isinstance(result, Request) else None
+            )
+        return self._software_by_body[request]
 
     def _name(self, user: User) -> str:
         spec = self.catalog.find(user.api_key, "request", user.version)

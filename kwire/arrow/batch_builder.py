@@ -199,8 +199,8 @@ def error_column(count: int, faults: Mapping[int, Any]) -> Any:
     """Return the error of each row, null for rows without fault."""
     if not faults:
         return pa.nulls(count, ERROR)
-    told = {index: one if isinstance(one, dict) else one._asdict() for index, one in faults.items()}
-    return pa.array([told.get(index) for index in range(count)], ERROR)
+    errors = {index: one if isinstance(one, dict) else one._asdict() for index, one in faults.items()}
+    return pa.array([errors.get(index) for index in range(count)], ERROR)
 
 
 Maker = Callable[[list[Row], dict[int, Fault], list[tuple[int, str]]], Any]

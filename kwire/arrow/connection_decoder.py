@@ -114,7 +114,7 @@ class ConnectionDecoder:
             yield pa.RecordBatch.from_arrays([*batch.columns, names], schema=self.schema)
 
     def _connection(self, rows: Iterator[Chunk], short: _Short) -> Iterator[None]:
-        """Put the frames of a connection into the builder, or what is to be said of a file; yield now and then."""
+        """Put the frames of a connection into the builder, or notes about a file; yields periodically."""
         begun = short.begun(rows)
         if not begun:
             yield from short.full()
@@ -134,7 +134,7 @@ class ConnectionDecoder:
                 yield from self._other(chunk, voids, pairing)
         for reason, count in sorted(lost.items()):
             if count:
-                pairing.said([note(LostPackets(count, found=reason))])
+                pairing.add_batch([note(LostPackets(count, found=reason))])
         yield
 
     def _other(self, chunk: Chunk, voids: Counter[Any], pairing: Pairing) -> Iterator[None]:
@@ -142,7 +142,7 @@ class ConnectionDecoder:
         if chunk.kind == FILE:
             yield from self._reading.rows_of(Unit(chunk.path))
         elif not voids[chunk.path, chunk.head, chunk.place]:
-            pairing.said([note(_fault(chunk), chunk.packets, chunk.place)])
+            pairing.add_batch([note(_fault(chunk), chunk.packets, chunk.place)])
 
 
 class _Short:
@@ -179,10 +179,10 @@ class _Short:
             builder, streams = self._reading.builder, Streams(path, self._reading.catalog)
             builder.begin(path)
             pairing = Pairing(self._reading.apis, builder.rows.append)
-            for batch in streams.hear(_reader(head, b"".join(packets), path)):
-                pairing.said(batch)
+            for batch in streams.receive(_reader(head, b"".join(packets), path)):
+                pairing.add_batch(batch)
                 yield
-            pairing.said(streams.finish())
+            pairing.add_batch(streams.finish())
             yield
 
 
@@ -238,14 +238,14 @@ class _Feeder:
                 yield from self._merge(chunk, chunks)
             else:
                 self._begin(chunk.path)
-                yield from self._said(chunk.reader())
+                yield from self._frames_of(chunk.reader())
                 self._remember(chunk)
-        self._pairing.said(self._streams.finish())
+        self._pairing.add_batch(self._streams.finish())
         yield
 
-    def _said(self, packets: Iterable[Any]) -> Iterator[None]:
-        for batch in self._streams.hear(packets):
-            self._pairing.said(batch)
+    def _frames_of(self, packets: Iterable[Any]) -> Iterator[None]:
+        for batch in self._streams.receive(packets):
+            self._pairing.add_batch(batch)
             yield
 
     def _begin(self, path: str) -> None:
@@ -287,7 +287,7 @@ class _Feeder:
             assert now.packet is not None
             if self._seen.is_new(now.packet, now.chunk.path):
                 self._begin(now.chunk.path)
-                yield from self._said(iter([now.packet]))
+                yield from self._frames_of(iter([now.packet]))
 
 
 class _Open(NamedTuple):

@@ -48,7 +48,7 @@ class State(NamedTuple):
 Row = tuple[int, bytes, int | None, RowEndpoints | None, bool | None, Api | None, int | None, str | None, Fault | None]
 Sink = Callable[[Row], None]
 DIRECTIONS = {True: "request", False: "response", None: None}
-TALK_COST, ASKED_COST = 1500, 120  # bytes of memory
+CONNECTION_COST, ASKED_COST = 1500, 120  # bytes of memory
 
 
 class _Ended(Connection):
@@ -77,7 +77,7 @@ class Pairing:
     @property
     def weight(self) -> int:
         """Estimate the memory of all state, in bytes."""
-        return sum(TALK_COST + connection.remembered * ASKED_COST for connection in self._connections.values())
+        return sum(CONNECTION_COST + connection.remembered * ASKED_COST for connection in self._connections.values())
 
     def state(self, least: int) -> State:
         """Return the state after the raw frames so far, to continue elsewhere."""
@@ -116,16 +116,16 @@ class Pairing:
                 row = offset, data, None, None, header.is_request, api, header.correlation_id, header.client_id, None
                 sink(row)
 
-    def said(self, batch: Iterable[CapturedFrame | int]) -> None:
+    def add_batch(self, batch: Iterable[CapturedFrame | int]) -> None:
         """Process the frames of a capture."""
         connections, sink = self._connections, self.sink
-        for said in batch:
-            if type(said) is not tuple:
-                connections.pop(said, None)
+        for captured in batch:
+            if type(captured) is not tuple:
+                connections.pop(captured, None)
                 continue
-            whose, asked, offset, now, data, fault, first, _ = said
+            whose, asked, offset, now, data, fault, first, _ = captured
             connection = connections.get(whose.connection) or self._connection(whose.connection, whose, now)
-            header = connection.pair(said)
+            header = connection.pair(captured)
             if header.problem or first is None:
                 self._odd(connection, (offset, data, now, connection.ends), asked, header, fault)
                 continue
@@ -198,7 +198,7 @@ class Pairing:
         error = getattr(read, "error", None) or connection.unexpected(int.from_bytes(place[1][4:8], "big", signed=True))
         why = fault_of(cut if cut is not None and isinstance(error, Truncated | UnexpectedResponse) else error)
         asks, api, number, client = asked, None, None, None
-        if (said := read.header) is not None:
-            asks, api = True, self.apis.unknown(said.request_api_key, said.request_api_version)
-            number, client = said.correlation_id, said.client_id
+        if (header := read.header) is not None:
+            asks, api = True, self.apis.unknown(header.request_api_key, header.request_api_version)
+            number, client = header.correlation_id, header.client_id
         self.sink((*place, asks, api, number, client, why))

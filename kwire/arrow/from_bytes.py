@@ -47,7 +47,7 @@ class Prefix:
         self._api = lru_cache(maxsize=256)(self._make)
 
     @property
-    def tells(self) -> bool:
+    def has_version(self) -> bool:
         """Whether cells contain their version."""
         return self.asked is None or (self.framed and self.asked)
 
@@ -183,7 +183,7 @@ class CellReader:
         self.include_errors: bool = cells.include_errors
         self._front = Prefix(spec, cells.catalog, cells.framed)
         self._structs = Structs(spec.name, cells.fields, cells.catalog)
-        self.tells: bool = self._front.tells
+        self.has_version: bool = self._front.has_version
         self.type: Any = self._structs.type
         if cells.include_errors:
             self.type = pa.struct([*self.type, (CORRUPT, TYPES[CORRUPT]), (ERROR_NAME, TYPES[ERROR_NAME])])

@@ -46,7 +46,7 @@ class Replay:
         self.waits: bool = False
         self._streams = Streams(unit.path, catalog, share=Share(unit.part, unit.parts))
         self._packets = CAPTURES[unit.kind][1](iter(()), unit.path)
-        self._pairing = Pairing(apis, _to_nobody)
+        self._pairing = Pairing(apis, _discard)
         self._number = 0, 0
         self._head = self._tail = b""  # of the data read so far
 
@@ -67,23 +67,23 @@ class Replay:
         assert unit.stop is not None
         streams, pairing = self._streams, self._pairing
         self.is_new, self.waits = False, False
-        self._number, pairing.sink = _number_of(stream), _to_nobody
+        self._number, pairing.sink = _number_of(stream), _discard
         stream.seek(self.place)
-        yield from self._hear(portions_of(stream, unit.start - self.place), may_grow=True)
+        yield from self._receive(portions_of(stream, unit.start - self.place), may_grow=True)
         self.is_new, pairing.sink = True, sink
-        yield from self._hear(portions_of(stream, unit.stop - unit.start), may_grow=not unit.is_end)
+        yield from self._receive(portions_of(stream, unit.stop - unit.start), may_grow=not unit.is_end)
         is_broken = streams.broken is not None
         self.waits = not unit.is_end and (is_broken or self.place == unit.stop)
         if unit.is_end or is_broken:
-            pairing.said(streams.finish())
+            pairing.add_batch(streams.finish())
             yield
-        pairing.sink = _to_nobody
+        pairing.sink = _discard
 
-    def _hear(self, portions: Iterator[bytes], *, may_grow: bool) -> Iterator[None]:
+    def _receive(self, portions: Iterator[bytes], *, may_grow: bool) -> Iterator[None]:
         """Process packets up to the end of the portions; incomplete data is kept if the file may grow."""
         self._packets.cursor.portions, self._packets.may_grow = self._noted(portions), may_grow
-        for batch in self._streams.hear(self._packets):
-            self._pairing.said(batch)
+        for batch in self._streams.receive(self._packets):
+            self._pairing.add_batch(batch)
             yield
 
     def _noted(self, portions: Iterator[bytes]) -> Iterator[bytes]:
@@ -144,5 +144,5 @@ def _number_of(stream: BinaryIO) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def _to_nobody(row: Row) -> None:
+def _discard(row: Row) -> None:
     """Discard rows that were returned before."""

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from ..capture.frame_extractor import Streams
 from ..capture.pcap import FILE_HEADER, PcapReader
 from ..capture.record_cursor import portions_of
-from ..capture.sharding import Newcomers, Share, Span
+from ..capture.sharding import Share, Span, SpanShare
 from ..errors import DumpError
 from ..input import open_dump
 from ..input.compressed import unpacked
@@ -87,7 +87,7 @@ def _are_apart(groups: list[list[Flow]], spans: list[tuple[Span, int]]) -> bool:
 
 def span_batches(path: str, span: Span, share: Share, catalog: Catalog) -> Iterator[CapturedBatch]:
     """Yield the captured frames of a share of a span; raises as `Streams`."""
-    connections = Newcomers(span, share)
+    connections = SpanShare(span, share)
     streams = Streams(path, catalog, share=connections)
     streams.reassembler.packets = span.packets
     with open_file(path) as stream:
@@ -96,7 +96,7 @@ def span_batches(path: str, span: Span, share: Share, catalog: Catalog) -> Itera
         portions = chain([head], portions_of(stream, span.stop - span.start))
         packets = PcapReader(portions, path, span.start - FILE_HEADER, looks_ahead=True)
         packets.may_grow = True
-        yield from streams.hear(packets)
+        yield from streams.receive(packets)
         connections.may_begin = packets.may_grow = False
         packets.cursor.portions = portions_of(stream, span.end - span.stop)
         yield from streams.batches(packets)

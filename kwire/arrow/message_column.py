@@ -241,7 +241,7 @@ class Both(Bodies):
         return pa.StructArray.from_arrays(arrays, fields=list(self.type), mask=pa.array(~there))
 
 
-class Shaped(Bodies):
+class Projected(Bodies):
     """Structs with the fields and field order of a user's schema.
 
     Args:

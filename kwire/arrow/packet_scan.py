@@ -118,7 +118,7 @@ class Rows:
             self._add(key, kind, min(times), max(times), head, _packed(*(record.offset for record in records)), data)
 
     def add(self, kind: int, problem: str = "", offset: int = 0) -> None:
-        """Add what is to be said of the file."""
+        """Add notes about the file."""
         self._add(self._own, kind, 0, 0, b"", _packed(offset), b"", problem)
 
     def add_lost(self) -> None:

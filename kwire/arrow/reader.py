@@ -124,7 +124,7 @@ class Reading:
         """Read a span of connections of a capture."""
         try:
             for batch in span_batches(unit.path, span, Share(unit.part, unit.parts), self.catalog):
-                pairing.said(batch)
+                pairing.add_batch(batch)
                 yield
         except DumpError as error:  # it was changed after it was divided
             yield from self._broken(error)
@@ -176,7 +176,7 @@ class Reading:
                 yield
         elif dump.captured is not None:
             for batch in dump.captured:
-                pairing.said(batch)
+                pairing.add_batch(batch)
                 yield
         else:
             for frame in dump.frames:

@@ -229,9 +229,9 @@ def sets_in(codec: Codec, message: Any) -> Iterator[tuple[Place, bytes]]:
 def _within(place: Place, value: Any) -> Place:
     """Return a place updated with the fields of a struct."""
     names = value.__struct_fields__
-    told = {part: next((name for name in words if name in names), None) for part, words in _NAMES.items()}
-    said = {part: getattr(value, name) for part, name in told.items() if name is not None}
-    return place._replace(**{part: None if one in NOBODY else one for part, one in said.items()})
+    fields = {part: next((name for name in words if name in names), None) for part, words in _NAMES.items()}
+    values = {part: getattr(value, name) for part, name in fields.items() if name is not None}
+    return place._replace(**{part: None if one in NOBODY else one for part, one in values.items()})
 
 
 def place_of(path: str | None) -> Place:

@@ -15,7 +15,7 @@ from ..protocol.api_registry import Api
 from ..spec.catalog import Catalog
 from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES
 from .errors import BadOption
-from .message_column import Bodies, Both, Json, Raw, Shaped, Structs
+from .message_column import Bodies, Both, Json, Projected, Raw, Structs
 from .options import JSON, NONE, PERMISSIVE, STRUCT, Options
 
 PARTS = ("request", "response")
@@ -94,7 +94,7 @@ def _structs(options: Options, catalog: Catalog, field: Any) -> Bodies:
         hint = "apis=MetadataResponse, or apis=Metadata for its requests and responses in one struct"
         raise BadOption("body", STRUCT, "a struct is of one api: name it in the option apis", hint)
     if len(messages) == 1:
-        return _shaped(Structs(messages[0], _dotted(field and field.type), catalog), field)
+        return _projected(Structs(messages[0], _dotted(field and field.type), catalog), field)
     parts = {catalog.spec(name).type: name for name in messages}
     inner = {part: None if field is None else _inner(field.type, part) for part in parts}
     both = Both(
@@ -104,15 +104,15 @@ def _structs(options: Options, catalog: Catalog, field: Any) -> Bodies:
             if field is None or inner[part] is not None
         }
     )
-    return _shaped(both, field)
+    return _projected(both, field)
 
 
-def _shaped(bodies: Bodies, field: Any) -> Bodies:
+def _projected(bodies: Bodies, field: Any) -> Bodies:
     if field is None:
         return bodies
-    if not alike(bodies.type, field.type):
+    if not are_equal_types(bodies.type, field.type):
         raise BadOption("schema", None, f"message is {bodies.type}, not {field.type}")
-    return Shaped(bodies, field.type)
+    return Projected(bodies, field.type)
 
 
 def _inner(type_: Any, name: str) -> Any:
@@ -141,17 +141,17 @@ def _names(type_: Any, before: str) -> Iterator[str]:
             yield before + field.name
 
 
-def alike(one: Any, other: Any) -> bool:
+def are_equal_types(one: Any, other: Any) -> bool:
     """Whether two types differ only in the order of fields in structs.
 
     >>> one, other = ([("a", pa.int8()), ("b", pa.string())], [("b", pa.string()), ("a", pa.int8())])
-    >>> alike(pa.list_(pa.struct(one)), pa.list_(pa.struct(other))), alike(pa.int8(), pa.int16())
+    >>> are_equal_types(pa.list_(pa.struct(one)), pa.list_(pa.struct(other))), are_equal_types(pa.int8(), pa.int16())
     (True, False)
     """
     if pa.types.is_list(one) and pa.types.is_list(other):
-        return alike(one.value_type, other.value_type)
+        return are_equal_types(one.value_type, other.value_type)
     if not (pa.types.is_struct(one) and pa.types.is_struct(other)):
         return bool(one == other)
     inner = {field.name: field.type for field in one}
     same = sorted(inner) == sorted(field.name for field in other)
-    return same and all(alike(inner[field.name], field.type) for field in other)
+    return same and all(are_equal_types(inner[field.name], field.type) for field in other)

@@ -63,9 +63,9 @@ def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> Served
     return ServedRequest(read.message, version, read.correlation_id or 0, getattr(read.header, "client_id", None) or "")
 
 
-def write_response(said: ServedRequest, response: Any, catalog: Catalog) -> bytes:
+def write_response(request: ServedRequest, response: Any, catalog: Catalog) -> bytes:
     """Encode the response to a request."""
-    return encode_response(response, said.version, correlation_id=said.correlation_id, catalog=catalog)
+    return encode_response(response, request.version, correlation_id=request.correlation_id, catalog=catalog)
 
 
 def _unsupported(frame: Frame, catalog: Catalog, apis: dict[int, Api], problem: str) -> Unserved:

@@ -72,7 +72,7 @@ class Browser(App[None]):
         self._slowest_first = self._loaded = False
         self._asked = "filter"
         self._problem = ""
-        self._gist = MessageSummary()
+        self._summary = MessageSummary()
         self._shown: list[int] = []
         self._current: int | None = None  # the frame whose fields are shown
         self._seen = 0  # frames that were asked whether they are shown
@@ -161,7 +161,7 @@ class Browser(App[None]):
 
     def _line(self, number: int, width: int) -> str:
         latency = self.index.latency(number)
-        text = frame_line(self.index.result(number), self._gist, Style(width=max(width - 13, 20)))
+        text = frame_line(self.index.result(number), self._summary, Style(width=max(width - 13, 20)))
         return f"{'' if latency is None else f'{latency * 1000:8.2f} ms':>11}  {text}"[:width]
 
     def on_lines_moved(self, event: Lines.Moved) -> None:

@@ -106,7 +106,7 @@ class FrameList(Lines):
     """The frames, a line each.
 
     Args:
-        line: writes the line of a frame by its number, as wide as said.
+        line: writes the line of a frame by its number, at a given width.
     """
 
     def __init__(self, line: Callable[[int, int], str], **options: Any) -> None:

@@ -74,12 +74,12 @@ def timed(batches: Iterable[CapturedBatch], file: str) -> Iterator[tuple[Frame, 
     """Build frames as `written` does, each with its exact time in nanoseconds since 1970."""
     count, closed = 0, list[int]()
     for batch in batches:
-        for said in batch:
-            if type(said) is not tuple:
-                closed.append(said)
+        for captured in batch:
+            if type(captured) is not tuple:
+                closed.append(captured)
                 continue
-            yield frame_of(said, file, count, closed), said[3]
-            if said[0] is not NOBODY:
+            yield frame_of(captured, file, count, closed), captured[3]
+            if captured[0] is not NOBODY:
                 closed.clear()
             count += 1
 
@@ -179,7 +179,7 @@ class Conversation(ConversationState):
         return self._frames(asked, True, now) + self._frames(answered, False, now)
 
     def _frames(self, cuts: list[Cut], asked: bool, now: int | None) -> list[CapturedFrame]:
-        said: list[CapturedFrame] = []
+        captured: list[CapturedFrame] = []
         for offset, data, fault in cuts:
             first, second = numbers_of(data) if fault is None else (None, 0)
             if fault is None or isinstance(fault, CutShort):
@@ -187,8 +187,8 @@ class Conversation(ConversationState):
                 fault = fault or token
             elif data == EMPTY and not asked and isinstance(fault, Fragment | PassedOver):
                 fault = self._empty_answer(fault)
-            said.append((self.ends, asked, offset, now, data, fault, first, second))
-        return said
+            captured.append((self.ends, asked, offset, now, data, fault, first, second))
+        return captured
 
     def note_request(self, data: bytes) -> NoFrame | None:
         """Add a request to the requests in flight."""

@@ -24,7 +24,7 @@ from .non_kafka import NonKafkaConnection
 from .pcap import Packet, PcapReader
 from .pcapng import PcapngReader
 from .record_cursor import Damage
-from .sharding import ALL, Newcomers, Share
+from .sharding import ALL, Share, SpanShare
 from .tcp_connections import EVERY, Limits, Reassembler
 from .tcp_reassembly import Connection, Ended, Event, Finished, Portion
 
@@ -55,11 +55,11 @@ class Streams:
         file: str = "",
         catalog: Catalog | None = None,
         limits: Limits | None = None,
-        share: Share | Newcomers = ALL,
+        share: Share | SpanShare = ALL,
         zookeeper: bool = False,
     ) -> None:
         self.file: str = file
-        self.share: Share | Newcomers = share
+        self.share: Share | SpanShare = share
         self.others: set[bytes] = set()  # keys of the newest connections that belong to other shares
         self.broken: DumpError | None = None
         self.recogniser: Recogniser = Recogniser(catalog, zookeeper)
@@ -85,10 +85,10 @@ class Streams:
 
     def batches(self, packets: Iterable[Packet | Damage]) -> Iterator[CapturedBatch]:
         """Read all packets, as `frames` does; yield the frames of a batch before more input is needed."""
-        yield from self.hear(packets)
+        yield from self.receive(packets)
         yield self.finish()
 
-    def hear(self, packets: Iterable[Packet | Damage]) -> Iterator[CapturedBatch]:
+    def receive(self, packets: Iterable[Packet | Damage]) -> Iterator[CapturedBatch]:
         """Read the packets that are available. More may follow later, but not after the capture is `broken`."""
         if self.broken is not None:
             return
@@ -96,7 +96,7 @@ class Streams:
         out: CapturedBatch = FrameBatch()
         try:
             for packet in packets:
-                self._hear(packet, out)
+                self._receive(packet, out)
                 if in_order is not None:
                     in_order.run(out)
                 if out and not (in_order is not None and in_order.reader.is_ahead):
@@ -107,10 +107,10 @@ class Streams:
         if out:
             yield out
 
-    def _hear(self, packet: Packet | Damage, out: CapturedBatch) -> None:
+    def _receive(self, packet: Packet | Damage, out: CapturedBatch) -> None:
         if isinstance(packet, Damage):
             self._has_damage = True
-            if self.share.tells:
+            if self.share.reports_rest:
                 kind = CutRecord if packet.is_cut else Damaged
                 fault = kind(len(packet.data), found=packet.problem, offset=packet.offset)
                 out.append(note(fault, packet.data, packet.offset))
@@ -269,7 +269,7 @@ class Streams:
             broken = DumpError(f"none of its packets carries TCP: {self._others} were looked at", file=self.file)
         if nothing and broken is not None and not self._has_damage:
             raise broken
-        if not self.share.tells:
+        if not self.share.reports_rest:
             return
         for reason, count in sorted(self._lost.items()):
             out.append(note(LostPackets(count, found=reason)))

@@ -13,7 +13,7 @@ from .non_kafka import UNKNOWN, NonKafkaConnection, protocol_of, zookeeper_may_a
 from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
 STARTS = 64  # packets at whose start a chain of frames is searched for
-TELLING = 20  # bytes of a frame that give some evidence
+LEAST_EVIDENCE = 20  # bytes of a frame that give some evidence
 ENOUGH = 3  # frames in a chain that does not start at the first byte
 
 
@@ -126,7 +126,7 @@ class Head:
             number = int.from_bytes(self.data[position + 4 : position + 8], "big")
             if not LEAST <= size <= LIMIT or (before is not None and abs(number - before) > FAR):
                 return 0
-            if position + min(4 + size, TELLING) > len(self.data):
+            if position + min(4 + size, LEAST_EVIDENCE) > len(self.data):
                 break
             others += not zookeeper_may_answer(self.data, position)
             position, before, count = position + 4 + size, number, count + 1
@@ -259,7 +259,7 @@ class Opening:
 
     def replay(self, state: Conversation | NonKafkaConnection) -> list[CapturedFrame]:
         """Pass on all buffered data."""
-        return [said for event in self._log for said in state.feed(event)]
+        return [captured for event in self._log for captured in state.feed(event)]
 
     def _conversation(self, client: int) -> Conversation:
         head = self._heads[client].request_head

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from .frame_extractor import Streams
 
 
-def cut_in_order(talk: Conversation) -> None:
+def cut_in_order(conversation: Conversation) -> None:
     """Extract the frames of both sides of a conversation by the fast path."""
     if ENGINE == "native":
-        talk.cut_in_order()
+        conversation.cut_in_order()
 
 
 class InOrderPackets:

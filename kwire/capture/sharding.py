@@ -20,7 +20,7 @@ class Share(NamedTuple):
         return self.parts == 1
 
     @property
-    def tells(self) -> bool:
+    def reports_rest(self) -> bool:
         """Whether this share reports what belongs to no connection."""
         return self.part == 0
 
@@ -55,10 +55,10 @@ class Span(NamedTuple):
     end: int
     packets: int
     others: tuple[bytes, ...]
-    tells: bool
+    reports_rest: bool
 
 
-class Newcomers:
+class SpanShare:
     """The share of connections that belong to a range, or one of several shares of these, while the file is read from
     `span.start` to `span.end`.
 
@@ -73,7 +73,7 @@ class Newcomers:
     is_all = False
 
     def __init__(self, span: Span, share: Share = ALL) -> None:
-        self.tells: bool = span.tells and share.tells
+        self.reports_rest: bool = span.reports_rest and share.reports_rest
         self.may_begin = True
         self._share = share
         self._others = {key for one in span.others for key in (one, turned(one))}

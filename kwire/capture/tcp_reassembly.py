@@ -121,7 +121,7 @@ class Connection(ConnectionState):
             self.closed = True
             return self.settle(now)
         need = segment.acknowledgement if segment.flags & ACK else None
-        start = half.hear((segment.sequence + bool(segment.flags & SYN)) & MASK)
+        start = half.offset_of((segment.sequence + bool(segment.flags & SYN)) & MASK)
         if count:
             half.put(StreamSegment(0, count, segment.payload, now, need, self.packets), start)
         if segment.missing:
@@ -219,26 +219,26 @@ class Connection(ConnectionState):
                     self._gap(half, hole, half.pieces[0].nanoseconds, events)
             ready = [half for half in self.halves if half.ready()]
             if not ready and is_over:
-                self._tell_ends(events)
+                self._note_ends(events)
             ready = ready or [half for half in self.halves if half.is_excused()]
             if not ready:
                 return events
             half = min(ready, key=lambda half: half.pieces[0].nanoseconds or 0)
             if half.late:
                 self._gap(half, 0, half.pieces[0].nanoseconds, events)
-            self._tell_unseen(half, events)
+            self._report_unseen(half, events)
             piece = half.release()
             if piece.data is None:
                 events.append(Gap(self, half.side, piece.start, piece.nanoseconds, piece.stop - piece.start))
             else:
                 events.append(Portion(self, half.side, piece.start, piece.nanoseconds, piece.data))
 
-    def _tell_ends(self, events: list[Event]) -> None:
+    def _note_ends(self, events: list[Event]) -> None:
         for half in self.halves:
             if count := half.given_up_end():
                 self._gap(half, count, self.last, events)
 
-    def _tell_unseen(self, half: Half, events: list[Event]) -> None:
+    def _report_unseen(self, half: Half, events: list[Event]) -> None:
         """Report once that the next bytes of a side acknowledge data that was not returned; one of them may be a
         FIN."""
         piece, peer = half.pieces[0], half.peer

@@ -91,7 +91,7 @@ class Half(StreamState):
         if self.end is not None:
             self.end -= count
 
-    def hear(self, sequence: int) -> int:
+    def offset_of(self, sequence: int) -> int:
         """Return the offset of a sequence number; the first one seen has offset 0."""
         if self.sequence is None:
             self.sequence = sequence
@@ -99,7 +99,7 @@ class Half(StreamState):
 
     def acknowledge(self, sequence: int) -> None:
         """Record what the peer has acknowledged."""
-        near = self.hear(sequence) - self.position <= WINDOW
+        near = self.offset_of(sequence) - self.position <= WINDOW
         if near and (self.acked is None or ahead(sequence, self.acked) > 0):
             self.acked = sequence
 

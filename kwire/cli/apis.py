@@ -22,7 +22,7 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire apis fetch\n  kwire apis --release 2.8\n",
         apis,
     )
-    parser.add_argument("names", nargs="*", metavar="API", help="a key, a name, or a part of one; all unless told")
+    parser.add_argument("names", nargs="*", metavar="API", help="a key, a name, or a part of one; default: all")
     parser.add_argument("--release", help="the versions that this Kafka release speaks")
 
 

@@ -94,23 +94,23 @@ def decode(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
-    gist = MessageSummary()
+    summary = MessageSummary()
     is_direct = are_for(options)
-    shown = None if is_direct else _chosen(options, gist, counts)
+    shown = None if is_direct else _chosen(options, summary, counts)
     with paged(not options.no_pager and "-" not in options.files) as pager:
         write = _printer(pager)
         if shown is not None:
-            _print_chosen(shown, options, gist, write)
+            _print_chosen(shown, options, summary, write)
             return
-        form = AsJson() if options.jsonl else AsText(gist, style_for(sys.stdout, options.color), wanted=Ours())
+        form = AsJson() if options.jsonl else AsText(summary, style_for(sys.stdout, options.color), wanted=Ours())
         for text in filter(None, _lines(options, form, counts)):
             write(text)
 
 
-def _chosen(options: argparse.Namespace, gist: MessageSummary, counts: Counter[str]) -> Iterator[Item]:
+def _chosen(options: argparse.Namespace, summary: MessageSummary, counts: Counter[str]) -> Iterator[Item]:
     """Return the items that the filters leave, counted."""
     catalog = catalog_of(options)
-    wanted, of_log, pushed = filter_for(options, catalog, gist), LogFilter(options), pushed_filter(options, catalog)
+    wanted, of_log, pushed = filter_for(options, catalog, summary), LogFilter(options), pushed_filter(options, catalog)
     salvage = not options.strict
     found = _read(options, salvage, pushed)
     decoded = _counted(entries(found, salvage=salvage, sealed=not options.show_secrets), counts)
@@ -128,7 +128,7 @@ def _with_skipped(shown: Iterator[Item], pushed: PushedFilter | None, counts: Co
         counts.update(frames=pushed.skipped, hidden=pushed.skipped)
 
 
-def _print_chosen(shown: Iterator[Item], options: argparse.Namespace, gist: MessageSummary, write: Print) -> None:
+def _print_chosen(shown: Iterator[Item], options: argparse.Namespace, summary: MessageSummary, write: Print) -> None:
     if options.json:
         _array(shown, write)
     elif options.fields is not None:
@@ -140,7 +140,7 @@ def _print_chosen(shown: Iterator[Item], options: argparse.Namespace, gist: Mess
         for item in shown:
             write(as_json.text(item))
     else:
-        _text(shown, options, gist, write)
+        _text(shown, options, summary, write)
 
 
 def _positive(text: str) -> int:
@@ -233,13 +233,13 @@ def _array(decoded: Iterator[Item], write: Print) -> None:
     write("\n]\n" if separator != "[\n" else "[]\n")
 
 
-def _text(decoded: Iterator[Item], options: argparse.Namespace, gist: MessageSummary, write: Print) -> None:
+def _text(decoded: Iterator[Item], options: argparse.Namespace, summary: MessageSummary, write: Print) -> None:
     """Write trees if they are asked for; else lines, standard input line by line as it comes."""
     style = style_for(sys.stdout, options.color)
     if options.verbose:
         _trees(decoded, style, write)
         return
-    form = AsText(gist, style, live="-" in options.files)
+    form = AsText(summary, style, live="-" in options.files)
     for item in decoded:
         write(form.text(item))
     write(form.end())

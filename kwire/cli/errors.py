@@ -14,7 +14,7 @@ from .options import add_command
 def add_parser(commands: Any, about: str) -> None:
     """Add the command and its options."""
     parser = add_command(commands, "errors", about, "  kwire errors 56\n  kwire errors leader\n", errors)
-    parser.add_argument("names", nargs="*", metavar="CODE", help="a number, a name, or a part of one; all unless told")
+    parser.add_argument("names", nargs="*", metavar="CODE", help="a number, a name, or a part of one; default: all")
 
 
 def errors(options: argparse.Namespace) -> int:

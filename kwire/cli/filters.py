@@ -46,7 +46,7 @@ def pushed_filter(options: argparse.Namespace, catalog: Catalog) -> PushedFilter
     return PushedFilter(lambda peek: where.may_hold(peek.api_key, bool(peek.is_request), catalog))
 
 
-def filter_for(options: argparse.Namespace, catalog: Catalog, gist: MessageSummary) -> Test:
+def filter_for(options: argparse.Namespace, catalog: Catalog, summary: MessageSummary) -> Test:
     """Return what tells whether a frame is shown; it is to be asked of all frames in their order.
 
     Raises:
@@ -63,20 +63,20 @@ def filter_for(options: argparse.Namespace, catalog: Catalog, gist: MessageSumma
         _check_address(options.conn)
         tests.append(lambda result: _is_on(result.frame, options.conn))
     if options.errors:
-        tests.append(lambda result: has_error(result, gist))
+        tests.append(lambda result: has_error(result, summary))
     if options.where is not None:
         tests.append(parse_filter(options.where, catalog))
     return lambda result: all(test(result) for test in tests)
 
 
-def has_error(result: Result, gist: MessageSummary) -> bool:
+def has_error(result: Result, summary: MessageSummary) -> bool:
     """Whether a frame is undecodable or carries an error code other than 0."""
     if isinstance(result, Undecodable):
         return result.is_failure
     if not isinstance(result, Request | Response):
         return False
     inside = result.inside if isinstance(result.inside, Request | Response) else result
-    return any(gist.facts(one.codec, one.message).errors for one in (result, inside))
+    return any(summary.facts(one.codec, one.message).errors for one in (result, inside))
 
 
 def _any(tests: list[Test]) -> Test:
@@ -122,7 +122,7 @@ class Span:
         self.texts: dict[str, str | None] = {"--from": since, "--to": until}
         self.first: float | None = None
         for option, text in self.texts.items():
-            self._point(option, text, 0.0)  # so that a wrong one is told at once
+            self._point(option, text, 0.0)  # so that an invalid one is reported immediately
 
     def __call__(self, result: Result) -> bool:
         """Whether a frame is in the span."""

@@ -46,8 +46,8 @@ class NonKafkaStreams:
 
     def watched(self, dump: Dump) -> Dump:
         """Return the same dump; what is read of it is looked at."""
-        said = None if dump.captured is None else self._batches(dump.captured)
-        return replace(dump, frames=self._frames(dump.frames), captured=said)
+        captured = None if dump.captured is None else self._batches(dump.captured)
+        return replace(dump, frames=self._frames(dump.frames), captured=captured)
 
     def _frames(self, frames: Iterator[Frame]) -> Iterator[Frame]:
         for frame in frames:
@@ -57,9 +57,9 @@ class NonKafkaStreams:
 
     def _batches(self, batches: Iterator[CapturedBatch]) -> Iterator[CapturedBatch]:
         for batch in batches:
-            for said in batch.others():
-                if type(said) is tuple and said[5] is not None:
-                    self._look(said[5], said[0].connection)
+            for captured in batch.others():
+                if type(captured) is tuple and captured[5] is not None:
+                    self._look(captured[5], captured[0].connection)
             yield batch
 
     def _look(self, fault: DecodeError, connection: int | None) -> None:
@@ -116,7 +116,7 @@ def results(
     """Decode the frames of all files, file by file; a log is refused. What else is to be known goes to stderr, and
     into `remarks`.
 
-    All secrets are taken out, but for --show-secrets, or where not `sealed`: then whoever prints must do it.
+    All secrets are masked, except with --show-secrets, or without `sealed`: then the caller must mask them.
     """
     from ..logs import LogBatch, LogBytes
 
@@ -236,13 +236,13 @@ def dumps_in(
     *,
     logs: bool = False,
     share: Share = ALL,
-    strangers: NonKafkaStreams | None = None,
+    non_kafka: NonKafkaStreams | None = None,
     zookeeper: bool = False,
 ) -> Iterator[Dump]:
     """Open one input after the other; what is no dump in a folder is skipped with a remark.
 
-    What is said of an input is added to `remarks` too. A log is refused unless `logs` are asked for. Of one file alone,
-    a `share` may be read; `strangers` then counts the streams of other protocols, so that those of other shares can be
+    Remarks about an input are added to `remarks`, too. A log is refused unless `logs` are asked for. Of one file alone,
+    a `share` may be read; `non_kafka` then counts the streams of other protocols, so that those of other shares can be
     added before they are named. With `zookeeper`, packets of ZooKeeper are frames with a fault, and not remarked.
     """
     bare = getattr(options, "body", False)
@@ -253,7 +253,7 @@ def dumps_in(
                     remark(f"{file}: read as {dump.kind}")
                 if (dump.batches is not None or dump.disk is not None) and not logs:
                     next(dump.frames)  # says that there are none, and what to use
-                others = strangers or NonKafkaStreams(knows_zookeeper=zookeeper)
+                others = non_kafka or NonKafkaStreams(knows_zookeeper=zookeeper)
                 dump = others.watched(_naming(dump, file))
                 yield _lenient(dump, file) if found else dump
                 for text in (*dump.remarks, *others.texts()):
@@ -268,10 +268,10 @@ def dumps_in(
 
 def _naming(dump: Dump, file: str) -> Dump:
     """Let errors of the system name the file that is read."""
-    said = None if dump.captured is None else _named_in_errors(dump.captured, file)
+    captured = None if dump.captured is None else _named_in_errors(dump.captured, file)
     batches = None if dump.batches is None else _named_in_errors(dump.batches, file)
     disk = None if dump.disk is None else replace(dump.disk, items=_named_in_errors(dump.disk.items, file))
-    return replace(dump, frames=_named_in_errors(dump.frames, file), captured=said, batches=batches, disk=disk)
+    return replace(dump, frames=_named_in_errors(dump.frames, file), captured=captured, batches=batches, disk=disk)
 
 
 def _named_in_errors(items: Iterator[T], file: str) -> Iterator[T]:
@@ -287,8 +287,8 @@ def _with_name(error: OSError, file: str) -> OSError:
 
 def _lenient(dump: Dump, file: str) -> Dump:
     """Read a file of a folder as far as it goes: another may be of more use."""
-    said = None if dump.captured is None else _as_far(dump.captured, file)
-    return replace(dump, frames=_as_far(dump.frames, file), captured=said)
+    captured = None if dump.captured is None else _as_far(dump.captured, file)
+    return replace(dump, frames=_as_far(dump.frames, file), captured=captured)
 
 
 def _as_far(items: Iterator[T], file: str) -> Iterator[T]:

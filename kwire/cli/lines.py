@@ -47,7 +47,7 @@ def is_quick(dump: Dump, reading: Reading) -> bool:
 class Writer(Protocol):
     """Writes the lines of one capture from bytes."""
 
-    def line(self, said: CapturedFrame, number: int) -> str | Result:
+    def line(self, captured: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame; or what it was decoded to, if it had to be."""
 
 
@@ -82,7 +82,7 @@ class AsText:
     """Items as lines; a frame that is the only item as a tree.
 
     Args:
-        gist: what names topics.
+        summary: extracts topics and errors.
         style: colours and width.
         live: write each line at once; if it was the only one, its fields follow.
         wanted: tells of all items in their order which are shown.
@@ -90,14 +90,14 @@ class AsText:
 
     def __init__(
         self,
-        gist: MessageSummary,
+        summary: MessageSummary,
         style: Style,
         *,
         live: bool = False,
         wanted: Callable[[Item], bool] = lambda item: True,
     ) -> None:
         self._style, self._live, self._wanted = style, live, wanted
-        self._records, self._frames = RecordLines(style), FrameLines(gist, style)
+        self._records, self._frames = RecordLines(style), FrameLines(summary, style)
         self._first: Item | None = None  # until there is another
         self._count = 0
 
@@ -141,11 +141,11 @@ class _BehindTheFirst:
         self._writer, self._form = writer, form
         self.line: Callable[[CapturedFrame, int], str | Result] = self._result
 
-    def _result(self, said: CapturedFrame, number: int) -> str | Result:
+    def _result(self, captured: CapturedFrame, number: int) -> str | Result:
         if self._form.has_several:
             self.line = self._writer.line
-            return self.line(said, number)
-        return self._writer.result(said, number)
+            return self.line(captured, number)
+        return self._writer.result(captured, number)
 
 
 class Lines:
@@ -166,7 +166,7 @@ class Lines:
         self.form, self.count, self.passed = form, count, passed
         self._decoder, self._seal = reading.decoder(), reading.seal
         self._quick = form.writer(self._decoder, dump.file, sealed=reading.sealed)
-        self._number = self._told = 0
+        self._number = self._reported = 0
 
     def __iter__(self) -> Iterator[str]:
         """Yield lines, with their newlines, as many together as the capture gives at once."""
@@ -184,11 +184,11 @@ class Lines:
     def _add(self, batch: CapturedBatch, lines: list[str]) -> Iterator[None]:
         """Add lines; stop where they are many."""
         quick, size = self._quick, 0
-        for said in batch:
-            if type(said) is not tuple:
-                self._decoder.connections.forget(said)
+        for captured in batch:
+            if type(captured) is not tuple:
+                self._decoder.connections.forget(captured)
                 continue
-            line = quick.line(said, self._number)
+            line = quick.line(captured, self._number)
             if not isinstance(line, str):
                 line = self._carefully(line)
             self._number += 1
@@ -201,12 +201,12 @@ class Lines:
     def _carefully(self, result: Result) -> str:
         result = self._seal(result)
         self.count(result)
-        self._told += 1
+        self._reported += 1
         return self.form.text(result)
 
     def _taken(self, lines: list[str]) -> str:
         text = "".join(lines)
-        self.passed(len(lines) - self._told)
-        self._told = 0
+        self.passed(len(lines) - self._reported)
+        self._reported = 0
         lines.clear()
         return text

@@ -160,7 +160,7 @@ class FrameOutput:
             if self._without_time:
                 remark("the input does not say when frames were sent: times are 1970-01-01 in the capture")
         if len(self._connections) > 1:
-            remark("raw frames of several connections: whoever reads them cannot tell which response answers which")
+            remark("raw frames of several connections: a reader cannot pair their responses with requests")
         for what, count_left in self._left_out.items():
             remark(f"left out: {count_left} {what}")
 

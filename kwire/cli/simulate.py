@@ -199,10 +199,10 @@ class _View:
         assert isinstance(result, Request | Response), result
         ends = [(end or "").rpartition(":")[0].rpartition(".")[2] for end in (source.client, source.broker)]
         arrow = "->" if isinstance(result, Request) else "<-"
-        told = ", ".join(self._told(result.message)) or "ok"
-        return f"{ends[0]} {arrow} {ends[1]} {result.api_name}:{result.api_version} {told}"
+        text = ", ".join(self._facts(result.message)) or "ok"
+        return f"{ends[0]} {arrow} {ends[1]} {result.api_name}:{result.api_version} {text}"
 
-    def _told(self, message: Any) -> Iterator[str]:
+    def _facts(self, message: Any) -> Iterator[str]:
         """Yield what a message says of partitions."""
         name = type(message).__name__
         if name.endswith("Response"):

@@ -65,7 +65,7 @@ class Helpers:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
     def _serve(self, part: int, pipe: int, blocked: set[int | signal.Signals]) -> None:
-        """Be a helper: silent, for the first process says all that is to be said."""
+        """Run as a worker process: without output, because the first process reports everything."""
         try:
             sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
             signal.signal(signal.SIGINT, _interrupted)
@@ -187,12 +187,12 @@ class Tally:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.traffic: Traffic = Traffic(_columns(options.by), errors=options.errors, catalog=catalog_of(options))
-        self.strangers: NonKafkaStreams = NonKafkaStreams()
+        self.non_kafka: NonKafkaStreams = NonKafkaStreams()
 
     def count(self, share: Share, helpers: Helpers | None = None) -> None:
         """Count a share, and then what helpers have counted."""
-        strangers = None if share == ALL else self.strangers
-        for dump in dumps_in(self.options, share=share, strangers=strangers):
+        non_kafka = None if share == ALL else self.non_kafka
+        for dump in dumps_in(self.options, share=share, non_kafka=non_kafka):
             if dump.captured is not None and not self.traffic.deep:
                 for batch in with_progress(dump.captured, weight=lambda batch: len(batch) * share.parts):
                     self.traffic.add_batch(batch)
@@ -205,14 +205,14 @@ class Tally:
     def add(self, helpers: Helpers) -> None:
         """Add what others have counted."""
         for packed in helpers.results():
-            counted, strangers = msgspec.msgpack.decode(packed, type=_Packed, dec_hook=lambda kind, value: kind(value))
+            counted, non_kafka = msgspec.msgpack.decode(packed, type=_Packed, dec_hook=lambda kind, value: kind(value))
             self.traffic.add_counted(counted)
-            self.strangers.add(*strangers)
+            self.non_kafka.add(*non_kafka)
 
     def packed(self) -> bytes:
         """Return what was counted, for `add`."""
-        strangers = self.strangers
-        return msgspec.msgpack.encode((self.traffic.counted, (strangers.counts, strangers.bytes, strangers.hints)))
+        non_kafka = self.non_kafka
+        return msgspec.msgpack.encode((self.traffic.counted, (non_kafka.counts, non_kafka.bytes, non_kafka.hints)))
 
 
 _Packed = tuple[Counted, tuple[dict[str, int], dict[str, int], dict[str, str]]]

@@ -1,7 +1,7 @@
 """Consumer groups as the frames of a capture show them: members with racks, subscriptions and partitions, lag, and how
 much is read across racks (KIP-881, KIP-848, KIP-392).
 
-A consumer of decoded frames in their order; knows no files. What no frame said is None, never a guess.
+A consumer of decoded frames in their order; knows no files. Unknown values are None, never guessed.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class GroupMember:
         instance_id: of a static member (KIP-345).
         client_id, host: of the connection it joined on, without the port.
         rack: `client.rack`, of its subscription, its heartbeats or its fetches; None where it names none.
-        topics: that it subscribed to; None where no frame said it.
+        topics: that it subscribed to; None if unknown.
         regex: the pattern it subscribed with (KIP-848).
-        partitions: assigned to it, in order; None as long as no frame said it.
+        partitions: assigned to it, in order; None if unknown.
         epoch: of the member (KIP-848), or the generation it joined.
         since: when it got these partitions, in seconds since 1970; `generation` of the group at that time.
         reads: what it read, by partition and by the broker's node id; None for a broker that no frame named.
@@ -72,7 +72,7 @@ class GroupMember:
 class GroupState:
     """A group: `protocol` is classic, consumer (KIP-848) or share (KIP-932), `generation` the epoch of the latter two.
 
-    `committed` are the offsets by partition; `state` is what a describing answer said last. `rebalances` are those of a
+    `committed` are the offsets by partition; `state` is that of the last describe response. `rebalances` are those of a
     classic group whose leader was seen, in their order.
     """
 
@@ -177,7 +177,7 @@ class ConsumerGroups:
     Attributes:
         groups: by id.
         cluster: brokers with racks, and partitions with replicas.
-        ends: the end of each partition's log, as Fetch and ListOffsets said it last.
+        ends: the end of each partition's log, from the last Fetch or ListOffsets response.
         ambiguous: Fetch answers of partitions that members of several groups with one client id and host have.
         unreadable: subscriptions and assignments that did not decode.
     """
@@ -195,7 +195,7 @@ class ConsumerGroups:
         self._racks: dict[int, str | None] = {}
 
     def see(self, result: Result) -> bool:
-        """Take a frame. Returns whether it told of groups or of the cluster."""
+        """Process a frame; return whether it was about groups or the cluster."""
         if isinstance(result, Request):
             if result.api_name in _ANSWERED:
                 waiting = self._asked.setdefault(result.frame.source.connection, deque(maxlen=_IN_FLIGHT))
@@ -582,17 +582,17 @@ def _described(groups: ConsumerGroups, response: Any, request: Any) -> None:
         group.state, group.generation, group.assignor = one.group_state, one.group_epoch, one.assignor_name
         for gone in group.members.keys() - {member.member_id for member in one.members}:
             groups.leave(group, gone, at)
-        for told in one.members:
-            member = groups.member(group, told.member_id)
-            _describe(member, told)
-            member.rack, member.epoch = told.rack_id or None, told.member_epoch
-            member.topics = tuple(told.subscribed_topic_names)
-            groups.assign(group, member, groups.flat(told.assignment.topic_partitions), at)
+        for described in one.members:
+            member = groups.member(group, described.member_id)
+            _describe(member, described)
+            member.rack, member.epoch = described.rack_id or None, described.member_epoch
+            member.topics = tuple(described.subscribed_topic_names)
+            groups.assign(group, member, groups.flat(described.assignment.topic_partitions), at)
 
 
-def _describe(member: GroupMember, told: Any) -> None:
-    member.client_id, member.host = told.client_id, told.client_host.removeprefix("/")
-    instance = getattr(told, "group_instance_id", None) or getattr(told, "instance_id", None)
+def _describe(member: GroupMember, described: Any) -> None:
+    member.client_id, member.host = described.client_id, described.client_host.removeprefix("/")
+    instance = getattr(described, "group_instance_id", None) or getattr(described, "instance_id", None)
     member.instance_id = instance or member.instance_id
 
 
@@ -605,12 +605,12 @@ def _described_classic(groups: ConsumerGroups, response: Any, request: Any) -> N
         group.state, group.assignor = one.group_state, one.protocol_data or group.assignor
         for gone in group.members.keys() - {member.member_id for member in one.members}:
             groups.leave(group, gone, at)
-        for told in one.members:
-            member = groups.member(group, told.member_id)
-            _describe(member, told)
-            if told.member_metadata:
-                groups.subscribe(member, told.member_metadata)
-                groups.assigned_to(group, told.member_id, told.member_assignment, at)
+        for described in one.members:
+            member = groups.member(group, described.member_id)
+            _describe(member, described)
+            if described.member_metadata:
+                groups.subscribe(member, described.member_metadata)
+                groups.assigned_to(group, described.member_id, described.member_assignment, at)
 
 
 def _committed(groups: ConsumerGroups, response: Any, request: Any) -> None:

@@ -105,7 +105,7 @@ DELETION_BEGUN, DELETED = State(LEADER_DURING_DELETE), State(_NOWHERE)
 
 
 class Event(NamedTuple):
-    """What is said of one partition; of a whole topic, where `partition` is None."""
+    """An event of one partition, or of a whole topic if `partition` is None."""
 
     topic: str
     partition: int | None
@@ -114,7 +114,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A live broker. `endpoints` are `LISTENER://host:port`, without the listener where nobody said it."""
+    """A live broker. `endpoints` are `LISTENER://host:port`, without the listener if it is unknown."""
 
     node_id: int
     rack: str | None
@@ -143,7 +143,7 @@ def topic_ids_in(request: Any) -> dict[str, bytes]:
 
 
 def stopped_partitions(request: Any) -> Iterator[tuple[tuple[str, int], bool, int]]:
-    """Yield of each partition in a StopReplica request whether to delete it, and the leader epoch (-1: not said)."""
+    """Yield of each partition in a StopReplica request whether to delete it, and the leader epoch (-1: unknown)."""
     for one in request.ungrouped_partitions:
         yield (one.topic_name, one.partition_index), request.delete_partitions, NO_EPOCH
     for topic in request.topics:
@@ -440,7 +440,7 @@ class Observation:
 
 
 def observed(result: Result) -> Observation | None:
-    """Return what a decoded frame lets one hear; None for those that are of no use here."""
+    """Return the observation in a decoded frame; None for irrelevant frames."""
     if not isinstance(result, Request | Response):
         return None
     source = result.frame.source
@@ -459,7 +459,7 @@ def observed(result: Result) -> Observation | None:
 
 
 def learn(state: ClusterState, message: Any, codec: Codec | int) -> bool:
-    """Write into a state what a message says, whatever was there: for who hears one source only.
+    """Apply a message to a state, overwriting what was there: for readers of a single source.
 
     Args:
         state: is changed.

@@ -275,7 +275,7 @@ def message_in(record: Any) -> Any:
 
 
 class MetadataLog:
-    """The metadata log of a cluster, whoever sends it and however often.
+    """The metadata log of a cluster, from any source, with repetitions.
 
     Attributes:
         state: what the records say, up to the newest.

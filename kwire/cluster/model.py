@@ -50,7 +50,7 @@ Seen = Observation | LoggedRecord | Znode
 class Judged(NamedTuple):
     """A message, and whether it is a request that the broker refused since its controller's time is over."""
 
-    heard: Seen
+    observation: Seen
     is_refused: bool = False
 
 
@@ -64,18 +64,18 @@ def judged(messages: Iterable[Seen], most: int = MOST) -> Iterator[Judged]:
     queue: deque[Seen] = deque()
     verdicts: dict[int, bool] = {}  # by the identity of a request in the queue
     asked: dict[tuple[str, int | None], Observation] = {}
-    for heard in messages:
-        queue.append(heard)
-        if not isinstance(heard, Observation):
+    for observation in messages:
+        queue.append(observation)
+        if not isinstance(observation, Observation):
             if len(queue) == 1:
                 yield Judged(queue.popleft())
             continue
-        key = heard.connection, heard.correlation_id
-        if heard.name in _ANSWERED:
-            asked[key] = heard
-        elif key in asked and _answers(heard, asked[key]):
-            verdicts[id(asked.pop(key))] = _refuses(heard)
-        while queue and (_is_ripe(queue[0], heard, verdicts) or len(queue) > most):
+        key = observation.connection, observation.correlation_id
+        if observation.name in _ANSWERED:
+            asked[key] = observation
+        elif key in asked and _answers(observation, asked[key]):
+            verdicts[id(asked.pop(key))] = _refuses(observation)
+        while queue and (_is_ripe(queue[0], observation, verdicts) or len(queue) > most):
             yield _judge(queue.popleft(), verdicts, asked)
     while queue:
         yield _judge(queue.popleft(), verdicts, asked)
@@ -99,19 +99,19 @@ def _is_ripe(first: Seen, last: Observation, verdicts: dict[int, bool]) -> bool:
     return first.time is not None and last.time is not None and last.time - first.time > LAG
 
 
-def _judge(heard: Seen, verdicts: dict[int, bool], asked: dict[tuple[str, int | None], Observation]) -> Judged:
-    if not isinstance(heard, Observation):
-        return Judged(heard)
-    key = heard.connection, heard.correlation_id
-    if asked.get(key) is heard:
+def _judge(observation: Seen, verdicts: dict[int, bool], asked: dict[tuple[str, int | None], Observation]) -> Judged:
+    if not isinstance(observation, Observation):
+        return Judged(observation)
+    key = observation.connection, observation.correlation_id
+    if asked.get(key) is observation:
         del asked[key]
-    return Judged(heard, verdicts.pop(id(heard), False))
+    return Judged(observation, verdicts.pop(id(observation), False))
 
 
 SEPARATOR = "; "  # between the sentences of a note
 NO_CONTROLLER = (
-    "no controller was captured (LeaderAndIsr, UpdateMetadata, StopReplica): states are those that clients were told "
-    "when they asked, and replicas are offline as far as Metadata, DescribeTopicPartitions and BrokerHeartbeat say it"
+    "no controller was captured (LeaderAndIsr, UpdateMetadata, StopReplica): states are those that clients "
+    "received, and replicas are offline as far as Metadata, DescribeTopicPartitions and BrokerHeartbeat say it"
 )
 
 
@@ -135,11 +135,13 @@ class Sources:
     def __init__(self) -> None:
         self._counts: dict[tuple[str, str], _Count] = {}
 
-    def add(self, heard: Observation) -> None:
+    def add(self, observation: Observation) -> None:
         """Count a message; those that tell of no cluster are passed over."""
-        if heard.name in MESSAGES:
-            ids = getattr(heard.message, "cluster_id", None)
-            self.count(heard.name, heard.file, heard.time, ids, is_decoded=heard.message is not None)
+        if observation.name in MESSAGES:
+            ids = getattr(observation.message, "cluster_id", None)
+            self.count(
+                observation.name, observation.file, observation.time, ids, is_decoded=observation.message is not None
+            )
 
     def count(
         self, name: str, file: str, time: float | None, cluster_id: str | None = None, *, is_decoded: bool = True
@@ -329,7 +331,7 @@ class ClusterModel:
             found = [key for key, one in self.timelines.items() if one.is_of(bytes(message.topic_id))]
             for key in found:
                 self._offline.pop(key, None)
-                self.timelines[key].tell(METADATA_LOG, DELETED, now, source, Authority.RECORD)
+                self.timelines[key].observe(METADATA_LOG, DELETED, now, source, Authority.RECORD)
         elif topic_id is not None and hasattr(message, "partition_id"):
             one = log.topics[topic_name(log, topic_id)][message.partition_id]
             self._log_partition(one, now, source)
@@ -356,7 +358,7 @@ class ClusterModel:
         if not self.log.is_whole or log.brokers is None:
             return
         live = tuple(_listed(one) for one in log.brokers.values() if not one.fenced)
-        self.brokers.hear(METADATA_LOG, live, now, source)
+        self.brokers.observe(METADATA_LOG, live, now, source)
         broker = log.brokers.get(node)
         if broker is not None and broker.log_dirs:
             self._directories.start(node, list(broker.log_dirs), now, source)
@@ -369,7 +371,7 @@ class ClusterModel:
         there = {(one.topic, one.index) for one in log.partitions()}
         for key, timeline in self.timelines.items():
             if key not in there:
-                timeline.tell(METADATA_LOG, DELETED, now, source, Authority.RECORD)
+                timeline.observe(METADATA_LOG, DELETED, now, source, Authority.RECORD)
         for node in log.brokers or {}:
             self._log_brokers(now, source, node)
         for one in log.partitions():
@@ -387,7 +389,7 @@ class ClusterModel:
         before, counts = self.znodes.brokers, dict(self.znodes.state.offline_dirs)
         self._take(self.znodes.take(znode), ZNODES, now, ZNODES, Authority.RECORD)
         if self.znodes.is_listed and self.znodes.brokers != before:
-            self.brokers.hear(ZNODES, self.znodes.brokers, now, ZNODES)
+            self.brokers.observe(ZNODES, self.znodes.brokers, now, ZNODES)
             for one in {one.node_id for one in self.znodes.brokers} - {one.node_id for one in before}:
                 self._counts.set(one, 0, now)
         for node, count in self.znodes.state.offline_dirs.items():
@@ -396,39 +398,39 @@ class ClusterModel:
         self.sources.count(ZNODES, znode.file, znode.time, self.znodes.state.cluster_id)
         return True
 
-    def _controlled(self, heard: Observation, now: Moment) -> None:
-        body = heard.body
-        if not self._is_current(heard):
+    def _controlled(self, observation: Observation, now: Moment) -> None:
+        body = observation.body
+        if not self._is_current(observation):
             return
         self.controller_epoch = body.message.controller_epoch
         events = list(found_in.events_of_controller(body))
-        if heard.name == "UpdateMetadataRequest":
-            self.brokers.hear(heard.connection, found_in.listed_by_controller(body), now, heard.name)
+        if observation.name == "UpdateMetadataRequest":
+            self.brokers.observe(observation.connection, found_in.listed_by_controller(body), now, observation.name)
             if body.message.type == found_in.FULL:
                 there = {(one.topic, one.partition) for one in events}
                 events += [Event(*key, DELETED) for key in self.timelines if key not in there]
-        self._take(events, heard.connection, now, heard.name, Authority.CONTROLLER)
+        self._take(events, observation.connection, now, observation.name, Authority.CONTROLLER)
 
-    def _viewed(self, heard: Observation, now: Moment) -> None:
-        body = heard.body
+    def _viewed(self, observation: Observation, now: Moment) -> None:
+        body = observation.body
         listed = found_in.listed_by_view(body)
         if "brokers.is_fenced" in body.fields:
             self._fenced = [one.broker for one in listed if one.fenced]
         live = [one for one in listed if not one.fenced]
-        self.brokers.hear(heard.broker, live, now, heard.name, is_view=True)
+        self.brokers.observe(observation.broker, live, now, observation.name, is_view=True)
         if hasattr(body.message, "topics"):
-            self._take(found_in.events_of_view(body), heard.broker, now, heard.name, Authority.CLIENT)
+            self._take(found_in.events_of_view(body), observation.broker, now, observation.name, Authority.CLIENT)
 
-    def _altered(self, heard: Observation, now: Moment) -> None:
-        events = found_in.events_of_leader(heard.body, self._topic_names)
-        self._take(events, heard.broker, now, heard.name, Authority.BROKER)
+    def _altered(self, observation: Observation, now: Moment) -> None:
+        events = found_in.events_of_leader(observation.body, self._topic_names)
+        self._take(events, observation.broker, now, observation.name, Authority.BROKER)
 
-    def _reassigned(self, heard: Observation, now: Moment) -> None:
-        events = found_in.events_of_reassignments(heard.body, self.state())
-        self._take(events, heard.broker, now, heard.name, Authority.CLIENT)
+    def _reassigned(self, observation: Observation, now: Moment) -> None:
+        events = found_in.events_of_reassignments(observation.body, self.state())
+        self._take(events, observation.broker, now, observation.name, Authority.CLIENT)
 
-    def _described(self, heard: Observation, now: Moment) -> None:
-        node, found = self.brokers.at(heard.broker), found_in.log_dirs_of(heard.body)
+    def _described(self, observation: Observation, now: Moment) -> None:
+        node, found = self.brokers.at(observation.broker), found_in.log_dirs_of(observation.body)
         if node is not None and found is not None:
             self._facts.log_dirs[node] = {**self._facts.log_dirs.get(node, {}), **found}
             self._counts.set(node, found_in.offline_count(self._facts.log_dirs[node]), now)
@@ -437,19 +439,19 @@ class ClusterModel:
         for topic, partition, state in events:
             if partition is None:
                 for key in [key for key in self.timelines if key[0] == topic]:
-                    self.timelines[key].tell(teller, state, now, source, authority)
+                    self.timelines[key].observe(teller, state, now, source, authority)
                 continue
             timeline = self.timelines.get((topic, partition))
             if timeline is None:
                 timeline = self.timelines[topic, partition] = Timeline()
-            timeline.tell(teller, state, now, source, authority)
+            timeline.observe(teller, state, now, source, authority)
 
-    def _answered(self, heard: Observation, now: Moment) -> None:
-        for key, code in partition_errors(heard.message, self._topic_names).items():
+    def _answered(self, observation: Observation, now: Moment) -> None:
+        for key, code in partition_errors(observation.message, self._topic_names).items():
             has_failed = code == ErrorCode.KAFKA_STORAGE_ERROR
             is_good = code in (ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH)
-            if has_failed or (is_good and heard.name == "LeaderAndIsrResponse"):
-                self._answer(key, Answer(now, self.brokers.at(heard.broker), has_failed))
+            if has_failed or (is_good and observation.name == "LeaderAndIsrResponse"):
+                self._answer(key, Answer(now, self.brokers.at(observation.broker), has_failed))
 
     def _answer(self, key: tuple[str, int], answer: Answer) -> None:
         """Keep an answer of a broker about its replica; of those that say the same since the last state, the first."""
@@ -459,14 +461,14 @@ class ClusterModel:
             self._latest[key, answer.broker] = answer.has_failed, place
             self._answers.setdefault(key, []).append(answer)
 
-    def _reported(self, heard: Observation, now: Moment) -> None:
-        message = heard.body.message
-        if heard.name == "BrokerRegistrationRequest":
-            self._directories.start(message.broker_id, [*map(bytes, message.log_dirs)], now, heard.name)
+    def _reported(self, observation: Observation, now: Moment) -> None:
+        message = observation.body.message
+        if observation.name == "BrokerRegistrationRequest":
+            self._directories.start(message.broker_id, [*map(bytes, message.log_dirs)], now, observation.name)
             self._listen(message.broker_id, message.listeners)
             self._counts.start(message.broker_id, frozenset(map(bytes, message.log_dirs)), now)
-        elif heard.name == "BrokerHeartbeatRequest":
-            self._directories.fail(message.broker_id, [*map(bytes, message.offline_log_dirs)], now, heard.name)
+        elif observation.name == "BrokerHeartbeatRequest":
+            self._directories.fail(message.broker_id, [*map(bytes, message.offline_log_dirs)], now, observation.name)
             self._counts.fail(message.broker_id, frozenset(map(bytes, message.offline_log_dirs)), now)
         else:
             for directory in message.directories:
@@ -475,7 +477,7 @@ class ClusterModel:
                     for topic in directory.topics
                     for one in topic.partitions
                 ]
-                self._directories.assign(message.broker_id, bytes(directory.id), rows, now, heard.name)
+                self._directories.assign(message.broker_id, bytes(directory.id), rows, now, observation.name)
 
 
 _ADAPTERS: dict[str, Callable[[ClusterModel, Observation, Moment], None]] = {

@@ -129,7 +129,7 @@ def increase_replication_factor(
     """Add replicas to partitions, going on where each one's placement left off (KIP-879).
 
     Each ring stands behind the child that took the partition's last replica below its node, and goes on among the
-    children with the fewest replicas of the partition, so that all levels become even whoever placed what is there
+    children with the fewest replicas of the partition, so that all levels become even for any existing placement
     (KAFKA-14281). The other rings are as they are between partitions.
 
     Args:

@@ -187,7 +187,7 @@ class ClusterState:
     def offline(self, partition: Partition) -> tuple[int, ...]:
         """Return the replicas that are offline, in the order of the wire.
 
-        Where no message said it: those whose broker is not among the live ones, if these are known; by the metadata
+        If no message lists them: those whose broker is not among the live ones, if these are known; by the metadata
         log also those whose broker is fenced or whose directory is not online.
         """
         if partition.offline is not None:

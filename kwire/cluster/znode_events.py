@@ -1,4 +1,4 @@
-"""Znodes of a ZooKeeper-era cluster become its state, and events of what changes: whoever read or wrote them.
+"""Znodes of a ZooKeeper-era cluster become its state, and events of changes, for reads and writes of any client.
 
 Sources: KIP-36 (racks), KIP-112 (events of log directories), KIP-455 (reassignments), KIP-516 (topic ids), KIP-584.
 """

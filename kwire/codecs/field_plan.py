@@ -68,9 +68,9 @@ def _steps(message: str, struct: Struct, above: str, interest: Interest) -> Iter
             if steps:
                 yield Step(name, above + name, content.is_array, None, steps)
         else:
-            said = interest(Place(message, struct, field, content.node, content.is_array))
-            if said is not None:
-                yield Step(name, above + name, content.is_array, said)
+            value = interest(Place(message, struct, field, content.node, content.is_array))
+            if value is not None:
+                yield Step(name, above + name, content.is_array, value)
 
 
 def leaves_of(steps: tuple[Step, ...]) -> Iterator[Step]:

@@ -18,7 +18,7 @@ DecodeError
     +-- TagOrder, TagTwice, TagSize
     +-- BadChecksum, CutBatch, MixedMagic
     +-- DefaultTag          accepted in strict too: noted, and left out when encoding again
-+-- NoFrame                 bytes that are in no frame; it and its kin, and what is said of frames of which bytes are
++-- NoFrame                 bytes that are in no frame; with its subclasses, and errors of frames with
                             missing (CutShort, RequestNotCaptured), stand in `kwire.protocol.fragments`
 """
 

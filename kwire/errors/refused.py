@@ -147,9 +147,9 @@ class Refused(KwireError):
         self.reason = reason
         self.__dict__.update(facts)
         words, hint = WORDS.get(reason, ("{reason}", ""))
-        told = {name: _short(value) for name, value in vars(self).items()}
-        self.problem: str = words.format_map(told)
-        self.hint = hint.format_map(told)
+        shown = {name: _short(value) for name, value in vars(self).items()}
+        self.problem: str = words.format_map(shown)
+        self.hint = hint.format_map(shown)
 
     def __str__(self) -> str:
         return f"{self.problem}; {self.hint}" if self.hint else self.problem

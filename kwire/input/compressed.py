@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import DumpError
 
 MOST_MEMORY = 1 << 28  # bytes that the dictionary of an xz file may have
-MAGIC = 6  # bytes by which things are told apart
+MAGIC = 6  # bytes that identify a format
 STEP = 1 << 17  # bytes given out at once
 MOST_LAYERS = 3
 _GZIP_WINDOW = 31  # zlib's word for: a gzip member with its header and checksum

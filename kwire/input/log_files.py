@@ -36,7 +36,7 @@ def _need(head: bytes) -> int:
 
 
 def log_kind(head: bytes, file: str, topic: str | None) -> tuple[str, str | None]:
-    """Say what a log is, and of which topic: as told, else by its folder, else by its first records."""
+    """Return the kind and topic of a log: as given, else by its folder, else by its first records."""
     if topic is not None:
         return f"a log segment of {topic}", topic
     named = topic_of_folder(Path(file).absolute().parent.name)
@@ -56,7 +56,7 @@ def log_kind(head: bytes, file: str, topic: str | None) -> tuple[str, str | None
 def logged(
     portions: Iterator[bytes], file: str, topic: str | None, remarks: list[str]
 ) -> Iterator[LogBatch | LogBytes]:
-    """Yield the items of a log, and remark what its records told late."""
+    """Yield the items of a log, and remark on a topic that its records revealed late."""
     log = Log(portions, file, topic)
     yield from log
     if log.topic.found:

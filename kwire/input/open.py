@@ -56,7 +56,7 @@ class Dump:
     A log segment or snapshot has `batches` (`LogBatch`, and `LogBytes` for what is in none) and no frames: to read
     these is a DumpError. Of all else `batches` is None.
     `captured` is there for captures: the same as `frames`, of which either can be read, for who counts millions; `file`
-    is what their frames are said to come from.
+    is the source of their frames.
     """
 
     kind: str
@@ -83,9 +83,9 @@ def open_dump(
     Args:
         path: a file; `-` is standard input.
         bare: the bytes are one body, without size and header.
-        catalog: the specs that JSON is written by; those of Kafka's releases unless told.
-        topic: what a log is of, such as `__consumer_offsets`; its folder's name or its records tell it unless told.
-        share: which connections of a capture are read; all unless told.
+        catalog: the specs of JSON lines; those of Kafka's releases by default.
+        topic: what a log is of, such as `__consumer_offsets`; by default derived from folder or records.
+        share: which connections of a capture to read; all by default.
         zookeeper: whether packets of ZooKeeper connections in a capture are given whole, as frames with a fault.
 
     Yields:
@@ -140,7 +140,7 @@ def read_log(path: str | Path, *, topic: str | None = None) -> Iterator[Item]:
     Args:
         path: a file, compressed with gzip or zstd or not; `-` is standard input.
         topic: the topic it is of, such as `__consumer_offsets`, whose records are then read as Kafka's own; its
-            folder's name or its records tell it unless told. Of other topics, records are keys and values in bytes.
+            folder's name or its records by default. Of other topics, records are keys and values in bytes.
 
     Yields:
         `LogBatch`, whose `entries` are `LogRecord`s; and `LogBytes`, with why, for bytes that are in no batch.

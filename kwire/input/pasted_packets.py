@@ -72,7 +72,7 @@ class PacketReader:
 
     Attributes:
         others: how many packets were no TCP.
-        gaps: how many bytes are missing between packets, as far as can be told.
+        gaps: how many bytes are missing between packets, as far as known.
     """
 
     def __init__(self, file: str = "") -> None:

@@ -329,15 +329,15 @@ def _snapshot(entries: Entries, batches: Batches | None, base: int) -> Iterator[
 def _state(entry: DiskEntry, known: _Producer) -> Iterator[Difference]:
     """Compare a producer of a snapshot with what the log says of it."""
     state: Any = entry.value
-    said = {"epoch": known.epoch, "last_offset": -1, "last_sequence": -1}
+    expected = {"epoch": known.epoch, "last_offset": -1, "last_sequence": -1}
     if known.last is not None:
         delta = known.last.last_offset - (known.last.base_offset or 0)
-        said["last_offset"] = known.last.last_offset
-        said["last_sequence"] = (known.last.base_sequence + delta) % _SEQUENCES
-        said["offset_delta"] = delta
+        expected["last_offset"] = known.last.last_offset
+        expected["last_sequence"] = (known.last.base_sequence + delta) % _SEQUENCES
+        expected["offset_delta"] = delta
     if known.begun is not None or known.closed:
-        said["current_txn_first_offset"] = -1 if known.begun is None else known.begun
-    for name, value in said.items():
+        expected["current_txn_first_offset"] = -1 if known.begun is None else known.begun
+    for name, value in expected.items():
         if getattr(state, name) != value:
             reason = f"{getattr(state, name)} of producer {state.producer_id}; its last batch in the log has {value}"
             yield Difference(entry.position, name, reason)

@@ -190,7 +190,7 @@ class Topic:
 
     Attributes:
         name: one of `INTERNAL`, or None.
-        found: whether the records told it.
+        found: whether the records revealed it.
     """
 
     def __init__(self, name: str | None = None) -> None:

@@ -69,7 +69,7 @@ class Admin:
             For each partition the ids of its brokers, the preferred leader first.
 
         Raises:
-            ReplicaAssignmentRefused: the broker said no, with an empty array; the text names the possible causes.
+            ReplicaAssignmentRefused: the broker refused, with an empty array; the text names the possible causes.
             CallError: the connection broke, or no answer came in time; or the broker does not serve this draft.
         """
         call = asking(num_partitions, replication_factor, node_ids, force_simple_assignment, timeout_ms)
@@ -134,7 +134,7 @@ def _with_fenced_brokers(version: int) -> dict[str, Any]:
 
 
 def _ask(broker: BrokerConnection, model: ClusterModel, name: str, members: Members) -> bool:
-    """Ask in the newest version, and give the answer to a model. Returns whether it said something."""
+    """Ask in the newest version, and give the answer to a model. Returns whether it had an answer."""
     return _answer(broker, model, name, members) is not None
 
 

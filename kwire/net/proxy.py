@@ -148,7 +148,7 @@ class Proxy:
         await asyncio.sleep(0)  # for the sockets to be closed
 
     async def listener(self, broker: Address, port: int = 0) -> Address:
-        """Return where the proxy stands for a broker; any free port is taken unless one is told."""
+        """Return where the proxy stands for a broker; by default on any free port."""
         if broker not in self.listeners:
             try:
                 self.listeners[broker] = await asyncio.start_server(

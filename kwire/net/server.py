@@ -86,7 +86,7 @@ class Serving:
         """Begin to listen; returns where. Raises CallError if a port is taken.
 
         Args:
-            hosts: the address to bind for each broker, where it is not the one that clients are told.
+            hosts: the address to bind for each broker, if different from the one that clients connect to.
         """
         for node in self.cluster.controller.nodes.values():
             self._hosts[node.node_id] = (hosts or {}).get(node.node_id, node.host)

@@ -90,15 +90,15 @@ class Repeats(Generic[K, T]):
         self._bodies: dict[Codec, Bodies] = {}
         self._size = 0
 
-    def take(self, connection: DecodedConnection, said: CapturedFrame) -> tuple[Header, K | None, T | None]:
+    def take(self, connection: DecodedConnection, captured: CapturedFrame) -> tuple[Header, K | None, T | None]:
         """Take the next frame of a connection.
 
         Returns:
             The header, as from `Connection.pair`; the kind of the frame, and the result for its body: None if it must
             be decoded in full.
         """
-        _, asked, _, now, data, _, first, _ = said
-        header = connection.pair(said)
+        _, asked, _, now, data, _, first, _ = captured
+        header = connection.pair(captured)
         call = header.call
         if header.problem or first is None or now is None or call is None or header.overtaken:
             return header, None, None

@@ -19,7 +19,7 @@ class Endpoints(Protocol):
 
     Attributes:
         connection: its number, from 0.
-        note: for whoever reads the frames: None at first.
+        note: free for use by the reader of frames; initially None.
     """
 
     connection: int
@@ -84,9 +84,9 @@ def numbers_of(data: bytes) -> tuple[int | None, int]:
     return None, 0
 
 
-def frame_of(said: CapturedFrame, file: str, number: int, closed: Sequence[int] = ()) -> Frame:
+def frame_of(captured: CapturedFrame, file: str, number: int, closed: Sequence[int] = ()) -> Frame:
     """Create a `Frame`; `number` counts from 0, `closed` are the connections that ended since the previous frame."""
-    ends, asked, offset, nanoseconds, data, fault, _, _ = said
+    ends, asked, offset, nanoseconds, data, fault, _, _ = captured
     if ends is NOBODY:
         return Frame(data, Source(file, number, offset if data else None), fault=fault)
     time = None if nanoseconds is None else nanoseconds / SECOND

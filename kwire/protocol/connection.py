@@ -211,9 +211,9 @@ class Connection(ConnectionState):
         next_one = awaited if awaited is not None and awaited is self.in_flight[0] else None
         if next_one is not None and is_response(data, next_one):
             return self._settle(next_one, data, time)
-        told = None if self.answers is None else Header(False, self.answers, _INT32(data, 4)[0], time)
-        if told is not None and is_response(data, told):
-            return told
+        assumed = None if self.answers is None else Header(False, self.answers, _INT32(data, 4)[0], time)
+        if assumed is not None and is_response(data, assumed):
+            return assumed
         if request is not None and is_request(data, request):
             return self._accept(data, request)
         if awaited is not None and next_one is None and is_response(data, awaited):
@@ -222,7 +222,7 @@ class Connection(ConnectionState):
             return self._token(None, time)
         if next_one is not None:
             return self._settle(next_one, data, time)
-        return told or self._accept(data, request)  # type: ignore[arg-type]
+        return assumed or self._accept(data, request)  # type: ignore[arg-type]
 
     def _plain(self, data: bytes, first: int, time: Any) -> Header | None:
         """Process a request like an earlier one, or the response to the oldest request; None if it is neither for

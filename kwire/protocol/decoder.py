@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Struct)
 
-TELLING = frozenset((API_VERSIONS, ENVELOPE))  # client software; nested requests
+AFFECTS_OTHERS = frozenset((API_VERSIONS, ENVELOPE))  # client software; nested requests
 Wanted = Callable[[Peek], bool]
 
 
@@ -100,7 +100,7 @@ class FrameDecoder:
         found = peek_of(frame, header, self.connections.apis)
         if found.is_request is None or wanted(found):
             return self.result(frame, connection, header)
-        if found.api_key in TELLING:
+        if found.api_key in AFFECTS_OTHERS:
             self.result(frame, connection, header)
         elif found.is_request:
             connection.meet(found.api_key, found.client_id)
@@ -182,8 +182,8 @@ def unread(reading: FrameReading, connection: Connection, header: Header) -> Res
         message = reading.header(reader, "RequestHeader", 1)
         force_setattr(header, "decoded", message)
     except DecodeError:
-        told = cut_short(data) if reading.frame.fault is not None else None  # possibly a token
-        found = connection.unexpected(int32(data, 4)) if may_be_answer else told or found
+        truncated = cut_short(data) if reading.frame.fault is not None else None  # possibly a token
+        found = connection.unexpected(int32(data, 4)) if may_be_answer else truncated or found
         reader = reading.reader()
     found.rest = data[found.offset :]
     return reading.undecodable(found, reader, message)
@@ -330,8 +330,8 @@ def decode_response(
     if not isinstance(codec, Codec) or codec.spec.type not in ("request", "response"):
         raise TypeError(f"a Request, or the codec of a request or response is needed, not {answers!r}"[:300])
     asked = answers.header if isinstance(answers, Request) else None  # it decides, by its correlation id too
-    told = None if asked is not None else _answer_of(codec, catalog or catalog_for())
-    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=told)
+    response_codec = None if asked is not None else _answer_of(codec, catalog or catalog_for())
+    decoder = FrameDecoder(catalog, salvage=salvage, trace=trace, answers=response_codec)
     if asked is not None:
         connection = decoder.connections.on((None, None))
         api = connection.apis.unknown(asked.request_api_key, asked.request_api_version)

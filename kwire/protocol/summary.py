@@ -56,7 +56,7 @@ class MessageSummary:
                 topics[self._named(held, name and getattr(structs[-1], name))] = None
         return Facts(tuple(topics), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
 
-    def is_told_by_others(self, codec: Codec) -> bool:
+    def is_named_by_others(self, codec: Codec) -> bool:
         """Whether topics of a message may be named by other messages, so that equal bytes can have different
         summaries."""
         return any(isinstance(step.interest, _Id) for step in leaves_of(plan_of(codec, _topic)))

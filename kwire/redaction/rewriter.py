@@ -139,7 +139,7 @@ _OPAQUE = ("unknown tag", "left over", "not understood")
 
 
 class Redactor:
-    """Blanks what is not to be told in frames, each frame in the order of its connection.
+    """Blanks sensitive data in frames, each frame in the order of its connection.
 
     Args:
         keep: kinds that stay, of `REASONS`.
@@ -162,7 +162,7 @@ class Redactor:
         self._kinds: dict[tuple[Codec, str, bool], str | None] = {}
 
     def redact(self, frame: Frame) -> bytes:
-        """Return the bytes of a frame, as many as before, without what is not to be told."""
+        """Return the bytes of a frame, as many as before, without sensitive data."""
         result = self._decoder.decode(frame)
         out = bytearray(frame.data)
         if isinstance(result, Token):

@@ -146,7 +146,7 @@ def fixture_text(result: Request | Response, writer: str, profile: str | None = 
         profile: the KIP whose drafts they follow.
 
     Raises:
-        DumpError: kwire is said to have written them, or nobody.
+        DumpError: their writer is missing, or kwire.
     """
     check_writer(writer)
     framing = "body" if result.frame.bare else "frame"

@@ -32,18 +32,18 @@ class CapturedLines:
         self.decoder, self.file, self.lines, self.sealed = decoder, file, lines, sealed
         self._repeats = Repeats(self._kind, self._read, len)
 
-    def result(self, said: CapturedFrame, number: int) -> Result:
+    def result(self, captured: CapturedFrame, number: int) -> Result:
         """Decode a frame, given its number in the capture."""
-        connection = self.decoder.connections.of(said[0])
-        return self.decoder.result(frame_of(said, self.file, number), connection, connection.pair(said), SECOND)
+        connection = self.decoder.connections.of(captured[0])
+        return self.decoder.result(frame_of(captured, self.file, number), connection, connection.pair(captured), SECOND)
 
-    def line(self, said: CapturedFrame, number: int) -> str | Result:
+    def line(self, captured: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
-        ends, asked, _, now, data, _, first, second = said
+        ends, asked, _, now, data, _, first, second = captured
         connection = self.decoder.connections.of(ends)
-        header, kind, text = self._repeats.take(connection, said)
+        header, kind, text = self._repeats.take(connection, captured)
         if kind is None or text is None or now is None or not 0 <= now < LATEST:
-            return self.decoder.result(frame_of(said, self.file, number), connection, header, SECOND)
+            return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
         moment = datetime.fromtimestamp(now / SECOND, UTC)
         first_word, second_word = (kind.client, text) if asked else (text, kind.client)
         rest = f"{first_word}  {second_word}" if first_word else second_word
@@ -56,7 +56,7 @@ class CapturedLines:
         if self.sealed and may_carry(codec):
             return None
         kind = _Kind(call, is_request, codec, bodies, tagged)
-        kind.is_held = not self.lines.gist.is_told_by_others(codec)
+        kind.is_held = not self.lines.summary.is_named_by_others(codec)
         return kind
 
     def _read(self, kind: _Kind, body: bytes) -> str | None:
@@ -65,7 +65,7 @@ class CapturedLines:
         message = decode_clean(codec, body)
         if message is None or (self.sealed and may_hold_secrets(codec, message)):
             return None
-        facts = self.lines.gist.facts(codec, message)
+        facts = self.lines.summary.facts(codec, message)
         errors, topics = "" if kind.is_request else errors_text(facts), ", ".join(facts.topics)
         return f"{errors}  {topics}" if errors and topics else errors or topics
 

@@ -44,8 +44,8 @@ def cluster_lines(state: ClusterState, style: Style = PLAIN, tables: Tables | No
         yield ""
         yield style.paint("warning", f"contradictions: {len(tables.conflicts)}")
         for one in tables.conflicts:
-            said = f"leader {one.leader}, isr {_nodes(one.isr)} at epoch {one.leader_epoch}"
-            yield escape(f"  {one.topic}-{one.partition}: {one.source} says {said}; {one.believed} is believed")
+            values = f"leader {one.leader}, isr {_nodes(one.isr)} at epoch {one.leader_epoch}"
+            yield escape(f"  {one.topic}-{one.partition}: {one.source} says {values}; {one.believed} is believed")
 
 
 def _health(state: ClusterState, broker: Broker) -> str:

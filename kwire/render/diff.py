@@ -83,7 +83,7 @@ def _explained(one: Result, other: Result) -> list[str]:
     found = list(field_differences(spans_for(one), spans_for(other), *datas))
     if not found:
         return []
-    # The size field differs with all that follows it; it is told last.
+    # The size field differs with everything after it; it is reported last.
     found.sort(key=lambda difference: difference.path == "size")
     first = found[0]
     span = first.left or first.right

@@ -35,13 +35,13 @@ class JsonLines:
         self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
         self._repeats = Repeats(self._kind, self._read, len)
 
-    def line(self, said: CapturedFrame, number: int) -> str | Result:
+    def line(self, captured: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
-        ends, asked, offset, now, _, _, first, second = said
+        ends, asked, offset, now, _, _, first, second = captured
         connection = self.decoder.connections.of(ends)
-        header, kind, text = self._repeats.take(connection, said)
+        header, kind, text = self._repeats.take(connection, captured)
         if kind is None or text is None or now is None or now < SECOND:
-            return self.decoder.result(frame_of(said, self.file, number), connection, header, SECOND)
+            return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
         tails = connection.note or _tails(connection, ends)
         time, correlation_id = repr(now / SECOND), second if asked else first
         head = f'{self._heads[asked]}{number},"offset":{offset},"time":{time}{tails[asked]}{kind.head}{correlation_id}'

@@ -28,12 +28,12 @@ class FrameLines:
     """Writes the lines of one dump after another, with a line for each day: `# 2023-11-14` (UTC).
 
     Args:
-        gist: what names topics.
+        summary: extracts topics and errors.
         style: colours and width.
     """
 
-    def __init__(self, gist: MessageSummary, style: Style = PLAIN) -> None:
-        self.gist: MessageSummary = gist
+    def __init__(self, summary: MessageSummary, style: Style = PLAIN) -> None:
+        self.summary: MessageSummary = summary
         self.style: Style = style
         self._day = 0
 
@@ -41,7 +41,7 @@ class FrameLines:
         """Return the line of a frame with its newline; in front of it the date, where it is another than before."""
         moment = _moment(result.frame)
         date = "" if moment is None else self.date(moment)
-        return f"{date}{frame_line(result, self.gist, self.style)}\n"
+        return f"{date}{frame_line(result, self.summary, self.style)}\n"
 
     def date(self, moment: datetime) -> str:
         """Return the line of a date with its newline, where it is another than before."""
@@ -52,12 +52,12 @@ class FrameLines:
         return self.style.paint("dim", f"# {moment:%Y-%m-%d}") + "\n"
 
 
-def frame_line(result: Result, gist: MessageSummary, style: Style = PLAIN) -> str:
+def frame_line(result: Result, summary: MessageSummary, style: Style = PLAIN) -> str:
     """Return the line of a frame, as wide as the style is at most.
 
     Args:
         result: the frame, decoded or not.
-        gist: what names topics; one for all lines of a dump.
+        summary: extracts topics and errors; shared by all lines of a dump.
         style: colours and width.
 
     >>> import kwire
@@ -66,7 +66,7 @@ def frame_line(result: Result, gist: MessageSummary, style: Style = PLAIN) -> st
     >>> frame_line(next(kwire.decode_frames([frame])), MessageSummary())
     '     - -> Metadata:1         #7       20 B  me'
     """
-    head, tail = _parts(result, gist)
+    head, tail = _parts(result, summary)
     rest = "  ".join(part for part in tail if part)
     text = f"{when(result.frame):>6} {head} {len(result.frame.data):>5} B  {rest}".rstrip()
     width = max(style.width, REASON) if isinstance(result, Undecodable) else style.width
@@ -133,35 +133,35 @@ def errors_text(facts: Facts) -> str:
     return f"!{', '.join(words)}" if words else ""
 
 
-def _parts(result: Result, gist: MessageSummary) -> tuple[str, list[str]]:
+def _parts(result: Result, summary: MessageSummary) -> tuple[str, list[str]]:
     if isinstance(result, Undecodable):
         return _undecodable(result)
     if isinstance(result, Token):
         arrow = ARROWS["request" if result.from_client else "response"]
         return f"{arrow} {'SASL token':<18} {'':<5}", [token_text(result.content, short=True)]
-    return _decoded(result, gist)
+    return _decoded(result, summary)
 
 
-def _decoded(result: Request | Response, gist: MessageSummary) -> tuple[str, list[str]]:
+def _decoded(result: Request | Response, summary: MessageSummary) -> tuple[str, list[str]]:
     number = "" if result.correlation_id is None else f"#{result.correlation_id}"
     head = f"{ARROWS.get(result.codec.spec.type, '  ')} {name_text(result.codec)} {number:<5}"
-    facts = gist.facts(result.codec, result.message)
+    facts = summary.facts(result.codec, result.message)
     faults = f"!{count_text(len(result.faults), 'fault')}" if result.faults else ""
     client, topics = client_of(result) or "", ", ".join(facts.topics)
-    carried = _inside(result, gist)
+    carried = _inside(result, summary)
     if isinstance(result, Request):
         return head, [faults, carried, client, topics]
     return head, [faults, errors_text(facts), carried, topics, client]  # what an answer says, before whom it is for
 
 
-def _inside(result: Request | Response, gist: MessageSummary) -> str:
+def _inside(result: Request | Response, summary: MessageSummary) -> str:
     """Say what a message carries."""
     inside = result.inside
     if isinstance(inside, SaslMessage):
         return token_text(inside, short=True)
     if not isinstance(inside, Request | Response):
         return ""
-    facts = gist.facts(inside.codec, inside.message)
+    facts = summary.facts(inside.codec, inside.message)
     words = [f"[{inside.api_name}:{inside.codec.version}", client_of(inside) or "", errors_text(facts), *facts.topics]
     return "  ".join(word for word in words if word) + "]"
 

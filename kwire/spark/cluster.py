@@ -82,7 +82,7 @@ def history(
         >>> history(frames).offline_replicas.where("cause = 'log directory'").show()  # doctest: +SKIP
     """
     return History(
-        *_tables(frames.where(_NEEDED), cluster, _chronicles({"profile": profile, "release": release}), UNION)
+        *_tables(frames.where(_NEEDED), cluster, _history_function({"profile": profile, "release": release}), UNION)
     )
 
 
@@ -131,13 +131,13 @@ def _tables(
     _check(frames)
     named = sql.regexp_replace("path", FOLDER, "") if cluster is None else cluster
     side = sql.when(sql.col("timestamp").isNotNull(), sql.col("direction"))  # at the same time, requests come first
-    told = frames.where("message is not null").select(named.cast("string").alias("cluster"), "offset", *COLUMNS)
+    messages = frames.where("message is not null").select(named.cast("string").alias("cluster"), "offset", *COLUMNS)
     order = ["cluster", "timestamp", "path", side, "offset"]
-    rows = told.repartition("cluster").sortWithinPartitions(*order).mapInArrow(compute, to_spark(union)).persist()
+    rows = messages.repartition("cluster").sortWithinPartitions(*order).mapInArrow(compute, to_spark(union)).persist()
     return [rows, *(_table(rows, name) for name in union.names[2:])]
 
 
-def _chronicles(specs: dict[str, str | None]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _history_function(specs: dict[str, str | None]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Return the function that workers run; it contains the names of the specs, not the specs."""
     catalog_of(specs)
     return lambda batches: history_batches(batches, catalog_of(specs))

@@ -58,7 +58,7 @@ def from_kwire(
     """
     cells = _cells(api, direction, options, None if fields is None else tuple(fields))
     reader = cell_reader(cells)
-    if version is None and not reader.tells:
+    if version is None and not reader.has_version:
         hint = "version=9, or a column; frames of requests contain it: options={'framed': True}"
         raise BadOption("version", None, f"cells of {api} do not contain their version", hint)
     if version is None or isinstance(version, int):

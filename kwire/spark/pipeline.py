@@ -154,22 +154,22 @@ def _frames(frames: DataFrame, out: str, overwrite: bool) -> Counts:
     return Counts(**seen.get, rows={})
 
 
-def _history(told: cluster.History, out: str, overwrite: bool) -> dict[str, int]:
+def _history(history: cluster.History, out: str, overwrite: bool) -> dict[str, int]:
     """Write the tables of the history; return their row counts."""
     # Computed here, with clusters in parallel: after coalesce, one task would process all of them.
-    found = {row["table"]: row["count"] for row in told.all.groupBy("table").count().collect()}
+    found = {row["table"]: row["count"] for row in history.all.groupBy("table").count().collect()}
     for name in ROWS:
-        getattr(told, name).coalesce(1).write.mode(_mode(overwrite)).parquet(f"{out}/{name}")
+        getattr(history, name).coalesce(1).write.mode(_mode(overwrite)).parquet(f"{out}/{name}")
     return {name: found.get(name, 0) for name in ROWS}
 
 
-def _notices(told: cluster.History, clusters: str | None) -> list[str]:
+def _notices(history: cluster.History, clusters: str | None) -> list[str]:
     """Return what the histories of clusters cannot contain, each sentence once per cluster.
 
     Raises:
         UnnamedFiles, MixedClusters: as `run`.
     """
-    rows = told.sources.select("cluster", "file", "cluster_ids", "note").distinct().collect()
+    rows = history.sources.select("cluster", "file", "cluster_ids", "note").distinct().collect()
     if clusters is not None:
         _refuse_unnamed([row["file"] for row in rows if not row["cluster"]], clusters)
     for name in sorted({row["cluster"] for row in rows}):

@@ -119,8 +119,8 @@ def _draw(pyplot: Any, cluster: str, offline: list[Line], leaders: list[Line], f
     figure.suptitle(f"cluster {_plain(cluster)}", x=0.01, ha="left", fontsize=13)
     colours = iter(COLOURS * (1 + len(leaders) // len(COLOURS)))
     _panel(upper, "offline replicas, by cause", [(line, CAUSES[line.name]) for line in offline], first, last)
-    told = [(line, "#202020" if line.name == NOBODY else next(colours)) for line in leaders]
-    _panel(lower, "leaders, by rack", told, first, last)
+    colored = [(line, "#202020" if line.name == NOBODY else next(colours)) for line in leaders]
+    _panel(lower, "leaders, by rack", colored, first, last)
     lower.set_xlabel(f"time (UTC), from {first:%Y-%m-%d %H:%M:%S} to {last:%Y-%m-%d %H:%M:%S}")
     figure.savefig(file, format="png")
     pyplot.close(figure)

@@ -167,8 +167,8 @@ def need_java() -> None:
     java = str(Path(home) / "bin/java") if home else shutil.which("java")
     if java is None or not Path(java).exists():
         raise MissingJava
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)', output)
     if found is not None and int(found[1]) < LEAST_JAVA:
         raise MissingJava(int(found[1]))
 

@@ -111,7 +111,7 @@ def parse(text: str, file: str) -> Value:
 def parse_plain(text: str, file: str) -> Value | None:
     """Parse a document whose comments have lines of their own, in a sixth of the time; None for what `parse` is for.
 
-    All lines are 0: whoever finds something wrong parses the document again, to say where.
+    All lines are 0: to report an error, the caller parses the document again.
     """
     if len(text) > LONGEST:
         return None

@@ -100,7 +100,7 @@ class Releases:
         return {api.name, *api.names.values()} if api else set()
 
     def name_of(self, release: str | None, api_key: int) -> str:
-        """Return what a release calls an api, the newest unless told; empty if no release has it."""
+        """Return the name of an api in a release, the newest by default; empty if no release has it."""
         api = self.apis.get(api_key)
         if api is None or release is None:
             return api.name if api else ""
@@ -176,7 +176,7 @@ class Release:
         return self.table.versions(self.name, self.table.api(api).key)
 
     def stable_versions(self, api: int | str) -> Versions:
-        """Return the versions without those that the release speaks only if told to (KIP-848's first, say).
+        """Return the versions without those that the release enables only by configuration (KIP-848's first, say).
 
         Raises UnknownMessage as `versions` does.
 

@@ -213,7 +213,7 @@ def pass_unknown(
         count: the most to pass over.
         last: the number of the tag in front.
         taken: numbers that are not unknown.
-        end: where the bytes end; that of `data` unless told.
+        end: where the bytes end; that of `data` by default.
 
     Returns:
         The position behind them, how many of `count` are left, and the number of the last one.

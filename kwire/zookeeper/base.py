@@ -11,7 +11,7 @@ import msgspec
 from ..errors import NotInVersion, WrongType, ZnodeError
 
 # what msgspec says: a problem, and a place inside the value
-_TOLD = re.compile(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?", re.DOTALL)
+_MSGSPEC_ERROR = re.compile(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?", re.DOTALL)
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,9 +91,9 @@ def _value(kind: Any, value: Any, place: Place) -> Any:
     try:
         return msgspec.convert(value, kind, str_keys=True)
     except msgspec.ValidationError as error:
-        told = _TOLD.fullmatch(str(error))
-        assert told is not None
-        place.child(told[3] or "").refuse(f"{'in a key, ' if told[2] else ''}{told[1][:1].lower()}{told[1][1:]}")
+        match = _MSGSPEC_ERROR.fullmatch(str(error))
+        assert match is not None
+        place.child(match[3] or "").refuse(f"{'in a key, ' if match[2] else ''}{match[1][:1].lower()}{match[1][1:]}")
 
 
 def _plain(node: Node, info: msgspec.structs.FieldInfo, value: Any) -> Any:

@@ -140,7 +140,9 @@ def test_a_cut_frame_keeps_its_header() -> None:
     pairing = Pairing(APIS, rows.append)
     request, response = REAL[:2]
     ends = NamedEnds("a:1", "b:2", 0)
-    pairing.said([(ends, True, 0, 5, request[:30], None, None, 0), (ends, False, 0, 6, response[:20], None, None, 0)])
+    pairing.add_batch(
+        [(ends, True, 0, 5, request[:30], None, None, 0), (ends, False, 0, 6, response[:20], None, None, 0)]
+    )
     assert [said(row) for row in rows] == [
         (True, (4, 7), 22, "1", "CUT_SHORT"),
         (False, (4, 7), 22, "1", "CUT_SHORT"),
@@ -153,8 +155,8 @@ def test_connections_are_kept_apart_and_end() -> None:
     pairing = Pairing(APIS, rows.append)
     one, other = NamedEnds("a:1", "b:2", 0), NamedEnds("a:2", "b:2", 1)
     first, second = (int.from_bytes(REAL[0][at : at + 4], "big") for at in (4, 8))
-    pairing.said([(one, True, 0, 1, REAL[0], None, first, second)])
-    pairing.said([(other, False, 0, 2, REAL[1], None, 22, 0), 0, (one, False, 0, 3, REAL[1], None, 22, 0)])
+    pairing.add_batch([(one, True, 0, 1, REAL[0], None, first, second)])
+    pairing.add_batch([(other, False, 0, 2, REAL[1], None, 22, 0), 0, (one, False, 0, 3, REAL[1], None, 22, 0)])
     assert [said(row)[4] for row in rows] == [None, "NO_REQUEST", "NO_REQUEST"]
 
 
@@ -164,7 +166,7 @@ def test_said_and_frames_are_the_same() -> None:
     pairing, other = Pairing(APIS, quick.append), Pairing(APIS, slow.append)
     with kwire.open_dump(PCAP) as dump:
         for batch in dump.captured or ():
-            pairing.said(batch)
+            pairing.add_batch(batch)
     for frame in kwire.read_dump(PCAP):
         other.frame(frame)
     assert [(row[0], row[1], *said(row)) for row in quick] == [(row[0], row[1], *said(row)) for row in slow]

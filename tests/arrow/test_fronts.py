@@ -35,12 +35,12 @@ def test_frames_say_their_api() -> None:
     frame = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 4, correlation_id=1)
     assert read("MetadataRequest", frame, framed=True) == (4, False, frame)
     assert read("FetchRequest", frame, framed=True) is None
-    assert [Prefix(CATALOG.spec(name), CATALOG, True).tells for name in ("FetchRequest", "FetchResponse")] == [
+    assert [Prefix(CATALOG.spec(name), CATALOG, True).has_version for name in ("FetchRequest", "FetchResponse")] == [
         True,
         False,
     ]
-    assert Prefix(CATALOG.spec("FetchRequest"), CATALOG).tells is False
-    assert Prefix(CATALOG.spec("OffsetCommitValue"), CATALOG).tells is True
+    assert Prefix(CATALOG.spec("FetchRequest"), CATALOG).has_version is False
+    assert Prefix(CATALOG.spec("OffsetCommitValue"), CATALOG).has_version is True
 
 
 def test_what_cannot_be_told_raises() -> None:

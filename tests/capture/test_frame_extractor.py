@@ -92,9 +92,9 @@ def test_more_packets_may_be_heard_later(size: int) -> None:
     segments = talk(size=size).segments
     streams, said = Streams("x"), []
     for segment in segments[:-3]:
-        said += [one for batch in streams.hear(PcapReader(iter([capture([segment])]))) for one in batch]
+        said += [one for batch in streams.receive(PcapReader(iter([capture([segment])]))) for one in batch]
     assert [one[4] for one in said if isinstance(one, tuple)] == [data for _, data in said_by()]
-    *_, last = streams.hear(PcapReader(iter([capture(segments[-3:])[:-1]])))
+    *_, last = streams.receive(PcapReader(iter([capture(segments[-3:])[:-1]])))
     assert isinstance(last[-1], tuple)
     assert isinstance(last[-1][5], CutRecord)
     assert streams.broken is None

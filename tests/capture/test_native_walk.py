@@ -305,7 +305,7 @@ def both_states(segments: list[Segment], packets: int = 0, limits: Limits | None
     for is_fast in (True, False):
         reader, streams = PcapReader(iter([data])), Streams("x", limits=limits)
         streams.reassembler.packets = packets
-        list(streams.hear(reader if is_fast else (packet for packet in reader)))
+        list(streams.receive(reader if is_fast else (packet for packet in reader)))
         found.append(streams)
     assert state_of(found[0]) == state_of(found[1])
     return found

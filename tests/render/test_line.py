@@ -15,10 +15,10 @@ from tests.protocol.test_decoder import request, response
 
 
 def lines(*frames: bytes, **source: object) -> list[str]:
-    gist = MessageSummary()
+    summary = MessageSummary()
     sources = [kwire.Source(frame=index, **source) for index in range(len(frames))]  # type: ignore[arg-type]
     found = kwire.decode_frames(kwire.Frame(data, place) for data, place in zip(frames, sources, strict=True))
-    return [frame_line(result, gist) for result in found]
+    return [frame_line(result, summary) for result in found]
 
 
 def test_requests_point_to_the_broker_and_responses_back_with_the_client_they_go_to() -> None:

@@ -26,15 +26,15 @@ def find_coordinator(request: RequestContext) -> Any:
 def _found(request: RequestContext, key: str) -> dict[str, Any]:
     controller = request.cluster.controller
     if code := request.error(group=key):
-        return _nobody(code, ErrorCode(code).about)
+        return _no_coordinator(code, ErrorCode(code).about)
     if request.message.key_type not in (GROUP, TRANSACTION):
-        return _nobody(codes.INVALID_REQUEST, "only groups and transactions are coordinated here")
+        return _no_coordinator(codes.INVALID_REQUEST, "only groups and transactions are coordinated here")
     node_id = coordinator_of(key, controller)
     if node_id is None:
-        return _nobody(codes.COORDINATOR_NOT_AVAILABLE, "no broker is alive")
+        return _no_coordinator(codes.COORDINATOR_NOT_AVAILABLE, "no broker is alive")
     node = controller.nodes[node_id]
     return {"error_code": codes.NONE, "error_message": None, "node_id": node_id, "host": node.host, "port": node.port}
 
 
-def _nobody(code: int, message: str) -> dict[str, Any]:
+def _no_coordinator(code: int, message: str) -> dict[str, Any]:
     return {"error_code": code, "error_message": message, "node_id": -1, "host": "", "port": -1}

@@ -84,14 +84,14 @@ class _Join:
     def _made(self, member_id: str) -> Member:
         asked = self.asked
         session_timeout = asked.session_timeout_ms / 1000
-        is_said = asked.rebalance_timeout_ms >= 0  # version 0 has a single timeout
+        is_given = asked.rebalance_timeout_ms >= 0  # version 0 has a single timeout
         return Member(
             member_id,
             asked.group_instance_id,
             self.request.client_id,
             self.request.client_host,
             session_timeout,
-            asked.rebalance_timeout_ms / 1000 if is_said else session_timeout,
+            asked.rebalance_timeout_ms / 1000 if is_given else session_timeout,
             self.protocols,
         )
 
@@ -109,9 +109,9 @@ class _Join:
         group, is_leader = self.group, member.member_id == self.group.leader
         is_same = member.protocols == self.protocols
         if group.state is GroupState.COMPLETING_REBALANCE and is_same:
-            return joined(group, member, tells_members=is_leader)
+            return joined(group, member, includes_members=is_leader)
         if group.state is GroupState.STABLE and is_same and not is_leader:
-            return joined(group, member, tells_members=False)
+            return joined(group, member, includes_members=False)
         return self._update(member) or self.rebalancing.join(group, member, self.request.now)
 
     def _update(self, member: Member) -> Any:
@@ -134,5 +134,5 @@ class _Join:
             return self.rebalancing.join(group, member, self.request.now)
         is_leader = group.leader == member.member_id
         if self.request.version >= FIRST_WITH_SKIPPING:
-            return joined(group, member, tells_members=is_leader, skip=is_leader)
-        return joined(group, member, tells_members=False, leader=leader)  # a client without the new id cannot assign
+            return joined(group, member, includes_members=is_leader, skip=is_leader)
+        return joined(group, member, includes_members=False, leader=leader)  # a client without the new id cannot assign

@@ -34,8 +34,8 @@ def sync_group(request: RequestContext) -> Any:
 
 
 def _problem(asked: Any, group: Group) -> int:
-    said = asked.protocol_type or group.protocol_type, asked.protocol_name or group.protocol
-    if said != (group.protocol_type, group.protocol):
+    names = asked.protocol_type or group.protocol_type, asked.protocol_name or group.protocol
+    if names != (group.protocol_type, group.protocol):
         return codes.INCONSISTENT_GROUP_PROTOCOL
     is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
     return codes.REBALANCE_IN_PROGRESS if is_rebalancing else codes.NONE

@@ -191,7 +191,7 @@ class Group:
     phase_ends: float = inf
     is_gathering: bool = False
     prolonging: float = 0.0
-    has_newcomers: bool = False
+    has_new_members: bool = False
     pending_commits: dict[int, dict[tuple[str, int], Commit]] = field(default_factory=dict)
     timer: Parked | None = None
     wakes: float = inf

@@ -15,7 +15,9 @@ from ..purgatory import Parked, Purgatory
 from .group import Group, GroupState, Member
 
 
-def joined(group: Group, member: Member, *, tells_members: bool, leader: str | None = None, skip: bool = False) -> Any:
+def joined(
+    group: Group, member: Member, *, includes_members: bool, leader: str | None = None, skip: bool = False
+) -> Any:
     """Return the response for a member that has joined.
 
     Args:
@@ -33,7 +35,7 @@ def joined(group: Group, member: Member, *, tells_members: bool, leader: str | N
         leader=leader or group.leader or "",
         skip_assignment=skip,
         member_id=member.member_id,
-        members=tuple(_row(group, one) for one in group.members.values()) if tells_members else (),
+        members=tuple(_row(group, one) for one in group.members.values()) if includes_members else (),
     )
 
 
@@ -104,7 +106,7 @@ class Rebalancing:
     def add(self, group: Group, member: Member, now: float) -> Parked:
         """Add a new member, which waits for the next generation."""
         if group.state is GroupState.PREPARING_REBALANCE and group.generation == 0:
-            group.has_newcomers = True
+            group.has_new_members = True
         group.add(member)
         member.deadline = now + FIRST_JOIN
         self.wake(group, member.deadline)
@@ -112,7 +114,7 @@ class Rebalancing:
 
     def join(self, group: Group, member: Member, now: float) -> Parked:
         """Park a member's join until the next generation, replacing its previous request."""
-        self._tell(member, not_joined(codes.REBALANCE_IN_PROGRESS, member.member_id))
+        self._respond(member, not_joined(codes.REBALANCE_IN_PROGRESS, member.member_id))
         parked = member.joining = Parked()
         self.prepare(group, now)
         return parked
@@ -128,7 +130,7 @@ class Rebalancing:
         group.is_gathering = group.state is GroupState.EMPTY
         delay = self.initial_delay if group.is_gathering else group.rebalance_timeout
         group.prolonging = max(group.rebalance_timeout - delay, 0.0)
-        group.has_newcomers = False
+        group.has_new_members = False
         group.state = GroupState.PREPARING_REBALANCE
         self._end_phase_at(group, now + delay)
 
@@ -140,9 +142,9 @@ class Rebalancing:
             self._end_joins(group, now)
 
     def _end_joins(self, group: Group, now: float) -> None:
-        if group.is_gathering and group.has_newcomers and group.prolonging > 0:
+        if group.is_gathering and group.has_new_members and group.prolonging > 0:
             delay = max(min(self.initial_delay, group.prolonging), LEAST_WAIT)
-            group.prolonging, group.has_newcomers = group.prolonging - delay, False
+            group.prolonging, group.has_new_members = group.prolonging - delay, False
             self._end_phase_at(group, now + delay)
             return
         group.is_gathering = False
@@ -173,11 +175,11 @@ class Rebalancing:
         self._remember(group)
         self._end_phase_at(group, now + group.rebalance_timeout)
         for member in group.members.values():
-            self._tell(member, joined(group, member, tells_members=member.member_id == group.leader))
+            self._respond(member, joined(group, member, includes_members=member.member_id == group.leader))
             member.is_new = member.has_synced = False
             self.keep(group, member, now)
 
-    def _tell(self, member: Member, response: Any) -> None:
+    def _respond(self, member: Member, response: Any) -> None:
         """Respond to the join of a member."""
         if member.joining:
             parked, member.joining = member.joining, None
@@ -208,14 +210,14 @@ class Rebalancing:
 
     def remove(self, group: Group, member: Member, now: float) -> None:
         """Remove a member; the others take over its assignment."""
-        self._tell(member, not_joined(codes.UNKNOWN_MEMBER_ID))
+        self._respond(member, not_joined(codes.UNKNOWN_MEMBER_ID))
         self._answer_sync(group, member, not_assigned(codes.UNKNOWN_MEMBER_ID), now)
         group.remove(member)
         self.prepare(group, now)
 
     def replace(self, group: Group, member: Member, member_id: str, now: float) -> None:
         """Let a static member rejoin with a new id; a client with the old id is fenced."""
-        self._tell(member, not_joined(codes.FENCED_INSTANCE_ID, member.member_id))
+        self._respond(member, not_joined(codes.FENCED_INSTANCE_ID, member.member_id))
         self._answer_sync(group, member, not_assigned(codes.FENCED_INSTANCE_ID), now)
         group.rename(member, member_id)
         self.keep(group, member, now)

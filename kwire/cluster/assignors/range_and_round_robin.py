@@ -130,11 +130,11 @@ def _match_racks(shares: list[_Share], assignment: Assignment) -> None:
     together: dict[tuple[frozenset[tuple[str, str | None]], int], list[_Share]] = {}
     for share in shares:
         together.setdefault((frozenset(share.consumers.items()), len(share.racks)), []).append(share)
-    for alike in together.values():
-        if len(alike) > 1:
-            _fill_together(alike, assignment)
-        elif alike[0].needs_racks:
-            alike[0].fill_by_rack(assignment)
+    for group in together.values():
+        if len(group) > 1:
+            _fill_together(group, assignment)
+        elif group[0].needs_racks:
+            group[0].fill_by_rack(assignment)
 
 
 def _fill_together(shares: list[_Share], assignment: Assignment) -> None:

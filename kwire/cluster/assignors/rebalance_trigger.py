@@ -1,6 +1,6 @@
 """When the leader of a consumer group asks for a rebalance because its topics changed (KIP-881).
 
-Knows what metadata said when partitions were assigned, and what it says now; assigns nothing.
+Compares the metadata at the time of the assignment with the current metadata; assigns nothing.
 """
 
 from __future__ import annotations

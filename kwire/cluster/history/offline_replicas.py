@@ -60,7 +60,7 @@ class Directories:
         self._disks: dict[int, _Disks] = {}
         self._places: dict[int, dict[Replica, bytes]] = {}
         self._failed: dict[int, set[bytes]] = {}  # all that ever did
-        self._named: dict[int, set[bytes]] = {}  # all in which a replica was ever said to lie
+        self._named: dict[int, set[bytes]] = {}  # all directories that were reported for a replica
 
     def start(self, broker: int, online: list[bytes], now: Moment, source: str) -> None:
         """Take in which directories are online when a broker registers; none where it does not say."""
@@ -129,7 +129,7 @@ class _Scene(NamedTuple):
 
 @dataclass(slots=True)
 class _Begun:
-    """A replica that went offline: when, who led before and after, who said so.
+    """A replica that went offline: when, the leaders before and after, and the source.
 
     Attributes:
         seen: the last scene that has it offline.
@@ -180,46 +180,46 @@ class Offline:
             name = (names or {}).get(loss.topic_id, loss.topic_id.hex())
             self._losses.setdefault((name, loss.partition), []).append(loss)
 
-    def rows(self, stories: Mapping[Key, Timeline]) -> Iterator[OfflineReplica]:
+    def rows(self, timelines: Mapping[Key, Timeline]) -> Iterator[OfflineReplica]:
         """Yield the times when replicas were offline, by topic, partition and time."""
-        for key in sorted({*stories, *self._losses}):
-            story = stories.get(key) or Timeline()
-            outages = [*self._outages(key, story), *self._lost(key, story)]
+        for key in sorted({*timelines, *self._losses}):
+            timeline = timelines.get(key) or Timeline()
+            outages = [*self._outages(key, timeline), *self._lost(key, timeline)]
             for outage in _joined(sorted(outages, key=lambda one: (one.begun.since, one.node_id))):
                 yield self._row(*key, outage)
 
-    def _outages(self, key: Key, story: Timeline) -> Iterator[_Outage]:
+    def _outages(self, key: Key, timeline: Timeline) -> Iterator[_Outage]:
         """Yield the outages that lists of offline replicas or of live brokers tell."""
         begun: dict[int, _Begun] = {}
         leader: int | None = None
-        for scene in self._scenes(story):
+        for scene in self._scenes(timeline):
             state = scene.entry.state
             for node_id, one in list(begun.items()):
-                outage = self._ended(key, node_id, one, story, scene)
+                outage = self._ended(key, node_id, one, timeline, scene)
                 if outage is not None:
                     del begun[node_id]
                     yield outage
-            leaders = _around(story, scene.since) if scene.source in _CERTAIN else (leader, state.leader)
+            leaders = _around(timeline, scene.since) if scene.source in _CERTAIN else (leader, state.leader)
             for node_id in scene.offline:
                 one = begun.setdefault(node_id, _Begun(scene.since, leaders, scene.source))
                 one.seen, one.back = scene, None
             leader = None if state.is_deleted else state.leader
         for node_id, one in begun.items():
-            end = self._return(key, node_id, one, story, None)
+            end = self._return(key, node_id, one, timeline, None)
             yield _Outage(node_id, one, end, ONLINE if end else None)
 
-    def _ended(self, key: Key, node_id: int, one: _Begun, story: Timeline, scene: _Scene) -> _Outage | None:
+    def _ended(self, key: Key, node_id: int, one: _Begun, timeline: Timeline, scene: _Scene) -> _Outage | None:
         """Return an outage if it has ended for certain when a scene begins."""
         ended_by = _ending(node_id, scene.entry.state)
         if node_id not in scene.offline and ended_by == ONLINE:
             one.back = one.back or scene.since
             return _Outage(node_id, one, scene.since, ONLINE) if one.source in _CERTAIN else None
-        end = self._return(key, node_id, one, story, scene.since)
+        end = self._return(key, node_id, one, timeline, scene.since)
         if end is not None:
             return _Outage(node_id, one, end, ONLINE)
         return None if node_id in scene.offline else _Outage(node_id, one, scene.since, ended_by)
 
-    def _return(self, key: Key, node_id: int, one: _Begun, story: Timeline, limit: Moment | None) -> Moment | None:
+    def _return(self, key: Key, node_id: int, one: _Begun, timeline: Timeline, limit: Moment | None) -> Moment | None:
         """Return when a replica that is not called offline any more was back, before a moment; None if it was not."""
         if one.back is None or one.seen is None:
             return None
@@ -229,20 +229,20 @@ class Offline:
             if answer.broker == node_id and not answer.has_failed and one.seen.since < answer.at
         ]
         if node_id not in (one.seen.entry.state.isr or ()):
-            entries = (entry for entry in story.entries if one.back <= entry.since)
+            entries = (entry for entry in timeline.entries if one.back <= entry.since)
             found += [entry.since for entry in entries if node_id in (entry.state.isr or ())]
         sure = [at for at in found if limit is None or at < limit]
         if sure:
             return max(one.back, min(sure))
         return one.back if limit is None and node_id not in self._answering else None
 
-    def _lost(self, key: Key, story: Timeline) -> Iterator[_Outage]:
+    def _lost(self, key: Key, timeline: Timeline) -> Iterator[_Outage]:
         """Yield the outages that follow from log directories that a broker reported as offline."""
         for loss in self._losses.get(key, ()):
             end, ended_by = loss.until, ONLINE if loss.until else None
             before: int | None = None
             after: int | None = None
-            for entry in story.entries:
+            for entry in timeline.entries:
                 state = entry.state
                 if end is not None and end <= entry.since:
                     break
@@ -255,12 +255,12 @@ class Offline:
             begun = _Begun(loss.since, (before, after), loss.source)
             yield _Outage(loss.broker, begun, end, ended_by, LOG_DIRECTORY)
 
-    def _scenes(self, story: Timeline) -> Iterator[_Scene]:
-        for place, entry in enumerate(story.entries):
+    def _scenes(self, timeline: Timeline) -> Iterator[_Scene]:
+        for place, entry in enumerate(timeline.entries):
             if entry.state.offline is not None or entry.state.is_deleted or self._first is None:
                 yield _Scene(entry, entry.since, entry.state.offline or (), entry.source)
                 continue
-            end = story.entries[place + 1].since if place + 1 < len(story.entries) else None
+            end = timeline.entries[place + 1].since if place + 1 < len(timeline.entries) else None
             for moment in self._turns(entry, end):
                 yield _Scene(entry, moment, self._absent(entry, moment), BY_BROKERS)
 
@@ -309,10 +309,10 @@ class Offline:
         return BROKER if away else LOG_DIRECTORY
 
 
-def _around(story: Timeline, now: Moment) -> tuple[int | None, int | None]:
+def _around(timeline: Timeline, now: Moment) -> tuple[int | None, int | None]:
     """Return who led before and after a broker was missed; controllers elect shortly before or after they say so."""
-    before = [entry for entry in story.entries if entry.since < now and not _is_close(entry.since, now)]
-    after = [entry for entry in story.entries if entry.since <= now or _is_close(entry.since, now)]
+    before = [entry for entry in timeline.entries if entry.since < now and not _is_close(entry.since, now)]
+    after = [entry for entry in timeline.entries if entry.since <= now or _is_close(entry.since, now)]
     led = [entry.state.leader for entry in after if not entry.state.is_deleted]
     return None if not before or before[-1].state.is_deleted else before[-1].state.leader, led[-1]
 

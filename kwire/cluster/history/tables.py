@@ -21,9 +21,9 @@ class PartitionState:
 
     Attributes:
         leader: -1 for none.
-        leader_epoch, partition_epoch: -1 where nobody said them.
+        leader_epoch, partition_epoch: -1 if unknown.
         offline_replicas: in ascending order; None where no message says it (before Kafka 1.0), see the brokers.
-        source: the message that first said so.
+        source: the first message with this state.
     """
 
     topic: str
@@ -59,15 +59,15 @@ class OfflineReplica:
 
     Attributes:
         broker: which one holds it.
-        cause: `log directory` or `broker`; None where it cannot be told.
-        leader_before: who led; -1 for none, None if that was not heard.
+        cause: `log directory` or `broker`; None if unknown.
+        leader_before: the previous leader; -1 for none, None if unknown.
         leader_after: who led when it had gone; None if that was not captured.
         offline_from, offline_to: since when, until when. It is back when its broker answers a LeaderAndIsr request for
             it without KAFKA_STORAGE_ERROR, or when it is in the ISR again; a controller that has just been elected
             knows nothing of failed directories, and what it announces until then ends nothing.
         ended_by: `online` if it came back, `removed` if it is no replica any more, `deletion begun` (leader -2) or
             `deleted` with its topic.
-        source: the message that said so; `brokers` where it follows from which brokers live.
+        source: the message; `brokers` if derived from the live brokers.
     """
 
     topic: str
@@ -179,7 +179,7 @@ class Source:
         source: the name of the message.
         file: where they are; empty where that is not known.
         messages: how many were read.
-        undecodable: how many more could not be decoded, so that the history lacks what they said.
+        undecodable: how many more could not be decoded, so that the history lacks their content.
         first, last: when the first and the last were sent.
         cluster_ids: the ids of clusters that they name; more than one in a history is a mistake.
         note: what the history cannot know from them; None where there is nothing to say.
@@ -198,7 +198,7 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Tables:
     """What became of a cluster. Rows are by topic, partition and time; those of brokers by broker and time; those
-    of sources by name, and none where no message told of the cluster."""
+    of sources by name, and none if no message was about the cluster."""
 
     partition_states: tuple[PartitionState, ...] = ()
     brokers: tuple[BrokerLife, ...] = ()
@@ -227,9 +227,9 @@ ROWS: dict[str, type] = {
 _Finding = tuple[Nodes, tuple[str | None, ...], str]  # replicas, their racks, the rule that they break
 
 
-def states(topic: str, partition: int, story: Timeline) -> Iterator[PartitionState]:
+def states(topic: str, partition: int, timeline: Timeline) -> Iterator[PartitionState]:
     """Yield the states of a partition."""
-    for entry, end in _periods(story):
+    for entry, end in _periods(timeline):
         state = entry.state
         yield PartitionState(
             topic,
@@ -246,9 +246,9 @@ def states(topic: str, partition: int, story: Timeline) -> Iterator[PartitionSta
         )
 
 
-def shrinks(topic: str, partition: int, story: Timeline) -> Iterator[IsrShrink]:
+def shrinks(topic: str, partition: int, timeline: Timeline) -> Iterator[IsrShrink]:
     """Yield the moments when replicas left the ISR of a partition."""
-    for before, after in zip(story.entries, story.entries[1:], strict=False):
+    for before, after in zip(timeline.entries, timeline.entries[1:], strict=False):
         old, new = before.state.isr or (), after.state.isr or ()
         removed = tuple(one for one in old if one not in new)
         if removed and not after.state.is_deleted:
@@ -258,10 +258,10 @@ def shrinks(topic: str, partition: int, story: Timeline) -> Iterator[IsrShrink]:
             )
 
 
-def reassignments(topic: str, partition: int, story: Timeline) -> Iterator[Reassignment]:
+def reassignments(topic: str, partition: int, timeline: Timeline) -> Iterator[Reassignment]:
     """Yield the reassignments of a partition."""
     begun: Entry | None = None
-    for entry in story.entries:
+    for entry in timeline.entries:
         state = entry.state
         if begun is not None and _goal(begun.state) != _goal(state):
             yield _reassignment(topic, partition, begun, entry)
@@ -314,10 +314,10 @@ class Racks:
         self._times = [since for since, _ in brokers.racks]
         self._rules = [(racks, RackRule(_on(racks))) for _, racks in brokers.racks]
 
-    def violations(self, topic: str, partition: int, story: Timeline) -> Iterator[RackViolation]:
+    def violations(self, topic: str, partition: int, timeline: Timeline) -> Iterator[RackViolation]:
         """Yield when the replicas of a partition lay as they should not."""
         begun: tuple[_Finding, Moment] | None = None
-        for moment, found in self._turns(story):
+        for moment, found in self._turns(timeline):
             if begun is not None and begun[0] != found:
                 yield RackViolation(topic, partition, *begun[0], begun[1].time, moment.time)
                 begun = None
@@ -326,14 +326,14 @@ class Racks:
         if begun is not None:
             yield RackViolation(topic, partition, *begun[0], begun[1].time, None)
 
-    def _turns(self, story: Timeline) -> Iterator[tuple[Moment, _Finding | None]]:
+    def _turns(self, timeline: Timeline) -> Iterator[tuple[Moment, _Finding | None]]:
         """Yield what was wrong whenever replicas or racks changed; None where nothing was."""
-        for place, entry in enumerate(story.entries):
+        for place, entry in enumerate(timeline.entries):
             replicas = () if entry.state.is_deleted else entry.state.replicas or ()
             first = bisect_right(self._times, entry.since)
             last = len(self._times)
-            if place + 1 < len(story.entries):
-                last = bisect_left(self._times, story.entries[place + 1].since)
+            if place + 1 < len(timeline.entries):
+                last = bisect_left(self._times, timeline.entries[place + 1].since)
             yield entry.since, self._wrong(replicas, first - 1)
             for rule in range(first, last):
                 yield self._times[rule], self._wrong(replicas, rule)
@@ -351,11 +351,11 @@ def _on(racks: dict[int, str | None]) -> dict[int, Broker]:
     return {node_id: Broker(node_id, rack=rack) for node_id, rack in racks.items()}
 
 
-def _periods(story: Timeline) -> Iterator[tuple[Entry, Moment | None]]:
+def _periods(timeline: Timeline) -> Iterator[tuple[Entry, Moment | None]]:
     """Yield the states of a partition that is there, each with its end."""
-    for place, entry in enumerate(story.entries):
+    for place, entry in enumerate(timeline.entries):
         if not entry.state.is_deleted:
-            yield entry, story.entries[place + 1].since if place + 1 < len(story.entries) else None
+            yield entry, timeline.entries[place + 1].since if place + 1 < len(timeline.entries) else None
 
 
 def _time(moment: Moment | None) -> float | None:

@@ -10,12 +10,12 @@ from ..events import DELETED, Authority, Listed, State
 
 STORES = METADATA_LOG, ZNODES = "metadata log", "znode"  # tellers that have what controllers decided
 LAG = 30.0  # seconds; Kafka's controller.socket.timeout.ms: a broker not reached for so long is given up
-# Not `offline`: whoever says who leads says next who is offline.
+# Not `offline`: messages with a new leader are followed by messages with offline replicas.
 INHERITED = tuple(name for name in State._fields if name not in ("offline", "leader_epoch", "partition_epoch"))
 
 
 class Moment(NamedTuple):
-    """When something was said: its place among all that was heard, and the time in seconds since 1970 if known."""
+    """The time of a message: its position among all messages, and seconds since 1970 if known."""
 
     order: int
     time: float | None = None
@@ -27,7 +27,7 @@ class Moment(NamedTuple):
 
 @dataclass(slots=True)
 class Entry:
-    """A state, since when, and the message that first said it."""
+    """A state, its start, and the first message with it."""
 
     state: State
     since: Moment
@@ -55,7 +55,7 @@ class Timeline:
 
     Attributes:
         entries: its states in order; a deletion is one of them.
-        is_controlled: whether a controller told of it; views of brokers then only count where they are ahead.
+        is_controlled: whether a controller has reported it; views of brokers then only count if they are newer.
         contradictions: what other sources say at the same epochs.
 
     >>> story = Timeline()
@@ -72,7 +72,7 @@ class Timeline:
         self._topic_ids: set[bytes] = set()
         self._places: dict[str, int] = {}  # how far the tellers are, while anything is new
 
-    def tell(
+    def observe(
         self,
         teller: str,
         state: State,
@@ -84,7 +84,7 @@ class Timeline:
 
         Args:
             teller: the connection of a controller to a broker, or the broker whose view this is.
-            state: as it was told.
+            state: the reported state.
             now: the moment.
             source: the name of the message.
             authority: of who says it.
@@ -161,7 +161,7 @@ class Timeline:
         return bool(self._topic_ids) and state.topic_id is not None and state.topic_id not in self._topic_ids
 
     def _find(self, teller: str, state: State, now: Moment) -> bool:
-        """Whether this has been told before, to others or to the same; the teller's place moves there."""
+        """Whether this state was reported before, by the same source or another; the source's position moves there."""
         is_quiet = self.entries[-1].since.is_long_before(now)
         if is_quiet:
             self._places.clear()
@@ -176,7 +176,7 @@ class Timeline:
         return False
 
     def _start(self, place: int | None, now: Moment) -> int:
-        """Return the first entry that may be told with some delay."""
+        """Return the first entry that may be reported late."""
         start = len(self.entries) - 1
         if place is None and now.time is None:
             return start
@@ -190,7 +190,7 @@ class Timeline:
         return entry.state.agrees(state)
 
     def _is_late(self, state: State, now: Moment, is_view: bool) -> bool:
-        """Whether a state that nobody told yet is one that the others have passed."""
+        """Whether a new state is older than those that other sources have reported."""
         newest_entry = self.entries[-1]
         newest = newest_entry.state
         if state.topic_id is not None and newest.topic_id is not None and state.topic_id != newest.topic_id:
@@ -198,7 +198,7 @@ class Timeline:
         if not state.is_older(newest):
             return False
         # Controllers before Kafka 2.0 may go back to what they had cached; if it is none of that, then to a topic made
-        # anew whose deletion was not heard.
+        # again, and its deletion was not captured.
         if is_view or not newest_entry.since.is_long_before(now):
             return True
         return any(entry.state.agrees(state) for entry in self.entries)
@@ -267,11 +267,11 @@ class Brokers:
         self.racks: list[tuple[Moment, dict[int, str | None]]] = []
         self.first: Moment | None = None
         self._live: dict[int, Life] = {}
-        self._told: dict[str, tuple[Listed, ...]] = {}
+        self._reported: dict[str, tuple[Listed, ...]] = {}
         self._addresses: dict[str, int] = {}
         self._is_controlled = False
 
-    def hear(self, teller: str, brokers: Sequence[Listed], now: Moment, source: str, is_view: bool = False) -> None:
+    def observe(self, teller: str, brokers: Sequence[Listed], now: Moment, source: str, is_view: bool = False) -> None:
         """Take down a list of all live brokers; an empty one of a message says nothing.
 
         Args:
@@ -288,7 +288,7 @@ class Brokers:
         self._is_controlled = self._is_controlled or not is_view
         self.first = self.first or now
         before = self._before(teller, is_view)
-        self._told[teller] = tuple(brokers)
+        self._reported[teller] = tuple(brokers)
         there = {one.node_id: one for one in brokers}
         for node_id in before.keys() - there.keys():
             self._end(node_id, now)
@@ -309,9 +309,9 @@ class Brokers:
         return self._addresses.get(address)
 
     def _before(self, teller: str, is_view: bool) -> dict[int, Listed]:
-        told = self._told.get(teller)
-        if told is not None:
-            return {one.node_id: one for one in told}
+        reported = self._reported.get(teller)
+        if reported is not None:
+            return {one.node_id: one for one in reported}
         # A controller speaks for all; a client's listener need not be one of every broker.
         return {} if is_view else {node_id: life.broker for node_id, life in self._live.items()}
 

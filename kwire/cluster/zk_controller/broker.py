@@ -1,6 +1,6 @@
-"""A broker as KIP-112 sees it: log directories, replicas, what it knows of the cluster, and its talk with ZooKeeper.
+"""A broker as KIP-112 sees it: log directories, replicas, its view of the cluster, and its requests to ZooKeeper.
 
-Sans-IO: requests come in as messages, responses go out. A disk that fails is told to it by the world.
+Sans-IO: requests come in as messages, responses go out. The caller reports failed disks.
 """
 
 from __future__ import annotations

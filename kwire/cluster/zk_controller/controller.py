@@ -87,8 +87,8 @@ class ReplicaLiveness:
             self.context.offline_dirs.pop(broker, None)
         if self.behaviour.metadata_to_new:
             self.batch.update_metadata(existing, ())
-            told = [one for one in self.context.leaders if self._is_told(one)]
-            self.batch.update_metadata(brokers, told)
+            selected = [one for one in self.context.leaders if self._is_listed(one)]
+            self.batch.update_metadata(brokers, selected)
         else:
             self.batch.update_metadata(self.context.brokers, ())
         replicas = self.context.replicas_on(brokers)
@@ -99,7 +99,7 @@ class ReplicaLiveness:
                 self.reassignment.resume(partition)
         self.deletion.resume_for({partition[0] for partition, _ in replicas})
 
-    def _is_told(self, partition: TopicPartition) -> bool:
+    def _is_listed(self, partition: TopicPartition) -> bool:
         return self.behaviour.metadata_of_deleted or not self.context.is_deleted(partition)
 
     def _brokers_failed(self, brokers: list[int]) -> None:
@@ -225,8 +225,8 @@ class KafkaController:
         ]
         led = [one for one in moved if self.context.leaders[one].leader == broker_id]
         followed = [one for one in moved if one not in led]
-        told = elect_for_shutdown if self.behaviour.tells_leaving else elect_and_leave_out
-        self.partitions.handle(led, PartitionStates.ONLINE, told)
+        selected = elect_for_shutdown if self.behaviour.informs_leaving else elect_and_leave_out
+        self.partitions.handle(led, PartitionStates.ONLINE, selected)
         for partition in followed:
             self.batch.add_stop_replica(broker_id, partition, delete=False)
         self.batch.send_requests()
@@ -276,13 +276,13 @@ class KafkaController:
         for partition, assignment in list(self.context.assignments.items()):
             if (assignment.adding or assignment.removing) and partition not in self.context.reassigning:
                 self.reassign(partition, assignment.target)
-        told = self.zk.read(REASSIGN)
-        for one in told.partitions if told else ():
+        selected = self.zk.read(REASSIGN)
+        for one in selected.partitions if selected else ():
             if (one.topic, one.partition) not in self.context.reassigning:
                 self.reassign((one.topic, one.partition), one.replicas)
 
     def _elect_preferred(self) -> None:
-        told = self.zk.read(PREFERRED_ELECTION)
-        self.elect_preferred((one.topic, one.partition) for one in (told.partitions if told else ()))
-        if told:
+        selected = self.zk.read(PREFERRED_ELECTION)
+        self.elect_preferred((one.topic, one.partition) for one in (selected.partitions if selected else ()))
+        if selected:
             self.zk.delete([PREFERRED_ELECTION])

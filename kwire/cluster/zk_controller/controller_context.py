@@ -16,7 +16,7 @@ class ControllerContext:
     """The memory of one controller.
 
     `offline_dirs` has for each broker the partitions whose replica there is on a failed log directory, as
-    LeaderAndIsrResponses told (KIP-112).
+    LeaderAndIsrResponses reported (KIP-112).
     """
 
     def __init__(self, epoch: int = 0) -> None:

@@ -213,15 +213,15 @@ class Partition:
         self._advance()
         return Fetched(tuple(self.log.records[asked.offset :]), self.log.high_watermark)
 
-    def follow(self, asked: Fetch, told: Fetched) -> bool:
+    def follow(self, asked: Fetch, sent: Fetched) -> bool:
         """Take the leader's answer; returns whether it still is an answer to what this replica would ask."""
         if self.log is None or self.is_leader or asked != self.fetch():
             return False
-        if told.cut_at is not None:
-            self.log.truncate(told.cut_at)
+        if sent.cut_at is not None:
+            self.log.truncate(sent.cut_at)
             return True
-        self.log.append(told.records)
-        self.log.high_watermark = max(self.log.high_watermark, min(told.high_watermark, self.log.end_offset))
+        self.log.append(sent.records)
+        self.log.high_watermark = max(self.log.high_watermark, min(sent.high_watermark, self.log.end_offset))
         return True
 
     def caught_up(self) -> tuple[int, ...]:
@@ -272,7 +272,7 @@ class ReplicaManager:
         Args:
             request: of any version; below 1 no replica counts as new.
             version: in which the response is to be.
-            is_alive: whether a broker lives, as the last UpdateMetadataRequest told.
+            is_alive: whether a broker is alive, according to the last UpdateMetadataRequest.
         """
         ids = topic_ids_in(request)
         if request.controller_epoch < self.controller_epoch:
@@ -281,25 +281,25 @@ class ReplicaManager:
         errors = {one: self._become(one, state, is_alive) for one, state in partition_states(request)}
         return leader_and_isr_response(version, NONE, errors, ids)
 
-    def _become(self, one: TopicPartition, told: Any, is_alive: Callable[[int], bool]) -> int:
+    def _become(self, one: TopicPartition, sent: Any, is_alive: Callable[[int], bool]) -> int:
         if one in self.offline:
             return KAFKA_STORAGE_ERROR
         partition = self.partitions.setdefault(one, Partition(self.broker_id))
-        if told.leader_epoch <= partition.leader_epoch:
-            is_stale = told.leader_epoch < partition.leader_epoch or self.behaviour.stale_is_error
+        if sent.leader_epoch <= partition.leader_epoch:
+            is_stale = sent.leader_epoch < partition.leader_epoch or self.behaviour.stale_is_error
             return STALE_CONTROLLER_EPOCH if is_stale else NONE
-        if self.broker_id not in told.replicas:
+        if self.broker_id not in sent.replicas:
             return UNKNOWN_TOPIC_OR_PARTITION
-        partition.log = partition.log or self.logs.get_or_create(one, is_new=told.is_new_replica)
+        partition.log = partition.log or self.logs.get_or_create(one, is_new=sent.is_new_replica)
         if partition.log is None:
             self._lose(one)
             return KAFKA_STORAGE_ERROR
         # a follower without a leader to fetch from stays as it was, and will take the same epoch later
-        if told.leader == self.broker_id or is_alive(told.leader):
+        if sent.leader == self.broker_id or is_alive(sent.leader):
             state = LeaderAndIsr(
-                told.leader, tuple(told.isr), told.leader_epoch, told.controller_epoch, told.partition_epoch
+                sent.leader, tuple(sent.isr), sent.leader_epoch, sent.controller_epoch, sent.partition_epoch
             )
-            partition.become(state, tuple(told.replicas))
+            partition.become(state, tuple(sent.replicas))
         return NONE
 
     def stop_replicas(self, request: Any) -> Any:
@@ -307,8 +307,8 @@ class ReplicaManager:
         if request.controller_epoch < self.controller_epoch:
             return stop_replica_response(STALE_CONTROLLER_EPOCH, {})
         self.controller_epoch = request.controller_epoch
-        told = stopped_partitions(request)
-        return stop_replica_response(NONE, {one: self._stop(one, delete, epoch) for one, delete, epoch in told})
+        sent = stopped_partitions(request)
+        return stop_replica_response(NONE, {one: self._stop(one, delete, epoch) for one, delete, epoch in sent})
 
     def _stop(self, one: TopicPartition, delete: bool, epoch: int) -> int:
         """Stop a replica. KIP-112: this fails if it is offline."""

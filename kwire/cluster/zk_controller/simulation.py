@@ -87,7 +87,7 @@ Step = tuple[str, LinkKey | int]
 class Host:
     """What a broker runs on: its disks by log directory, its session, and broker and controller while they run.
 
-    `epochs` are the registrations of this start, `reigns` its epochs as the controller; `told` are the changed znodes
+    `epochs` are the registrations of this start, `reigns` its controller epochs; `changes` are the changed znodes
     that the controller has not seen.
     """
 
@@ -98,7 +98,7 @@ class Host:
     controller: KafkaController | None = None
     epochs: set[int] = field(default_factory=set)
     reigns: set[int] = field(default_factory=set)
-    told: deque[str] = field(default_factory=deque)
+    changes: deque[str] = field(default_factory=deque)
 
 
 class Steps:
@@ -115,7 +115,7 @@ class Steps:
         for path in self.zk.take_changes():
             for host in self.hosts.values():
                 if host.controller is not None:
-                    host.told.append(path)
+                    host.changes.append(path)
         for host in self.hosts.values():
             if host.controller is not None:
                 for sent in host.controller.take_requests():
@@ -129,7 +129,7 @@ class Steps:
             if link.answer is not None:
                 yield "answer", key
         for broker_id, host in self.hosts.items():
-            if host.told:
+            if host.changes:
                 yield "znode", broker_id
 
     def take(self, step: Step) -> None:
@@ -153,7 +153,7 @@ class Steps:
 
     def _see_change(self, broker_id: int) -> None:
         host = self.hosts[broker_id]
-        path = host.told.popleft()
+        path = host.changes.popleft()
         if host.controller is not None:
             host.controller.on_change(path)
         self.after()
@@ -228,10 +228,10 @@ class JbodCluster(Steps):
         """Start a broker on its host, under a new session; one that is left from before ends."""
         host = self.hosts[broker_id]
         self.zk.end_session(host.session)
-        told = registration or BrokerRegistration(host=f"broker-{broker_id}", port=9092, version=1, timestamp="0")
+        registered = registration or BrokerRegistration(host=f"broker-{broker_id}", port=9092, version=1, timestamp="0")
         host.session = self._new_session()
         host.broker = KafkaBroker(
-            broker_id, host.disks, self.client(broker_id), told, behaviour=self.behaviour, protocol=host.protocol
+            broker_id, host.disks, self.client(broker_id), registered, behaviour=self.behaviour, protocol=host.protocol
         )
         host.epochs, host.reigns = set(), set()
         self._registered(broker_id)
@@ -244,14 +244,14 @@ class JbodCluster(Steps):
         }
         host.broker = host.controller = None
         host.epochs.clear()
-        host.told.clear()
+        host.changes.clear()
 
     def expire(self, broker_id: int) -> None:
         """End a broker's session. One that runs opens another, is the controller no more, and keeps its replicas."""
         host = self.hosts[broker_id]
         self.zk.end_session(host.session)
         host.controller = None
-        host.told.clear()
+        host.changes.clear()
         if host.broker is not None:
             host.session = self._new_session()
             host.broker.reconnect(self.client(broker_id))
@@ -285,7 +285,7 @@ class JbodCluster(Steps):
     def resign(self, broker_id: int) -> None:
         """Let the controller be it no more, while its broker and its session go on."""
         self.hosts[broker_id].controller = None
-        self.hosts[broker_id].told.clear()
+        self.hosts[broker_id].changes.clear()
         self.zk.delete(CONTROLLER)
         self.after()
 
@@ -327,9 +327,9 @@ class JbodCluster(Steps):
                 source = served.get(one.leader) if one is not None and one.log is not None else None
                 if one is not None and source is not None and not one.is_leader:
                     asked = one.fetch()
-                    told = source.answer(asked)
-                    if told is not None:
-                        one.follow(asked, told)
+                    fetched = source.answer(asked)
+                    if fetched is not None:
+                        one.follow(asked, fetched)
         for broker_id, source in served.items():
             broker = self.hosts[broker_id].broker
             if broker is not None and source is not None and source.is_leader and source.caught_up():

@@ -285,7 +285,7 @@ class ReplicaStateMachine:
             self.batch.add_stop_replica(broker, partition, delete=True)
 
     def _remove_from_isr(self, broker: int, partition: TopicPartition) -> LeaderAndIsr | None:
-        """Write the ISR without an offline replica (KIP-112: it is removed in ZooKeeper, and leaders are told)."""
+        """Write the ISR without an offline replica (KIP-112: it is removed in ZooKeeper, and leaders are informed)."""
         state = self.zk.state(partition) if partition in self.context.leaders else None
         if state is None:
             return None

@@ -26,7 +26,7 @@ class Topics:
             self._learn_state(partition)
 
     def changed(self) -> None:
-        """Make the partitions that are new (scenario 1): their replicas are new until they are told to be there."""
+        """Make the partitions that are new (scenario 1): their replicas are new until a broker has confirmed them."""
         new = self._learn_topics()
         if new:
             self.partitions.handle(new, PartitionStates.NEW)
@@ -37,8 +37,8 @@ class Topics:
     def isr_changed(self) -> None:
         """Read the ISR of the partitions whose leaders changed it, and tell everybody."""
         events = self.zk.notifications(ISR_CHANGES)
-        told = [event.partitions for event in events.values() if event is not None]
-        partitions = {(one.topic, one.partition) for rows in told for one in rows} & set(self.context.assignments)
+        stored = [event.partitions for event in events.values() if event is not None]
+        partitions = {(one.topic, one.partition) for rows in stored for one in rows} & set(self.context.assignments)
         for partition in partitions:
             self._learn_state(partition)
         if partitions:
@@ -48,12 +48,12 @@ class Topics:
     def _learn_topics(self) -> list[TopicPartition]:
         """Read assignments from ZooKeeper; returns the partitions that are new."""
         new = []
-        for topic, told in self.zk.topics().items():
+        for topic, stored in self.zk.topics().items():
             if topic in self.context.topics_to_delete:
                 continue
             self.context.topic_ids[topic] = self.zk.topic_id(topic)
-            adding, removing = told.adding_replicas or {}, told.removing_replicas or {}
-            for index, replicas in told.partitions.items():
+            adding, removing = stored.adding_replicas or {}, stored.removing_replicas or {}
+            for index, replicas in stored.partitions.items():
                 if (topic, index) not in self.context.assignments:
                     new.append((topic, index))
                     self.context.assignments[topic, index] = ReplicaAssignment(
@@ -205,7 +205,7 @@ class PartitionReassignment:
         )
         if not self.behaviour.adding_replicas:
             self._assign(partition, ReplicaAssignment((*target, *(one for one in old.replicas if one not in target))))
-        self._tell_new_epoch(partition, old.origin, adding)
+        self._report_new_epoch(partition, old.origin, adding)
         for one in adding:
             self.replicas.handle([(partition, one)], ReplicaState.NEW)
 
@@ -230,7 +230,7 @@ class PartitionReassignment:
     def _move_leader(self, partition: TopicPartition, old: ReplicaAssignment, target: tuple[int, ...]) -> None:
         leader = self.context.leaders[partition].leader
         if leader in target and self.context.is_online(leader, partition):
-            self._tell_new_epoch(partition, target if self.behaviour.adding_replicas else old.replicas, ())
+            self._report_new_epoch(partition, target if self.behaviour.adding_replicas else old.replicas, ())
         else:
             self.partitions.handle([partition], PartitionStates.ONLINE, elect_reassigned)
 
@@ -245,7 +245,7 @@ class PartitionReassignment:
         ):
             self.replicas.handle(gone, state)
 
-    def _tell_new_epoch(self, partition: TopicPartition, known: Iterable[int], adding: Iterable[int]) -> None:
+    def _report_new_epoch(self, partition: TopicPartition, known: Iterable[int], adding: Iterable[int]) -> None:
         """Raise the leader epoch and tell it; what is added is new: it may be made where a directory is bad."""
         state = self.zk.state(partition)
         if state is None or state.controller_epoch > self.context.epoch:

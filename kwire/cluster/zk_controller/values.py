@@ -113,7 +113,7 @@ class Behaviour:
 
     `any_error_is_offline`: an error other than KAFKA_STORAGE_ERROR puts a replica offline too.
     `stale_is_error`: a request that brings a replica nothing newer is answered STALE_CONTROLLER_EPOCH.
-    `storage_error_seen`: clients are told 56 of a failed directory, not that the partition is unknown.
+    `storage_error_seen`: clients receive error 56 for a failed directory, not that the partition is unknown.
     `delete_event_first`: the notification's znode is gone before the broker is asked.
     `stop_fails_offline`: StopReplica of an offline replica fails even if nothing is to be deleted.
     `stop_needs_newer`: StopReplica is fenced unless its leader epoch is above the replica's.
@@ -124,9 +124,9 @@ class Behaviour:
     `offline_is_ineligible`: the deletion of a replica that was offline from the start is tried again, too.
     `stops_deleted`: a controlled shutdown stops replicas of topics being deleted too.
     `dead_stay_in_sync`: a new controller leaves offline replicas in the ISR of partitions whose leader lives.
-    `metadata_of_deleted`: the partitions that new brokers are told have those of topics being deleted among them.
+    `metadata_of_deleted`: the partitions sent to new brokers include those of topics being deleted.
     `elects_in_vain`: a preferred election raises the leader epoch even where the preferred replica leads.
-    `tells_leaving`: a broker that shuts down is told who leads instead of it, like the other replicas.
+    `informs_leaving`: a broker that shuts down is sent the new leaders, like the other replicas.
     """
 
     any_error_is_offline: bool
@@ -144,7 +144,7 @@ class Behaviour:
     dead_stay_in_sync: bool = False
     metadata_of_deleted: bool = False
     elects_in_vain: bool = False
-    tells_leaving: bool = True
+    informs_leaving: bool = True
 
 
 KIP: Final = Behaviour(True, False, False, True)
@@ -153,7 +153,7 @@ RELEASED: Final = {
     (1, 0): Behaviour(
         False, True, True, False, stop_fails_offline=False, metadata_of_all=True, adding_replicas=False,
         metadata_to_new=False, bad_dir_spoils_delete=True, stops_deleted=True, dead_stay_in_sync=True,
-        elects_in_vain=True, tells_leaving=False, offline_is_ineligible=False,
+        elects_in_vain=True, informs_leaving=False, offline_is_ineligible=False,
     ),
     (2, 2): Behaviour(
         False, True, True, False, stop_fails_offline=False, adding_replicas=False, metadata_of_deleted=True

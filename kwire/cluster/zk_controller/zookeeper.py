@@ -78,7 +78,7 @@ class Ensemble:
         return path
 
     def set(self, path: str, data: bytes, version: int | None = None) -> int | None:
-        """Write a node, if it still has the version told; returns its new version, or None if it has not."""
+        """Write a node, if it still has this version; returns its new version, or None if it has not."""
         node = self.nodes.get(path)
         if node is None or (version is not None and node.version != version):
             return None
@@ -153,8 +153,8 @@ class KafkaZkClient:
         for name in self.zk.children(BROKERS):
             node = self.zk.nodes[f"{BROKERS}/{name}"]
             if node.data:
-                told: BrokerRegistration = read_znode(f"{BROKERS}/{name}", node.data)
-                found[int(name)] = (_broker(int(name), told), node.czxid)
+                stored: BrokerRegistration = read_znode(f"{BROKERS}/{name}", node.data)
+                found[int(name)] = (_broker(int(name), stored), node.czxid)
         return found
 
     def elect_controller(self, broker_id: int) -> int | None:
@@ -169,8 +169,8 @@ class KafkaZkClient:
 
     def controller_id(self) -> int | None:
         """Return the id of the controller."""
-        told: Controller | None = self.read(CONTROLLER)
-        return told.brokerid if told else None
+        stored: Controller | None = self.read(CONTROLLER)
+        return stored.brokerid if stored else None
 
     def topics(self) -> dict[str, TopicState]:
         """Return all topics, in the order of their names."""
@@ -179,27 +179,27 @@ class KafkaZkClient:
 
     def topic_id(self, topic: str) -> bytes:
         """Return a topic's id (KIP-516); zeros where it has none."""
-        told: TopicState | None = self.read(f"{TOPICS}/{topic}")
-        return base64.urlsafe_b64decode(f"{told.topic_id}==") if told and told.topic_id else bytes(16)
+        stored: TopicState | None = self.read(f"{TOPICS}/{topic}")
+        return base64.urlsafe_b64decode(f"{stored.topic_id}==") if stored and stored.topic_id else bytes(16)
 
     def write_topic(self, topic: str, assignments: dict[int, ReplicaAssignment]) -> None:
         """Write the assignment of a topic, keeping version and id of what is there. A new one gets the next id."""
         old: TopicState | None = self.read(f"{TOPICS}/{topic}")
         new_id = base64.urlsafe_b64encode((self.zk.zxid + 1).to_bytes(16, "big")).decode().rstrip("=")
-        told = TopicState(
+        stored = TopicState(
             partitions={index: one.replicas for index, one in assignments.items()},
             version=old.version if old else 3,
             topic_id=old.topic_id if old else new_id,
             adding_replicas={index: one.adding for index, one in assignments.items() if one.adding},
             removing_replicas={index: one.removing for index, one in assignments.items() if one.removing},
         )
-        if self.zk.create(f"{TOPICS}/{topic}", write_znode(told)) is None:
-            self.zk.set(f"{TOPICS}/{topic}", write_znode(told))
+        if self.zk.create(f"{TOPICS}/{topic}", write_znode(stored)) is None:
+            self.zk.set(f"{TOPICS}/{topic}", write_znode(stored))
 
     def unclean_leader_election(self, topic: str, default: bool) -> bool:
         """Return whether a replica that is not in sync may lead a topic."""
-        told: ConfigEntity | None = self.read(f"/config/topics/{topic}")
-        text = (told.config if told else {}).get("unclean.leader.election.enable")
+        stored: ConfigEntity | None = self.read(f"/config/topics/{topic}")
+        text = (stored.config if stored else {}).get("unclean.leader.election.enable")
         return default if text is None else text == "true"
 
     def state(self, partition: TopicPartition) -> LeaderAndIsr | None:
@@ -252,19 +252,19 @@ def partition_of(path: str) -> TopicPartition | None:
 
 
 def _leader_and_isr(path: str, node: Znode) -> LeaderAndIsr:
-    told: PartitionState = read_znode(path, node.data)
-    return LeaderAndIsr(told.leader, told.isr, told.leader_epoch, told.controller_epoch, node.version)
+    stored: PartitionState = read_znode(path, node.data)
+    return LeaderAndIsr(stored.leader, stored.isr, stored.leader_epoch, stored.controller_epoch, node.version)
 
 
 def _state_data(state: LeaderAndIsr) -> bytes:
-    told = PartitionState(
+    stored = PartitionState(
         leader=state.leader, leader_epoch=state.leader_epoch, isr=state.isr, controller_epoch=state.controller_epoch
     )
-    return write_znode(told)
+    return write_znode(stored)
 
 
-def _broker(broker_id: int, told: BrokerRegistration) -> Broker:
-    if told.host is not None:
-        return Broker(broker_id, told.host, told.port, told.rack)
-    host, _, port = (told.endpoints or ("//:-1",))[0].rpartition("//")[2].rpartition(":")
-    return Broker(broker_id, host, int(port), told.rack)
+def _broker(broker_id: int, stored: BrokerRegistration) -> Broker:
+    if stored.host is not None:
+        return Broker(broker_id, stored.host, stored.port, stored.rack)
+    host, _, port = (stored.endpoints or ("//:-1",))[0].rpartition("//")[2].rpartition(":")
+    return Broker(broker_id, host, int(port), stored.rack)

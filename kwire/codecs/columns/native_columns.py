@@ -59,9 +59,9 @@ class BufferCollector:
         column = self._layout.columns[at]
         rows, valid, ends, data = taken[at]
         children = [self._array(child, taken) for child in column.children]
-        if column.shape == "list":
+        if column.layout == "list":
             buffers, type_ = [ends], pa.list_(children[0].type)
-        elif column.shape == "record":
+        elif column.layout == "record":
             names = zip(column.names, children, strict=True)
             buffers, type_ = [], pa.struct([(name, child.type) for name, child in names])
         else:
@@ -122,7 +122,7 @@ def _bits(valid: Any) -> Any:
 
 def _flat_array(column: _Column, rows: int, valid: Any, ends: Any, data: Any) -> Any:
     """Return an Arrow array over memory of the native engine."""
-    values = pa.py_buffer(pack_bits(data) if column.shape == "bits" else data)
+    values = pa.py_buffer(pack_bits(data) if column.layout == "bits" else data)
     buffers = [_bits(valid), values] if ends is None else [_bits(valid), pa.py_buffer(ends), values]
     return pa.Array.from_buffers(column.type, rows, buffers)
 
@@ -130,7 +130,7 @@ def _flat_array(column: _Column, rows: int, valid: Any, ends: Any, data: Any) ->
 class _Column(msgspec.Struct, gc=False):
     """A column as filled by the native engine, and the type of its array."""
 
-    shape: str
+    layout: str
     type: Any = None
     width: int = 1
     nullable: bool = False
@@ -178,7 +178,7 @@ class _Layout:
     def arguments(self, levels: int) -> tuple[Any, ...]:
         """Return the arguments for the native engine's table."""
         rows = [
-            (one.shape, one.width, one.nullable, one.children[0] if one.children else SKIP, one.next)
+            (one.layout, one.width, one.nullable, one.children[0] if one.children else SKIP, one.next)
             for one in self.columns
         ]
         nodes = NodeTable(self.nodes, self.fields)
@@ -208,9 +208,9 @@ class _Layout:
         if struct is not None:
             return self.record(struct, wanted, nullable)
         type_ = scalar_type(node)
-        shape = SHAPES.get(type(node), "binary")
-        width = type_.bit_width // 8 if shape == "fixed" else 1
-        return self.column(_Column(shape, type_, width, nullable))
+        layout = SHAPES.get(type(node), "binary")
+        width = type_.bit_width // 8 if layout == "fixed" else 1
+        return self.column(_Column(layout, type_, width, nullable))
 
     def record(self, struct: wire.Struct, wanted: Wanted, nullable: bool) -> int:
         at = self.column(_Column("record", nullable=nullable))

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...wire import Node
 
-MOST_ALIKE = 10  # sources with one title (of different catalogs) that are kept for tracebacks
+MOST_OF_ONE_TITLE = 10  # sources with one title (of different catalogs) that are kept for tracebacks
 PLAIN = (bool, int, type(None))
 
 
@@ -77,7 +77,7 @@ class Source:
 def _listed(text: str, title: str) -> str:
     """Register source for tracebacks; return its file name there."""
     lines = text.splitlines(keepends=True)
-    for count in range(1, MOST_ALIKE):
+    for count in range(1, MOST_OF_ONE_TITLE):
         filename = f"<{title}>" if count == 1 else f"<{title} ({count})>"
         if filename not in linecache.cache or linecache.getlines(filename) == lines:
             break

@@ -15,10 +15,10 @@ def made() -> tuple[Group, Member]:
 
 def test_who_is_in_is_told_of_all_or_of_itself() -> None:
     group, member = made()
-    answer = joined(group, member, tells_members=True, skip=True)
+    answer = joined(group, member, includes_members=True, skip=True)
     assert (answer.generation_id, answer.leader, answer.skip_assignment) == (7, "m", True)
     assert [(one.member_id, one.group_instance_id, one.metadata) for one in answer.members] == [("m", "i", b"r")]
-    answer = joined(group, member, tells_members=False, leader="before")
+    answer = joined(group, member, includes_members=False, leader="before")
     assert (answer.leader, answer.members, answer.member_id) == ("before", (), "m")
     assert (assigned(group, member).assignment, assigned(group, member).protocol_name) == (b"a", "range")
 

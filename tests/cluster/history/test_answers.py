@@ -14,7 +14,7 @@ from .saying import leader_and_isr, refusal, update, view
 
 def verdicts(*messages: Observation, most: int = 100) -> list[bool]:
     found = list(judged(messages, most))
-    assert [one.heard for one in found] == list(messages)
+    assert [one.observation for one in found] == list(messages)
     return [one.is_refused for one in found]
 
 
@@ -36,7 +36,7 @@ def test_nobody_waits_for_ever() -> None:
 def test_messages_are_given_out_as_soon_as_they_can_be() -> None:
     given_out = judged(iter([view(1.0), leader_and_isr(1.1), refusal(1.2, error=0), *[view(1.3)] * 10**6]))
     for name in ("MetadataResponse", "LeaderAndIsrRequest"):
-        seen = next(given_out).heard
+        seen = next(given_out).observation
         assert isinstance(seen, Observation)
         assert seen.name == name
 

@@ -12,7 +12,7 @@ def listed(*lists: tuple[str, list[int | Listed]], is_view: bool = False) -> Bro
     brokers = Brokers()
     for order, (teller, nodes) in enumerate(lists):
         rows = [one if isinstance(one, Listed) else Listed(one, "r", (f"L://b{one}:9",)) for one in nodes]
-        brokers.hear(teller, rows, Moment(order, float(order)), "M", is_view)
+        brokers.observe(teller, rows, Moment(order, float(order)), "M", is_view)
     return brokers
 
 
@@ -46,8 +46,8 @@ def test_a_view_speaks_for_its_own_listener() -> None:
 
 def test_views_are_silent_once_a_controller_lists() -> None:
     brokers = listed(("a", [1]))
-    brokers.hear("v", [Listed(5, None, ("x:1",))], Moment(9), "M", is_view=True)
-    brokers.hear("a", [], Moment(10), "M")
+    brokers.observe("v", [Listed(5, None, ("x:1",))], Moment(9), "M", is_view=True)
+    brokers.observe("a", [], Moment(10), "M")
     assert lives(brokers) == [(1, 0, None)]
 
 

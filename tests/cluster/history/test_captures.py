@@ -45,8 +45,8 @@ def znodes(path: Path) -> dict[TopicPartition, list[State]]:
         place = re.fullmatch(r"/brokers/topics/([^/]+)/partitions/(\d+)/state", row["path"])
         if place and row.get("data"):
             state = json.loads(row["data"])
-            told = state["leader"], state["leader_epoch"], tuple(state["isr"])
-            states.setdefault((place[1], int(place[2])), []).append(told)
+            reported = state["leader"], state["leader_epoch"], tuple(state["isr"])
+            states.setdefault((place[1], int(place[2])), []).append(reported)
     return states
 
 
@@ -54,9 +54,9 @@ def znodes(path: Path) -> dict[TopicPartition, list[State]]:
 def test_partitions_have_the_states_of_zookeeper_in_their_order(run: str) -> None:
     known = znodes(FOLDER / f"{run}.znodes.history.jsonl")
     rows = groupby(tables(run).partition_states, key=lambda row: (row.topic, row.partition))
-    told = {key: [(row.leader, row.leader_epoch, row.isr) for row in found] for key, found in rows}
-    assert told.keys() == known.keys()
-    for key, states in told.items():
+    reported = {key: [(row.leader, row.leader_epoch, row.isr) for row in found] for key, found in rows}
+    assert reported.keys() == known.keys()
+    for key, states in reported.items():
         later = iter(known[key])
         # A state that is changed before the controller tells of it is told by nobody.
         assert all(any(state == one for one in later) for state, _ in groupby(states)), key
@@ -65,9 +65,9 @@ def test_partitions_have_the_states_of_zookeeper_in_their_order(run: str) -> Non
 def test_hardly_a_state_of_zookeeper_is_missing() -> None:
     for run in ("kafka-2.4-zk", "kafka-3.9-zk", "kafka-3.9-zk-admin"):
         known = znodes(FOLDER / f"{run}.znodes.history.jsonl")
-        told = {(row.topic, row.partition, row.leader_epoch, row.isr) for row in tables(run).partition_states}
+        reported = {(row.topic, row.partition, row.leader_epoch, row.isr) for row in tables(run).partition_states}
         there = {(*key, state[1], state[2]) for key, states in known.items() for state in states}
-        assert len(there - told) <= len(there) / 10
+        assert len(there - reported) <= len(there) / 10
 
 
 @each_of("run", RUNS, most=6)

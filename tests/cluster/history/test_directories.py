@@ -72,11 +72,11 @@ def test_a_report_is_a_row_with_the_leaders_that_clients_were_told() -> None:
 
 def test_what_clients_were_told_and_what_the_broker_reports_are_one_outage() -> None:
     said = [view(1.0, leader=2, topic_id=TOPIC), assigned(1.5), heartbeat(2.0, A)]
-    told = view(9.0, leader=1, epoch=1, isr=(1,), offline=(2,))
-    (row,) = offline(*said, told)
+    reported = view(9.0, leader=1, epoch=1, isr=(1,), offline=(2,))
+    (row,) = offline(*said, reported)
     assert (row.offline_from, row.offline_to, row.source) == (2.0, None, "BrokerHeartbeatRequest")
     back = view(20.0, leader=1, epoch=1, isr=(1, 2))
-    (row,) = offline(*said, told, heartbeat(12.0), back)
+    (row,) = offline(*said, reported, heartbeat(12.0), back)
     assert (row.offline_from, row.offline_to, row.ended_by, row.cause) == (2.0, 20.0, "online", "log directory")
 
 

@@ -38,20 +38,20 @@ def test_it_may_end_otherwise_or_not_at_all() -> None:
 
 def test_a_broker_that_is_away_is_the_cause() -> None:
     first = update(1.0, leader=2, live=LIVE)
-    told = update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)  # it is told to shut down and lives a little longer
-    assert offline(first, told, brokers(2.5, {1: "r"})) == [row(2.0, cause="broker")]
-    assert offline(first, told, update(3.0, epochs=(1, 2), live=LIVE), brokers(9.0, {1: "r"})) == [
+    reported = update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)  # it is told to shut down and lives a little longer
+    assert offline(first, reported, brokers(2.5, {1: "r"})) == [row(2.0, cause="broker")]
+    assert offline(first, reported, update(3.0, epochs=(1, 2), live=LIVE), brokers(9.0, {1: "r"})) == [
         row(2.0, 3.0, "online")
     ]
 
 
 def test_a_failed_directory_is_the_cause_if_the_broker_answers_so() -> None:
     first = update(1.0, leader=2, live=LIVE, topic_id=bytes([7] * 16))
-    told = update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)
+    reported = update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)
     asked, failed = leader_and_isr(1.5, to=2, leader=2, number=8), refusal(1.6, 2, 0, 56, 8)
-    assert offline(first, asked, failed, told, brokers(2.5, {1: "r"})) == [row(2.0)]
+    assert offline(first, asked, failed, reported, brokers(2.5, {1: "r"})) == [row(2.0)]
     of_another = refusal(1.6, 1, 0, 56, 8)
-    assert offline(first, asked, of_another, told, brokers(2.5, {1: "r"})) == [row(2.0, cause="broker")]
+    assert offline(first, asked, of_another, reported, brokers(2.5, {1: "r"})) == [row(2.0, cause="broker")]
     late = update(2.0 + LAG, offline=(2,), epochs=(1, 1), live=LIVE)
     assert offline(first, asked, failed, late, brokers(99.0, {1: "r"})) == [row(2.0 + LAG, cause="broker")]
 
@@ -143,8 +143,8 @@ def test_what_is_removed_or_deleted_before_it_is_back_ends_so() -> None:
 
 
 def test_a_state_without_replicas_removes_them() -> None:
-    first, told = update(1.0, leader=2, live=LIVE), update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)
-    assert offline(first, told, update(3.0, replicas=(), isr=(), epochs=(1, 2), live=LIVE)) == [
+    first, reported = update(1.0, leader=2, live=LIVE), update(2.0, offline=(2,), epochs=(1, 1), live=LIVE)
+    assert offline(first, reported, update(3.0, replicas=(), isr=(), epochs=(1, 2), live=LIVE)) == [
         row(2.0, 3.0, "removed")
     ]
     # A story may begin without lists: Metadata v0 of a partition without leader leaves them out.

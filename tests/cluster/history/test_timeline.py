@@ -11,11 +11,11 @@ from kwire.cluster.history.timeline import LAG, Moment, Timeline
 A, B, C = "to 1", "to 2", "to 3"
 
 
-def told(*said: tuple[str, float | None, State]) -> list[State]:
-    story = Timeline()
+def reported(*said: tuple[str, float | None, State]) -> list[State]:
+    timeline = Timeline()
     for order, (teller, time, state) in enumerate(said):
-        story.tell(teller, state, Moment(order, time), "UpdateMetadataRequest")
-    return [entry.state for entry in story.entries]
+        timeline.observe(teller, state, Moment(order, time), "UpdateMetadataRequest")
+    return [entry.state for entry in timeline.entries]
 
 
 def state(leader: int = 1, offline: tuple[int, ...] | None = (), epochs: tuple[int, int] = (0, 0)) -> State:
@@ -38,57 +38,57 @@ def test_however_late_each_broker_is_told_the_story_is_that_of_the_first(
         # Late, but before the first broker hears the next but two.
         delays = sorted(data.draw(st.floats(0.1, 9.0)) for _ in changes)
         said += [(teller, time + late, one) for time, late, one in zip(times, delays, changes, strict=True)]
-    assert told(*sorted(said, key=lambda one: one[1] or 0)) == changes
+    assert reported(*sorted(said, key=lambda one: one[1] or 0)) == changes
 
 
 def test_a_broker_that_lags_behind_several_changes_brings_no_news() -> None:
-    assert told((A, 1, UP), (A, 2, DOWN), (B, 3, UP), (B, 4, DOWN)) == [UP, DOWN]
-    assert told((A, 1, UP), (B, 1, UP), (A, 2, DOWN), (A, 3, UP), (B, 4, DOWN), (B, 5, UP)) == [UP, DOWN, UP]
+    assert reported((A, 1, UP), (A, 2, DOWN), (B, 3, UP), (B, 4, DOWN)) == [UP, DOWN]
+    assert reported((A, 1, UP), (B, 1, UP), (A, 2, DOWN), (A, 3, UP), (B, 4, DOWN), (B, 5, UP)) == [UP, DOWN, UP]
 
 
 def test_what_comes_back_under_the_same_epochs_is_news() -> None:
-    assert told((A, 1, UP), (A, 2, DOWN), (A, 3, UP), (B, 3.1, UP), (A, 4, DOWN)) == [UP, DOWN, UP, DOWN]
+    assert reported((A, 1, UP), (A, 2, DOWN), (A, 3, UP), (B, 3.1, UP), (A, 4, DOWN)) == [UP, DOWN, UP, DOWN]
 
 
 def test_after_a_while_nothing_is_an_echo() -> None:
-    assert told((A, 1, UP), (A, 2, DOWN), (B, 3 + LAG, UP)) == [UP, DOWN, UP]
+    assert reported((A, 1, UP), (A, 2, DOWN), (B, 3 + LAG, UP)) == [UP, DOWN, UP]
 
 
 def test_older_epochs_are_never_news_within_the_lag() -> None:
     new, old = state(2, epochs=(1, 4)), state(1, epochs=(0, 3))
-    assert told((A, 1, new), (B, 2, old)) == [new]
+    assert reported((A, 1, new), (B, 2, old)) == [new]
     # Controllers before Kafka 2.0 send what they had cached, on the same connection.
-    assert told((A, 1, old), (A, 2, new), (A, 3, old), (A, 9 + LAG, old)) == [old, new]
+    assert reported((A, 1, old), (A, 2, new), (A, 3, old), (A, 9 + LAG, old)) == [old, new]
 
 
 def test_a_topic_made_anew_begins_again() -> None:
     before, after = state(2, epochs=(5, 9)), state(3, epochs=(0, 0))
-    assert told((A, 1, before), (A, 2 + LAG, after)) == [before, after]
-    assert told((A, 1, before), (A, 2, DELETED), (B, 2.5, DELETED), (A, 3, after)) == [before, DELETED, after]
+    assert reported((A, 1, before), (A, 2 + LAG, after)) == [before, after]
+    assert reported((A, 1, before), (A, 2, DELETED), (B, 2.5, DELETED), (A, 3, after)) == [before, DELETED, after]
     ids = [State(1, epochs, 0, topic_id=bytes([one] * 16)) for one, epochs in ((1, 4), (2, 0))]
-    assert told((A, 1, ids[0]), (A, 2, ids[1]), (B, 3, ids[0])) == ids
+    assert reported((A, 1, ids[0]), (A, 2, ids[1]), (B, 3, ids[0])) == ids
 
 
 def test_a_deletion_is_believed_over_what_others_still_hear() -> None:
-    assert told((A, 1, UP), (B, 1, UP), (A, 2, DELETED), (B, 2.1, UP), (B, 2.2, DELETED)) == [UP, DELETED]
-    assert told((A, 1, DELETED)) == []
+    assert reported((A, 1, UP), (B, 1, UP), (A, 2, DELETED), (B, 2.1, UP), (B, 2.2, DELETED)) == [UP, DELETED]
+    assert reported((A, 1, DELETED)) == []
 
 
 def test_what_one_message_leaves_open_another_fills_in() -> None:
     leader = State(1, 0, 0, isr=(1, 2), replicas=(1, 2))
-    assert told((A, 1, leader), (A, 2, DOWN)) == [DOWN]
-    assert told((A, 1, leader), (A, 2 + LAG, DOWN)) == [leader, DOWN]
+    assert reported((A, 1, leader), (A, 2, DOWN)) == [DOWN]
+    assert reported((A, 1, leader), (A, 2 + LAG, DOWN)) == [leader, DOWN]
 
 
 def test_without_times_one_teller_is_followed() -> None:
-    assert told((A, None, UP), (A, None, DOWN), (A, None, UP)) == [UP, DOWN, UP]
-    assert told((A, None, UP), (A, None, DOWN), (B, None, DOWN)) == [UP, DOWN]
+    assert reported((A, None, UP), (A, None, DOWN), (A, None, UP)) == [UP, DOWN, UP]
+    assert reported((A, None, UP), (A, None, DOWN), (B, None, DOWN)) == [UP, DOWN]
 
 
 def test_a_view_counts_where_no_controller_is_heard_or_where_it_is_ahead() -> None:
-    story = Timeline()
+    timeline = Timeline()
     for order, (is_view, one) in enumerate(
         [(True, UP), (False, DOWN), (True, UP), (True, state(3, epochs=(0, 0))), (True, state(2, epochs=(1, 0)))]
     ):
-        story.tell("x", one, Moment(order, order), "M", Authority.CLIENT if is_view else Authority.CONTROLLER)
-    assert [entry.state.leader for entry in story.entries] == [1, 1, 2]
+        timeline.observe("x", one, Moment(order, order), "M", Authority.CLIENT if is_view else Authority.CONTROLLER)
+    assert [entry.state.leader for entry in timeline.entries] == [1, 1, 2]

@@ -59,7 +59,7 @@ def test_a_controller_that_resigns_goes_on_as_a_broker() -> None:
 def test_requests_of_a_deposed_controller_are_refused() -> None:
     cluster = with_topic()
     cluster.create_topic("late", [(2, 3)])
-    while cluster.hosts[1].told:
+    while cluster.hosts[1].changes:
         cluster.take(("znode", 1))
     cluster.expire(1)
     cluster.elect(3)
@@ -78,7 +78,7 @@ def test_requests_of_a_deposed_controller_are_refused() -> None:
 def test_what_is_sent_to_an_earlier_start_of_a_broker_does_not_reach_the_next() -> None:
     cluster = with_topic()
     cluster.create_topic("late", [(2, 3)])
-    while cluster.hosts[1].told:
+    while cluster.hosts[1].changes:
         cluster.take(("znode", 1))
     assert [key for key, link in cluster.links.items() if key[1] == 2 and link.waiting]
     cluster.stop(2)

@@ -1,0 +1,51 @@
+"""Words that were replaced by standard terms of Kafka, TCP and Python; they must not come back, as names or in text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+# word -> what to write instead
+GONE = {
+    "said": "captured, reported",
+    "told": "reported, given; `unless told`: by default",
+    "heard": "received, observed",
+    "hear": "receive, observe",
+    "hears": "receives",
+    "talk": "conversation, connection",
+    "talks": "connections",
+    "gist": "summary",
+    "stranger": "non-Kafka stream",
+    "strangers": "non-Kafka streams",
+    "alike": "equal, of one type",
+    "shaped": "projected, generated",
+    "chronicle": "history",
+    "chronicles": "histories",
+    "storey": "layer",
+    "whoever": "the caller, the client",
+}
+# Parts of names count, too: `unless_told`, `_said`.
+PATTERN = re.compile(rf"(?<![a-z])({'|'.join(GONE)})(?![a-z])", re.IGNORECASE)
+CODE = [path for path in sorted((ROOT / "kwire").rglob("*.py*")) if path.suffix in (".py", ".pyx")]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("path", [*CODE, *PAGES], ids=lambda path: str(path.relative_to(ROOT)))
+def test_words_that_are_gone_stay_away(path: Path) -> None:
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        for word in PATTERN.findall(line):
+            pytest.fail(f"{path}:{number}: {word!r}; write: {GONE[word.lower()]}")
+
+
+def test_the_pattern_finds_names_and_text() -> None:
+    assert PATTERN.findall("is_told, _said; a Talk with strangers, but soldier, toldo and TOLD_") == [
+        "told",
+        "said",
+        "Talk",
+        "strangers",
+        "TOLD",
+    ]
