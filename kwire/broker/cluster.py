@@ -17,7 +17,7 @@ from .faults import Rules
 from .groups.coordinator import Groups
 from .metadata_journal import cluster_record
 from .purgatory import Purgatory
-from .recovery import catch_up, recover
+from .recovery import catch_up, copy_log, recover
 from .topics import Partition, Topic
 from .transactions import Transactions
 
@@ -217,9 +217,69 @@ class Cluster:
         self.controller.change([partition], act)
         self._changed()
 
+    def lead_unclean(self, partition: Partition, node_id: int) -> None:
+        """Let a replica lead that is not in sync: the records that it lacks are lost."""
+
+        def act(one: Partition) -> None:
+            one.isr = [node_id]
+            one.elect()
+
+        self.controller.change([partition], act)
+        self.expand(partition)
+
+    def reassign(self, partition: Partition, node_ids: Sequence[int]) -> None:
+        """Move a partition to other brokers: new replicas copy what is there, then the others are deleted."""
+        partition.target = list(node_ids)
+        topic = self.controller.topics[partition.topic]
+        for node_id in node_ids:
+            if node_id not in partition.replicas:
+                node = self.controller.nodes[node_id]
+                partition.replicas[node_id] = self.controller.replica(node, topic.name, partition.index)
+        self.finish_reassignment(partition)
+
+    def cancel_reassignment(self, partition: Partition) -> bool:
+        """Stop moving a partition; returns whether it was moving."""
+        if partition.target is None:
+            return False
+        partition.target = None
+        self._remove(partition, [one for one in partition.replicas if one not in partition.isr])
+        return True
+
+    def finish_reassignment(self, partition: Partition) -> None:
+        """Let new replicas catch up; when all are in sync, delete those that the partition moves away from."""
+        if partition.target is None:
+            return
+        self.expand(partition)
+        if all(node_id in partition.isr for node_id in partition.target):
+            target, partition.target = partition.target, None
+            partition.replicas = {one: partition.replicas[one] for one in [*target, *partition.replicas]}
+            self._remove(partition, [one for one in partition.replicas if one not in target])
+
+    def _remove(self, partition: Partition, node_ids: Collection[int]) -> None:
+        for node_id in node_ids:
+            self.controller.remove_replica(partition, node_id)
+        partition.isr = [one for one in partition.replicas if one in partition.isr]
+        partition.elect()
+        self.controller.remember_partition(partition)
+        self._changed()
+
+    def move_replica(self, partition: Partition, node_id: int, log_dir: LogDir) -> None:
+        """Move a replica to another directory of its broker."""
+        if partition.replicas[node_id].log_dir is log_dir:
+            return
+        old = partition.replicas[node_id]
+        new = self.controller.replica(self.controller.nodes[node_id], partition.topic, partition.index, log_dir)
+        if old.log is not None and new.log is not None:
+            copy_log(old.log, new.log)
+        self.controller.forget_replica(partition, old)
+        partition.replicas[node_id] = new
+
     def check(self) -> None:
         """Take directories offline that do not work any more, and write markers that are still due."""
         self.transactions.retry()
+        self._expire()
+        for partition in list(self.controller.partitions()):
+            self.finish_reassignment(partition)
         for node in self.controller.nodes.values():
             for log_dir in node.log_dirs:
                 try:
@@ -227,6 +287,14 @@ class Cluster:
                         log_dir.disk.check()
                 except OSError:
                     self.fail(log_dir)
+
+    def _expire(self) -> None:
+        """Drop records that are older than their topic keeps them."""
+        for topic in self.controller.topics.values():
+            kept = topic.number("retention.ms", -1)
+            if kept >= 0 and "delete" in topic.configs.get("cleanup.policy", "delete"):
+                for partition in topic.partitions:
+                    self.fail(*partition.expire(self.time_ms() - kept))
 
     def delete(self, topic: Topic) -> None:
         """Delete a topic, and answer requests that wait for its records."""

@@ -180,10 +180,8 @@ class Controller:
         self.note([removal_record(topic)])
         for partition in topic.partitions:
             partition.leader = -1
-            partition.close()
             for replica in partition.replicas.values():
-                replica.log_dir.replicas -= 1
-                self.guarded(replica.log_dir, partial(_forget, partition))
+                self.forget_replica(partition, replica)
 
     def fail(self, *log_dirs: LogDir) -> None:
         """Take log directories offline: their replicas are lost, and other replicas become leaders. The broker may
@@ -252,6 +250,21 @@ class Controller:
             replica.log = Log(disk.open(topic, index))
 
         self.guarded(replica.log_dir, open_it)
+
+    def remember_partition(self, partition: Partition) -> None:
+        """Write down how a partition is now."""
+        self.note(partition_records(self.topics[partition.topic], [partition]))
+
+    def remove_replica(self, partition: Partition, node_id: int) -> None:
+        """Delete the replica that a broker has of a partition."""
+        self.forget_replica(partition, partition.replicas.pop(node_id))
+
+    def forget_replica(self, partition: Partition, replica: Replica) -> None:
+        """Delete what a directory has of a partition."""
+        if replica.log is not None:
+            replica.log.store.close()
+        replica.log_dir.replicas -= 1
+        self.guarded(replica.log_dir, partial(_forget, partition))
 
     def guarded(self, log_dir: LogDir, act: Callable[[Disk], None]) -> None:
         """Use a disk; if that fails, take its directory offline."""

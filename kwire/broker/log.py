@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,7 +103,8 @@ class Log:
                 place,
             )
         )
-        self.start = self.entries[0].base_offset
+        if len(self.entries) == 1:
+            self.start = max(self.start, batch.base_offset or 0)
         self.end = batch.last_offset + 1
         self.size += size
         self.producers.note(batch)
@@ -198,6 +199,34 @@ class Log:
         if not self.entries:
             return -1
         return self.entries[min(self._place(offset), len(self.entries) - 1)].leader_epoch
+
+    def delete_before(self, offset: int) -> None:
+        """Forget batches that end before an offset, and begin with it; the end stays."""
+        if offset <= self.start:
+            return
+        count = self._place(offset)
+        self.size -= sum(entry.size for entry in self.entries[:count])
+        del self.entries[:count]
+        self.start = offset
+        self.store.drop_before(offset)
+        self.producers.drop_before(offset)
+
+    def expire(self, before_ms: int) -> None:
+        """Forget the oldest batches whose records are all older than a time, in milliseconds since 1970."""
+        offset = self.start
+        for entry in self.entries:
+            if entry.max_timestamp >= before_ms:
+                break
+            offset = entry.last_offset + 1
+        self.delete_before(offset)
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int]:
+        """Return the highest leader epoch up to one that has batches, and the offset behind them; -1 for none."""
+        place = bisect_right(self.entries, epoch, key=lambda entry: entry.leader_epoch)
+        if not place:
+            return epoch, self.start
+        end = self.entries[place].base_offset if place < len(self.entries) else self.end
+        return self.entries[place - 1].leader_epoch, end
 
     def drop(self, retention_bytes: int) -> None:
         """Drop the oldest batches, except the last one, until at most so many bytes are left."""

@@ -183,6 +183,17 @@ def _copy(partition: Partition, node_id: int, source_id: int, note: Notes) -> No
         note(_where(partition, node_id, f"{log.size - before} bytes copied from broker {source_id}"))
 
 
+def copy_log(source: Log, log: Log) -> None:
+    """Append to an empty log what another one has."""
+    at = source.start
+    while at < source.end:
+        data = source.read(at, source.measure(at, _PORTION))
+        for batch in parse_records(data):
+            log.append(batch)
+        at = max(log.end, at + 1)
+    log.delete_before(source.start)
+
+
 def _where(partition: Partition, node_id: int, text: str) -> str:
     path = partition.replicas[node_id].log_dir.path
     return f"{partition.topic}-{partition.index}: {text} (broker {node_id}, {path})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from errno import ENOSPC
 from typing import Any
@@ -32,7 +32,11 @@ class Replica:
 
 @dataclass(slots=True)
 class Partition:
-    """A partition. `replicas` are by broker, the preferred leader first; `isr` are the brokers in sync."""
+    """A partition.
+
+    `replicas` are by broker, the preferred leader first; `isr` are the brokers in sync; `target` is what the replicas
+    are to be, while they move.
+    """
 
     topic: str
     index: int
@@ -40,6 +44,7 @@ class Partition:
     isr: list[int] = field(default_factory=list)
     leader: int = NO_LEADER
     leader_epoch: int = -1
+    target: Sequence[int] | None = None
 
     @property
     def offline(self) -> tuple[int, ...]:
@@ -102,12 +107,23 @@ class Partition:
         return {node_id: one.log for node_id, one in self.replicas.items() if one.log is not None and one.is_online}
 
     def retain(self, retention_bytes: int) -> list[LogDir]:
-        """Drop the oldest batches of replicas above the size; return the failed directories."""
+        """Delete the oldest batches of all replicas that are larger; returns the directories that failed."""
+        return self._of_all(lambda log: log.drop(retention_bytes))
+
+    def expire(self, before_ms: int) -> list[LogDir]:
+        """Delete the oldest batches of all replicas that are older; returns the directories that failed."""
+        return self._of_all(lambda log: log.expire(before_ms))
+
+    def delete_before(self, offset: int) -> list[LogDir]:
+        """Delete the records of all replicas before an offset; returns the directories that failed."""
+        return self._of_all(lambda log: log.delete_before(offset))
+
+    def _of_all(self, act: Callable[[Log], None]) -> list[LogDir]:
         failed = []
         for replica in self.replicas.values():
             try:
                 if replica.log is not None and replica.is_online:
-                    replica.log.drop(retention_bytes)
+                    act(replica.log)
             except OSError:
                 failed.append(replica.log_dir)
         return failed

@@ -10,7 +10,8 @@ from .api_versions import api_versions
 from .create_partitions import create_partitions
 from .create_replica_assignment import create_replica_assignment
 from .create_topics import create_topics
-from .delete_groups import delete_groups
+from .delete_groups import delete_groups, offset_delete
+from .delete_records import delete_records
 from .delete_topics import delete_topics
 from .describe_cluster import describe_cluster
 from .describe_configs import describe_configs
@@ -19,16 +20,22 @@ from .describe_log_dirs import describe_log_dirs
 from .fetch import fetch
 from .find_coordinator import find_coordinator
 from .heartbeat import heartbeat
-from .incremental_alter_configs import incremental_alter_configs
+from .incremental_alter_configs import alter_configs, incremental_alter_configs
 from .init_producer_id import init_producer_id
 from .join_group import join_group
 from .leave_group import leave_group
 from .list_groups import list_groups
-from .list_offsets import list_offsets
-from .metadata import metadata
+from .list_offsets import list_offsets, offset_for_leader_epoch
+from .metadata import describe_topic_partitions, metadata
 from .offset_commit import offset_commit
 from .offset_fetch import offset_fetch
 from .produce import produce
+from .reassignments import (
+    alter_partition_reassignments,
+    alter_replica_log_dirs,
+    elect_leaders,
+    list_partition_reassignments,
+)
 from .sync_group import sync_group
 from .transactions import (
     add_offsets_to_txn,
@@ -66,6 +73,15 @@ APIS: dict[str, Api] = {
     "DeleteGroups": Api(0, 3, delete_groups, finds_errors=True),
     "InitProducerId": Api(0, 5, init_producer_id),
     "ApiVersions": Api(0, 4, api_versions),
+    "DeleteRecords": Api(0, 2, delete_records, finds_errors=True),
+    "AlterConfigs": Api(0, 2, alter_configs),
+    "OffsetDelete": Api(0, 0, offset_delete, finds_errors=True),
+    "ElectLeaders": Api(0, 2, elect_leaders, finds_errors=True),
+    "AlterPartitionReassignments": Api(0, 1, alter_partition_reassignments, finds_errors=True),
+    "ListPartitionReassignments": Api(0, 0, list_partition_reassignments),
+    "AlterReplicaLogDirs": Api(1, 2, alter_replica_log_dirs, finds_errors=True),
+    "OffsetForLeaderEpoch": Api(2, 4, offset_for_leader_epoch, finds_errors=True),
+    "DescribeTopicPartitions": Api(0, 0, describe_topic_partitions, finds_errors=True),
     "AddPartitionsToTxn": Api(0, 5, add_partitions_to_txn, finds_errors=True),
     "AddOffsetsToTxn": Api(0, 4, add_offsets_to_txn),
     "TxnOffsetCommit": Api(0, 6, txn_offset_commit, finds_errors=True),

@@ -73,7 +73,7 @@ class _Reading:
         if isinstance(log, int):
             return self._failure(part, log)
         if not log.start <= part.fetch_offset <= log.end:
-            return self._failure(part, codes.OFFSET_OUT_OF_RANGE, log.end, log.start)
+            return self._failure(part, codes.OFFSET_OUT_OF_RANGE)
         most = min(part.partition_max_bytes, self.left)
         stable = log.stable_end
         end = stable if self.is_committed else None
@@ -94,14 +94,12 @@ class _Reading:
             records=data,
         )
 
-    def _failure(self, part: Any, code: int, end: int = -1, start: int = -1) -> Any:
+    def _failure(self, part: Any, code: int) -> Any:
         self.failed = True
         return messages.FetchResponse.PartitionData(
             partition_index=part.partition,
             error_code=code,
-            high_watermark=end,
-            last_stable_offset=end,
-            log_start_offset=start,
+            high_watermark=-1,
             aborted_transactions=None,
             records=b"",
         )

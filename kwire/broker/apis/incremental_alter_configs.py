@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (KIP-339): sets, deletes, appends to and removes from configs of topics."""
+"""IncrementalAlterConfigs (KIP-339): sets, deletes, appends to and removes from configs; AlterConfigs sets all."""
 
 from __future__ import annotations
 
@@ -19,20 +19,37 @@ def incremental_alter_configs(request: RequestContext) -> Any:
     return response(responses=tuple(_altered(request, row) for row in request.message.resources))
 
 
-def _altered(request: RequestContext, row: Any) -> Any:
-    result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+def alter_configs(request: RequestContext) -> Any:
+    """Answer AlterConfigs: a topic has these configs from now on, and no others of its own."""
+    return messages.AlterConfigsResponse(
+        responses=tuple(_altered(request, row, anew=True) for row in request.message.resources)
+    )
+
+
+def _altered(request: RequestContext, row: Any, *, anew: bool = False) -> Any:
+    result: Any = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+    if anew:
+        result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
     named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
     try:
         if row.resource_type != ConfigResourceType.TOPIC:
             raise InvalidRequest("not_to_be_altered", type=row.resource_type)
         topic = request.cluster.controller.known(row.resource_name)
         defaults = topic_defaults(request.cluster.settings)
-        configs = checked(_after(topic.configs, defaults, row.configs).items())
+        after = _anew(row.configs) if anew else _after(topic.configs, defaults, row.configs)
+        configs = checked(after.items())
         if not request.message.validate_only:
             request.cluster.controller.configure(topic, configs)
     except Refused as error:
         return result(**named, error_code=error.error_code, error_message=str(error))
     return result(**named, error_message=None)
+
+
+def _anew(configs: Sequence[Any]) -> dict[str, str | None]:
+    for name, count in Counter(config.name for config in configs).items():
+        if count > 1:
+            raise InvalidRequest("in_request_twice", name=name)
+    return {config.name: config.value for config in configs}
 
 
 def _after(own: dict[str, str], defaults: dict[str, str], changes: Sequence[Any]) -> dict[str, str | None]:

@@ -1,7 +1,8 @@
-"""ListOffsets: the first and last offset of a log, or the first offset at a timestamp."""
+"""ListOffsets: the first and last offset of a log, or the first offset at a timestamp; OffsetForLeaderEpoch."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ... import messages
@@ -47,6 +48,35 @@ def _row(request: RequestContext, partition: Partition | None, part: Any) -> Any
         request.cluster.fail(partition.replicas[request.node_id].log_dir)
         return row(partition_index=part.partition_index, error_code=codes.KAFKA_STORAGE_ERROR)
     return row(partition_index=part.partition_index, offset=offset, timestamp=timestamp, leader_epoch=epoch)
+
+
+def offset_for_leader_epoch(request: RequestContext) -> Any:
+    """Answer OffsetForLeaderEpoch (KIP-101): where the batches of a leader epoch end."""
+    response = messages.OffsetForLeaderEpochResponse
+    rows = []
+    for row in request.message.topics:
+        topic = request.cluster.controller.find(row.topic)
+        known = topic.partitions if topic is not None else []
+        parts = [_epoch_end(request, known, part) for part in row.partitions]
+        rows.append(response.OffsetForLeaderTopicResult(topic=row.topic, partitions=tuple(parts)))
+    return response(topics=tuple(rows))
+
+
+def _epoch_end(request: RequestContext, known: Sequence[Partition], part: Any) -> Any:
+    row = messages.OffsetForLeaderEpochResponse.EpochEndOffset
+    if not 0 <= part.partition < len(known):
+        return row(partition=part.partition, error_code=codes.UNKNOWN_TOPIC_OR_PARTITION)
+    partition = known[part.partition]
+    error = request.error(partition.topic, partition.index)
+    log = error or partition.log_at(request.node_id, part.current_leader_epoch)
+    if isinstance(log, int):
+        return row(partition=part.partition, error_code=log)
+    if part.leader_epoch > partition.leader_epoch or part.leader_epoch < 0:
+        return row(partition=part.partition)
+    epoch, end = log.end_of_epoch(part.leader_epoch)
+    if part.leader_epoch == partition.leader_epoch:
+        epoch, end = part.leader_epoch, log.end
+    return row(partition=part.partition, leader_epoch=epoch, end_offset=end)
 
 
 def _found(log: Log, timestamp: int, end: int) -> tuple[int, int, int]:

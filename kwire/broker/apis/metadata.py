@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ... import messages
@@ -9,6 +10,8 @@ from ...errors.refused import Refused
 from .. import codes
 from ..cluster import RequestContext
 from ..topics import INTERNAL, Partition, Topic, check_name
+
+MOST_DESCRIBED = 2000  # partitions, Kafka's max.request.partition.size.limit
 
 
 def metadata(request: RequestContext) -> Any:
@@ -32,6 +35,57 @@ def _topics(request: RequestContext) -> list[Any]:
     if asked is None or (request.version == 0 and not asked):
         return [_topic(request, topic) for topic in request.cluster.controller.topics.values()]
     return [_asked_topic(request, row) for row in asked]
+
+
+def describe_topic_partitions(request: RequestContext) -> Any:
+    """Answer DescribeTopicPartitions (KIP-966): topics by name, so many partitions at a time."""
+    response, asked = messages.DescribeTopicPartitionsResponse, request.message
+    topics = request.cluster.controller.topics
+    names = sorted({row.name for row in asked.topics} or topics)
+    cursor = asked.cursor
+    first = cursor.partition_index if cursor is not None else 0
+    names = [name for name in names if cursor is None or name >= cursor.topic_name]
+    left = min(max(1, asked.response_partition_limit), MOST_DESCRIBED)
+    rows = []
+    for name in names:
+        topic = topics.get(name)
+        if topic is None:
+            code = codes.UNKNOWN_TOPIC_OR_PARTITION
+            rows.append(response.DescribeTopicPartitionsResponseTopic(name=name, error_code=code))
+            continue
+        begin = first if cursor is not None and name == cursor.topic_name else 0
+        if not left:
+            return response(topics=tuple(rows), next_cursor=response.Cursor(topic_name=name, partition_index=begin))
+        chosen = topic.partitions[begin : begin + left]
+        rows.append(_described(request, topic, chosen))
+        left -= len(chosen)
+        if begin + len(chosen) < len(topic.partitions):
+            behind = response.Cursor(topic_name=name, partition_index=begin + len(chosen))
+            return response(topics=tuple(rows), next_cursor=behind)
+    return response(topics=tuple(rows), next_cursor=None)
+
+
+def _described(request: RequestContext, topic: Topic, partitions: Sequence[Partition]) -> Any:
+    response = messages.DescribeTopicPartitionsResponse
+    rows = []
+    for one in partitions:
+        code = request.error(one.topic, one.index)
+        rows.append(
+            response.DescribeTopicPartitionsResponsePartition(
+                error_code=code or (codes.NONE if one.leader >= 0 else codes.LEADER_NOT_AVAILABLE),
+                partition_index=one.index,
+                leader_id=one.leader,
+                leader_epoch=one.leader_epoch,
+                replica_nodes=tuple(one.replicas),
+                isr_nodes=tuple(one.isr),
+                eligible_leader_replicas=(),
+                last_known_elr=(),
+                offline_replicas=one.offline,
+            )
+        )
+    return response.DescribeTopicPartitionsResponseTopic(
+        name=topic.name, topic_id=topic.topic_id, is_internal=topic.name in INTERNAL, partitions=tuple(rows)
+    )
 
 
 def _asked_topic(request: RequestContext, row: Any) -> Any:

@@ -123,6 +123,15 @@ class Commits:
         self._held.take(commit.size - (old.size if old else 0))
         rows[index] = commit
 
+    def remove(self, topic: str, index: int) -> bool:
+        """Forget a commit; returns whether there was one."""
+        rows = self._topics.get(topic, {})
+        commit = rows.pop(index, None)
+        if not rows:
+            self._topics.pop(topic, None)
+        self._held.take(-commit.size if commit else 0)
+        return commit is not None
+
     def get(self, topic: str, index: int, topic_id: bytes) -> Commit | None:
         """Return a commit, unless it belongs to an earlier topic of the same name."""
         found = self.last(topic, index)
