@@ -1,7 +1,7 @@
-"""Systems of whole clusters: one model of state and past, placement, assignors, the ZooKeeper-era controller.
+"""Algorithms on whole clusters: a model of current and past state, placement, assignors, the ZooKeeper-era controller.
 
-Knows nodes, replicas and racks; knows no bytes, frames or files. `events`, `metadata_log` and `znode_events` turn
-messages, records and znodes into events; `model` makes the newest state and the tables of the past of them.
+Knows nodes, replicas and racks; knows no bytes, frames or files. `events`, `metadata_log` and `znode_events` convert
+messages, records and znodes to events; `model` derives the current state and the tables of the history.
 """
 
 from .events import MESSAGES, Authority, Observation, learn, observed

@@ -1,6 +1,6 @@
-"""What Java's library does where it is part of Kafka's answers: hash codes, the order of a HashMap, java.util.Random.
+"""The parts of Java's library that affect Kafka's results: hash codes, HashMap order, java.util.Random.
 
-Knows Java's documented rules and no Kafka; not the trees that Java makes of buckets of more than eight keys.
+Implements Java's documented rules, except the tree bins of buckets with more than eight keys. Knows no Kafka.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from struct import iter_unpack
 from typing import Any, Generic, Protocol, TypeVar
 
 DEFAULT_CAPACITY = 16
-TREEIFY_THRESHOLD = 8  # a bucket with more keys than this lets a small table grow
-MIN_TREEIFY_CAPACITY = 64  # a table of this size makes a tree of the bucket instead
+TREEIFY_THRESHOLD = 8  # more keys in a bucket make a small table grow
+MIN_TREEIFY_CAPACITY = 64  # in a table of this size they become a tree instead
 _MASK = (1 << 32) - 1
 _MULTIPLIER, _ADDEND, _SEED_MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Rng(Protocol):
-    """What placements need of a source of chance: Python's `random.Random` has it, and `Random` of this module."""
+    """The random methods that placement uses: those of Python's `random.Random`, and of `Random` in this module."""
 
     def randrange(self, stop: int, /) -> int:
         """Return a number from 0 up to `stop`, exclusive."""
@@ -74,7 +74,7 @@ def optional_hash(text: str | None) -> int:
     return 0 if text is None else string_hash(text)
 
 
-Keys = Callable[[K], int]  # all that a HashMap asks of its keys here: a hash code
+Keys = Callable[[K], int]  # HashMap needs only a hash code from its keys here
 
 STRINGS: Keys[str] = string_hash
 INTEGERS: Keys[int] = int
@@ -83,15 +83,14 @@ OPTIONAL_STRINGS: Keys[str | None] = optional_hash
 
 
 class HashOrder(Generic[K]):
-    """The keys of a `java.util.HashMap`, or a `HashSet`, in the order in which Java goes through them.
+    """The keys of a `java.util.HashMap` or `HashSet`, in Java's iteration order.
 
-    The order hangs on hash codes, on the size of the table, and inside a bucket on the history. It is Java's unless a
-    bucket has more than eight keys in a table of 64 or more: Java makes it a tree, whose order is chance for keys that
-    are not Comparable (TopicPartition); here it stays a list. Names of topics and members share a bucket so only if
-    they were made to.
+    The order depends on hash codes, table size and, inside a bucket, the insertion history. It equals Java's unless a
+    bucket has more than eight keys in a table of 64 or more: Java then uses a tree, whose order is arbitrary for keys
+    that are not Comparable (TopicPartition); here it stays a list. This only happens for deliberately colliding names.
 
     Args:
-        keys: the kind of its keys: `STRINGS`, `INTEGERS`, `TOPIC_PARTITIONS`, `OPTIONAL_STRINGS`.
+        keys: the type of the keys: `STRINGS`, `INTEGERS`, `TOPIC_PARTITIONS`, `OPTIONAL_STRINGS`.
         capacity: the argument of Java's constructor.
 
     >>> order = HashOrder(STRINGS)
@@ -118,21 +117,22 @@ class HashOrder(Generic[K]):
             yield from self._table[index]
 
     def put(self, key: K) -> None:
-        """Add a key; one that is there keeps its place."""
+        """Add a key; an existing key keeps its position."""
         if key not in self._hashes:
             self._add(key, at_front=False)
             if self._is_full:
                 self._grow()
 
     def compute_if_absent(self, key: K) -> None:
-        """Add a key as `computeIfAbsent`, `compute` and `merge` do: in front of its bucket; the table grows before."""
+        """Add a key as `computeIfAbsent`, `compute` and `merge` do: at the front of its bucket, after resizing the
+        table."""
         if self._is_full:
             self._grow()
         if key not in self._hashes:
             self._add(key, at_front=True)
 
     def remove(self, key: K) -> None:
-        """Remove a key; one that is not there is no error. The table keeps its size."""
+        """Remove a key, if it exists. The table keeps its size."""
         if key not in self._hashes:
             return
         self._table[self._hashes.pop(key) & self._size - 1].remove(key)
@@ -162,7 +162,7 @@ class HashOrder(Generic[K]):
 
 
 def hash_order_of(items: Iterable[K], keys: Keys[K], capacity: int = DEFAULT_CAPACITY) -> HashOrder[K]:
-    """Put keys into a new HashMap, one after the other."""
+    """Add keys to a new HashMap, in order."""
     order = HashOrder(keys, capacity)
     for key in items:
         order.put(key)
@@ -205,7 +205,7 @@ class Random:
         drawn = self._next(31)
         if stop & stop - 1 == 0:
             return stop * drawn >> 31
-        # Numbers of the last, incomplete round of 2**31 would favour small remainders.
+        # Numbers of the last, incomplete range of 2**31 would favour small remainders.
         while drawn - drawn % stop + stop > 1 << 31:
             drawn = self._next(31)
         return drawn % stop

@@ -23,18 +23,18 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Rings(Enum):
-    """What becomes of the rings between one partition and the next (KIP-879 does not say)."""
+    """What happens to the rings between two partitions (KIP-879 does not define it)."""
 
-    KEPT = "kept"  # they go on
-    ANEW = "anew"  # they start where they started, or where the rng says
-    # They go on; one that stands where it stood when its present cycle began goes one further, unless it jumped there,
-    # behind a replica that it did not place. All children have as many replicas then, so that the balance stays, and
-    # leaders are spread too: with as many replicas as data centres, kept rings put all leaders into the first one.
+    KEPT = "kept"  # they continue
+    ANEW = "anew"  # they restart at their start index, or at a new one from the rng
+    # They continue, but advance by one where a cycle has ended, unless the ring jumped there because of an existing
+    # replica. All children then have equally many replicas, and leaders are spread, too: with as many replicas as data
+    # centres, kept rings would put all leaders into the first one.
     TURNED = "turned"
 
 
 class Ring(Generic[T]):
-    """Goes round some children for ever.
+    """Iterates over children in a cycle.
 
     >>> ring = Ring(["a", "b", "c"], start=2)
     >>> [ring.take() for _ in range(4)]
@@ -46,11 +46,11 @@ class Ring(Generic[T]):
     def __init__(self, children: Sequence[T], start: int = 0) -> None:
         self.children: Sequence[T] = children
         self.place: int = start
-        self.begin: int = start  # where its present cycle began
+        self.begin: int = start  # where its current cycle started
         self.jumped: bool = False  # whether its last move was a jump
 
     def take(self, has_room: Callable[[T], bool] = lambda child: True) -> T:
-        """Return the child that the ring points to, and point behind it; those without room are passed over.
+        """Return the next child with room, and advance after it.
 
         Raises:
             LookupError: no child has room.
@@ -64,13 +64,13 @@ class Ring(Generic[T]):
         raise LookupError("no child has room")
 
     def go_on_behind(self, index: int, has_room: Callable[[T], bool]) -> None:
-        """Point behind a child that has a replica already: a jump, unless the ring would have taken this child."""
+        """Advance after a child that already has a replica: a jump, unless the ring would have selected this child."""
         before = (*self.children[self.place :], *self.children[: self.place])
         self.jumped = next(filter(has_room, before), None) is not self.children[index]
         self.place = (index + 1) % len(self.children)
 
     def turn(self) -> None:
-        """Go one further where a cycle has ended, so that the next one begins with another child."""
+        """Advance by one where a cycle has ended, so that the next cycle starts with another child."""
         if self.place == self.begin and not self.jumped:
             self.begin = self.place = (self.place + 1) % len(self.children)
 
@@ -126,21 +126,21 @@ def increase_replication_factor(
     rng: Rng | None = None,
     rings: Rings = Rings.KEPT,
 ) -> dict[K, list[int]]:
-    """Add replicas to partitions, going on where each one's placement left off (KIP-879).
+    """Add replicas to partitions, continuing each one's placement (KIP-879).
 
-    Each ring stands behind the child that took the partition's last replica below its node, and goes on among the
-    children with the fewest replicas of the partition, so that all levels become even for any existing placement
-    (KAFKA-14281). The other rings are as they are between partitions.
+    Each ring continues after the child with the partition's last replica below its node, among the children with the
+    fewest replicas of the partition, so that all levels become even for any existing placement (KAFKA-14281). The other
+    rings stay as they are between partitions.
 
     Args:
-        brokers: those to place on, and all that have replicas already.
-        assignment: partitions, by any keys, and their replicas, which stay in front.
+        brokers: the brokers to place on, and all brokers with existing replicas.
+        assignment: partitions, by any keys, with their replicas, which stay first.
         replication_factor: replicas of each partition afterwards.
         starts, rng, rings: as in `assign_multi_level`.
 
     Raises:
-        InvalidReplicationFactor: a partition has more replicas already, or there are fewer brokers.
-        InvalidReplicaAssignment, BrokerNotAvailable: a partition has a broker twice, or one that is not there.
+        InvalidReplicationFactor: a partition already has more replicas, or there are fewer brokers.
+        InvalidReplicaAssignment, BrokerNotAvailable: a partition has a broker twice, or an unknown one.
         InvalidRack: as in `assign_multi_level`.
 
     >>> racks = ["/DC1/R1", "/DC1/R2", "/DC2/R1", "/DC2/R2"]
@@ -166,7 +166,7 @@ def _check_increase(replicas: Sequence[int], replication_factor: int, brokers: i
 
 
 class _Descent:
-    """A tree with its rings, through which replicas are passed down."""
+    """A rack tree with its rings."""
 
     def __init__(self, tree: RackTree, starts: Mapping[str, int], rng: Rng | None) -> None:
         self._tree, self._starts, self._rng = tree, dict(starts), rng
@@ -182,7 +182,7 @@ class _Descent:
         return self._rng.randrange(len(node.children)) if self._rng and node.children else 0
 
     def pass_on(self, rings: Rings) -> None:
-        """Make the rings ready for the next partition."""
+        """Prepare the rings for the next partition."""
         used = [node for node in self._used if node.broker is None] if rings is not Rings.KEPT else []
         for node in used:
             ring = self._rings[node]
@@ -192,25 +192,25 @@ class _Descent:
                 ring.turn()
 
     def place(self, replicas: Sequence[int], count: int = 0) -> list[int]:
-        """Place a partition's replicas until there are `count`; those that are there stay in front."""
+        """Place replicas of a partition until there are `count`; existing ones stay first."""
         self._used = {}
         for leaf in self._tree.leaves(replicas):
             self._go_on_behind(leaf.upwards())
         return [*replicas, *(self._pass_down(bool(replicas)) for _ in range(count - len(replicas)))]
 
     def _go_on_behind(self, upwards: Iterable[Node]) -> None:
-        """Let the rings above a broker with a replica point behind the way to it."""
+        """Advance the rings above a broker with an existing replica."""
         for node in upwards:
             if node.parent is not None:
                 self._rings[node.parent].go_on_behind(node.index, self._has_room)
             self._used[node] = self._used.get(node, 0) + 1
 
     def _pass_down(self, evenly: bool) -> int:
-        """Place a replica: at each node its ring takes the child.
+        """Place a replica: at each node its ring selects the child.
 
         Args:
-            evenly: the ring takes among the children with the fewest replicas. Where rings placed all that are there,
-                the next one with room is such a child anyway.
+            evenly: select only among the children with the fewest replicas. If rings have placed all existing replicas,
+                the next child with room is one of these anyway.
         """
         node, used = self._tree.root, self._used
         while node.broker is None:
@@ -236,20 +236,20 @@ def _check_start(path: str, start: int, node: Node | None) -> None:
 
 
 def place_striped(brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng) -> list[list[int]]:
-    """Place the replicas of new partitions: the first in one rack after the other, the others in the racks behind it.
+    """Place the replicas of new partitions: the first in each rack in turn, the others in the following racks.
 
     Args:
-        brokers: all brokers in the order in which the controller lists them; fenced ones are taken last.
-        num_partitions: how many partitions; 0 or fewer place nothing.
+        brokers: all brokers in the controller's order; fenced ones are used last.
+        num_partitions: how many partitions; below 1 there is no result.
         replication_factor: replicas of each.
-        rng: `java.Random(seed)` for Kafka's own numbers; it has moved on afterwards, also after a refusal.
+        rng: `java.Random(seed)` for the same numbers as Kafka; it advances even if the placement is refused.
 
     Returns:
         For each partition the ids of its brokers, the preferred leader first.
 
     Raises:
         InvalidReplicationFactor: not positive, no unfenced broker, or more replicas than brokers.
-        InvalidReplicaAssignment: a broker is there twice.
+        InvalidReplicaAssignment: a broker is listed twice.
     """
     check_distinct(broker.node_id for broker in brokers)
     racks = _Racks(brokers, rng)
@@ -266,7 +266,7 @@ def place_striped(brokers: Sequence[Broker], num_partitions: int, replication_fa
 
 
 class _Stripe:
-    """Some brokers of a rack, taken one after the other; each partition begins one broker further on."""
+    """The brokers of a rack, used in turn; each partition starts one broker later."""
 
     def __init__(self, ids: Iterable[int], rng: Rng) -> None:
         self.ids = sorted(ids)
@@ -275,7 +275,7 @@ class _Stripe:
         self._epoch = 0
 
     def take(self, epoch: int) -> int | None:
-        """Take the next broker for the partition that `epoch` stands for; None if there is no other."""
+        """Return the next broker for the partition with this `epoch`; None if there is no other."""
         if self._epoch != epoch and self.ids:
             self._epoch, self._taken = epoch, 0
             self._offset = (self._offset + 1) % len(self.ids)
@@ -321,7 +321,7 @@ class _Racks:
         around = [*self._names[self._offset :], *self._names[: self._offset]]
         unfenced = ((name, self._stripes[name][1].take(epoch)) for name in around)
         leading, leader = next((name, broker) for name, broker in unfenced if broker is not None)
-        # The first time round, the leader's rack has had its turn.
+        # In the first round, the leader's rack has already been used.
         turns = chain((name for name in around if name != leading), cycle(around))
         others = (broker for broker in (self._take(name, epoch) for name in turns) if broker is not None)
         return [leader, *islice(others, count - 1)]

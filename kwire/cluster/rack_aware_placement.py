@@ -1,5 +1,5 @@
-"""KIP-36: replicas of new topics and partitions spread over racks, and reassignments, as Kafka's AdminUtils and
-tools do.
+"""KIP-36: spreads replicas of new topics and partitions over racks, and reassigns them, as Kafka's AdminUtils and tools
+do.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Assignment = dict[int, list[int]]
 
 
 class RackAwareMode(Enum):
-    """What to do about racks: see `broker_metadatas`."""
+    """How to use racks: see `broker_metadatas`."""
 
     ENFORCED = "Enforced"
     SAFE = "Safe"
@@ -40,12 +40,12 @@ def broker_metadatas(
     mode: RackAwareMode = RackAwareMode.ENFORCED,
     broker_list: Sequence[int] | None = None,
 ) -> list[Broker]:
-    """Return the brokers to place on, by id, with racks or all without.
+    """Return the brokers to place on, by id, either all with racks or all without.
 
     Args:
         brokers: all brokers.
-        mode: ENFORCED takes racks as they are, SAFE only if all brokers have one, DISABLED never.
-        broker_list: ids of the brokers to choose; others are passed over, unknown ids too. None: all brokers.
+        mode: ENFORCED uses racks, SAFE only if all brokers have one, DISABLED never.
+        broker_list: ids of the brokers to choose; unknown ids are ignored. None: all brokers.
 
     Raises:
         AdminOperation: ENFORCED, and only some of the chosen brokers have a rack.
@@ -63,7 +63,7 @@ def broker_metadatas(
 
 
 def rack_alternated_broker_list(brokers: Sequence[Broker]) -> list[int]:
-    """Return broker ids, one of each rack in turn: racks by their UTF-16 units, ids ascending inside a rack.
+    """Return broker ids, alternating racks: racks sorted by UTF-16 units, ids ascending inside a rack.
 
     >>> racks = ["rack1", "rack3", "rack3", "rack2", "rack2", "rack1"]
     >>> rack_alternated_broker_list([Broker(id, rack=rack) for id, rack in enumerate(racks)])
@@ -143,7 +143,7 @@ def check_counts(num_partitions: int, replication_factor: int, brokers: int) -> 
 
 
 def check_distinct(ids: Iterable[int]) -> None:
-    """Refuse brokers that are there twice."""
+    """Raise if a broker is listed twice."""
     seen: set[int] = set()
     for node_id in ids:
         if node_id in seen:
@@ -154,7 +154,7 @@ def check_distinct(ids: Iterable[int]) -> None:
 def _starts(
     brokers: int, num_partitions: int, start_index: int, start_partition: int, rng: Rng | None
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield each partition with the index of its first broker, and how far on the second one is."""
+    """Yield each partition with the index of its first broker, and the shift of the second one."""
     shift = start_index
     if start_index < 0:
         if rng is None:
@@ -169,7 +169,7 @@ def _starts(
 
 
 def _walk(ids: list[int], first: int, shift: int) -> Iterator[int]:
-    """Yield the brokers in the order in which a partition asks them: the first, then all others from `shift` on."""
+    """Yield brokers in the order of preference of a partition: the first, then all others from `shift` on."""
     yield _at(ids, first)
     distance = shift
     while True:
@@ -179,7 +179,7 @@ def _walk(ids: list[int], first: int, shift: int) -> Iterator[int]:
 
 
 def _one_a_rack(walk: Iterator[int], racks: dict[int, str | None], count: int) -> Iterator[int]:
-    """Pass on brokers of racks that have no replica yet, until all racks have one; none twice."""
+    """Yield brokers of racks without replica, until all racks have one; none twice."""
     taken: set[int] = set()
     used: set[str | None] = set()
     for node_id in walk:
@@ -196,7 +196,7 @@ def _at(ids: list[int], index: int) -> int:
 
 
 def _remainder(dividend: int, divisor: int) -> int:
-    """Divide as Java does: the remainder has the sign of the dividend."""
+    """Return the remainder as in Java, with the sign of the dividend."""
     return dividend % divisor if dividend >= 0 else -(-dividend % divisor)
 
 
@@ -210,22 +210,22 @@ def add_partitions(
     num_partitions: int,
     replica_assignment: Replicas | None = None,
 ) -> Assignment:
-    """Place the partitions that a topic gets in addition, so that they go on where partition 0 began.
+    """Place additional partitions of a topic, continuing from the placement of partition 0.
 
     Args:
         existing: the topic's partitions and their replicas.
-        brokers: those to place on, by id, all with a rack or none; `broker_metadatas` makes it so.
-        num_partitions: how many there are to be in all.
-        replica_assignment: the new partitions' replicas, where they are not to be worked out.
+        brokers: the brokers to place on, by id, all with a rack or none; see `broker_metadatas`.
+        num_partitions: the new total number of partitions.
+        replica_assignment: the replicas of the new partitions, to check instead of placing them.
 
     Returns:
-        The new partitions alone, with the replication factor of partition 0.
+        Only the new partitions, with the replication factor of partition 0.
 
     Raises:
-        AdminOperation: partition 0 is not there, or only some brokers have a rack.
-        InvalidPartitions: that would add none.
+        AdminOperation: partition 0 does not exist, or only some brokers have a rack.
+        InvalidPartitions: there is no partition to add.
         InvalidReplicationFactor: there are fewer brokers than replicas of partition 0.
-        InvalidReplicaAssignment, BrokerNotAvailable: `replica_assignment` is not one for these partitions.
+        InvalidReplicaAssignment, BrokerNotAvailable: `replica_assignment` is invalid for these partitions.
     """
     if 0 not in existing:
         raise AdminOperation("partition_zero_missing")
@@ -235,7 +235,7 @@ def add_partitions(
     if replica_assignment is not None:
         _check_given(replica_assignment, len(first), {broker.node_id for broker in brokers})
         return {partition: list(replicas) for partition, replicas in replica_assignment.items()}
-    # The place is one in the list by id, though with racks it is used in another (KAFKA-3100 left it so).
+    # The index is that of the list by id, although with racks another list is used (KAFKA-3100).
     start_index = next((index for index, broker in enumerate(brokers) if first and broker.node_id >= first[0]), 0)
     new = num_partitions - len(existing)
     return assign_replicas(brokers, new, len(first), start_index=start_index, start_partition=len(existing))
@@ -243,9 +243,9 @@ def add_partitions(
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """What `--generate` of kafka-reassign-partitions answers, by topic and partition.
+    """The output of `kafka-reassign-partitions --generate`, by topic and partition.
 
-    `proposed` has the topics in the order in which Kafka placed them, `current` in that in which it met them.
+    `proposed` has the topics in Kafka's order of placement, `current` in the order of input.
     """
 
     proposed: dict[str, Assignment]
@@ -282,7 +282,7 @@ def generate_assignment(
     grouped = HashOrder(STRINGS)
     for topic, index in _partitions(topics, topics_to_move):
         factors.setdefault(topic, len(topics[topic][index]))
-        grouped.compute_if_absent(topic)  # also for a topic that is there: the table may grow
+        grouped.compute_if_absent(topic)  # even for an existing topic, because the table may grow
     proposed: dict[str, Assignment] = {}
     for topic in grouped:
         proposed[topic] = assign_replicas(usable, len(topics[topic]), factors[topic], rng=rng)
@@ -301,7 +301,7 @@ def _check_lists(topics: Mapping[str, Replicas], topics_to_move: Sequence[str], 
 
 
 def reassignment_json(topics: Mapping[str, Replicas]) -> dict[str, Any]:
-    """Return the JSON that `kafka-reassign-partitions --reassignment-json-file` reads.
+    """Return the JSON input of `kafka-reassign-partitions --reassignment-json-file`.
 
     >>> reassignment_json({"orders": {0: [1, 2]}})
     {'version': 1, 'partitions': [{'topic': 'orders', 'partition': 0, 'replicas': [1, 2]}]}
@@ -339,14 +339,14 @@ def _repeated(items: Sequence[T]) -> list[T]:
 
 
 def _usable(brokers: Sequence[Broker], broker_list: Sequence[int], rack_aware: bool) -> list[Broker]:
-    """Choose the brokers, in the order of the cluster; unlike `broker_metadatas` this does not sort them."""
+    """Return the usable brokers in the order of the cluster; unlike `broker_metadatas` without sorting."""
     mode = RackAwareMode.ENFORCED if rack_aware else RackAwareMode.DISABLED
     chosen = {broker.node_id: broker for broker in broker_metadatas(brokers, mode, broker_list)}
     return [chosen[broker.node_id] for broker in brokers if broker.node_id in chosen]
 
 
 def _partitions(topics: Mapping[str, Replicas], names: Sequence[str]) -> HashOrder[tuple[str, int]]:
-    """Return the partitions in the order in which Kafka meets them; it goes from one map of topics to the next."""
+    """Return the partitions in Kafka's iteration order, which follows two maps of topics."""
     order = list(hash_order_of(names, STRINGS, max(len(names) * 4 // 3 + 1, DEFAULT_CAPACITY)))
     for _ in range(2):
         order = list(hash_order_of(order, STRINGS))

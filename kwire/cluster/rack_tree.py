@@ -83,7 +83,7 @@ class RackTree:
 
     Raises:
         InvalidRack: a broker has no rack, or one that is no path.
-        InvalidReplicaAssignment: a broker is there twice.
+        InvalidReplicaAssignment: a broker is listed twice.
 
     >>> tree = RackTree([Broker(1, rack="/DC1/R1"), Broker(2, rack="/DC2/R1"), Broker(0, rack="/DC1/R1")])
     >>> tree.nodes

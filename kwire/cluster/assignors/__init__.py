@@ -1,6 +1,6 @@
 """Kafka's consumer assignors: which member of a group gets which partitions, with and without racks (KIP-881).
 
-Pure functions over values, equal to Kafka's own to the order of each list. Knows no bytes and no brokers.
+Pure functions on values; the results equal Kafka's, including the order of each list. Knows no bytes and no brokers.
 """
 
 from .members import UNREADABLE, Held, Member, by_topic, member_of, topics_of

@@ -1,6 +1,4 @@
-"""Input of the assignors: members with their subscriptions, topics with racks, and the differences between Kafka's
-releases.
-"""
+"""Input of the assignors: members with subscriptions, topics with racks, and the differences between Kafka releases."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ Racks = Mapping[int, frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Partitions that a member says it holds, and of which generation: -1 where it names none."""
+    """Partitions that a member claims to own, and of which generation: -1 without one."""
 
     partitions: Sequence[TopicPartition] = ()
     generation: int = NO_GENERATION
@@ -30,10 +28,10 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member as its subscription shows it.
+    """A member, as described by its subscription.
 
-    `owned` and `generation` (KIP-792; below 0: none) stand in the subscription itself; `user_data` is what the
-    assignor put beside it, decoded: None where there was none or no byte, `UNREADABLE` where it did not decode.
+    `owned` and `generation` (KIP-792; negative: none) are fields of the subscription; `user_data` is the assignor's
+    decoded user data: None if it is empty, `UNREADABLE` if it does not decode.
 
     >>> Member("c1", ["orders"], rack="a").generation
     -1
@@ -54,13 +52,13 @@ UNREADABLE = Held()
 def member_of(
     member_id: str, subscription: Any, *, user_data: Any = None, group_instance_id: str | None = None
 ) -> Member:
-    """Make a member out of decoded messages.
+    """Create a member from decoded messages.
 
     Args:
         member_id: of JoinGroupResponse.
         subscription: a `ConsumerProtocolSubscription`.
         user_data: None, `UNREADABLE`, or a `StickyUserData` or `CooperativeUserData` of `kwire.internal`.
-        group_instance_id: of a static member (KIP-345).
+        group_instance_id: for a static member (KIP-345).
 
     >>> from kwire.internal import CooperativeUserData, subscription_of
     >>> member_of("c1", subscription_of(["a"], owned=[("a", 2)]), user_data=CooperativeUserData(7))
@@ -79,7 +77,7 @@ def member_of(
 
 
 def topics_of(state: ClusterState) -> dict[str, dict[int, list[str | None]]]:
-    """Return the topics of a cluster, each partition with the racks of its replicas; of an unknown broker: None.
+    """Return the topics of a cluster, each partition with the racks of its replicas; None for an unknown broker.
 
     >>> from kwire.cluster import Broker, Partition
     >>> state = ClusterState(brokers={1: Broker(1, rack="a")})
@@ -95,7 +93,7 @@ def topics_of(state: ClusterState) -> dict[str, dict[int, list[str | None]]]:
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
-    """Return what a member got, as the sticky assignor writes it into its user data: topics in Kafka's order.
+    """Return the partitions of a member as in the sticky assignor's user data: topics in Kafka's order.
 
     >>> by_topic([("b", 1), ("a", 0), ("b", 0)])
     {'a': [0], 'b': [1, 0]}
@@ -109,9 +107,9 @@ def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[int]]:
 
 
 class Group:
-    """Members and their topics as Kafka's leader goes through them: in the order of its HashMaps.
+    """Members and their topics in the order in which Kafka's leader iterates over its HashMaps.
 
-    `members` by id; `topics` holds those that somebody subscribed to and that have partitions, these ascending.
+    `members` are by id; `topics` are those with subscribers and partitions, in ascending order.
     """
 
     def __init__(self, topics: Topics, members: Iterable[Member]) -> None:
@@ -127,14 +125,14 @@ class Group:
         self._seen: dict[tuple[str | None, ...], frozenset[str]] = {}
 
     def racks(self, topic: str) -> Racks:
-        """Return the racks of each partition of a topic; replicas without one add nothing."""
+        """Return the racks of each partition of a topic; replicas without rack are omitted."""
         given = self._given[topic]
         if isinstance(given, int):
             return dict.fromkeys(range(given), frozenset())
         return {number: self._set_of(tuple(racks)) for number, racks in given.items()}
 
     def nothing(self) -> Assignment:
-        """Return an assignment in which no member has a partition."""
+        """Return an assignment without any partitions."""
         return {member_id: [] for member_id in hash_order_of(self.order, STRINGS)}
 
     @staticmethod
@@ -150,7 +148,7 @@ class Group:
 
 
 def racks_matter(of_members: Iterable[str], of_partitions: Iterable[frozenset[str]]) -> bool:
-    """Whether racks can make a difference.
+    """Whether racks affect the assignment.
 
     Args:
         of_members: the racks of members, without empty ones.
@@ -181,11 +179,11 @@ def _flat(topics: Iterable[Any]) -> tuple[TopicPartition, ...]:
 
 
 NEWEST = "newest"
-_FIRST = (3, 4)  # before it the sticky assignors answer otherwise; racks are known from 3.5 on (KIP-881)
+_FIRST = (3, 4)  # earlier sticky assignors give other results; racks are supported from 3.5 on (KIP-881)
 
 
 class Rules(NamedTuple):
-    """What a release does; True is what the newest does."""
+    """The behaviour of a release; True is that of the newest."""
 
     loser_is_no_owner: bool = True
     """A member whose older claim is refused does not count as the owner when a third one claims the partition."""
@@ -201,7 +199,7 @@ class Rules(NamedTuple):
     """A replica that goes offline keeps its rack, for the leader who looks for changes."""
 
 
-# The first release that does it.
+# The first release with each behaviour.
 _SINCE = {
     "loser_is_no_owner": (3, 5, 2),
     "one_more_is_balanced": (3, 5, 2),
@@ -219,7 +217,7 @@ def rules_of(release: str) -> Rules:
         release: such as "3.9.2", or "newest".
 
     Raises:
-        UnknownMessage: no number of a release, or one before 3.4, whose sticky assignors answer otherwise.
+        UnknownMessage: it is not a release number, or before 3.4, whose sticky assignors give other results.
 
     >>> rules_of("3.9.2").offline_keeps_rack, rules_of("newest").offline_keeps_rack
     (False, True)
@@ -233,7 +231,7 @@ def rules_of(release: str) -> Rules:
 
 
 def numbers_in(release: str) -> tuple[int, ...]:
-    """Return the numbers of a release. Raises UnknownMessage if it is none.
+    """Return the numbers of a release. Raises UnknownMessage if it is invalid.
 
     >>> numbers_in("3.9.2")
     (3, 9, 2)
@@ -252,7 +250,8 @@ NOWHERE: frozenset[str] = frozenset()
 
 
 class GroupRacks:
-    """The racks of members and partitions: `of_members` and `of_topics` are empty where racks make no difference."""
+    """The racks of members and partitions: `of_members` and `of_topics` are empty if racks do not affect the
+    assignment."""
 
     def __init__(self, group: Group) -> None:
         members = {member_id: member.rack for member_id, member in group.members.items() if member.rack}
@@ -271,12 +270,12 @@ class GroupRacks:
         return self.of_topics[topic].get(number, NOWHERE) if topic in self.of_topics else NOWHERE
 
     def mismatch(self, member_id: str, partition: TopicPartition) -> bool:
-        """Whether a member has a rack, and the partition no replica there."""
+        """Whether a member has a rack, and the partition has no replica in it."""
         rack = self.of_members.get(member_id)
         return rack is not None and rack not in self.of(partition)
 
     def hardest_first(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
-        """Sort partitions by how many members are in their racks; of those that do not exist, none is."""
+        """Sort partitions by the number of members in their racks; unknown partitions have none."""
         if not self._topics:
             return partitions
         topics, members_in = self._topics, self._members_in
@@ -286,11 +285,11 @@ class GroupRacks:
 
 
 class Claims:
-    """What each member may keep.
+    """The partitions that each member may keep.
 
     Attributes:
-        owned: member id -> its partitions of topics that exist, in the order it named them.
-        contested: partitions that two members of one generation claim; nobody keeps these.
+        owned: member id -> its existing partitions, in the order of its claim.
+        contested: partitions that two members of one generation claim; none of them keeps these.
     """
 
     def __init__(self, group: Group, held: Mapping[str, Held], rules: Rules) -> None:
@@ -320,7 +319,7 @@ class Claims:
                 self._settle(partition, member_id, past.generation, other)
 
     def _settle(self, partition: TopicPartition, member_id: str, generation: int, other: str) -> None:
-        # The other's generation is that of its subscription, whatever its user data says.
+        # For the other member the generation of the subscription counts, whatever its user data contains.
         others = max(self._group.members[other].generation, -1)
         if generation >= others or not self._rules.loser_is_no_owner:
             self._owners[partition] = member_id
@@ -330,12 +329,12 @@ class Claims:
         self.owned[other].pop(partition, None)
         if generation == others:
             self.contested.add(partition)
-        elif other != member_id or owned_it:  # who names one twice gets it once, at its last place
+        elif other != member_id or owned_it:  # a partition that is claimed twice is owned once, at its last position
             self.owned[member_id][partition] = None
 
 
 def same_topics(group: Group) -> bool:
-    """Whether all members subscribe to the same topics; those that come before the first with any do not count."""
+    """Whether all members subscribe to the same topics; members before the first with any topics are ignored."""
     wanted: set[str] = set()
     for member in group.members.values():
         if not wanted:
@@ -346,7 +345,7 @@ def same_topics(group: Group) -> bool:
 
 
 def numbers_of(partitions: Iterable[TopicPartition], kept: dict[str, list[int]]) -> None:
-    """Add partitions to the numbers that are kept of each topic."""
+    """Add partitions to the kept numbers of each topic."""
     for topic, number in partitions:
         kept[topic].append(number)
 
@@ -354,7 +353,7 @@ def numbers_of(partitions: Iterable[TopicPartition], kept: dict[str, list[int]])
 def not_among(kept: Mapping[str, Sequence[int]], topics: Mapping[str, Sequence[int]]) -> list[TopicPartition]:
     """Return the partitions of some topics whose numbers are not kept.
 
-    Kafka walks along both lists: behind a kept partition that does not exist, all others count as not kept.
+    Kafka compares two sorted lists: after a kept partition that does not exist, all others count as not kept.
 
     >>> not_among({"a": [1]}, {"a": range(3)}), not_among({"a": [7], "b": [0]}, {"a": range(1), "b": range(1)})
     ([('a', 0), ('a', 2)], [('a', 0), ('b', 0)])
@@ -372,7 +371,7 @@ def not_among(kept: Mapping[str, Sequence[int]], topics: Mapping[str, Sequence[i
 
 
 def _behind(awaited: list[int], numbers: Iterable[int]) -> list[int]:
-    """Walk along: `awaited`, its smallest at the end, goes on only when its number comes."""
+    """Compare sorted numbers; `awaited`, with its smallest at the end, advances only on a match."""
     left = []
     for number in numbers:
         if awaited and awaited[-1] == number:

@@ -1,4 +1,4 @@
-"""The range assignor (with racks: KIP-881) and the round-robin assignor. Neither knows earlier assignments."""
+"""The range assignor (with racks: KIP-881) and the round-robin assignor. Both ignore earlier assignments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...errors.refused import CannotAssign
 from ..java_compat import utf16
 from .members import Assignment, Group, Member, Racks, Topics, racks_matter
 
-Consumers = Mapping[str, str | None]  # member id -> rack, in the order in which they are served
+Consumers = Mapping[str, str | None]  # member id -> rack, in processing order
 
 
 def assign_range(topics: Topics, members: Iterable[Member]) -> Assignment:
@@ -18,11 +18,11 @@ def assign_range(topics: Topics, members: Iterable[Member]) -> Assignment:
 
     Args:
         topics: topic -> partition -> racks of its replicas (None: without rack); or topic -> number of partitions.
-            Topics that nobody subscribes to, or without partitions, are passed over.
+            Topics without subscribers or partitions are ignored.
         members: in the order of JoinGroupResponse.
 
     Returns:
-        Member id -> partitions, both in the order of Kafka's leader. No members: an empty dict.
+        Member id -> partitions, both in the order of Kafka's leader; empty without members.
 
     >>> assign_range({"orders": 3}, [Member("c1", ["orders"]), Member("c2", ["orders"])])
     {'c1': [('orders', 0), ('orders', 1)], 'c2': [('orders', 2)]}
@@ -30,7 +30,7 @@ def assign_range(topics: Topics, members: Iterable[Member]) -> Assignment:
     >>> assign_range({"orders": orders}, [Member("c1", ["orders"], "a"), Member("c2", ["orders"], "b")])
     {'c1': [('orders', 1)], 'c2': [('orders', 0)]}
 
-    Source: KIP-881 (racks), KIP-345 (static members keep their place).
+    Source: KIP-881 (racks), KIP-345 (static members keep their position).
     """
     group = Group(topics, members)
     assignment = group.nothing()
@@ -48,7 +48,7 @@ def assign_range(topics: Topics, members: Iterable[Member]) -> Assignment:
 
 
 class _Share:
-    """How one topic is shared out."""
+    """The distribution of one topic."""
 
     def __init__(self, topic: str, numbers: Sequence[int], consumers: Consumers, racks: Racks) -> None:
         self.topic, self.numbers, self.consumers, self.racks = topic, numbers, consumers, racks
@@ -59,11 +59,11 @@ class _Share:
         self.needs_racks = bool(racks) and racks_matter(of_members, racks.values())
 
     def room(self, consumer: str) -> int:
-        """Return how many partitions a member may still get."""
+        """Return how many more partitions a member may get."""
         return max(0, self._each + (self._extra > 0) - self._counts.get(consumer, 0))
 
     def give(self, consumer: str, numbers: Sequence[int], assignment: Assignment) -> None:
-        """Write partitions down as a member's."""
+        """Assign partitions to a member."""
         topic = self.topic
         assignment[consumer] += [(topic, number) for number in numbers]
         self._taken.update(numbers)
@@ -72,7 +72,7 @@ class _Share:
             self._extra -= 1
 
     def fill(self, assignment: Assignment) -> None:
-        """Give each member its share of what is left."""
+        """Assign the remaining partitions to members, up to their share."""
         left = [number for number in self.numbers if number not in self._taken]
         start = 0
         for consumer in self.consumers:
@@ -84,7 +84,7 @@ class _Share:
                 start += len(run)
 
     def fill_by_rack(self, assignment: Assignment) -> None:
-        """Give each member of its share what is in its rack; one without a rack takes anything."""
+        """Assign partitions to members in their racks, up to their share; a member without rack matches all."""
         left: dict[str | None, Iterator[int]] = {}
         for consumer, rack in self.consumers.items():
             if rack not in left:
@@ -138,7 +138,7 @@ def _match_racks(shares: list[_Share], assignment: Assignment) -> None:
 
 
 def _fill_together(shares: list[_Share], assignment: Assignment) -> None:
-    """Give partition n of all topics to the first member in whose rack all of them have a replica."""
+    """Assign partition n of all topics to the first member whose rack has a replica of each."""
     waiting: dict[str | None, deque[tuple[int, str]]] = {}
     for place, (consumer, rack) in enumerate(shares[0].consumers.items()):
         waiting.setdefault(rack, deque()).append((place, consumer))
@@ -152,7 +152,7 @@ def _fill_together(shares: list[_Share], assignment: Assignment) -> None:
 
 
 def _head(waiting: deque[tuple[int, str]] | None, share: _Share) -> tuple[int, str] | None:
-    """Return the first who still has room. Room never grows again, so who has none leaves."""
+    """Return the first member with room. Room never grows again, so members without are removed."""
     while waiting and not share.room(waiting[0][1]):
         waiting.popleft()
     return waiting[0] if waiting else None
@@ -162,7 +162,7 @@ def assign_round_robin(topics: Topics, members: Iterable[Member]) -> Assignment:
     """Assign partitions as Kafka's `RoundRobinAssignor` does.
 
     Args:
-        topics, members: as `assign_range` takes them; racks make no difference. Partitions are counted from 0.
+        topics, members: as for `assign_range`; racks are ignored. Partitions are numbered from 0.
 
     Returns:
         Member id -> partitions, both in the order of Kafka's leader.

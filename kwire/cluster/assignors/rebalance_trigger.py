@@ -1,4 +1,4 @@
-"""When the leader of a consumer group asks for a rebalance because its topics changed (KIP-881).
+"""When the leader of a consumer group requests a rebalance because its topics changed (KIP-881).
 
 Compares the metadata at the time of the assignment with the current metadata; assigns nothing.
 """
@@ -13,7 +13,7 @@ from .members import NEWEST, rules_of
 
 
 class Replica(NamedTuple):
-    """A replica of a partition. One that is offline is a broker that metadata does not list; its rack is unknown."""
+    """A replica of a partition. An offline replica is on a broker that metadata does not list; its rack is unknown."""
 
     node_id: int
     rack: str | None = None
@@ -21,14 +21,14 @@ class Replica(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """Topics at one moment: topic -> the replicas of each partition, by number. `version` grows with each update."""
+    """Topics at one time: topic -> the replicas of each partition. `version` increases with each update."""
 
     version: int
     topics: Mapping[str, Sequence[Sequence[Replica]]]
 
 
 def snapshot_of(state: ClusterState, version: int) -> Snapshot:
-    """Return what is known of a cluster as the leader keeps it.
+    """Return a snapshot of a cluster's state, as the leader stores it.
 
     >>> from kwire.cluster import Broker, Partition
     >>> state = ClusterState(brokers={1: Broker(1, rack="a")})
@@ -98,7 +98,7 @@ def _covered(former: Sequence[Replica], present: Sequence[Replica]) -> bool:
 
 
 def _covers(one: Sequence[Replica], other: Sequence[Replica]) -> bool:
-    """Whether each rack of the other side is there still, or its broker is offline and will be back."""
+    """Whether each rack of the other side is still present, or its broker is offline and may return."""
     racks = {replica.rack for replica in one if replica.online}
     offline = {replica.node_id for replica in one if not replica.online}
     racked = (replica for replica in other if replica.online and replica.rack is not None)

@@ -1,7 +1,7 @@
-"""The assignors of consumers by the names that clients configure, and what they do in which release of Kafka.
+"""Client assignors by their configured names, for each Kafka release.
 
-Before 3.5 (KIP-881) no assignor knows racks. Who gets which partition from `range` and `roundrobin` without racks is
-the same from 2.4 to 4.4; the sticky ones are known from 3.4 on.
+Before 3.5 (KIP-881), assignors ignore racks. The results of `range` and `roundrobin` without racks are the same from
+2.4 to 4.4; the sticky assignors are supported from 3.4 on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RACKS_SINCE = (3, 5)  # KIP-881
 
 
 class Assignor(NamedTuple):
-    """An assignor: the first release whose answers are known here, and what computes them."""
+    """An assignor: the first supported release, and its function."""
 
     since: tuple[int, ...]
     assign: Callable[[Topics, list[Member], str], Assignment]
@@ -42,16 +42,16 @@ def assign(
     """Assign partitions as an assignor of a release does.
 
     Args:
-        assignor: a name in `ASSIGNORS`, as `partition.assignment.strategy` and JoinGroup have it.
-        topics, members: as `assign_range` takes them.
+        assignor: a name in `ASSIGNORS`, as in `partition.assignment.strategy` and JoinGroup.
+        topics, members: as for `assign_range`.
         release: of the leader's client, such as "3.9.2".
-        racks: False ignores all racks, as if no member had one.
+        racks: False ignores all racks.
 
     Returns:
-        Member id -> partitions; before 3.5 the topics of one list may stand in another order than Kafka's.
+        Member id -> partitions; before 3.5 the topics of a list may be in another order than Kafka's.
 
     Raises:
-        UnknownMessage: there is no such assignor, or its answers in this release are not known.
+        UnknownMessage: there is no such assignor, or this release is not supported.
         CannotAssign: as `assign_sticky`.
 
     >>> orders, members = {0: ["b"], 1: ["a"]}, [Member("c1", ["t"], "a"), Member("c2", ["t"], "b")]
@@ -71,7 +71,7 @@ def assign(
 
 
 def knows_racks(release: str) -> bool:
-    """Whether the assignors of a release know racks (KIP-881).
+    """Whether the assignors of a release use racks (KIP-881).
 
     >>> knows_racks("3.4.1"), knows_racks("3.5.0"), knows_racks("newest")
     (False, True, True)
@@ -82,7 +82,7 @@ def knows_racks(release: str) -> bool:
 def leader_rebalances(
     subscribed: Iterable[str], before: Snapshot, now: Snapshot, *, client_rack: str | None, release: str = NEWEST
 ) -> bool:
-    """As `asks_for_rebalance`, of any release: before 3.5 racks make no difference."""
+    """As `asks_for_rebalance`, for any release: before 3.5 racks are ignored."""
     if knows_racks(release):
         return asks_for_rebalance(subscribed, before, now, client_rack=client_rack, release=release)
     return asks_for_rebalance(subscribed, before, now)

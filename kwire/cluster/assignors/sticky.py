@@ -1,7 +1,7 @@
-"""The sticky assignors: members keep what they have as far as balance and racks allow.
+"""The sticky assignors: members keep their partitions as far as balance and racks allow.
 
-Where all members want the same topics, `sticky_constrained`; else `sticky_general`. The cooperative assignor
-takes back what another member must let go of first (KIP-429). Knows what goes where, not how it is worked out.
+If all members subscribe to the same topics, `sticky_constrained` is used; otherwise the general algorithm. The
+cooperative assignor withholds partitions that another member must revoke first (KIP-429).
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def assign_general(
     """Assign all partitions.
 
     Args:
-        held: member id -> what it says it held.
-        newest: the highest generation there was; what was held in earlier ones may be given back.
+        held: member id -> the partitions that it claims to have owned.
+        newest: the highest generation; partitions of earlier generations may be returned to their former owners.
 
     Raises:
-        CannotAssign: members hold partitions that do not exist, and Kafka loses its way.
+        CannotAssign: members own partitions that do not exist, for which Kafka fails as well.
     """
     piles, revoked = _kept(group, claims, racks)
     wishes = Wishes(group)
@@ -84,7 +84,7 @@ def _order(group: Group, balance: Balance) -> HashOrder[str]:
 
 
 def _kept(group: Group, claims: Claims, racks: GroupRacks) -> tuple[dict[str, Pile], bool]:
-    """Return what members keep, and whether a member loses something that exists."""
+    """Return what members keep, and whether a member loses an existing partition."""
     piles = {}
     revoked = False
     for member_id, owned in claims.owned.items():
@@ -96,7 +96,7 @@ def _kept(group: Group, claims: Claims, racks: GroupRacks) -> tuple[dict[str, Pi
 
 
 def _hand_out(partitions: Iterable[TopicPartition], holdings: Holdings, racks: GroupRacks) -> None:
-    """Give each partition to the member with least: of those in its racks first."""
+    """Assign each partition to the member with the fewest partitions, preferably in one of its racks."""
     if racks.of_members:
         rest = []
         for partition in partitions:
@@ -113,7 +113,7 @@ def _hand_out(partitions: Iterable[TopicPartition], holdings: Holdings, racks: G
 
 
 def _before(held: Mapping[str, Held], newest: int) -> dict[TopicPartition, str]:
-    """Return who held partitions in an earlier generation than the newest: the latest of them."""
+    """Return the latest owners of partitions in generations before the newest."""
     before: dict[TopicPartition, tuple[int, str]] = {}
     for member_id, past in held.items():
         if past.generation < newest:
@@ -136,15 +136,15 @@ def assign_sticky(
     """Assign partitions as Kafka's `StickyAssignor` does.
 
     Args:
-        topics, members: as `assign_range` takes them. What a member held stands in its user data.
-        max_generation: the highest generation of earlier rebalances, for a leader that keeps its assignor.
-        release: of the leader's Kafka, from 3.5 on: before 3.5.2 and 3.7.1 answers differ.
+        topics, members: as for `assign_range`. The user data contains what a member owned.
+        max_generation: the highest generation of earlier rebalances, if the leader keeps its assignor.
+        release: Kafka release of the leader, from 3.5 on: 3.5.2 and 3.7.1 changed the results.
 
     Returns:
         Member id -> partitions, both in the order of Kafka's leader.
 
     Raises:
-        CannotAssign: there are no members, or what they say they hold is more than there is.
+        CannotAssign: there are no members, or they claim more partitions than exist.
 
     >>> held = Held([("a", 1), ("a", 2)], generation=1)
     >>> assign_sticky({"a": 3}, [Member("c1", ["a"], user_data=held), Member("c2", ["a"])])
@@ -164,9 +164,8 @@ def assign_cooperative(
 ) -> Assignment:
     """Assign partitions as Kafka's `CooperativeStickyAssignor` does.
 
-    Arguments, returns and errors as `assign_sticky`; but what a member held stands in `owned` and `generation`, and
-    partitions that have to change hands are assigned to nobody: they are revoked now, and the next rebalance gives
-    them away.
+    Arguments, returns and errors as for `assign_sticky`; but the owned partitions are in `owned` and `generation`, and
+    partitions that change owners are not assigned: they are revoked now, and assigned in the next rebalance.
 
     >>> members = [Member("c1", ["a"], generation=1, owned=[("a", 0), ("a", 1)]), Member("c2", ["a"])]
     >>> assign_cooperative({"a": 2}, members)
@@ -185,7 +184,7 @@ def assign_cooperative(
 
 
 def algorithm_for(topics: Topics, members: Iterable[Member]) -> str:
-    """Say which algorithm the sticky assignors take: "constrained" or "general".
+    """Return which algorithm the sticky assignors use: "constrained" or "general".
 
     >>> algorithm_for({"a": 1, "b": 1}, [Member("c1", ["a"]), Member("c2", ["a", "b"])])
     'general'
@@ -194,12 +193,12 @@ def algorithm_for(topics: Topics, members: Iterable[Member]) -> str:
 
 
 def sticky_past(member: Member) -> Held:
-    """Return what the sticky assignor takes a member to have held: what its user data says."""
+    """Return what a member owned according to the sticky assignor: the contents of its user data."""
     return member.user_data or Held()
 
 
 def cooperative_past(member: Member) -> Held:
-    """Return what the cooperative assignor takes a member to have held; its user data has a generation at most."""
+    """Return what a member owned according to the cooperative assignor; its user data has at most a generation."""
     if member.generation >= 0 or member.user_data is None:
         return Held(member.owned, max(member.generation, NO_GENERATION))
     return Held(member.owned, member.user_data.generation)
@@ -221,7 +220,7 @@ def _assign(
 
 
 def _changing_hands(group: Group, assignment: Assignment) -> dict[TopicPartition, str]:
-    """Return what is assigned to one member and has to be revoked from another."""
+    """Return the partitions that are assigned to one member and must be revoked from another."""
     added: dict[TopicPartition, str] = {}
     revoked: set[TopicPartition] = set()
     for member_id, assigned in assignment.items():

@@ -1,4 +1,5 @@
-"""Balance of the general sticky algorithm: partitions move to members with fewer until no move makes it more even."""
+"""Balancing of the general sticky algorithm: moves partitions to members with fewer until no move improves the
+balance."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from .sticky_state import Holdings, Movements, Pile, Wishes
 
 
 class Evenness:
-    """The test, for one group.
+    """The balance test for one group.
 
     Args:
         assignor: its name, for errors.
@@ -32,7 +33,7 @@ class Evenness:
         self.odd: set[str] = {topic for topic in wishes.counts if self._is_odd(topic)}
 
     def reached(self) -> bool:
-        """Whether nothing can become more even."""
+        """Whether no move can improve the balance."""
         if not self._holdings.piles:
             raise CannotAssign("nobody_can_take_part", assignor=self._assignor)
         if self._reached is None:
@@ -42,7 +43,7 @@ class Evenness:
         return self._reached
 
     def moved(self, partition: TopicPartition, source: str, target: str) -> None:
-        """Note a move."""
+        """Record a move."""
         holders = self._holders[partition[0]]
         holders[source] -= 1
         holders[target] += 1
@@ -126,19 +127,19 @@ class Evenness:
         return False
 
 
-MOST_ROUNDS = 1000  # Kafka goes on until it comes to rest, which contradictory claims may prevent
+MOST_ROUNDS = 1000  # Kafka continues until nothing changes, which contradictory claims may prevent
 
 
 class Balance:
-    """One group whose partitions are all handed out.
+    """One group whose partitions are all assigned.
 
     Args:
-        before: partition -> who held it in an earlier generation, and gets it back where that makes it more even.
+        before: partition -> its owner in an earlier generation, which gets it back if that improves the balance.
 
     Attributes:
         result: member id -> partitions, once it has run.
-        fixed: the members that could neither get nor lose anything.
-        went_back: whether moves did not help, so that all was left as it was.
+        fixed: the members whose partitions cannot change.
+        went_back: whether moves did not help, so that all were undone.
     """
 
     def __init__(
@@ -157,12 +158,12 @@ class Balance:
         self._rules, self._before, self._movements = rules, before, Movements()
 
     def run(self, every: Iterable[TopicPartition], added: Iterable[TopicPartition], starting: bool) -> None:
-        """Balance.
+        """Balance the group.
 
         Args:
-            every: all partitions, those of topics that few want first.
-            added: those that nobody kept, which are moved first; none where something had to be revoked.
-            starting: nobody held anything, so there is nothing to preserve.
+            every: all partitions, starting with topics that have few subscribers.
+            added: partitions without previous owner, which are moved first; empty if any must be revoked.
+            starting: whether there was no previous assignment.
         """
         holdings = self._holdings
         self.fixed = {one: holdings.set_aside(one) for one in list(holdings.piles) if not self._may_move(one)}
@@ -178,14 +179,14 @@ class Balance:
             self.result = holdings.piles | self.fixed
 
     def _may_move(self, member_id: str) -> bool:
-        """Whether a member can get or lose something."""
+        """Whether a member's partitions can change."""
         pile = self._holdings.piles[member_id]
         if len(pile) < self._wishes.most(member_id):
             return True
         return any(self._wishes.may_move(partition[0]) for partition in pile)
 
     def _improve(self, partitions: Iterable[TopicPartition]) -> bool:
-        """Go through partitions until none is moved; return whether one was."""
+        """Try to move each partition until none is moved; return whether one was."""
         wishes = self._wishes
         movable = [one for one in partitions if wishes.may_move(one[0]) or not 0 <= one[1] < wishes.counts[one[0]]]
         for done in range(MOST_ROUNDS):

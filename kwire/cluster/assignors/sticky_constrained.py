@@ -69,7 +69,7 @@ class Waiting:
             self.remove(member_id)
 
     def next_in(self, racks: Iterable[str], after: str | None = None) -> str | None:
-        """Return the first member in one of these racks: behind another one, and round again; None if there is none."""
+        """Return the next member in one of these racks, cyclically, after another one; None if there is none."""
         start = -1 if after is None else self._places.get(after, self._former.get(after, -1))
         best = None
         for rack in racks:
@@ -90,10 +90,10 @@ def assign_constrained(assignor: str, group: Group, claims: Claims, racks: Group
     """Assign all partitions.
 
     Returns:
-        The assignment, and to whom partitions go that another member has to let go of first.
+        The assignment, and the new owners of partitions that another member must revoke first.
 
     Raises:
-        CannotAssign: members keep partitions that do not exist, so that shares do not come out even.
+        CannotAssign: members keep partitions that do not exist, so that shares are not consistent.
     """
     return _Constrained(assignor, group, claims, racks, rules).plan()
 
@@ -109,11 +109,11 @@ class _Constrained:
         self.kept: dict[str, list[int]] = {name: [] for name in self.names}
         self.let_go: dict[TopicPartition, str] = {}
         self.transferring: dict[TopicPartition, str] = {}
-        self.below: list[str] = []  # members with less than `least`
+        self.below: list[str] = []  # members with fewer than `least`
         self.at_least: list[str] = []  # members with `least` that may get one more
 
     def plan(self) -> Plan:
-        """Do it."""
+        """Compute the assignment."""
         self._keep()
         left = self.racks.hardest_first(self._unassigned())
         of_members = self.racks.of_members
@@ -123,12 +123,12 @@ class _Constrained:
             left = self._fill_by_rack(left, below, at_least)
         self._fill(left, below, at_least)
         self._check(below)
-        # Kafka makes a copy of its map, which may be of another size, and fills the answer from that.
+        # Kafka copies its map, possibly with another capacity, and iterates over the copy.
         copy = hash_order_of(self.assignment, STRINGS).copy()
         return self.group.answer({member_id: self.assignment[member_id] for member_id in copy}), self.transferring
 
     def _keep(self) -> None:
-        """Let members keep what they hold, up to their share, and note who may get more."""
+        """Let members keep their partitions up to their share, and record who may get more."""
         for member_id in self.claims.owned:
             owned = self._keepable(member_id)
             if len(owned) < self.least:
@@ -159,13 +159,13 @@ class _Constrained:
         return [partition for partition in owned if partition not in contested] if contested else owned
 
     def _fill_up(self, at_least: Waiting | list[str]) -> None:
-        """Note that a member has `most`; once enough have, nobody with `least` waits for more."""
+        """Record that a member has `most`; once enough have, members with `least` get no more."""
         self.full_left -= 1
         if self.full_left == 0:
             at_least.clear()
 
     def _unassigned(self) -> list[TopicPartition]:
-        """Return what nobody keeps, by topic and number. Kafka counts from 0 where anybody keeps something."""
+        """Return the unassigned partitions, by topic and number. Kafka counts from 0 if any partition is kept."""
         topics = self.group.topics
         if not any(self.kept.values()):
             return [(topic, number) for topic in self.names for number in topics[topic]]
@@ -174,7 +174,7 @@ class _Constrained:
     def _fill_by_rack(
         self, partitions: Iterable[TopicPartition], below: Waiting, at_least: Waiting
     ) -> list[TopicPartition]:
-        """Give partitions to members in their racks; return those that found none."""
+        """Assign partitions to members in their racks; return the others."""
         left = []
         last: str | None = None
         for partition in partitions:
@@ -206,7 +206,7 @@ class _Constrained:
                 self._fill_up(at_least)
 
     def _fill(self, partitions: Sequence[TopicPartition], below: Waiting, at_least: Waiting) -> None:
-        """Give partitions to members in turn: first to those with less than `least`, then one more to each."""
+        """Assign partitions to members in turn: first to those below `least`, then one more to each."""
         turns = iter(list(below))
         for place, partition in enumerate(partitions):
             member_id = next(turns, None)
@@ -235,7 +235,7 @@ class _Constrained:
             self.transferring[partition] = member_id
 
     def _check(self, below: Waiting) -> None:
-        """Fail as Kafka does where members have less than their share."""
+        """Fail as Kafka does if members have less than their share."""
         counts = Counter(len(self.assignment[member_id]) for member_id in below)
         if below and (self.full_left or counts.keys() != {self.least}):
             raise CannotAssign("members_without_their_share", assignor=self.assignor, count=len(below))

@@ -1,4 +1,4 @@
-"""State of the general sticky algorithm: who owns which partitions, what moved, and who subscribes to which topics."""
+"""State of the general sticky algorithm: owners of partitions, moves, and subscriptions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .members import Group, TopicPartition
 
 
 class Pile:
-    """A member's partitions in order; any may be in it more than once.
+    """The partitions of a member in order, possibly with duplicates.
 
     >>> pile = Pile([("a", 1), ("a", 0), ("a", 1)])
     >>> pile.remove(("a", 1))
@@ -37,7 +37,7 @@ class Pile:
         return partition in self._serials
 
     def count(self, partition: TopicPartition) -> int:
-        """Return how many times a partition is in it."""
+        """Return how often a partition is contained."""
         return len(self._serials.get(partition, ()))
 
     def append(self, partition: TopicPartition) -> None:
@@ -47,7 +47,7 @@ class Pile:
         self._next += 1
 
     def remove(self, partition: TopicPartition) -> None:
-        """Remove the first of its kind; one that is not there is no error."""
+        """Remove the first occurrence; no error if there is none."""
         serials = self._serials.get(partition)
         if serials is not None:
             del self._items[serials.pop(0)]
@@ -56,16 +56,16 @@ class Pile:
 
 
 class Holdings:
-    """What members hold, and who has least.
+    """The partitions of members, ordered by their number.
 
     Args:
-        piles: member id -> its partitions; taken over.
-        holder: partition -> the last member that owned it, as far as somebody did; taken over.
-        wanted_by: topic -> the members that want it.
+        piles: member id -> its partitions; modified in place.
+        holder: partition -> its last owner, if any; modified in place.
+        wanted_by: topic -> its subscribers.
         racks: member id -> rack.
 
     Attributes:
-        holder: partition -> the member that got it last.
+        holder: partition -> its latest owner.
     """
 
     def __init__(
@@ -85,21 +85,22 @@ class Holdings:
         self._suiting: dict[tuple[str, frozenset[str]], set[int]] = {}
 
     def __iter__(self) -> Iterator[str]:
-        """Members by how much they hold, then by id."""
+        """Iterate over members by number of partitions, then by id."""
         return (self._names[rank] for _, rank in self._order)
 
     @property
     def least(self) -> int:
-        """How many partitions the member with fewest holds."""
+        """The smallest number of partitions of a member."""
         return self._order[0][0]
 
     @property
     def most(self) -> int:
-        """How many partitions the member with most holds."""
+        """The largest number of partitions of a member."""
         return self._order[-1][0]
 
     def poorest(self, topic: str, racks: frozenset[str] | None = None) -> str | None:
-        """Return who has least of those that want a topic; with `racks`, of those in one of them or without rack."""
+        """Return the subscriber of a topic with the fewest partitions; with `racks`, of those in one of them or without
+        rack."""
         ranks = self._wanting[topic] if racks is None else self._suits(topic, racks)
         if ranks:
             for _, rank in self._order:
@@ -116,7 +117,7 @@ class Holdings:
         return found
 
     def give(self, partition: TopicPartition, member_id: str) -> None:
-        """Give a partition that nobody holds."""
+        """Assign a partition without owner."""
         pile = self.piles[member_id]
         self._leave(member_id)
         pile.append(partition)
@@ -124,14 +125,14 @@ class Holdings:
         self._enter(member_id)
 
     def move(self, partition: TopicPartition, source: str, target: str) -> None:
-        """Take a partition from one member and give it to another."""
+        """Move a partition from one member to another."""
         self._leave(source)
         self.piles[source].remove(partition)
         self._enter(source)
         self.give(partition, target)
 
     def set_aside(self, member_id: str) -> Pile:
-        """Take a member out, with what it holds."""
+        """Remove a member with its partitions."""
         self._leave(member_id)
         return self.piles.pop(member_id)
 
@@ -146,14 +147,14 @@ Pair = tuple[str, str]  # from a member, to a member
 
 
 class Movements:
-    """The moves of one rebalance, each partition's from its first holder to its last."""
+    """The moves of one rebalance, for each partition from its first to its last owner."""
 
     def __init__(self) -> None:
         self._pairs: dict[TopicPartition, Pair] = {}
         self._moved: dict[tuple[str, Pair], HashOrder[TopicPartition]] = {}
 
     def note(self, partition: TopicPartition, source: str, target: str) -> None:
-        """Note a move; one that came back did not move."""
+        """Record a move; a partition that returns to its first owner has not moved."""
         former = self._pairs.pop(partition, None)
         if former is not None:
             self._forget(partition, former)
@@ -164,7 +165,7 @@ class Movements:
         self._moved.setdefault((partition[0], (source, target)), HashOrder(TOPIC_PARTITIONS)).put(partition)
 
     def instead_of(self, partition: TopicPartition, source: str, target: str) -> TopicPartition:
-        """Return what to move rather than this partition: one of its topic that went the other way, if there is one."""
+        """Return the partition to move instead: one of the same topic that moved the other way, if there is one."""
         if partition in self._pairs:
             source = self._pairs[partition][0]
         back = self._moved.get((partition[0], (target, source)))
@@ -178,12 +179,12 @@ class Movements:
 
 
 class Wishes:
-    """The subscriptions of a group, as Kafka's general algorithm counts them: a topic named twice counts twice.
+    """The subscriptions of a group, counted as in Kafka's general algorithm: a duplicate topic counts twice.
 
     Attributes:
-        wants: member id -> topics that exist, as the member names them.
-        wanted_by: topic -> members, in the order of the group.
-        rarest_first: topics by how many want them, then by name.
+        wants: member id -> its existing topics, in its order.
+        wanted_by: topic -> subscribers, in the order of the group.
+        rarest_first: topics by number of subscribers, then by name.
     """
 
     def __init__(self, group: Group) -> None:
@@ -206,5 +207,5 @@ class Wishes:
         return self._most[member_id]
 
     def may_move(self, topic: str) -> bool:
-        """Whether more than one wants a topic."""
+        """Whether a topic has several subscribers."""
         return len(self.wanted_by[topic]) >= 2

@@ -1,1 +1,1 @@
-"""The past of a cluster: timelines of partitions and brokers, and the tables that are made of them."""
+"""The history of a cluster: timelines of partitions and brokers, and the tables derived from them."""

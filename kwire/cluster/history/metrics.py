@@ -1,4 +1,4 @@
-"""KIP-112's two metrics of brokers over time: OfflineReplicaCount and OfflineLogDirectoryCount."""
+"""KIP-112's broker metrics over time: OfflineReplicaCount and OfflineLogDirectoryCount."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NEVER = float("inf")
 
 
 class DirectoryCounts:
-    """How many log directories of each broker are offline, as messages and znodes say it.
+    """The number of offline log directories of each broker, from messages and znodes.
 
     >>> counts = DirectoryCounts()
     >>> counts.start(3, frozenset([b"a", b"b"]), Moment(1, 1.0))
@@ -30,20 +30,20 @@ class DirectoryCounts:
         self._missing: dict[int, frozenset[bytes]] = {}
 
     def set(self, broker: int, count: int, now: Moment) -> None:
-        """Take in how many are offline."""
+        """Set the number of offline directories."""
         steps = self._steps.setdefault(broker, [])
         if not steps or steps[-1][1] != count:
             steps.append((now, count))
 
     def start(self, broker: int, online: frozenset[bytes], now: Moment) -> None:
-        """Take in which directories are online when a broker registers; none where it does not say."""
+        """Set the online directories of a starting broker; empty if unknown."""
         if online:
             self._known[broker] = self._known.get(broker, frozenset()) | online
             self._missing[broker] = self._known[broker] - online
             self.set(broker, len(self._missing[broker]), now)
 
     def fail(self, broker: int, failed: frozenset[bytes], now: Moment) -> None:
-        """Take in which directories have failed since the broker started."""
+        """Add directories that have failed since the broker started."""
         self._known[broker] = self._known.get(broker, frozenset()) | failed
         self.set(broker, len(failed | self._missing.get(broker, frozenset())), now)
 
@@ -52,22 +52,22 @@ class DirectoryCounts:
         return {broker: steps[-1][1] for broker, steps in sorted(self._steps.items())}
 
     def steps(self, broker: int) -> Sequence[tuple[Moment, int]]:
-        """Return since when there are how many."""
+        """Return the counts of a broker, each with its start."""
         return self._steps.get(broker, ())
 
 
 def metrics(
     brokers: Brokers, outages: Iterable[OfflineReplica], counts: DirectoryCounts, *, knows_replicas: bool = True
 ) -> Iterator[Metric]:
-    """Yield what the metrics of each broker are from when to when, while it lives.
+    """Yield the metrics of each broker as intervals of time, while it is alive.
 
-    A broker with offline replicas has at least one directory offline, whether a message counts them or not.
+    A broker with offline replicas has at least one offline directory, whether or not a message lists it.
 
     Args:
-        brokers: of the cluster.
-        outages: replicas that were offline, of which those of log directories count.
-        counts: of log directories.
-        knows_replicas: whether any source says which replicas are offline; OfflineReplicaCount is left out else.
+        brokers: the brokers of the cluster.
+        outages: offline replicas, of which those in failed log directories count.
+        counts: of offline log directories.
+        knows_replicas: whether any source lists offline replicas; otherwise OfflineReplicaCount is omitted.
     """
     lost: dict[int, list[OfflineReplica]] = {}
     for outage in outages:
@@ -86,7 +86,7 @@ def metrics(
 
 
 def _lives(brokers: Brokers) -> dict[int, list[tuple[float, float]]]:
-    """Return from when to when each broker lived, whatever about it changed."""
+    """Return the intervals in which each broker was alive."""
     found: dict[int, list[tuple[float, float]]] = {}
     for life in brokers.lives:
         since = life.since.time or 0.0
@@ -102,7 +102,7 @@ def _lives(brokers: Brokers) -> dict[int, list[tuple[float, float]]]:
 def _rows(
     broker: int, since: float, until: float, changes: Counter[float], steps: Sequence[tuple[float, int]]
 ) -> Iterator[Metric]:
-    """Yield the metrics of a broker in one of its lives."""
+    """Yield the metrics of a broker in one of these intervals."""
     replicas = sum(change for at, change in changes.items() if at <= since)
     directories = max((step for step in steps if step[0] <= since), default=(0.0, 0), key=lambda step: step[0])[1]
     values: dict[str, list[tuple[float, int]]] = {REPLICAS: [], DIRECTORIES: []}

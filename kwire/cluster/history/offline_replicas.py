@@ -1,4 +1,4 @@
-"""Which replicas were offline, from when to when and why: KIP-112's error codes, log directories, brokers that left."""
+"""Offline replicas as intervals with causes, from KIP-112's error codes, log directories, and lists of live brokers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Replica = tuple[bytes, int]  # topic id and partition
 
 @dataclass(slots=True)
 class Loss:
-    """A replica whose directory is offline, from one moment on; `until` is None while it is."""
+    """A replica in an offline directory, with the start; `until` is None while it lasts."""
 
     topic_id: bytes
     partition: int
@@ -29,7 +29,7 @@ class Loss:
 
 @dataclass(slots=True)
 class _Disks:
-    """The directories of a broker: those that failed while it ran, those that were online when it started."""
+    """The directories of a broker: those that failed since its start, and those that were online at its start."""
 
     failed: frozenset[bytes] = frozenset()
     started: frozenset[bytes] | None = None
@@ -45,7 +45,7 @@ class Directories:
     """The log directories of a cluster's brokers.
 
     Attributes:
-        losses: all that were, in the order of their beginnings.
+        losses: all of them, ordered by start.
 
     >>> directories = Directories()
     >>> directories.assign(3, b"a" * 16, [(b"t" * 16, 0)], Moment(1), "AssignReplicasToDirsRequest")
@@ -59,16 +59,16 @@ class Directories:
         self._open: dict[tuple[int, Replica], Loss] = {}
         self._disks: dict[int, _Disks] = {}
         self._places: dict[int, dict[Replica, bytes]] = {}
-        self._failed: dict[int, set[bytes]] = {}  # all that ever did
+        self._failed: dict[int, set[bytes]] = {}  # all that ever failed
         self._named: dict[int, set[bytes]] = {}  # all directories that were reported for a replica
 
     def start(self, broker: int, online: list[bytes], now: Moment, source: str) -> None:
-        """Take in which directories are online when a broker registers; none where it does not say."""
+        """Set the online directories of a starting broker; empty if unknown."""
         self._disks[broker] = _Disks(started=frozenset(online) or None)
         self._look(broker, now, source)
 
     def fail(self, broker: int, failed: list[bytes], now: Moment, source: str) -> None:
-        """Take in which directories a broker says have failed since it started, all of them each time."""
+        """Set the directories that a broker reports as failed since its start, always the complete list."""
         disks = self._disks.setdefault(broker, _Disks())
         if disks.failed != frozenset(failed):
             disks.failed = frozenset(failed)
@@ -76,13 +76,13 @@ class Directories:
             self._look(broker, now, source)
 
     def assign(self, broker: int, directory: bytes, replicas: list[Replica], now: Moment, source: str) -> None:
-        """Take in that replicas of a broker lie in a directory."""
+        """Record that replicas of a broker are in a directory."""
         self._named.setdefault(broker, set()).add(directory)
         self._places.setdefault(broker, {}).update(dict.fromkeys(replicas, directory))
         self._look(broker, now, source)
 
     def without_replicas(self) -> Iterator[tuple[int, int]]:
-        """Yield each broker with directories that failed and in which no replica is known to lie, and how many."""
+        """Yield the brokers with failed directories without known replicas, and their number."""
         for broker, failed in sorted(self._failed.items()):
             unknown = failed - self._named.get(broker, set())
             if unknown:
@@ -103,15 +103,15 @@ class Directories:
 
 
 LOG_DIRECTORY, BROKER = "log directory", "broker"
-CLOSE = 0.5  # seconds between an election and the list of brokers that it belongs to
-BY_BROKERS = "brokers"  # the source, where no message says who is offline
-_CERTAIN = frozenset((BY_BROKERS, *RECORDS))  # sources that know when a replica is back
+CLOSE = 0.5  # seconds between an election and the related list of brokers
+BY_BROKERS = "brokers"  # the source if no message lists offline replicas
+_CERTAIN = frozenset((BY_BROKERS, *RECORDS))  # sources that report when a replica is back
 ONLINE, REMOVED, DELETION, DELETED = "online", "removed", "deletion begun", "deleted"
 Key = tuple[str, int]
 
 
 class Answer(NamedTuple):
-    """What a broker answered about its replica of a partition; None where it is not known which broker this is."""
+    """A broker's response about its replica of a partition; None if the broker is unknown."""
 
     at: Moment
     broker: int | None
@@ -119,7 +119,7 @@ class Answer(NamedTuple):
 
 
 class _Scene(NamedTuple):
-    """A partition for a while: who is offline, as the source says."""
+    """The offline replicas of a partition in an interval, according to the source."""
 
     entry: Entry
     since: Moment
@@ -132,8 +132,8 @@ class _Begun:
     """A replica that went offline: when, the leaders before and after, and the source.
 
     Attributes:
-        seen: the last scene that has it offline.
-        back: since when it is not called offline any more, which alone does not prove that it is back.
+        seen: the last interval in which it is offline.
+        back: the start of the interval in which it is not listed any more, which alone does not prove that it is back.
     """
 
     since: Moment
@@ -144,7 +144,7 @@ class _Begun:
 
 
 class _Outage(NamedTuple):
-    """A replica that was offline, and when and why that ended; None while it lasts. `cause` where a report has it."""
+    """An offline replica, with the end and its cause; None while it lasts. `cause` is set if it was reported."""
 
     node_id: int
     begun: _Begun
@@ -154,13 +154,13 @@ class _Outage(NamedTuple):
 
 
 class Offline:
-    """Finds the replicas that were offline.
+    """Finds offline replicas.
 
     Args:
-        brokers: those of the cluster.
-        answers: what brokers answered about their replicas, in order.
+        brokers: the brokers of the cluster.
+        answers: responses of brokers about their replicas, in order.
         losses: replicas in log directories that brokers reported as offline (KRaft).
-        names: of topics, by their ids.
+        names: topic names by id.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class Offline:
             self._losses.setdefault((name, loss.partition), []).append(loss)
 
     def rows(self, timelines: Mapping[Key, Timeline]) -> Iterator[OfflineReplica]:
-        """Yield the times when replicas were offline, by topic, partition and time."""
+        """Yield the outages of replicas, by topic, partition and time."""
         for key in sorted({*timelines, *self._losses}):
             timeline = timelines.get(key) or Timeline()
             outages = [*self._outages(key, timeline), *self._lost(key, timeline)]
@@ -189,7 +189,7 @@ class Offline:
                 yield self._row(*key, outage)
 
     def _outages(self, key: Key, timeline: Timeline) -> Iterator[_Outage]:
-        """Yield the outages that lists of offline replicas or of live brokers tell."""
+        """Yield the outages according to lists of offline replicas or live brokers."""
         begun: dict[int, _Begun] = {}
         leader: int | None = None
         for scene in self._scenes(timeline):
@@ -209,7 +209,7 @@ class Offline:
             yield _Outage(node_id, one, end, ONLINE if end else None)
 
     def _ended(self, key: Key, node_id: int, one: _Begun, timeline: Timeline, scene: _Scene) -> _Outage | None:
-        """Return an outage if it has ended for certain when a scene begins."""
+        """Return an outage if it has certainly ended at the start of an interval."""
         ended_by = _ending(node_id, scene.entry.state)
         if node_id not in scene.offline and ended_by == ONLINE:
             one.back = one.back or scene.since
@@ -220,7 +220,7 @@ class Offline:
         return None if node_id in scene.offline else _Outage(node_id, one, scene.since, ended_by)
 
     def _return(self, key: Key, node_id: int, one: _Begun, timeline: Timeline, limit: Moment | None) -> Moment | None:
-        """Return when a replica that is not called offline any more was back, before a moment; None if it was not."""
+        """Return when a replica that is not listed any more was back, before a time; None if it was not."""
         if one.back is None or one.seen is None:
             return None
         found = [
@@ -237,7 +237,7 @@ class Offline:
         return one.back if limit is None and node_id not in self._answering else None
 
     def _lost(self, key: Key, timeline: Timeline) -> Iterator[_Outage]:
-        """Yield the outages that follow from log directories that a broker reported as offline."""
+        """Yield the outages that follow from reported offline log directories."""
         for loss in self._losses.get(key, ()):
             end, ended_by = loss.until, ONLINE if loss.until else None
             before: int | None = None
@@ -265,7 +265,7 @@ class Offline:
                 yield _Scene(entry, moment, self._absent(entry, moment), BY_BROKERS)
 
     def _turns(self, entry: Entry, end: Moment | None) -> list[Moment]:
-        """Return when a state began, and when replicas' brokers came or went while it lasted."""
+        """Return the start of a state, and the times in it when brokers of replicas came or went."""
         turns = {entry.since}
         for node_id in entry.state.replicas or ():
             for absence in self._absences_of(node_id):
@@ -310,7 +310,8 @@ class Offline:
 
 
 def _around(timeline: Timeline, now: Moment) -> tuple[int | None, int | None]:
-    """Return who led before and after a broker was missed; controllers elect shortly before or after they say so."""
+    """Return the leaders before and after a broker's absence; controllers elect shortly before or after they report
+    it."""
     before = [entry for entry in timeline.entries if entry.since < now and not _is_close(entry.since, now)]
     after = [entry for entry in timeline.entries if entry.since <= now or _is_close(entry.since, now)]
     led = [entry.state.leader for entry in after if not entry.state.is_deleted]
@@ -338,7 +339,8 @@ def _ending(node_id: int, state: State) -> str:
 
 
 def _joined(outages: list[_Outage]) -> list[_Outage]:
-    """Make one of those of a broker that overlap, as lists and reports tell of the same; they are in order of time."""
+    """Join overlapping outages of a broker, since lists and reports describe the same ones; they are ordered by
+    time."""
     found: list[_Outage] = []
     places: dict[int, int] = {}
     for outage in outages:

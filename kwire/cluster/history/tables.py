@@ -1,4 +1,4 @@
-"""The tables of a cluster's history: one named tuple a row, whose fields are the columns; made from timelines."""
+"""The tables of a cluster's history: a row is a named tuple, whose fields are the columns; derived from timelines."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DONE, CANCELLED = "done", "cancelled"
 
 @dataclass(frozen=True, slots=True)
 class PartitionState:
-    """A partition while nothing about it changes.
+    """An interval in which a partition does not change.
 
     Attributes:
         leader: -1 for none.
         leader_epoch, partition_epoch: -1 if unknown.
-        offline_replicas: in ascending order; None where no message says it (before Kafka 1.0), see the brokers.
+        offline_replicas: in ascending order; None if no message lists them (before Kafka 1.0): see the brokers.
         source: the first message with this state.
     """
 
@@ -41,7 +41,7 @@ class PartitionState:
 
 @dataclass(frozen=True, slots=True)
 class BrokerLife:
-    """A broker while it lives and nothing about it changes; `host` and `port` are those of its first endpoint."""
+    """An interval in which a broker is alive and does not change; `host` and `port` are those of its first endpoint."""
 
     broker: int
     host: str
@@ -55,17 +55,17 @@ class BrokerLife:
 
 @dataclass(frozen=True, slots=True)
 class OfflineReplica:
-    """A replica that cannot be served, from when to when (KIP-112).
+    """An interval in which a replica is offline (KIP-112).
 
     Attributes:
-        broker: which one holds it.
+        broker: the broker of the replica.
         cause: `log directory` or `broker`; None if unknown.
         leader_before: the previous leader; -1 for none, None if unknown.
-        leader_after: who led when it had gone; None if that was not captured.
-        offline_from, offline_to: since when, until when. It is back when its broker answers a LeaderAndIsr request for
-            it without KAFKA_STORAGE_ERROR, or when it is in the ISR again; a controller that has just been elected
-            knows nothing of failed directories, and what it announces until then ends nothing.
-        ended_by: `online` if it came back, `removed` if it is no replica any more, `deletion begun` (leader -2) or
+        leader_after: the leader afterwards; None if it was not captured.
+        offline_from, offline_to: the start and end. A replica is back when its broker answers a LeaderAndIsr request
+            for it without KAFKA_STORAGE_ERROR, or when it is in the ISR again; a newly elected controller does not know
+            failed directories, so that its requests until then end no outage.
+        ended_by: `online` if it came back, `removed` if it is no longer a replica, `deletion begun` (leader -2) or
             `deleted` with its topic.
         source: the message; `brokers` if derived from the live brokers.
     """
@@ -84,12 +84,13 @@ class OfflineReplica:
 
 @dataclass(frozen=True, slots=True)
 class RackViolation:
-    """Replicas that do not lie on racks as they should.
+    """An interval in which replicas violate a rack rule.
 
     Attributes:
         racks: in the order of the replicas.
-        rule: `KIP-36`, which Kafka places by: two replicas on a rack while another has none. `KIP-879`, a draft that
-            Kafka never took: not as even as can be at every level of racks that are paths.
+        rule: `KIP-36`, Kafka's rule: two replicas are on one rack while another rack has none. `KIP-879`, a draft that
+            was
+            never adopted: replicas are not spread as evenly as possible at every level of rack paths.
     """
 
     topic: str
@@ -103,7 +104,7 @@ class RackViolation:
 
 @dataclass(frozen=True, slots=True)
 class IsrShrink:
-    """A moment when replicas left the ISR; `leader` is who leads from then on."""
+    """The time when replicas left the ISR; `leader` is the leader from then on."""
 
     topic: str
     partition: int
@@ -118,12 +119,12 @@ class IsrShrink:
 
 @dataclass(frozen=True, slots=True)
 class Reassignment:
-    """A reassignment of a partition's replicas (KIP-455), from when to when.
+    """An interval with a reassignment of a partition's replicas (KIP-455).
 
     Attributes:
-        replicas: when it began.
-        adding, removing: the replicas that it adds and removes.
-        ended_by: `done` or `cancelled`, by the replicas that were left; None while it lasts.
+        replicas: at the start.
+        adding, removing: the replicas to be added and removed.
+        ended_by: `done` or `cancelled`, judged by the resulting replicas; None while it lasts.
     """
 
     topic: str
@@ -139,7 +140,7 @@ class Reassignment:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric of KIP-112 of one broker, while it is so and the broker lives.
+    """An interval with a constant metric of KIP-112 of a live broker.
 
     Attributes:
         metric: `OfflineReplicaCount` or `OfflineLogDirectoryCount`.
@@ -154,11 +155,11 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """What a source says of a partition, and another with more authority says otherwise at the same epochs.
+    """A contradiction between a source and another one with more authority at the same epochs.
 
     Attributes:
-        source: who was not believed, and `leader`, `isr` what it says.
-        believed: who was.
+        source: the source that was not accepted, and its `leader` and `isr`.
+        believed: the accepted source.
     """
 
     topic: str
@@ -173,16 +174,16 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The messages of one kind in one file that the history is made of.
+    """The messages of one type in one file from which the history is derived.
 
     Attributes:
         source: the name of the message.
-        file: where they are; empty where that is not known.
+        file: the file name; empty if unknown.
         messages: how many were read.
         undecodable: how many more could not be decoded, so that the history lacks their content.
-        first, last: when the first and the last were sent.
-        cluster_ids: the ids of clusters that they name; more than one in a history is a mistake.
-        note: what the history cannot know from them; None where there is nothing to say.
+        first, last: times of the first and the last message.
+        cluster_ids: the cluster ids in them; more than one in a history is an error.
+        note: what the history cannot contain; None without limitations.
     """
 
     source: str
@@ -197,8 +198,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What became of a cluster. Rows are by topic, partition and time; those of brokers by broker and time; those
-    of sources by name, and none if no message was about the cluster."""
+    """The history of a cluster. Rows are sorted by topic, partition and time; those of brokers by broker and time;
+    those of sources by name. Sources are empty if no message was about the cluster."""
 
     partition_states: tuple[PartitionState, ...] = ()
     brokers: tuple[BrokerLife, ...] = ()
@@ -224,7 +225,7 @@ ROWS: dict[str, type] = {
 }
 
 
-_Finding = tuple[Nodes, tuple[str | None, ...], str]  # replicas, their racks, the rule that they break
+_Finding = tuple[Nodes, tuple[str | None, ...], str]  # replicas, their racks, the violated rule
 
 
 def states(topic: str, partition: int, timeline: Timeline) -> Iterator[PartitionState]:
@@ -247,7 +248,7 @@ def states(topic: str, partition: int, timeline: Timeline) -> Iterator[Partition
 
 
 def shrinks(topic: str, partition: int, timeline: Timeline) -> Iterator[IsrShrink]:
-    """Yield the moments when replicas left the ISR of a partition."""
+    """Yield the times when replicas left the ISR of a partition."""
     for before, after in zip(timeline.entries, timeline.entries[1:], strict=False):
         old, new = before.state.isr or (), after.state.isr or ()
         removed = tuple(one for one in old if one not in new)
@@ -296,7 +297,7 @@ def _reassignment(topic: str, partition: int, begun: Entry, end: Entry | None) -
 
 
 def lives(brokers: Brokers) -> Iterator[BrokerLife]:
-    """Yield the lives of brokers."""
+    """Yield the intervals of brokers."""
     for life in sorted(brokers.lives, key=lambda one: (one.broker.node_id, one.since)):
         broker = life.broker.broker
         rest = (broker.rack, life.broker.endpoints, life.since.time, _time(life.until), life.source)
@@ -304,10 +305,10 @@ def lives(brokers: Brokers) -> Iterator[BrokerLife]:
 
 
 class Racks:
-    """What racks asked of replicas, from one change of racks to the next.
+    """The rack rules over time, one for each change of racks.
 
     Args:
-        brokers: those of the cluster.
+        brokers: the brokers of the cluster.
     """
 
     def __init__(self, brokers: Brokers) -> None:
@@ -315,7 +316,7 @@ class Racks:
         self._rules = [(racks, RackRule(_on(racks))) for _, racks in brokers.racks]
 
     def violations(self, topic: str, partition: int, timeline: Timeline) -> Iterator[RackViolation]:
-        """Yield when the replicas of a partition lay as they should not."""
+        """Yield the rack violations of a partition."""
         begun: tuple[_Finding, Moment] | None = None
         for moment, found in self._turns(timeline):
             if begun is not None and begun[0] != found:
@@ -327,7 +328,7 @@ class Racks:
             yield RackViolation(topic, partition, *begun[0], begun[1].time, None)
 
     def _turns(self, timeline: Timeline) -> Iterator[tuple[Moment, _Finding | None]]:
-        """Yield what was wrong whenever replicas or racks changed; None where nothing was."""
+        """Yield the violation at each change of replicas or racks; None without."""
         for place, entry in enumerate(timeline.entries):
             replicas = () if entry.state.is_deleted else entry.state.replicas or ()
             first = bisect_right(self._times, entry.since)
@@ -339,7 +340,7 @@ class Racks:
                 yield self._times[rule], self._wrong(replicas, rule)
 
     def _wrong(self, replicas: Nodes, number: int) -> _Finding | None:
-        """Return what is wrong by the rule of that number; nothing before the first."""
+        """Return the violation according to the rule with that number; None before the first."""
         if number < 0 or not replicas:
             return None
         racks, rule = self._rules[number]
@@ -352,7 +353,7 @@ def _on(racks: dict[int, str | None]) -> dict[int, Broker]:
 
 
 def _periods(timeline: Timeline) -> Iterator[tuple[Entry, Moment | None]]:
-    """Yield the states of a partition that is there, each with its end."""
+    """Yield the states of an existing partition, each with its end."""
     for place, entry in enumerate(timeline.entries):
         if not entry.state.is_deleted:
             yield entry, timeline.entries[place + 1].since if place + 1 < len(timeline.entries) else None

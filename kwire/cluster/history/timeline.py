@@ -1,4 +1,4 @@
-"""Timelines: the states of one partition, and the lives of brokers, each state recorded once."""
+"""Timelines: the states of one partition, and the lifetimes of brokers; each state is recorded once."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ..events import DELETED, Authority, Listed, State
 
-STORES = METADATA_LOG, ZNODES = "metadata log", "znode"  # tellers that have what controllers decided
-LAG = 30.0  # seconds; Kafka's controller.socket.timeout.ms: a broker not reached for so long is given up
+STORES = METADATA_LOG, ZNODES = "metadata log", "znode"  # sources with the decisions of controllers
+LAG = 30.0  # seconds; Kafka's controller.socket.timeout.ms: an unreachable broker is given up after it
 # Not `offline`: messages with a new leader are followed by messages with offline replicas.
 INHERITED = tuple(name for name in State._fields if name not in ("offline", "leader_epoch", "partition_epoch"))
 
@@ -21,7 +21,7 @@ class Moment(NamedTuple):
     time: float | None = None
 
     def is_long_before(self, other: Moment) -> bool:
-        """Whether more than `LAG` lies between; not, where no times are known."""
+        """Whether more than `LAG` is between the two times; False without times."""
         return self.time is not None and other.time is not None and other.time - self.time > LAG
 
 
@@ -36,12 +36,12 @@ class Entry:
 
 
 class Contradiction(NamedTuple):
-    """Two sources that say different things of a partition at the same epochs; the one with authority is believed.
+    """Two sources with different states of a partition at the same epochs; the one with more authority is accepted.
 
     Attributes:
-        at: when the second was sent.
-        source, state: what was not believed.
-        believed: the source that was.
+        at: the time of the second message.
+        source, state: the rejected source, and its state.
+        believed: the accepted source.
     """
 
     at: Moment
@@ -51,12 +51,12 @@ class Contradiction(NamedTuple):
 
 
 class Timeline:
-    """What became of a partition.
+    """The history of a partition.
 
     Attributes:
         entries: its states in order; a deletion is one of them.
         is_controlled: whether a controller has reported it; views of brokers then only count if they are newer.
-        contradictions: what other sources say at the same epochs.
+        contradictions: different states at the same epochs.
 
     >>> story = Timeline()
     >>> for teller, isr in [("to 1", (1, 2)), ("to 2", (1, 2)), ("to 1", (1,)), ("to 2", (1,))]:
@@ -70,7 +70,7 @@ class Timeline:
         self.is_controlled: bool = False
         self.contradictions: list[Contradiction] = []
         self._topic_ids: set[bytes] = set()
-        self._places: dict[str, int] = {}  # how far the tellers are, while anything is new
+        self._places: dict[str, int] = {}  # the position of each source, while there are new states
 
     def observe(
         self,
@@ -80,14 +80,14 @@ class Timeline:
         source: str,
         authority: Authority = Authority.CONTROLLER,
     ) -> None:
-        """Take down a state, if it is news.
+        """Record a state if it is new.
 
         Args:
-            teller: the connection of a controller to a broker, or the broker whose view this is.
+            teller: the source: a connection from a controller to a broker, or the broker that answered a client.
             state: the reported state.
-            now: the moment.
+            now: the time of the message.
             source: the name of the message.
-            authority: of who says it.
+            authority: the authority of the source.
         """
         if not self.entries and state.is_deleted:
             return
@@ -105,7 +105,8 @@ class Timeline:
             self._places[teller] = len(self.entries) - 1
 
     def _contradicts(self, state: State, now: Moment, source: str, authority: Authority) -> bool:
-        """Whether a higher authority says something else at the same epochs; it is noted then."""
+        """Whether a source with more authority has another state at the same epochs; then it is recorded as a
+        contradiction."""
         newest = self.entries[-1] if self.entries else None
         if newest is None or newest.authority <= authority or not _differs(newest.state, state):
             return False
@@ -113,7 +114,7 @@ class Timeline:
         return True
 
     def _record(self, state: State, now: Moment, source: str) -> None:
-        """Take down what the metadata log or ZooKeeper has, which was so whatever others say."""
+        """Record a state of the metadata log or ZooKeeper, which takes precedence over all others."""
         self.is_controlled = True
         place = self._recorded(state)
         if place is not None:
@@ -136,7 +137,7 @@ class Timeline:
         self._places.clear()
 
     def _recorded(self, state: State) -> int | None:
-        """Return the entry that is this state, since the last deletion."""
+        """Return the entry with this state, since the last deletion."""
         for place in range(len(self.entries) - 1, -1, -1):
             entry = self.entries[place]
             if entry.state.is_deleted:
@@ -157,7 +158,7 @@ class Timeline:
         return newest.is_older(state) and has_moved
 
     def _is_anew(self, state: State) -> bool:
-        """Whether it is of a topic made anew under its name."""
+        """Whether it belongs to a topic that was created again with the same name."""
         return bool(self._topic_ids) and state.topic_id is not None and state.topic_id not in self._topic_ids
 
     def _find(self, teller: str, state: State, now: Moment) -> bool:
@@ -221,13 +222,13 @@ class Timeline:
 
 
 def _differs(one: State, other: State) -> bool:
-    """Whether two states cannot both be true: at the same leader epoch leaders differ, or at the same epochs all."""
+    """Whether two states are incompatible: different leaders at one leader epoch, or any difference at equal epochs."""
     if one.leader_epoch is None or one.leader_epoch != other.leader_epoch or one.is_deleted or other.is_deleted:
         return False
     if None not in (one.topic_id, other.topic_id) and one.topic_id != other.topic_id:
         return False
     if None not in (one.leader, other.leader) and one.leader != other.leader:
-        return (other.leader or 0) >= 0  # a broker that does not reach the leader says that there is none
+        return (other.leader or 0) >= 0  # a broker that cannot reach the leader reports that there is none
     return _has_epochs(one, other) and one.isr is not None and other.isr is not None and one.isr != other.isr
 
 
@@ -238,7 +239,7 @@ def _has_epochs(one: State, other: State) -> bool:
 
 @dataclass(slots=True)
 class Life:
-    """A broker from one moment on, as long as nothing about it changes; `until` is None while it lives so."""
+    """A broker from one time on, as long as it does not change; `until` is None while it lasts."""
 
     broker: Listed
     since: Moment
@@ -247,7 +248,7 @@ class Life:
 
 
 class Absence(NamedTuple):
-    """From when to when a broker was not there; to None if it never came back."""
+    """An interval in which a broker was absent; its end is None if it never came back."""
 
     since: Moment
     until: Moment | None
@@ -257,9 +258,9 @@ class Brokers:
     """The brokers of a cluster.
 
     Attributes:
-        lives: all that was, in the order of its beginnings.
-        racks: since when which broker is on which rack, as far as that is known; one that is down keeps its rack.
-        first: when brokers were first listed; None until then.
+        lives: all intervals, ordered by start.
+        racks: the known racks of each broker over time; a broker that is down keeps its rack.
+        first: the time when brokers were first listed; None until then.
     """
 
     def __init__(self) -> None:
@@ -272,14 +273,14 @@ class Brokers:
         self._is_controlled = False
 
     def observe(self, teller: str, brokers: Sequence[Listed], now: Moment, source: str, is_view: bool = False) -> None:
-        """Take down a list of all live brokers; an empty one of a message says nothing.
+        """Record a list of all live brokers; an empty list is ignored.
 
         Args:
-            teller: the connection of a controller to a broker, or the broker whose view this is.
-            brokers: those that live.
-            now: the moment.
+            teller: the source: a connection from a controller to a broker, or the broker that answered a client.
+            brokers: the live brokers.
+            now: the time of the message.
             source: the name of the message.
-            is_view: whether a broker says it to a client; those count until a controller lists brokers.
+            is_view: whether a broker sent it to a client; such lists count until a controller lists brokers.
         """
         for broker in brokers:
             self.listen(broker.node_id, broker.endpoints)
@@ -297,22 +298,22 @@ class Brokers:
                 self._begin(broker, now, source, is_view)
 
     def live(self) -> list[Listed]:
-        """Return the brokers that live now."""
+        """Return the brokers that are alive now."""
         return [life.broker for _, life in sorted(self._live.items())]
 
     def listen(self, node_id: int, endpoints: Iterable[str]) -> None:
-        """Take down where a broker listens."""
+        """Record the endpoints of a broker."""
         self._addresses |= {endpoint.rpartition("://")[2]: node_id for endpoint in endpoints}
 
     def at(self, address: str) -> int | None:
-        """Return who listens at `ip:port`, as far as a list says."""
+        """Return the broker that listens at `ip:port`, if known."""
         return self._addresses.get(address)
 
     def _before(self, teller: str, is_view: bool) -> dict[int, Listed]:
         reported = self._reported.get(teller)
         if reported is not None:
             return {one.node_id: one for one in reported}
-        # A controller speaks for all; a client's listener need not be one of every broker.
+        # A controller lists all listeners; a client's listener need not exist on every broker.
         return {} if is_view else {node_id: life.broker for node_id, life in self._live.items()}
 
     def _end(self, node_id: int, now: Moment) -> None:
@@ -342,7 +343,7 @@ class Brokers:
             self.racks[-1][1][broker.node_id] = broker.rack
 
     def absences(self) -> dict[int, list[Absence]]:
-        """Return when each broker that ever lived did not, since brokers were first listed."""
+        """Return the intervals in which each known broker was absent, since brokers were first listed."""
         found: dict[int, list[Absence]] = {}
         ends: dict[int, Moment | None] = {}
         for life in self.lives:
