@@ -17,6 +17,7 @@ from typing import Any
 from ..codecs.columns import need_libraries
 
 __all__ = ["consumer_groups", "history", "read", "schema"]
+JSON = ".json"  # in the names of files that may hold znodes
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -45,10 +46,13 @@ def read(paths: Paths, **options: Any) -> Any:
     from .input_splits import Unit
 
     reading = _reading(options)
-    names = [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
-    files = find_files(names, reading.options)
+    files = find_files(_names(paths), reading.options)
     batches = reading.read(Unit(file.path, weight=file.size) for file in files if file.size)
     return RecordBatchReader.from_batches(reading.schema, batches)
+
+
+def _names(paths: Paths) -> list[str]:
+    return [os.fspath(path) for path in ([paths] if isinstance(paths, str | os.PathLike) else paths)]
 
 
 def schema(**options: Any) -> Any:
@@ -68,7 +72,7 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
     """Return the history of the cluster in captures, as computed by `kwire.cluster`.
 
     Args:
-        paths: files, folders and globs, all of one cluster.
+        paths: files, folders and globs, all of one cluster: captures, frames, the metadata log, and znodes as JSON.
         options: options of `read` that select files and specs; not columns.
 
     Returns:
@@ -86,9 +90,16 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
     [(1, '/dc1/r1'), (2, '/dc1/r2'), (3, '/dc2/r1')]
     """
     need_libraries()
+    from ..input.open import read_znodes
+    from .files import find_files
     from .history_tables import catalog_of, reading_options, tables_of
 
-    return tables_of(read(paths, **reading_options(options)), catalog_of(options))
+    given = reading_options(options)
+    files = [file.path for file in find_files(_names(paths), _reading(given).options)]
+    znodes = {file: found for file in files if JSON in file and (found := read_znodes(file)) is not None}
+    others = [file for file in files if file not in znodes]
+    batches = read(others, **given) if others else ()
+    return tables_of(batches, catalog_of(options), [one for found in znodes.values() for one in found])
 
 
 def consumer_groups(paths: Paths, **options: Any) -> dict[str, Any]:

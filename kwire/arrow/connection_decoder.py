@@ -224,7 +224,7 @@ class _Feeder:
 
     def __init__(self, reading: Reading, pairing: Pairing, voids: Counter[Any]) -> None:
         self._reading, self._pairing, self._voids = reading, pairing, voids
-        self._streams = Streams("", reading.catalog)
+        self._streams = Streams("", reading.catalog, zookeeper=reading.options.zookeeper)
         self._seen = _Seen()
         self._recent: deque[Chunk] = deque()  # what was read as it is, the newest
         self._path = ""

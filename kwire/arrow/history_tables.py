@@ -6,7 +6,7 @@ Converts columns and types; `kwire.cluster` interprets the messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from heapq import merge
 from itertools import chain, groupby, islice
@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..capture.non_kafka import ZOOKEEPER
 from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
 from ..cluster.draft_fields import RELEASED
 from ..cluster.events import LOG
@@ -27,16 +28,20 @@ from ..errors import KwireError
 from ..internal.coordinator_records import METADATA
 from ..logs.recognition import Topic, topic_of_folder
 from ..protocol import Frame, Request, Response, Result
+from ..protocol.fragments import NotKafka
 from ..protocol.frame_parser import FrameReading
 from ..records import RecordBatch, parse_records
 from ..redaction.rules import TOPIC, TOPIC_ID, is_of_metadata_log
 from ..spec.catalog import Catalog, catalog_for
+from ..zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions
+from .batch_builder import CORRUPT, ERROR_NAME
 from .errors import MixedClusters
 
 # The messages to read from captures, as options of `kwire.arrow.read` and of Spark's data source.
 OPTIONS = {
     "apis": ",".join(MESSAGES),
     "body": "raw",
+    "zookeeper": "true",
     "columns": "path,offset,timestamp,connection,direction,api_name,api_version,correlation_id,message",
 }
 COLUMNS = ("timestamp", "connection", "direction", "api_name", "api_version", "correlation_id", "message", "path")
@@ -87,7 +92,7 @@ UNION = pa.schema(
 )
 
 
-def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[str, Any]:
+def tables_of(batches: Iterable[Any], catalog: Catalog | None = None, znodes: Sequence[Seen] = ()) -> dict[str, Any]:
     """Return the history of one cluster.
 
     Args:
@@ -100,8 +105,10 @@ def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[st
     Raises:
         MixedClusters: the messages contain several cluster ids.
     """
-    rows = (row[1:] for row in rows_in(in_order([wanted(batch) for batch in batches])))
-    tables = history_of(in_time(_seen(rows, catalog or catalog_for())))
+    rows = (row[1:] for row in rows_in(in_order([wanted(with_packets(batch)) for batch in batches])))
+    seen = in_time(_Rows(catalog or catalog_for()).seen(rows))
+    has_times = all(one.time is not None for one in znodes)
+    tables = history_of(merge(znodes, seen, key=lambda one: one.time or 0.0) if has_times else chain(znodes, seen))
     files = files_of_ids((row.file, row.cluster_ids) for row in tables.sources)
     if len(files) > 1:
         raise MixedClusters("", files)
@@ -132,8 +139,8 @@ def history_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> I
     Yields:
         Record batches with the schema `UNION`.
     """
-    for cluster, rows in groupby(rows_in(batches), key=itemgetter(0)):
-        tables = history_of(in_time(_seen((row[1:] for row in rows), catalog or catalog_for())))
+    for cluster, rows in groupby(rows_in(map(with_packets, batches)), key=itemgetter(0)):
+        tables = history_of(in_time(_Rows(catalog or catalog_for()).seen(row[1:] for row in rows)))
         for table in ROWS:
             found = iter(_dicts(tables, table))
             while part := list(islice(found, ROWS_IN_BATCH)):
@@ -168,6 +175,16 @@ def in_time(seen: Iterable[Seen]) -> Iterator[Seen]:
     return merge(records, others, key=lambda one: one.time or 0.0)
 
 
+def with_packets(batch: Any) -> Any:
+    """Put packets of ZooKeeper into the column `message`, where a reading has them in that of malformed frames."""
+    if CORRUPT not in batch.schema.names or ERROR_NAME not in batch.schema.names:
+        return batch
+    code, reason = (pc.struct_field(batch.column(ERROR_NAME), name) for name in ("code", "reason"))
+    is_packet = pc.and_(pc.equal(code, NotKafka.code), pc.match_substring(reason, ZOOKEEPER))
+    message = pc.if_else(pc.fill_null(is_packet, False), batch.column(CORRUPT), batch.column("message"))
+    return batch.set_column(batch.schema.get_field_index("message"), "message", message)
+
+
 def wanted(batch: Any) -> Any:
     """Return the relevant rows of a batch, without Fetch responses of other topics."""
     names = batch.column("api_name")
@@ -179,35 +196,60 @@ def wanted(batch: Any) -> Any:
     return batch.filter(pc.or_(pc.invert(pc.fill_null(is_log, False)), pc.fill_null(about, False)))
 
 
-def _logged(data: bytes, path: str, topics: dict[str, Topic]) -> Iterator[LoggedRecord]:
-    """Yield the records of a log batch, if the records or the folder's name show that it is the metadata log."""
-    for batch in parse_records(data, salvage=True, may_be_cut=True):
-        if isinstance(batch, RecordBatch):
-            topic = topics.setdefault(path, Topic())
-            topic.learn(batch)
-            if METADATA in (topic.name, topic_of_folder(PurePath(path).parent.name)):
-                yield from (record._replace(file=path) for record in logged_records([batch]))
+class _Rows:
+    """Makes of rows what a model takes.
 
+    Args:
+        catalog: the specs of the messages.
+    """
 
-def _seen(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> Iterator[Seen]:
-    topics: dict[str, Topic] = {}
-    for time, connection, direction, api_name, api_version, correlation_id, data, path in rows:
-        if data is None:
-            continue
-        if api_version is None:
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._topics: dict[str, Topic] = {}
+        self._connections: dict[Any, ZooKeeperConnection] = {}
+        self._sessions = ZooKeeperSessions()
+
+    def seen(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Seen]:
+        """Yield what each row says: a message, records of the metadata log, znodes."""
+        for row in rows:
+            _, connection, _, api_name, api_version, _, data, path = row
+            if data is None:
+                continue
             if api_name is None and connection is None:
-                yield from _logged(bytes(data), path or "", topics)
-            continue
-        result = read_row(Frame(bytes(data)), api_name, direction, api_version, catalog)
-        if result is None or result.codec is None:
-            continue
-        codec = result.codec
-        message = result.message if isinstance(result, Request | Response) else None
-        if codec.name in LOG and not is_of_metadata_log(message):
-            continue
-        yield Observation(
-            message, codec, None if time is None else time / 1e6, *ends_of(connection), correlation_id, path
+                yield from self._logged(bytes(data), path or "")
+            elif api_name is None:
+                yield from self._packet(*row)
+            elif api_version is not None:
+                yield from self._message(*row)
+
+    def _packet(self, time: int | None, connection: Any, direction: str, *others: Any) -> Iterator[Znode]:
+        data, path = others[-2:]
+        packets = self._connections.setdefault(
+            (path, *sorted(ends_of(connection))), ZooKeeperConnection(self._sessions)
         )
+        for znode in packets.packet(direction == "request", bytes(data), None if time is None else time / 1e6):
+            yield znode._replace(file=path)
+
+    def _message(
+        self, time: int | None, connection: Any, direction: str, name: str, version: int, number: int, *others: Any
+    ) -> Iterator[Observation]:
+        data, path = others
+        result = read_row(Frame(bytes(data)), name, direction, version, self._catalog)
+        if result is None or result.codec is None:
+            return
+        message = result.message if isinstance(result, Request | Response) else None
+        if result.codec.name not in LOG or is_of_metadata_log(message):
+            seconds = None if time is None else time / 1e6
+            yield Observation(message, result.codec, seconds, *ends_of(connection), number, path)
+
+    def _logged(self, data: bytes, path: str) -> Iterator[LoggedRecord]:
+        """Yield the records of a batch of a log, if it is the metadata log's by its records or its folder's name."""
+        for batch in parse_records(data, salvage=True, may_be_cut=True):
+            if isinstance(batch, RecordBatch):
+                topic = self._topics.setdefault(path, Topic())
+                topic.learn(batch)
+                if METADATA in (topic.name, topic_of_folder(PurePath(path).parent.name)):
+                    yield from (record._replace(file=path) for record in logged_records([batch]))
 
 
 def read_row(frame: Frame, api_name: str, direction: str, api_version: int, catalog: Catalog) -> Result | None:

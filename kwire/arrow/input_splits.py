@@ -85,10 +85,12 @@ def _are_apart(groups: list[list[Flow]], spans: list[tuple[Span, int]]) -> bool:
     return True
 
 
-def span_batches(path: str, span: Span, share: Share, catalog: Catalog) -> Iterator[CapturedBatch]:
+def span_batches(
+    path: str, span: Span, share: Share, catalog: Catalog, zookeeper: bool = False
+) -> Iterator[CapturedBatch]:
     """Yield the captured frames of a share of a span; raises as `Streams`."""
     connections = SpanShare(span, share)
-    streams = Streams(path, catalog, share=connections)
+    streams = Streams(path, catalog, share=connections, zookeeper=zookeeper)
     streams.reassembler.packets = span.packets
     with open_file(path) as stream:
         head = stream.read(FILE_HEADER)

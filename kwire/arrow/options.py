@@ -50,6 +50,7 @@ class Options:
         max_corrupt_bytes: the largest row of bytes outside frames.
         capture: of `kwire.spark.read_captures`: a regular expression whose first group, found in the path of a file,
             names the capture of the file; by default its folder does.
+        zookeeper: whether each packet of ZooKeeper connections is a row, as malformed (`NOT_KAFKA`); else a row a side.
         profile, release: the specs, as for `kwire.codec`.
         pushdown: whether filters on `api_name` and `direction` skip decoding, as `apis` and `direction` do; Spark
             requires `spark.sql.python.filterPushdown.enabled` for this.
@@ -80,6 +81,7 @@ class Options:
     max_frame_bytes: int = LIMIT
     max_corrupt_bytes: int = 1 << 20
     capture: str = ""
+    zookeeper: bool = False
     profile: str = ""
     release: str = ""
     pushdown: bool = False
@@ -201,6 +203,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "recursive_file_lookup": _truth,
     "ignore_missing_files": _truth,
     "pushdown": _truth,
+    "zookeeper": _truth,
     "modified_before": _moment,
     "modified_after": _moment,
     "max_partition_bytes": _number(1, 2**40),

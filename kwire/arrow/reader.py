@@ -123,7 +123,8 @@ class Reading:
     def _spanned(self, unit: Unit, span: Span, pairing: Pairing) -> Iterator[None]:
         """Read a span of connections of a capture."""
         try:
-            for batch in span_batches(unit.path, span, Share(unit.part, unit.parts), self.catalog):
+            zookeeper = self.options.zookeeper
+            for batch in span_batches(unit.path, span, Share(unit.part, unit.parts), self.catalog, zookeeper):
                 pairing.add_batch(batch)
                 yield
         except DumpError as error:  # it was changed after it was divided
@@ -152,7 +153,8 @@ class Reading:
         count = len(self.builder.rows)
         begun = False
         try:
-            with open_dump(unit.path, catalog=self.catalog, share=Share(unit.part, unit.parts)) as dump:
+            share, zookeeper = Share(unit.part, unit.parts), self.options.zookeeper
+            with open_dump(unit.path, catalog=self.catalog, share=share, zookeeper=zookeeper) as dump:
                 self._check(dump, unit.path)
                 if dump.kind == RAW or dump.kind.endswith(f" around {RAW}"):
                     yield from self._unpacked(unit, pairing)

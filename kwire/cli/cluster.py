@@ -6,7 +6,6 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from ..cluster.metadata_log import message_in
 from ..cluster.model import Seen, judged
 from ..cluster.state import Partition, Settings
 from ..errors import DumpError, UnknownMessage
-from ..input.open import open_unpacked
+from ..input.open import read_znodes
 from ..logs import LogRecord
 from ..net.admin import ask_model
 from ..net.client import BrokerConnection, address
@@ -26,12 +25,12 @@ from ..protocol.fragments import NotKafka
 from ..render.cluster import cluster_json, cluster_lines, difference_json, difference_lines, metric_lines
 from ..render.consumer_groups import group_json, group_lines
 from ..render.style import json_text
-from ..zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, looks_like_znodes, znodes_in
+from ..zookeeper import ZooKeeperConnection, ZooKeeperSessions
 from .filters import Span
 from .inputs import Reading, UsageError, dumps_in, files_of, results, title_of
 from .log_entries import Entry, entries
 from .options import add_colour, add_command, add_inputs
-from .terminal import style_for, with_progress
+from .terminal import remark, style_for, with_progress
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], about: str) -> None:
@@ -226,9 +225,10 @@ def _in_time(found: Iterable[_Found]) -> Iterator[_Found]:
 def _found(options: argparse.Namespace) -> Iterator[_Found]:
     """Yield what the dumps hold that a model takes, file by file."""
     given = [file for file, _ in files_of(options.files, options.recursive)]
-    of_znodes = {file: found for file in given if (found := _znodes(file)) is not None}
+    of_znodes = {file: found for file in given if file != "-" and (found := read_znodes(file)) is not None}
     for file, znodes in of_znodes.items():
-        yield from (_Found(one._replace(file=file), None) for one in znodes)
+        remark(f"{file}: read as znodes")
+        yield from (_Found(one, None) for one in znodes)
     others = argparse.Namespace(**{**vars(options), "files": [file for file in given if file not in of_znodes]})
     if of_znodes and not others.files and options.hex is None:
         return
@@ -239,17 +239,6 @@ def _found(options: argparse.Namespace) -> Iterator[_Found]:
         read: Iterator[Result | Entry] = entries(reading.items(dump), sealed=False)
         for item in read:
             yield from _items(item, connections, sessions)
-
-
-def _znodes(file: str) -> list[Znode] | None:
-    """Return the znodes in a file of JSON; None if it is none."""
-    with suppress(DumpError, OSError):
-        if file == "-" or is_address(file):
-            return None
-        with open_unpacked(file) as opened:
-            if looks_like_znodes(opened.head[:4096].decode("utf-8", "replace")):
-                return znodes_in(b"".join(opened.portions()).decode("utf-8", "replace"))
-    return None
 
 
 def _items(

@@ -22,6 +22,7 @@ from ..errors import DumpError
 from ..protocol import Frame, Source
 from ..protocol.captured_frame import CapturedBatch
 from ..spec.catalog import Catalog, catalog_for
+from ..zookeeper import Znode, looks_like_znodes, znodes_in
 from .compressed import Opened, unpacked
 from .file_systems import local_path, open_file
 from .raw_frames import raw_frames
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ..logs.disk_files import DiskFile, DiskItem, DiskKind
     from .log_files import Item
 
+HEAD = 4096  # bytes that show what JSON is of
 LONGEST_TEXT = 1 << 28
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # as a frame's size, either is negative
@@ -99,6 +101,22 @@ def open_dump(
         specs = catalog or catalog_for()
         dump = _capture(opened, str(path), specs, share, zookeeper) or _dump(opened, str(path), bare, specs, topic)
         yield replace(dump, kind=opened.prefix + dump.kind)
+
+
+def read_znodes(path: str | Path) -> list[Znode] | None:
+    """Read znodes from a file of JSON; None if it holds none.
+
+    Args:
+        path: a file, in a form of `kwire.zookeeper.znodes_in`.
+
+    Raises:
+        ZnodeError: a line is no change of a znode. DumpError, OSError: as `open_dump`.
+    """
+    with open_unpacked(path) as opened:
+        if not looks_like_znodes(opened.head[:HEAD].decode("utf-8", "replace")):
+            return None
+        found = znodes_in(_whole(opened, str(path)).decode("utf-8", "replace")) or []
+        return [znode._replace(file=str(path)) for znode in found]
 
 
 @contextmanager

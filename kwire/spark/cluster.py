@@ -17,13 +17,16 @@ from pyspark.sql import functions as sql
 from ..arrow import group_tables
 from ..arrow.errors import BadOption
 from ..arrow.history_tables import COLUMNS, OPTIONS, UNION, catalog_of, history_batches, reading_options
+from ..capture.non_kafka import ZOOKEEPER
+from ..protocol.fragments import NotKafka
 from ..redaction.rules import TOPIC, TOPIC_ID
 from .source import to_spark
 
 __all__ = ["GROUP_OPTIONS", "OPTIONS", "ConsumerGroups", "History", "consumer_groups", "history", "reading_options"]
 # Of Fetch responses and logs, only those of the metadata log.
 _NEEDED = (
-    "case when api_name is null then lower(path) like '%cluster_metadata%' or path like '%.checkpoint' "
+    "case when api_name is null then "
+    "connection is not null or lower(path) like '%cluster_metadata%' or path like '%.checkpoint' "
     f"when api_name like 'Fetch%' then contains(message, X'{TOPIC.encode().hex()}') "
     f"or contains(message, X'{TOPIC_ID.hex()}') else true end"
 )
@@ -81,9 +84,16 @@ def history(
         >>> frames = spark.read.format("kwire").options(**OPTIONS).load("captures/")  # doctest: +SKIP
         >>> history(frames).offline_replicas.where("cause = 'log directory'").show()  # doctest: +SKIP
     """
-    return History(
-        *_tables(frames.where(_NEEDED), cluster, _history_function({"profile": profile, "release": release}), UNION)
-    )
+    needed = _with_packets(frames).where(_NEEDED)
+    return History(*_tables(needed, cluster, _history_function({"profile": profile, "release": release}), UNION))
+
+
+def _with_packets(frames: DataFrame) -> DataFrame:
+    """Put packets of ZooKeeper into the column `message`, where a reading has them as malformed frames."""
+    if not {"_error", "_corrupt_record"} <= set(frames.columns):
+        return frames
+    is_packet = sql.col("_error.code").eqNullSafe(NotKafka.code) & sql.col("_error.reason").contains(ZOOKEEPER)
+    return frames.withColumn("message", sql.when(is_packet, sql.col("_corrupt_record")).otherwise(sql.col("message")))
 
 
 class ConsumerGroups(NamedTuple):

@@ -100,6 +100,8 @@ def _request(kind: int, body: _Jute) -> _Asked:
     if kind == MULTI:
         parts = []
         while not (head := body.numbers(">i?i"))[1]:
+            if head[0] == MULTI:  # a transaction has none in it
+                raise _Cut
             parts.append(_request(head[0], body))
         return _Asked(kind, parts=tuple(parts))
     if kind in (DELETE, CHECK, SET_DATA):

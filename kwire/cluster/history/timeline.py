@@ -124,26 +124,29 @@ class Timeline:
                 entry.since = entry.since._replace(time=now.time)
             self._learn(state)
             return
-        later = next((i for i, one in enumerate(self.entries) if state.is_older(one.state)), None)
-        if later is None or self.entries[-1].state.is_deleted or self._is_anew(state):
+        deleted = (place for place, one in enumerate(self.entries, 1) if one.state.is_deleted)
+        since = max(deleted, default=0)  # a topic made anew has epochs of its own
+        later = next((at for at, one in enumerate(self.entries[since:], since) if state.is_older(one.state)), None)
+        if later is None or self._is_anew(state):
             newest = self.entries[-1] if self.entries else None
             if newest is not None and _differs(state, newest.state):
                 self.contradictions.append(Contradiction(now, newest.source, newest.state, source))
             self._append(state, now, source, Authority.RECORD)
             return
-        since = self.entries[later].since
-        at = now.time if since.time is None or now.time is None else min(now.time, since.time)
-        self.entries.insert(later, Entry(state, Moment(since.order, at), source, Authority.RECORD))
+        order, time = self.entries[later].since
+        time = now.time if time is None or now.time is None else min(now.time, time)
+        self.entries.insert(later, Entry(state, Moment(order, time), source, Authority.RECORD))
         self._places.clear()
 
     def _recorded(self, state: State) -> int | None:
         """Return the entry with this state, since the last deletion."""
-        for place in range(len(self.entries) - 1, -1, -1):
+        last = len(self.entries) - 1
+        for place in range(last, -1, -1):
             entry = self.entries[place]
-            if entry.state.is_deleted:
-                return place if state.is_deleted else None
-            if entry.state.agrees(state) and (place == len(self.entries) - 1 or _has_epochs(entry.state, state)):
-                return place if entry.authority < Authority.RECORD or place == len(self.entries) - 1 else None
+            if entry.state.is_deleted or state.is_deleted:
+                return last if entry.state.is_deleted and state.is_deleted else None
+            if entry.state.agrees(state) and (place == last or _has_epochs(entry.state, state)):
+                return place if entry.authority < Authority.RECORD or place == last else None
         return None
 
     def is_of(self, topic_id: bytes) -> bool:
