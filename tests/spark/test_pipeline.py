@@ -102,17 +102,18 @@ def test_other_protocols_are_no_corruption_and_a_cluster_without_controller_is_n
 ) -> None:
     if not (SHARED / "captures").is_dir():
         lacking("the shared captures", "KWIRE_SPARK")
-    folder = tmp_path / "in/lab"
-    folder.mkdir(parents=True)
-    for kind in ("clients", "zookeeper"):
-        shutil.copy(SHARED / f"captures/kafka-3.9-ibp-3.3.{kind}.pcap", folder)
-    counts = job.run(spark, [str(folder)], str(tmp_path / "lake"), options={"body": "none"})
+    for kind, name in (("clients", "lab"), ("zookeeper", "keeper")):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        shutil.copy(SHARED / f"captures/kafka-3.9-ibp-3.3.{kind}.pcap", tmp_path / "in" / name)
+    folders = [str(tmp_path / "in" / name) for name in ("lab", "keeper")]
+    counts = job.run(spark, folders, str(tmp_path / "lake"), options={"body": "none"})
     assert counts.corrupt == 0
     assert counts.foreign > 0
-    (notice,) = counts.notices
-    assert "/in/lab: no controller was captured" in notice
+    of_znodes, of_clients = counts.notices
+    assert "/in/keeper: znodes do not have which replicas lie in failed log directories" in of_znodes
+    assert "/in/lab: no controller was captured" in of_clients
     notes = spark.read.parquet(str(tmp_path / "lake/sources")).where("note is not null").toArrow().to_pylist()
-    assert {row["source"] for row in notes} == {"DescribeClusterResponse", "MetadataResponse"}
+    assert {row["source"] for row in notes} == {"DescribeClusterResponse", "MetadataResponse", "znode"}
 
 
 def test_captures_that_tell_of_no_cluster_are_named(spark: Any, job: Any, tmp_path: Path) -> None:
