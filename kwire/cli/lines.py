@@ -12,7 +12,7 @@ from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import FrameDecoder, Result
 from ..protocol.captured_frame import CapturedBatch, CapturedFrame
 from ..protocol.summary import MessageSummary
-from ..render.captured_lines import CapturedLines
+from ..render.captured_lines import MOST_TEXT, CapturedLines, one_by_one
 from ..render.json_frame import json_line
 from ..render.json_lines import JsonLines
 from ..render.line import FrameLines
@@ -27,7 +27,6 @@ from .terminal import with_progress
 
 Item = Result | Entry | DiskEntry
 ENTRY = (LogRecord, LogBytes, LogBatch, DiskEntry)
-MOST_TEXT = 1 << 20  # characters that are printed at once
 
 
 def are_for(options: argparse.Namespace) -> bool:
@@ -47,8 +46,16 @@ def is_quick(dump: Dump, reading: Reading) -> bool:
 class Writer(Protocol):
     """Writes the lines of one capture from bytes."""
 
-    def line(self, captured: CapturedFrame, number: int) -> str | Result:
-        """Return the line of a frame; or what it was decoded to, if it had to be."""
+    def written(
+        self, batch: CapturedBatch, number: int, carefully: Callable[[Result], str]
+    ) -> Iterator[tuple[str, int]]:
+        """Yield lines of a batch, each time with the number of frames they are of.
+
+        Args:
+            batch: the frames.
+            number: of the first one in the capture.
+            carefully: writes what had to be decoded.
+        """
 
 
 class Form(Protocol):
@@ -139,13 +146,19 @@ class _BehindTheFirst:
 
     def __init__(self, writer: CapturedLines, form: AsText) -> None:
         self._writer, self._form = writer, form
-        self.line: Callable[[CapturedFrame, int], str | Result] = self._result
+        self.decoder: FrameDecoder = writer.decoder
 
-    def _result(self, captured: CapturedFrame, number: int) -> str | Result:
+    def written(
+        self, batch: CapturedBatch, number: int, carefully: Callable[[Result], str]
+    ) -> Iterator[tuple[str, int]]:
+        """Yield lines of a batch, as a `Writer` does."""
         if self._form.has_several:
-            self.line = self._writer.line
-            return self.line(captured, number)
-        return self._writer.result(captured, number)
+            return self._writer.written(batch, number, carefully)
+        return one_by_one(self, batch, number, carefully)
+
+    def line(self, captured: CapturedFrame, number: int) -> str | Result:
+        """Return the line of a frame; or what it was decoded to."""
+        return self._writer.line(captured, number) if self._form.has_several else self._writer.result(captured, number)
 
 
 class Lines:
@@ -166,47 +179,39 @@ class Lines:
         self.form, self.count, self.passed = form, count, passed
         self._decoder, self._seal = reading.decoder(), reading.seal
         self._quick = form.writer(self._decoder, dump.file, sealed=reading.sealed)
-        self._number = self._reported = 0
+        self._number = self._frames = self._size = 0  # frames that were not decoded, and characters, not given out yet
+        self._lines: list[str] = []
 
     def __iter__(self) -> Iterator[str]:
         """Yield lines, with their newlines, as many together as the capture gives at once."""
         assert self.dump.captured is not None
         for batch in with_progress(self.dump.captured, weight=len, wanted=not sys.stdout.isatty()):
-            lines: list[str] = []
             try:
-                for _ in self._add(batch, lines):
-                    yield self._taken(lines)
+                yield from self._written(batch)
             except KeyboardInterrupt:
-                yield self._taken(lines)
+                yield self._taken()
                 raise
-            yield self._taken(lines)
 
-    def _add(self, batch: CapturedBatch, lines: list[str]) -> Iterator[None]:
-        """Add lines; stop where they are many."""
-        quick, size = self._quick, 0
-        for captured in batch:
-            if type(captured) is not tuple:
-                self._decoder.connections.forget(captured)
-                continue
-            line = quick.line(captured, self._number)
-            if not isinstance(line, str):
-                line = self._carefully(line)
-            self._number += 1
-            lines.append(line)
-            size += len(line)
-            if size > MOST_TEXT:
-                size = 0
-                yield
+    def _written(self, batch: CapturedBatch) -> Iterator[str]:
+        """Yield the lines of a batch; many at once."""
+        for text, frames in self._quick.written(batch, self._number, self._carefully):
+            self._number += frames
+            self._frames += frames
+            self._lines.append(text)
+            self._size += len(text)
+            if self._size > MOST_TEXT:
+                yield self._taken()
+        yield self._taken()
 
     def _carefully(self, result: Result) -> str:
         result = self._seal(result)
         self.count(result)
-        self._reported += 1
+        self._frames -= 1
         return self.form.text(result)
 
-    def _taken(self, lines: list[str]) -> str:
-        text = "".join(lines)
-        self.passed(len(lines) - self._reported)
-        self._reported = 0
-        lines.clear()
+    def _taken(self) -> str:
+        text = "".join(self._lines)
+        self.passed(self._frames)
+        self._frames = self._size = 0
+        self._lines.clear()
         return text

@@ -80,6 +80,11 @@ def read_elements(array: Array, title: str, engine: str = ENGINE) -> Elements:
     return refuse
 
 
+def has_table(codec: Any) -> bool:
+    """Whether the native engine decodes a codec's bodies."""
+    return ENGINE == "native" and type(codec._fast) is native.NodeTable
+
+
 class ElementReaders(dict[Array, Elements]):
     """Functions that decode elements of arrays, created when the body of a large array has been refused
     (`Reader.ahead`)."""

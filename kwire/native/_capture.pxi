@@ -26,6 +26,7 @@ cdef enum:
     MOST_HEADS = 4096          # begins of requests that are remembered
 
 cdef int64_t SECOND = 1000000000
+cdef object BILLION = 1000000000
 cdef int64_t NONE = -0x7FFFFFFFFFFFFFFF  # where Python has None
 cdef int64_t RESERVED_IDS = 0x7FFFFFF8
 cdef tuple UNSEEN = (-1, -1)

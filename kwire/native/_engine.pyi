@@ -114,6 +114,9 @@ class FrameBatch:
     def __getitem__(self, at: int) -> Any: ...
     def __iter__(self) -> Iterator[Any]: ...
     def others(self) -> list[Any]: ...
+    def json_lines(
+        self, writer: Any, start: int, number: int, most: int
+    ) -> tuple[int, int, str, KeyboardInterrupt | None]: ...
     def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]: ...
 
 NO_CALLS: dict[Any, Any]
@@ -149,10 +152,23 @@ class PairingState:
     tokens: int
     in_flight: Any  # a sequence of `Header`s: `InFlight`, or a deque
     _doubt: Any
+    call: Any
+    note: Any
     _ids: set[int] | None
     _calls: dict[int, Any]
     _known: dict[int, Any]
     _client: bytes
+
+class KindState:
+    call: Any
+    codec: Any
+    bodies: Any
+    is_request: bool
+    tagged: bool
+    is_held: bool
+    is_direct: bool
+    front: bytes
+    back: bytes
 
 class FrameCount:
     owner: Any

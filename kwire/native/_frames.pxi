@@ -119,7 +119,6 @@ cdef class FrameBatch:
         cdef int64_t frames = 0, size = 0
         cdef Py_ssize_t at
         cdef Captured* one
-        cdef EndsState ends
         cdef PairingState connection
         apis = counter.apis
         for at in range(self.count):
@@ -127,10 +126,7 @@ cdef class FrameBatch:
             if one.ends == NULL:
                 counter.count(<object>one.held)
                 continue
-            ends = <EndsState>one.ends
-            connection = ends.note
-            if connection is None or connection.apis is not apis:
-                connection = counter.begin(ends)
+            connection = connection_of(one, counter, apis)
             if self.counted(one, connection, counter, counts):
                 frames += 1
                 size += one.size
@@ -138,22 +134,71 @@ cdef class FrameBatch:
                 counter.count(self.captured(one))
         return frames, size, counts
 
+    def json_lines(self, writer, Py_ssize_t start, int64_t number, Py_ssize_t most):
+        """Write the JSON lines of frames; what is unusual, their writer does.
+
+        Args:
+            writer: a `JsonLines`.
+            start: which item is the first.
+            number: of the next frame in the capture.
+            most: about how many bytes are written.
+
+        Returns:
+            Which item comes next, how many frames were written, their lines, and what has interrupted it, or None.
+        """
+        cdef Py_ssize_t at = start, written = 0
+        cdef int64_t first = number
+        cdef Captured* one
+        cdef Output o
+        apis = writer.apis
+        begin(&o, NULL)
+        try:
+            while at < self.count and o.size < most:
+                one = self.items + at
+                at += 1
+                if one.ends == NULL and type(<object>one.held) is not tuple:
+                    writer.forget(<object>one.held)
+                else:
+                    self.write_json(one, writer, apis, number, &o)
+                    number += 1
+                    written = o.size
+            return at, number - first, text_in(&o), None
+        except KeyboardInterrupt as interrupt:
+            o.size = written
+            return at, number - first, text_in(&o), interrupt
+        finally:
+            release(&o)
+
+    cdef int write_json(self, const Captured* one, writer, apis, int64_t number, Output* o) except -1:
+        cdef PairingState connection = None
+        cdef CallState call = None
+        cdef Py_ssize_t size = o.size
+        cdef int64_t then = NONE
+        cdef object header = None
+        if one.ends != NULL:
+            connection = connection_of(one, writer, apis)
+            call = connection.pair_plain(one, &then)
+        if call is not None:
+            kind = (call.note if call.note is not None else writer.kinds(call))[one.asked]
+            if kind is not None and one.now >= SECOND and write_frame(one, writer, connection, kind, number, o):
+                return 0
+            o.size = size
+            if one.asked:
+                header = connection.in_flight[-1]
+            else:
+                header = header_of(call, signed32(be32(bytes_of_frame(one) + 4)), number_or_none(then))
+        put_text(o, writer.rest(self.captured(one), number, connection, header))
+        return 0
+
     cdef bint counted(self, const Captured* one, PairingState connection, counter, list counts) except -1:
         """Count a frame; False: it is unusual."""
         cdef const uint8_t* p = bytes_of_frame(one)
         cdef FrameCount count
         cdef CallState call
         cdef int64_t then = NONE
-        if not one.asked:
-            call = connection.answered(p, one.size, &then)
-        else:
-            if begins(p, one.size, 4, counter.telling):
-                counter.meet(connection, PyBytes_FromStringAndSize(<const char*>p, one.size))
-            call = connection.call_in(p, one.size)
-            if call is not None and not call.surely_answered(p, one.size):
-                call = None
-            if call is not None:
-                connection.in_flight.ask(call, signed32(be32(p + 8)), one.now)
+        if one.asked and begins(p, one.size, 4, counter.telling):
+            counter.meet(connection, PyBytes_FromStringAndSize(<const char*>p, one.size))
+        call = connection.pair_plain(one, &then)
         if call is None:
             return False
         count = call.note if call.note is not None else counter.note(connection, call)
@@ -177,6 +222,86 @@ cdef class FrameBatch:
         return True
 
 
+cdef PairingState connection_of(const Captured* one, reader, apis):
+    """Return the connection that a frame came on."""
+    cdef EndsState ends = <EndsState>one.ends
+    cdef PairingState connection = ends.note
+    return connection if connection is not None and connection.apis is apis else reader.begin(ends)
+
+
 cdef bint is_time(now):
     """Whether this is no time, or one of which differences have room here, too."""
     return now is None or -SECOND * SECOND < now < 8 * SECOND * SECOND
+
+
+cdef bint write_frame(
+    const Captured* one, writer, PairingState connection, KindState kind, int64_t number, Output* o
+) except -1:
+    """Write the JSON line of a request or response; False: its body needs a closer look."""
+    cdef const uint8_t* p = bytes_of_frame(one)
+    cdef Py_ssize_t start = (<CallState>kind.call).start if one.asked else 8
+    cdef tuple texts = connection.note if connection.note is not None else writer.begin(<object>one.ends).note
+    cdef object body = None
+    if kind.tagged:
+        if start >= one.size or p[start]:
+            return False
+        start += 1
+    put_bytes(o, writer.heads[one.asked])
+    put_decimal(o, number)
+    put(o, b',"offset":', 10)
+    put_decimal(o, one.offset)
+    put(o, b',"time":', 8)
+    put_text(o, repr(<object>one.now / BILLION))
+    put_bytes(o, texts[one.asked])
+    put_bytes(o, kind.front)
+    put_decimal(o, signed32(be32(p + (8 if one.asked else 4))))
+    put_bytes(o, kind.back)
+    if not (kind.is_direct and write_body(kind.codec._fast, p + start, one.size - start, o)):
+        body = writer.body_text(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start))
+        if body is None:
+            return False
+        put_text(o, body)
+    put(o, b"}\n", 2)
+    if one.asked and not same_client(connection.call, kind.call):
+        writer.meet(connection, kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start))
+    return True
+
+
+cdef inline bint same_client(CallState met, CallState call):
+    """Whether a request says nothing new of the client, after that of another call."""
+    return met is call or (met is not None and call.is_plain and met.client == call.client)
+
+
+cdef bint write_body(NodeTable table, const uint8_t* p, Py_ssize_t size, Output* o) except -1:
+    """Write the JSON text of a body if all of it is printable ASCII; False: it is not written."""
+    cdef Py_ssize_t start = o.size, i
+    cdef uint8_t seen = 0
+    cdef Cursor c
+    c.at, c.end = p, p + size
+    try:
+        text(table.nodes, &c, o)
+    except (Refused, ValueError):
+        o.size = start
+        return False
+    for i in range(start, o.size):
+        seen |= o.data[i] | (o.data[i] + 1)  # 127 is not printable either
+    if c.at != c.end or seen & 128:
+        o.size = start
+        return False
+    return True
+
+
+cdef int put_bytes(Output* o, bytes text) except -1:
+    return put(o, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+
+
+cdef int put_text(Output* o, str text) except -1:
+    cdef bytes encoded
+    if text.isascii():
+        return put(o, PyUnicode_DATA(text), PyUnicode_GET_LENGTH(text))
+    encoded = text.encode("utf-8", "surrogatepass")
+    return put_bytes(o, encoded)
+
+
+cdef object text_in(Output* o):
+    return PyUnicode_DecodeUTF8Of(<const char*>o.data, o.size, b"surrogatepass") if o.size else ""

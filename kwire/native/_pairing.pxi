@@ -143,7 +143,7 @@ cdef class PairingState:
     What nearly all frames are is paired here as `Connection.pair` does it; all else is left to that.
     """
 
-    cdef public object apis, answers, group, mechanism, _doubt, _ids
+    cdef public object apis, answers, group, mechanism, _doubt, _ids, call, note
     cdef public dict _calls, _known
     cdef public bytes _client
     cdef public InFlight in_flight
@@ -167,6 +167,18 @@ cdef class PairingState:
             return (<object>self)._known_call(frame, signed32(be32(p + 4)))
         return <CallState>call
 
+    cdef CallState pair_plain(self, const Captured* one, int64_t* then):
+        """Take a frame as most are, and return its call, and of a response when the request came; None: look closer."""
+        cdef const uint8_t* p = bytes_of_frame(one)
+        cdef CallState call
+        if not one.asked:
+            return self.answered(p, one.size, then)
+        call = self.call_in(p, one.size)
+        if call is None or not call.surely_answered(p, one.size):
+            return None
+        self.in_flight.ask(call, signed32(be32(p + 8)), one.now)
+        return call
+
     cdef CallState answered(self, const uint8_t* p, Py_ssize_t size, int64_t* then):
         """Take the response to the oldest request, and return its call; None: it needs a closer look."""
         cdef InFlight waiting = self.in_flight
@@ -186,6 +198,14 @@ cdef class PairingState:
         then[0] = one.now
         waiting.drop()
         return call
+
+
+cdef class KindState:
+    """The requests or the responses of a call; `body_cache.Kind` knows what its attributes are."""
+
+    cdef public object call, codec, bodies
+    cdef public bint is_request, tagged, is_held, is_direct
+    cdef public bytes front, back
 
 
 cdef class FrameCount:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         FrameBuffer,
         FrameCount,
         InFlight,
+        KindState,
         PairingState,
         ReassemblerState,
         StreamState,
@@ -36,6 +37,7 @@ else:
             FrameBuffer,
             FrameCount,
             InFlight,
+            KindState,
             PairingState,
             ReassemblerState,
             StreamState,
@@ -74,7 +76,10 @@ else:
                 self.in_flight, self._client, self.tokens = InFlight(), b"", 0
                 self._known = self._calls = NO_CALLS
                 self.authenticating = self.expects_tokens = self.lossy = False
-                self.answers = self.group = self.mechanism = self._doubt = self._ids = None
+                self.answers = self.group = self.mechanism = self._doubt = self._ids = self.call = self.note = None
+
+        class KindState:
+            """The requests or the responses of a call."""
 
         class FrameCount:
             """Counts of frames that have a call in common."""
@@ -208,6 +213,7 @@ __all__ = [
     "FrameBuffer",
     "FrameCount",
     "InFlight",
+    "KindState",
     "PairingState",
     "ReassemblerState",
     "StreamState",

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from ..codecs import Codec
 from ..errors import DecodeError
+from ..native.states import KindState
 from .api_registry import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Call
 from .captured_frame import CapturedFrame
 from .frame_header import Header
@@ -44,7 +45,7 @@ class Bodies:
         self.older: dict[bytes, Any] = {}
 
 
-class Kind:
+class Kind(KindState):
     """The requests or the responses of a call.
 
     Attributes:
@@ -52,18 +53,18 @@ class Kind:
         codec: of their bodies.
         bodies: the cached results; shared by all clients.
         tagged: whether their headers have tagged fields.
+        is_direct: whether the native engine may write a body without a closer look.
         is_held: whether results can be cached, because they depend only on the bytes of the body.
     """
 
-    __slots__ = ("bodies", "call", "codec", "is_held", "is_request", "tagged")
+    __slots__ = ()
+    call: Call
+    codec: Codec[Any]
+    bodies: Bodies
 
     def __init__(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> None:
-        self.call: Call = call
-        self.is_request: bool = is_request
-        self.codec: Codec[Any] = codec
-        self.bodies: Bodies = bodies
-        self.tagged: bool = tagged
-        self.is_held = True
+        self.call, self.is_request, self.codec, self.bodies = call, is_request, codec, bodies
+        self.tagged, self.is_held, self.is_direct = tagged, True, False
 
 
 K = TypeVar("K", bound=Kind)
@@ -102,7 +103,7 @@ class Repeats(Generic[K, T]):
         call = header.call
         if header.problem or first is None or now is None or call is None or header.overtaken:
             return header, None, None
-        kind = (call.note or self._note(call))[asked]
+        kind = (call.note or self.kinds(call))[asked]
         if kind is None:
             return header, None, None
         start = call.start if asked else 8
@@ -115,10 +116,10 @@ class Repeats(Generic[K, T]):
         if read is None:
             read = self._recall(kind, body)
         if asked and read is not None and call is not connection.call:
-            self._meet(connection, kind, body)
+            self.meet(connection, kind, body)
         return header, kind, read
 
-    def _note(self, call: Call) -> tuple[K | None, K | None]:
+    def kinds(self, call: Call) -> tuple[K | None, K | None]:
         """Store the kinds of requests and responses with their call."""
         kinds = call.note = self._kind(call, False), self._kind(call, True)
         return kinds
@@ -151,7 +152,8 @@ class Repeats(Generic[K, T]):
             self._size = size
         bodies.newer[body] = read
 
-    def _meet(self, connection: DecodedConnection, kind: K, body: bytes) -> None:
+    def meet(self, connection: DecodedConnection, kind: K, body: bytes) -> None:
+        """Note with a connection who has sent a request."""
         call = kind.call
         if call.api.key == API_VERSIONS:  # each may contain another client software
             connection.meet(call.api.key, call.client_id, software_of(kind.codec.decode(body)))

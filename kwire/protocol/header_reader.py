@@ -87,13 +87,12 @@ class DecodedConnection(Connection):
         note: free for use by the reader of frames; initially None.
     """
 
-    __slots__ = ("_forwarded", "call", "client", "note")
+    __slots__ = ("_forwarded", "client")
+    call: Call | None
 
     def __init__(self, apis: Apis) -> None:
         super().__init__(apis=apis)
         self.client: Client = NOBODY
-        self.call: Call | None = None
-        self.note: Any = None
         self._forwarded: dict[int, Any] | None = None
 
     def meet(self, key: int | None, client_id: str | None, software: str = "") -> None:

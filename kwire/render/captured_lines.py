@@ -5,17 +5,41 @@ Only of what nearly all frames are; the rest is decoded. The lines are those of 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from typing import Protocol
 
 from ..codecs import Codec
 from ..protocol import FrameDecoder, Result
 from ..protocol.api_registry import Call
 from ..protocol.body_cache import Bodies, Kind, Repeats, decode_clean
-from ..protocol.captured_frame import SECOND, CapturedFrame, frame_of
+from ..protocol.captured_frame import SECOND, CapturedBatch, CapturedFrame, frame_of
 from ..redaction.rules import may_carry, may_hold_secrets
 from .line import ARROWS, FrameLines, errors_text, fitted, name_text, time_text
 
 LATEST = 253402300799 * SECOND  # what calendars have
+
+
+MOST_TEXT = 1 << 20  # characters that are written at once, about
+Carefully = Callable[[Result], str]
+
+
+class _Lines(Protocol):
+    decoder: FrameDecoder
+
+    def line(self, captured: CapturedFrame, number: int) -> str | Result:
+        """Return the line of a frame; or what it was decoded to, if it had to be."""
+
+
+def one_by_one(writer: _Lines, batch: CapturedBatch, number: int, carefully: Carefully) -> Iterator[tuple[str, int]]:
+    """Yield the lines of a batch, each with the number of frames that it is of; arguments as of a `Writer`."""
+    for captured in batch:
+        if type(captured) is not tuple:
+            writer.decoder.connections.forget(captured)
+            continue
+        line = writer.line(captured, number)
+        yield line if isinstance(line, str) else carefully(line), 1
+        number += 1
 
 
 class CapturedLines:
@@ -31,6 +55,10 @@ class CapturedLines:
     def __init__(self, decoder: FrameDecoder, file: str, lines: FrameLines, *, sealed: bool = True) -> None:
         self.decoder, self.file, self.lines, self.sealed = decoder, file, lines, sealed
         self._repeats = Repeats(self._kind, self._read, len)
+
+    def written(self, batch: CapturedBatch, number: int, carefully: Carefully) -> Iterator[tuple[str, int]]:
+        """Yield the lines of a batch, as `one_by_one` does."""
+        return one_by_one(self, batch, number, carefully)
 
     def result(self, captured: CapturedFrame, number: int) -> Result:
         """Decode a frame, given its number in the capture."""

@@ -5,17 +5,26 @@ Only of what nearly all frames are; the rest is decoded. The lines are those of 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import msgspec
 
 from ..codecs import Codec
+from ..codecs.fast_path import has_table
+from ..native import ENGINE
 from ..protocol import FrameDecoder, Result
-from ..protocol.api_registry import Call
+from ..protocol.api_registry import Apis, Call
 from ..protocol.body_cache import Bodies, Kind, Repeats, decode_clean
-from ..protocol.captured_frame import SECOND, CapturedFrame, Endpoints, frame_of
+from ..protocol.captured_frame import SECOND, CapturedBatch, CapturedFrame, Endpoints, frame_of
+from ..protocol.frame_header import Header
 from ..protocol.header_reader import DecodedConnection
 from ..redaction.masking import mask_message
 from ..redaction.rules import MESSAGES, may_carry, may_hold_secrets
+from .captured_lines import MOST_TEXT, one_by_one
 from .style import escape
+
+Carefully = Callable[[Result], str]
+Tails = tuple[bytes, bytes, str, str]
 
 
 class JsonLines:
@@ -33,7 +42,41 @@ class JsonLines:
         self.sealed: bool = sealed
         start = f'"source":{{"file":{_text(file)},"frame":'
         self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
-        self._repeats = Repeats(self._kind, self._read, len)
+        self._repeats = Repeats(self._kind, self.body_text, len)
+        # for what batches write themselves (`FrameBatch.json_lines`)
+        self.apis: Apis = decoder.connections.apis
+        self.heads: tuple[bytes, ...] = tuple(head.encode() for head in self._heads)
+        self.kinds, self.meet, self.forget = self._repeats.kinds, self._repeats.meet, decoder.connections.forget
+
+    def written(self, batch: CapturedBatch, number: int, carefully: Carefully) -> Iterator[tuple[str, int]]:
+        """Yield the lines of a batch, many together, with the number of their frames; arguments as of a `Writer`."""
+        if ENGINE != "native":
+            yield from one_by_one(self, batch, number, carefully)
+            return
+        self._carefully, at = carefully, 0
+        while at < len(batch):
+            at, frames, text, interrupt = batch.json_lines(self, at, number, MOST_TEXT)
+            number += frames
+            yield text, frames
+            if interrupt is not None:
+                raise interrupt
+
+    def begin(self, ends: Endpoints) -> DecodedConnection:
+        """Return the connection that frames came on."""
+        connection = self.decoder.connections.of(ends)
+        if connection.note is None:
+            _tails(connection, ends)
+        return connection
+
+    def rest(
+        self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
+    ) -> str:
+        """Return the line of a frame that batches do not write; `header` is there if its connection has taken it."""
+        if connection is None or header is None:
+            line = self.line(captured, number)
+            return line if isinstance(line, str) else self._carefully(line)
+        frame = frame_of(captured, self.file, number)
+        return self._carefully(self.decoder.result(frame, connection, header, SECOND))
 
     def line(self, captured: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
@@ -42,10 +85,10 @@ class JsonLines:
         header, kind, text = self._repeats.take(connection, captured)
         if kind is None or text is None or now is None or now < SECOND:
             return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
-        tails = connection.note or _tails(connection, ends)
+        tails = (connection.note or _tails(connection, ends))[2:]
         time, correlation_id = repr(now / SECOND), second if asked else first
         head = f'{self._heads[asked]}{number},"offset":{offset},"time":{time}{tails[asked]}{kind.head}{correlation_id}'
-        return head + kind.tail + text
+        return head + kind.tail + text + "}\n"
 
     def _kind(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> _Kind | None:
         carries = self.sealed and may_carry(codec)
@@ -53,7 +96,7 @@ class JsonLines:
             return None  # it may be read out of a secret
         return _Kind(call, is_request, codec, bodies, tagged, carries or (self.sealed and codec.name in MESSAGES))
 
-    def _read(self, kind: _Kind, body: bytes) -> str | None:
+    def body_text(self, kind: _Kind, body: bytes) -> str | None:
         """Return the text of a body, without the secrets in it."""
         codec = kind.codec
         message = decode_clean(codec, body) if kind.may_hold_secrets else None
@@ -61,7 +104,7 @@ class JsonLines:
             text: str | None = msgspec.json.encode(codec.jsonable(mask_message(codec, message))).decode()
         else:
             text = codec.json_text(body)
-        return None if text is None else escape(text) + "}\n"
+        return None if text is None else escape(text)
 
 
 class _Kind(Kind):
@@ -79,14 +122,16 @@ class _Kind(Kind):
         of_request = f',"clientId":{_text(call.client_id)}}}'
         of_response = "}" if codec.version == api.version else f'}},"payloadVersion":{codec.version}'
         self.tail = (of_request if is_request else of_response) + ',"payload":'
+        self.front, self.back = self.head.encode(), self.tail.encode()
+        self.is_direct = not may_hold_secrets and has_table(codec)
 
 
-def _tails(connection: DecodedConnection, ends: Endpoints) -> tuple[str, str]:
-    """Note with a connection how the source of its responses and requests goes on behind the time."""
+def _tails(connection: DecodedConnection, ends: Endpoints) -> Tails:
+    """Note with a connection how the source of its frames goes on behind the time: as bytes, and as text."""
     start = f',"client":{_text(ends.client)},"broker":{_text(ends.broker)},"connection":{ends.connection}'
     response, request = (f'{start},"direction":"{word}"}},"header":{{"apiKey":' for word in ("response", "request"))
-    connection.note = response, request
-    return response, request
+    tails = connection.note = response.encode(), request.encode(), response, request
+    return tails
 
 
 def _text(value: str | None) -> str:

@@ -10,7 +10,7 @@ import pytest
 import kwire
 from kwire.cli import lines as lines_module
 from kwire.cli.commands import parser_for
-from kwire.render.json_lines import JsonLines
+from kwire.protocol.body_cache import Repeats
 from tests.capture.building import Talk, capture
 from tests.capture.captured import CAPTURES
 from tests.cli.test_main import ran
@@ -79,6 +79,7 @@ def test_many_lines_come_in_pieces(
     path = capture_of(tmp_path, kafka(), kafka(50001))
     _, whole, _ = both_ways(capsys, str(path))
     monkeypatch.setattr(lines_module, "MOST_TEXT", 600)
+    monkeypatch.setattr("kwire.render.json_lines.MOST_TEXT", 600)
     written: list[str] = []
     monkeypatch.setattr("kwire.cli.decode._printer", lambda pager: written.append)
     told(capsys, "decode", "--jsonl", str(path))
@@ -89,18 +90,18 @@ def test_many_lines_come_in_pieces(
 def test_an_interrupt_prints_what_was_read_and_counts_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    line, calls = JsonLines.line, []
+    meet, calls = Repeats.meet, []
 
     def interrupted(self: Any, *arguments: Any) -> Any:
         calls.append(1)
-        if len(calls) == 4:
+        if len(calls) == 2:
             raise KeyboardInterrupt
-        return line(self, *arguments)
+        return meet(self, *arguments)
 
-    monkeypatch.setattr(JsonLines, "line", interrupted)
-    code, lines, remarks = told(capsys, "decode", "--jsonl", str(capture_of(tmp_path, kafka())))
-    assert (code, lines.count("\n")) == (130, 3)
-    assert "3 frames, 0 undecodable" in remarks
+    monkeypatch.setattr(Repeats, "meet", interrupted)
+    code, lines, remarks = told(capsys, "decode", "--jsonl", str(capture_of(tmp_path, kafka(), kafka(50001))))
+    assert (code, lines.count("\n")) == (130, 6)
+    assert "6 frames, 0 undecodable" in remarks
 
 
 def test_what_chooses_or_names_needs_decoded_frames() -> None:
