@@ -338,7 +338,7 @@ def _follow(options: argparse.Namespace, found: Situation) -> int:
     with LiveCluster(found.address, options.timeout) as cluster:
         if options.cancel:
             print(f"called off: {count_text(len(cancel_plan(cluster, plan)), 'partition')}")
-            remove_throttle(cluster, plan)
+            _end_throttle(cluster, plan)
             return 0
         progress = progress_of(cluster, plan)
         for name, keys in (("under way", progress.moving), ("not as planned", progress.waiting)):
@@ -346,5 +346,10 @@ def _follow(options: argparse.Namespace, found: Situation) -> int:
                 print(escape(f"{topic}-{index}  {name}"))
         print(_progress(progress))
         if progress.is_complete:
-            remove_throttle(cluster, plan)
+            _end_throttle(cluster, plan)
         return 0 if progress.is_complete else 1
+
+
+def _end_throttle(cluster: LiveCluster, plan: Plan) -> None:
+    if refusal := remove_throttle(cluster, plan):
+        remark(f"throttles, if there are any, stay: {refusal}")

@@ -191,9 +191,9 @@ def apply_plan(
             _alter(cluster, {key: plan[key] for key in progress.waiting[:batch]})
         wait(progress)
         progress = progress_of(cluster, plan)
-    if throttle is not None:
-        remove_throttle(cluster, plan)
     _elect(cluster, plan)
+    if throttle is not None and (refusal := remove_throttle(cluster, plan)):
+        raise refusal
     return progress
 
 
@@ -234,12 +234,23 @@ def set_throttle(cluster: Cluster, plan: Plan, current: Plan, rate: int) -> None
         _configure(cluster, TOPIC, topic, dict(zip(THROTTLED, map(",".join, both), strict=True)))
 
 
-def remove_throttle(cluster: Cluster, plan: Plan) -> None:
-    """Take away the throttles of a plan's topics, and of all brokers; there need not be any."""
-    for node_id in cluster.state().brokers or {}:
-        _configure(cluster, BROKER, str(node_id), dict.fromkeys(RATES), node_id)
-    for topic in dict.fromkeys(topic for topic, _ in plan):
-        _configure(cluster, TOPIC, topic, dict.fromkeys(THROTTLED))
+def remove_throttle(cluster: Cluster, plan: Plan) -> CallError | None:
+    """Take away the throttles of a plan's topics, and of all brokers; there need not be any.
+
+    Returns:
+        The first refusal, if there are any: what is left of throttles is there still.
+    """
+    resources: list[tuple[int, str, tuple[str, str], int | None]] = [
+        (BROKER, str(node_id), RATES, node_id) for node_id in cluster.state().brokers or {}
+    ]
+    resources += [(TOPIC, topic, THROTTLED, None) for topic in dict.fromkeys(topic for topic, _ in plan)]
+    refusal = None
+    for kind, name, configs, node_id in resources:
+        try:
+            _configure(cluster, kind, name, dict.fromkeys(configs), node_id)
+        except CallError as error:
+            refusal = refusal or error
+    return refusal
 
 
 def _configure(

@@ -16,6 +16,7 @@ from kwire.cluster.java_compat import Random
 from kwire.cluster.multi_level_placement import Rings, increase_replication_factor
 from kwire.cluster.rack_tree import RackTree
 from kwire.cluster.replica_assignors import ASSIGNORS
+from kwire.testing import Kafka
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, ran
 from tests.seeds import seeded
@@ -387,3 +388,33 @@ def test_brokers_that_no_source_lists(tmp_path: Path, capsys: pytest.CaptureFixt
     seen = capsys.readouterr()
     assert {frozenset(replicas) for replicas in placed(seen.out).values()} == {frozenset((1, 2))}
     assert "taken without rack: brokers 1, 2, 3" in seen.err
+
+
+def test_plans_are_carried_out_on_a_served_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Kafka(brokers=3, racks=["/A/1", "/A/2", "/B/1"]) as kafka:
+        where = kafka.address(1)
+        made = ("--topic", "orders", "--partitions", "3", "--rf", "2", "--assignor", "simple", "--seed", "1", "--apply")
+        out(capsys, "place", where, *made)
+        assert "3 partitions as they are, on 3 brokers" in out(capsys, "place", where, code=1)
+        file = tmp_path / "p.json"
+        file.write_text(out(capsys, "place", where, "--repair", "--json"))
+        planned = placed(file.read_text())
+        assert planned
+        out(capsys, "place", where, "--plan", str(file), "--verify", code=1)
+        out(capsys, "place", where, "--plan", str(file), "--apply", "--batch", "1")
+        assert " 0 under way, 0 to come" in out(capsys, "place", where, "--plan", str(file), "--verify")
+        assert main(["place", where, "--plan", str(file), "--cancel"]) == 0
+        seen = capsys.readouterr()
+        assert seen.out == "called off: 0 partitions\n"
+        assert "throttles, if there are any, stay: configs of broker 1: refused with" in seen.err
+        assert main(["place", where, "--plan", str(file), "--apply", "--throttle", "1000000"]) == 2
+        assert "configs of broker 1: refused with" in capsys.readouterr().err
+        report = json.loads(out(capsys, "place", where, "--report", "--json"))
+        assert report["levels"][0]["uneven"] == []
+        out(capsys, "place", where, "--topic", "orders", "--partitions", "5", "--apply")
+        state = json.loads(out(capsys, "cluster", where, "--json"))
+        assert sorted(row["partition"] for row in state["partitions"]) == [0, 1, 2, 3, 4]
+        for row in state["partitions"]:
+            if (row["topic"], row["partition"]) in planned:
+                assert list(row["replicas"]) == planned[row["topic"], row["partition"]]
+                assert row["leader"] == row["replicas"][0]
