@@ -33,6 +33,8 @@ class Settings:
     fetch_max_bytes: int = 8 * MEBIBYTE
     retention_bytes: int = -1  # per partition; -1 is unlimited
     initial_rebalance_delay: float = 0.0  # Kafka: 3 s, for many consumers that start together
+    consumer_heartbeat_interval: float = 0.5  # of groups of KIP-848; Kafka: 5 s, which would be long for tests
+    consumer_session_timeout: float = 45.0
     min_session_timeout: float = 6.0
     max_session_timeout: float = 1800.0
     offset_metadata_max_bytes: int = 4096

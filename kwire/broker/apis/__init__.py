@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..cluster import Api
 from .api_versions import api_versions
+from .consumer_groups import consumer_group_describe, consumer_group_heartbeat
 from .create_partitions import create_partitions
 from .create_replica_assignment import create_replica_assignment
 from .create_topics import create_topics
@@ -73,6 +74,8 @@ APIS: dict[str, Api] = {
     "DeleteGroups": Api(0, 3, delete_groups, finds_errors=True),
     "InitProducerId": Api(0, 5, init_producer_id),
     "ApiVersions": Api(0, 4, api_versions),
+    "ConsumerGroupHeartbeat": Api(0, 1, consumer_group_heartbeat, finds_errors=True),
+    "ConsumerGroupDescribe": Api(0, 1, consumer_group_describe, finds_errors=True),
     "DeleteRecords": Api(0, 2, delete_records, finds_errors=True),
     "AlterConfigs": Api(0, 2, alter_configs),
     "OffsetDelete": Api(0, 0, offset_delete, finds_errors=True),

@@ -22,8 +22,8 @@ def api_versions(request: RequestContext) -> Any:
     return versions_response(request.cluster.apis)
 
 
-# Features of the cluster, each with its level: transactions of KIP-890.
-FEATURES = {"transaction.version": 2}
+# Features of the cluster, each with its level: groups of KIP-848, transactions of KIP-890.
+FEATURES = {"group.version": 1, "transaction.version": 2}
 
 
 def versions_response(apis: Mapping[int, Api], error_code: int = 0) -> Any:

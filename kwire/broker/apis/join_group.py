@@ -25,6 +25,9 @@ def join_group(request: RequestContext) -> Any:
     if group is None:
         code = codes.UNKNOWN_MEMBER_ID if asked.member_id else codes.GROUP_MAX_SIZE_REACHED
         return not_joined(code, asked.member_id)
+    if group.consumer is not None and group.consumer.members:
+        return not_joined(codes.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
+    group.consumer = None
     answer = _Join(request, group).answer()
     groups.rebalancing.settle(group, request.now)
     if group.is_unused and not group.generation:

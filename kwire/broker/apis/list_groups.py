@@ -7,24 +7,29 @@ from typing import Any
 from ... import messages
 from ..cluster import RequestContext
 from ..groups.coordinator import coordinator_of
+from ..groups.group import Group
 
-CLASSIC = "classic"
+CLASSIC, CONSUMER = "classic", "consumer"
 
 
 def list_groups(request: RequestContext) -> Any:
     """Answer ListGroups: the groups that this broker coordinates."""
     states = {state.lower() for state in request.message.states_filter}
-    types = {kind.lower() for kind in request.message.types_filter} or {CLASSIC}
+    types = {kind.lower() for kind in request.message.types_filter} or {CLASSIC, CONSUMER}
     rows = (
         messages.ListGroupsResponse.ListedGroup(
             group_id=group.group_id,
             protocol_type=group.protocol_type or "",
             group_state=group.state.value,
-            group_type=CLASSIC,
+            group_type=_type_of(group),
         )
         for group in request.cluster.groups.all()
-        if CLASSIC in types
+        if _type_of(group) in types
         and (not states or group.state.lower() in states)
         and coordinator_of(group.group_id, request.cluster.controller) == request.node_id
     )
     return messages.ListGroupsResponse(groups=tuple(rows))
+
+
+def _type_of(group: Group) -> str:
+    return CLASSIC if group.consumer is None else CONSUMER

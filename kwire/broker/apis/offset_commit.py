@@ -8,7 +8,7 @@ from ... import messages
 from .. import codes
 from ..cluster import RequestContext
 from ..groups.group import Commit, Group, GroupState
-from ..groups.membership import membership, problem_with
+from ..groups.membership import consumer_problem, membership, problem_with
 from ..topics import Topic
 
 
@@ -47,6 +47,8 @@ def _committing(request: RequestContext) -> Group | int:
         # clients with manual assignment use the group only to store offsets
         made = groups.found_or_made(asked.group_id)
         return codes.GROUP_MAX_SIZE_REACHED if made is None else made
+    if group is not None and group.consumer is not None and group.consumer.members:
+        return consumer_problem(group, asked.member_id, generation) or group
     return codes.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
 
 

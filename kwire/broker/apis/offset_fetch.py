@@ -9,7 +9,7 @@ from ... import messages
 from .. import codes
 from ..cluster import RequestContext
 from ..groups.group import Group
-from ..groups.membership import problem_with
+from ..groups.membership import consumer_problem, problem_with
 from ..topics import Topic
 
 FIRST_WITH_ERROR = 2  # older versions have error codes only per partition
@@ -37,6 +37,10 @@ def offset_fetch(request: RequestContext) -> Any:
 def _group(request: RequestContext, wanted: Any) -> Any:
     response = messages.OffsetFetchResponse
     if code := problem_with(request, wanted.group_id, needs_name=False):
+        return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
+    group = request.cluster.groups.find(wanted.group_id)
+    is_member = wanted.member_epoch >= 0 and group is not None and group.consumer is not None
+    if group and is_member and (code := consumer_problem(group, wanted.member_id or "", wanted.member_epoch)):
         return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
     row, part = response.OffsetFetchResponseTopics, response.OffsetFetchResponsePartitions
     rows = (

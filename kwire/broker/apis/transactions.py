@@ -14,7 +14,7 @@ from .. import codes
 from ..cluster import RequestContext
 from ..groups.coordinator import coordinator_of
 from ..groups.group import Group, GroupState
-from ..groups.membership import member_or_problem, problem_with
+from ..groups.membership import consumer_problem, member_or_problem, problem_with
 from ..producers import Producer
 from ..topics import Partition
 from ..transactions import Place, Transaction, TransactionState
@@ -168,6 +168,8 @@ def _group_of(request: RequestContext) -> Group | int:
         return codes.GROUP_MAX_SIZE_REACHED if made is None else made
     if group is None:
         return codes.ILLEGAL_GENERATION
+    if group.consumer is not None and group.consumer.members:
+        return consumer_problem(group, asked.member_id, generation) or group
     member = member_or_problem(group, asked.member_id, asked.group_instance_id)
     if isinstance(member, int):
         return member

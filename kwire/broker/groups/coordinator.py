@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from ... import messages
@@ -16,7 +17,8 @@ from ...records import Record
 from ..configs import Settings
 from ..controller import Controller
 from ..metadata_journal import Journals, Row
-from ..purgatory import Purgatory
+from ..purgatory import Parked, Purgatory
+from .consumer_group import ConsumerGroup, ConsumerMember
 from .group import LEAST_SIZE, Commit, Group, GroupState, Held
 from .rebalance import Rebalancing
 
@@ -139,9 +141,10 @@ class Groups:
 
     def __init__(self, controller: Controller, purgatory: Purgatory) -> None:
         self.settings: Settings = controller.settings
+        self._controller, self._purgatory = controller, purgatory
         self.held: Held = Held(self.settings.most_group_bytes)
         self.rebalancing: Rebalancing = Rebalancing(
-            purgatory, self.settings.initial_rebalance_delay, self._remember_generation
+            purgatory, self.settings.initial_rebalance_delay, self.remember_generation
         )
         self._groups: dict[str, Group] = {}
         self._journals: Journals[KnownGroups] = Journals("groups", controller.guarded)
@@ -171,7 +174,8 @@ class Groups:
             if self._journals.size > 2 * self._rewritten + MOST_JOURNAL:
                 self._rewrite()
 
-    def _remember_generation(self, group: Group) -> None:
+    def remember_generation(self, group: Group) -> None:
+        """Journal the generation of a group."""
         self._remember([group_row(group)])
 
     def remember_commits(self, group: Group, places: Iterable[tuple[str, int]]) -> None:
@@ -234,11 +238,50 @@ class Groups:
             for member in group.members.values():
                 if member.member_id in member_ids:
                     member.deadline += seconds
+            for consumer in group.consumer.members.values() if group.consumer is not None else ():
+                if consumer.member_id in member_ids:
+                    consumer.deadline += seconds
+                    consumer.revokes_until += seconds
+
+    def keep_consumer(self, group: Group, member: ConsumerMember, now: float) -> None:
+        """Note that a member of a group whose broker assigns is alive."""
+        assert group.consumer is not None
+        member.deadline = now + self.settings.consumer_session_timeout
+        group.state = group.consumer.state
+        self._wake_consumers(group, group.consumer)
+
+    def _wake_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
+        """Look after members when the first one's time is over, if not before."""
+        deadline = consumer.next_deadline()
+        if deadline >= consumer.wakes:
+            return
+        if consumer.timer is not None:
+            self._purgatory.forget(consumer.timer)
+        consumer.wakes, consumer.timer = deadline, Parked(lambda over: self._expire_consumers(group, consumer))
+        self._purgatory.park(consumer.timer, deadline)
+
+    def _expire_consumers(self, group: Group, consumer: ConsumerGroup) -> None:
+        consumer.timer, consumer.wakes = None, inf
+        for member in consumer.expired(self._purgatory.now):
+            self.remove_consumer(group, member)
+        self._wake_consumers(group, consumer)
+
+    def remove_consumer(self, group: Group, member: ConsumerMember) -> None:
+        """Remove a member of a group whose broker assigns; the others get what it had."""
+        assert group.consumer is not None
+        consumer = group.consumer
+        consumer.members.pop(member.member_id, None)
+        self.held.take(-member.size)
+        consumer.plan({topic.name: len(topic.partitions) for topic in self._controller.topics.values()})
+        group.generation, group.state = consumer.epoch, consumer.state
+        self.remember_generation(group)
 
     def delete(self, group: Group) -> None:
         """Delete a group without members."""
         del self._groups[group.group_id]
         self.rebalancing.rest(group)
+        if group.consumer is not None and group.consumer.timer is not None:
+            self._purgatory.forget(group.consumer.timer)
         for member_id in list(group.pending):
             group.expect_no_longer(member_id)
         if group.generation or group.commits:

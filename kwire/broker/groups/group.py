@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..purgatory import Parked
+
+if TYPE_CHECKING:
+    from .consumer_group import ConsumerGroup
 
 LEAST_SIZE = 512  # estimated bytes of a group, member or commit, without its variable contents
 
@@ -158,6 +161,7 @@ class GroupState(StrEnum):
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
     COMPLETING_REBALANCE = "CompletingRebalance"
+    RECONCILING = "Reconciling"  # only of groups whose broker assigns (KIP-848)
     STABLE = "Stable"
     DEAD = "Dead"
 
@@ -176,6 +180,7 @@ class Group:
         phase_ends: when waiting for joins, or syncs, ends.
         is_gathering: whether the group was empty, so that the join phase waits for more members.
         prolonging, has_newcomers: by how much that phase may be extended, and whether there is a reason.
+        consumer: its members and their assignments where the broker assigns (KIP-848); None for a classic group.
         pending_commits: what waits for the end of a transaction, by producer id, topic and partition.
         timer, wakes: its next timer, and the time.
 
@@ -202,6 +207,7 @@ class Group:
     prolonging: float = 0.0
     has_new_members: bool = False
     pending_commits: dict[int, dict[tuple[str, int], Commit]] = field(default_factory=dict)
+    consumer: ConsumerGroup | None = None
     timer: Parked | None = None
     wakes: float = inf
     commits: Commits = field(init=False)
@@ -218,7 +224,8 @@ class Group:
     @property
     def is_unused(self) -> bool:
         """Whether it has no state worth keeping."""
-        return not (self.members or self.pending or self.commits or self.pending_commits)
+        has_members = self.members or self.pending or (self.consumer is not None and self.consumer.members)
+        return not (has_members or self.commits or self.pending_commits)
 
     @property
     def have_all_joined(self) -> bool:

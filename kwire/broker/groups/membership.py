@@ -45,3 +45,17 @@ def membership(request: RequestContext, generation: int) -> tuple[Group, Member]
     if isinstance(found, int):
         return found
     return (group, found) if generation == group.generation else codes.ILLEGAL_GENERATION
+
+
+def consumer_problem(group: Group, member_id: str, epoch: int) -> int:
+    """Return the error code for offsets of a member of a group whose broker assigns; 0 if it may commit and fetch.
+
+    Args:
+        group: the group.
+        member_id, epoch: of the member; nobody may commit without them while there are members.
+    """
+    assert group.consumer is not None
+    member = group.consumer.members.get(member_id)
+    if member is None:
+        return codes.UNKNOWN_MEMBER_ID
+    return codes.NONE if member.epoch == epoch else codes.STALE_MEMBER_EPOCH

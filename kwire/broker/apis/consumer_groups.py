@@ -1,0 +1,239 @@
+"""ConsumerGroupHeartbeat and ConsumerGroupDescribe: groups whose broker assigns (KIP-848)."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from ... import messages
+from .. import codes
+from ..cluster import RequestContext
+from ..groups.consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, check_pattern, places_of
+from ..groups.group import Group, GroupState
+from ..groups.membership import problem_with
+
+JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # member epochs
+FIRST_WITH_OWN_IDS = 1  # versions of ConsumerGroupHeartbeat from here on: clients choose their member ids (KIP-1082)
+CONSUMER_TYPE = 1
+
+
+def consumer_group_heartbeat(request: RequestContext) -> Any:
+    """Answer ConsumerGroupHeartbeat."""
+    asked = request.message
+    if code := problem_with(request, asked.group_id) or _problem(request):
+        return _refused(code)
+    group = _group_for(request)
+    if isinstance(group, int):
+        return _refused(group)
+    assert group.consumer is not None
+    if asked.member_epoch < JOINS:
+        return _leave(request, group, group.consumer)
+    member = _member(request, group, group.consumer)
+    if isinstance(member, int):
+        return _refused(member)
+    return _heartbeat(request, group, group.consumer, member)
+
+
+def _problem(request: RequestContext) -> int:
+    """Return the error code of a request that says what no client may say; 0 if it is right."""
+    asked = request.message
+    must_have_id = request.version >= FIRST_WITH_OWN_IDS or asked.member_epoch != JOINS
+    is_right = asked.member_epoch >= LEAVES_FOR_A_WHILE and (asked.member_id or not must_have_id)
+    if asked.member_epoch == JOINS:
+        subscribes = asked.subscribed_topic_names is not None or asked.subscribed_topic_regex is not None
+        is_right = is_right and asked.rebalance_timeout_ms > 0 and subscribes and not asked.topic_partitions
+        is_right = is_right and asked.topic_partitions is not None
+    if asked.member_epoch == LEAVES_FOR_A_WHILE:
+        is_right = is_right and asked.instance_id is not None
+    if not is_right or asked.instance_id == "" or asked.rack_id == "":
+        return codes.INVALID_REQUEST
+    if asked.server_assignor is not None and asked.server_assignor not in ASSIGNORS:
+        return codes.UNSUPPORTED_ASSIGNOR
+    return codes.NONE if check_pattern(asked.subscribed_topic_regex) else codes.INVALID_REGULAR_EXPRESSION
+
+
+def _refused(code: int) -> Any:
+    return messages.ConsumerGroupHeartbeatResponse(error_code=code)
+
+
+def _group_for(request: RequestContext) -> Group | int:
+    """Return the group, made or converted where somebody joins and it has no classic members."""
+    asked, groups = request.message, request.cluster.groups
+    group = groups.find(asked.group_id)
+    if group is not None and group.consumer is not None:
+        return group
+    if asked.member_epoch != JOINS or (group is not None and (group.members or group.pending)):
+        return codes.GROUP_ID_NOT_FOUND if group is None or group.members else codes.UNKNOWN_MEMBER_ID
+    group = groups.found_or_made(asked.group_id)
+    if group is None:
+        return codes.GROUP_MAX_SIZE_REACHED
+    group.consumer = ConsumerGroup(epoch=group.generation)
+    group.protocol_type = "consumer"
+    return group
+
+
+def _member(request: RequestContext, group: Group, consumer: ConsumerGroup) -> ConsumerMember | int:
+    """Return the member of a request, a new one where it joins, or the error code if it is none."""
+    asked = request.message
+    member = consumer.members.get(asked.member_id)
+    if asked.member_epoch == JOINS:
+        before = consumer.static(asked.instance_id)
+        if before is not None and before is not member:
+            if not before.has_left:
+                return codes.UNRELEASED_INSTANCE_ID
+            del consumer.members[before.member_id]
+        if member is None:
+            return _joined(request, group, consumer, before)
+        member.epoch, member.sent = JOINS, None
+        return member
+    if member is None:
+        return codes.UNKNOWN_MEMBER_ID
+    owned = _owned(request)
+    is_behind = asked.member_epoch == member.previous_epoch and owned is not None and owned <= member.assigned
+    return member if asked.member_epoch == member.epoch or is_behind else codes.FENCED_MEMBER_EPOCH
+
+
+def _joined(
+    request: RequestContext, group: Group, consumer: ConsumerGroup, before: ConsumerMember | None
+) -> ConsumerMember | int:
+    asked, groups = request.message, request.cluster.groups
+    if len(consumer.members) >= groups.settings.most_group_members or not groups.held.has_room(4096):
+        return codes.GROUP_MAX_SIZE_REACHED
+    member_id = asked.member_id or str(UUID(bytes=request.cluster.rng.randbytes(16), version=4))
+    member = ConsumerMember(member_id, asked.instance_id, request.client_id, request.client_host)
+    consumer.members[member_id] = member
+    if before is not None:  # a static member is back: it keeps what it had
+        consumer.target[member_id] = consumer.target.pop(before.member_id, set())
+        member.topics, member.pattern, member.assignor = before.topics, before.pattern, before.assignor
+    groups.held.take(member.size)
+    return member
+
+
+def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, member: ConsumerMember) -> Any:
+    asked, groups, before = request.message, request.cluster.groups, member.size
+    is_new = member.member_id not in consumer.target
+    changed = _update(member, asked) or is_new
+    groups.held.take(member.size - before)
+    topics = request.cluster.controller.topics.values()
+    epoch = consumer.epoch
+    consumer.plan({topic.name: len(topic.partitions) for topic in topics}, changed=changed)
+    if consumer.epoch != epoch:
+        group.generation = consumer.epoch
+        groups.remember_generation(group)
+    consumer.reconcile(member, _owned(request), request.now)
+    groups.keep_consumer(group, member, request.now)
+    return _answer(request, member)
+
+
+def _update(member: ConsumerMember, asked: Any) -> bool:
+    """Note what a member says of itself; returns whether others may get another assignment by that."""
+    before = member.topics, member.pattern, member.assignor
+    if asked.subscribed_topic_names is not None:
+        member.topics = tuple(sorted(asked.subscribed_topic_names))
+    if asked.subscribed_topic_regex is not None:
+        member.pattern = asked.subscribed_topic_regex
+    if asked.server_assignor is not None:
+        member.assignor = asked.server_assignor
+    if asked.rebalance_timeout_ms > 0:
+        member.rebalance_timeout = asked.rebalance_timeout_ms / 1000
+    member.rack = asked.rack_id or member.rack
+    return before != (member.topics, member.pattern, member.assignor)
+
+
+def _owned(request: RequestContext) -> Assigned | None:
+    """Return what a member reads, where it says that."""
+    rows = request.message.topic_partitions
+    if rows is None:
+        return None
+    by_id = request.cluster.controller.by_id
+    known = ((by_id[row.topic_id].name if row.topic_id in by_id else None, row.partitions) for row in rows)
+    return places_of(known)
+
+
+def _answer(request: RequestContext, member: ConsumerMember) -> Any:
+    response = messages.ConsumerGroupHeartbeatResponse
+    state = member.epoch, frozenset(member.assigned)
+    is_full = request.message.member_epoch == JOINS or request.message.topic_partitions is not None
+    is_new = member.sent is None or member.sent[1] != state[1] or (is_full and request.message.member_epoch == JOINS)
+    member.sent = state
+    rows = _by_topic(request, member.assigned)
+    parts = tuple(response.TopicPartitions(topic_id=topic_id, partitions=found) for topic_id, _, found in rows)
+    return response(
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=int(request.cluster.settings.consumer_heartbeat_interval * 1000),
+        assignment=response.Assignment(topic_partitions=parts) if is_new else None,
+    )
+
+
+def _by_topic(request: RequestContext, places: Assigned) -> list[tuple[bytes, str, tuple[int, ...]]]:
+    indexes: dict[str, list[int]] = {}
+    for topic, index in sorted(places):
+        indexes.setdefault(topic, []).append(index)
+    topics = request.cluster.controller.topics
+    return [(topics[name].topic_id, name, tuple(found)) for name, found in indexes.items() if name in topics]
+
+
+def _leave(request: RequestContext, group: Group, consumer: ConsumerGroup) -> Any:
+    asked = request.message
+    member = consumer.members.get(asked.member_id)
+    if member is None:
+        return _refused(codes.UNKNOWN_MEMBER_ID)
+    if asked.member_epoch == LEAVES_FOR_A_WHILE:
+        member.has_left = True
+    else:
+        request.cluster.groups.remove_consumer(group, member)
+    return messages.ConsumerGroupHeartbeatResponse(member_id=asked.member_id, member_epoch=asked.member_epoch)
+
+
+def consumer_group_describe(request: RequestContext) -> Any:
+    """Answer ConsumerGroupDescribe."""
+    names = dict.fromkeys(request.message.group_ids)
+    return messages.ConsumerGroupDescribeResponse(groups=tuple(_described(request, name) for name in names))
+
+
+def _described(request: RequestContext, group_id: str) -> Any:
+    row = messages.ConsumerGroupDescribeResponse.DescribedGroup
+    if code := problem_with(request, group_id):
+        return row(group_id=group_id, error_code=code)
+    group = request.cluster.groups.find(group_id)
+    if group is None or group.consumer is None:
+        missing = f"Group {group_id} {'not found' if group is None else 'is not a consumer group'}."
+        return row(group_id=group_id, error_code=codes.GROUP_ID_NOT_FOUND, error_message=missing)
+    consumer = group.consumer
+    is_stable = consumer.state in (GroupState.STABLE, GroupState.EMPTY)
+    return row(
+        group_id=group_id,
+        group_state=consumer.state.value,
+        group_epoch=consumer.epoch,
+        assignment_epoch=consumer.epoch if is_stable or consumer.target else 0,
+        assignor_name=consumer.assignor,
+        members=tuple(_described_member(request, consumer, one) for one in consumer.members.values()),
+    )
+
+
+def _described_member(request: RequestContext, consumer: ConsumerGroup, member: ConsumerMember) -> Any:
+    response = messages.ConsumerGroupDescribeResponse
+
+    def assignment(places: Assigned) -> Any:
+        rows = _by_topic(request, places)
+        return response.Assignment(
+            topic_partitions=tuple(
+                response.TopicPartitions(topic_id=topic_id, topic_name=name, partitions=found)
+                for topic_id, name, found in rows
+            )
+        )
+
+    return response.Member(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        rack_id=member.rack,
+        member_epoch=member.epoch,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=member.topics,
+        subscribed_topic_regex=member.pattern or None,
+        assignment=assignment(member.assigned),
+        target_assignment=assignment(consumer.target.get(member.member_id, set())),
+        member_type=CONSUMER_TYPE,
+    )

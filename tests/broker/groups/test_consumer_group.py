@@ -1,0 +1,162 @@
+"""Groups whose broker assigns (KIP-848): answer for answer as Kafka 4.1.0's, both assignors, and what expires."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kwire.broker import codes
+from kwire.broker.groups.consumer_group import Assigned, ConsumerMember, by_range, uniformly
+from kwire.broker.groups.group import GroupState
+from kwire.testing import Kafka
+from tests.broker.groups.driving import World
+from tests.broker.served import M
+from tests.broker.stored import StoredDisk
+from tests.conftest import ROOT
+from tests.interop.consumer_group_steps import lines
+
+RECORDED = ROOT / "tests/data/consumer-groups-kafka-4.1.0.txt"
+
+
+def test_every_step_is_answered_as_kafka_answers_it() -> None:
+    with Kafka() as kafka:
+        assert lines(kafka.bootstrap_servers) == RECORDED.read_text("utf-8").splitlines()
+
+
+def members_of(*topics: str) -> dict[str, ConsumerMember]:
+    return {
+        f"m{place}": ConsumerMember(f"m{place}", None, "", "", topics=tuple(one)) for place, one in enumerate(topics)
+    }
+
+
+def test_ranges_are_as_long_as_each_other() -> None:
+    found = by_range(members_of("t", "tu", "t"), {"t": 7, "u": 1}, {})
+    assert [sorted(index for topic, index in one if topic == "t") for one in found.values()] == [
+        [0, 1, 2],
+        [3, 4],
+        [5, 6],
+    ]
+    assert ("u", 0) in found["m1"]
+
+
+@given(
+    st.lists(st.sampled_from(["t", "u", "tu", ""]), min_size=1, max_size=6),
+    st.integers(0, 9),
+    st.integers(0, 9),
+    st.integers(0, 6),
+)
+def test_each_partition_has_one_reader_and_readers_keep_what_they_can(
+    topics: list[str], first: int, second: int, joined: int
+) -> None:
+    members = members_of(*topics)
+    counts = {name: count for name, count in {"t": first, "u": second}.items() if name in "".join(topics)}
+    nothing: dict[str, Assigned] = {name: set() for name in members}
+    before = uniformly(members, counts, nothing)
+    places = [place for one in before.values() for place in one]
+    assert len(places) == len(set(places))
+    assert set(places) == {(topic, index) for topic, count in counts.items() for index in range(count)}
+    assert uniformly(members, counts, before) == before
+    if set(topics) == {"tu"}:
+        sizes = [len(one) for one in before.values()]
+        assert max(sizes) - min(sizes) <= 1
+        more = members_of(*topics, *["tu"] * joined)
+        after = uniformly(more, counts, {name: before.get(name, set()) for name in more})
+        sizes = [len(one) for one in after.values()]
+        assert max(sizes) - min(sizes) <= 1
+        assert all(after[name] <= before[name] for name in members)
+
+
+class Consumer:
+    """A member, whose requests go through their bytes."""
+
+    def __init__(self, world: World, name: str, **fields: Any) -> None:
+        self.world, self.name, self.epoch = world, name, 0
+        self.assigned: Any = None
+        first = {"subscribed_topic_names": ("t",), "rebalance_timeout_ms": 30_000, "topic_partitions": ()}
+        self.beat(**{**first, **fields})
+
+    def beat(self, **fields: Any) -> int:
+        row = {"group_id": "g", "member_id": self.name, "member_epoch": self.epoch, **fields}
+        answer = self.world.ask("ConsumerGroupHeartbeat", 1, **row)
+        if not answer.error_code:
+            self.epoch = answer.member_epoch
+            if answer.assignment is not None:
+                rows = answer.assignment.topic_partitions
+                self.assigned = sorted(index for row in rows for index in row.partitions)
+        return int(answer.error_code)
+
+
+def state(world: World) -> GroupState:
+    group = world.cluster.groups.find("g")
+    return GroupState.DEAD if group is None else group.state
+
+
+def test_who_sends_nothing_is_removed_and_the_others_get_what_it_had() -> None:
+    world = World()
+    one = Consumer(world, "a")
+    assert (one.assigned, state(world)) == ([0, 1], GroupState.STABLE)
+    other = Consumer(world, "b")
+    assert (other.assigned, state(world)) == ([], GroupState.RECONCILING)
+    world.wait(30.0)
+    assert other.beat() == 0
+    world.wait(20.0)
+    assert one.beat() == codes.UNKNOWN_MEMBER_ID
+    assert (other.beat(), other.assigned, state(world)) == (0, [0, 1], GroupState.STABLE)
+    world.wait(60.0)
+    assert state(world) is GroupState.EMPTY
+
+
+def test_who_does_not_give_up_what_it_must_is_removed() -> None:
+    world = World()
+    one, other = Consumer(world, "a"), Consumer(world, "b")
+    for _ in range(4):
+        assert one.beat() == 0
+        world.wait(8.0)
+    assert (one.beat(), other.beat()) == (codes.UNKNOWN_MEMBER_ID, 0)
+    assert other.assigned == [0, 1]
+
+
+def test_new_partitions_and_topics_are_assigned() -> None:
+    world = World()
+    one = Consumer(world, "a", subscribed_topic_names=None, subscribed_topic_regex="t|new.*")
+    epoch = one.epoch
+    world.cluster.controller.create("new-1", {0: [1]})
+    world.cluster.controller.create("other", {0: [1]})
+    assert (one.beat(), one.epoch, one.assigned) == (0, epoch + 1, [0, 0, 1])
+
+
+def test_groups_of_both_kinds_are_listed_and_an_empty_one_changes_its_kind() -> None:
+    world = World()
+    one = Consumer(world, "a")
+    assert [(row.group_type, row.group_state) for row in world.ask("ListGroups", 5).groups] == [("consumer", "Stable")]
+    protocol = M.JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"")
+    joining: dict[str, Any] = {
+        "group_id": "g",
+        "session_timeout_ms": 10_000,
+        "protocol_type": "consumer",
+        "protocols": (protocol,),
+    }
+    assert world.ask("JoinGroup", 3, **joining).error_code == codes.INCONSISTENT_GROUP_PROTOCOL
+    assert one.beat(member_epoch=-1) == 0
+    world.ask("JoinGroup", 3, **joining)
+    assert world.ask("ListGroups", 5).groups[0].group_type == "classic"
+    again = Consumer(world, "b")
+    assert again.epoch == 0  # there is a classic member now
+
+
+def test_epochs_go_on_after_a_restart() -> None:
+    disk = StoredDisk("/d", 1 << 30)
+    epoch = Consumer(World(disks=[disk]), "a").epoch
+    again = Consumer(World(disks=[disk]), "a")
+    assert (again.epoch, again.assigned) == (epoch + 1, [0, 1])
+
+
+@pytest.mark.parametrize("assignor", ["range", "uniform"])
+def test_members_choose_the_assignor(assignor: str) -> None:
+    world = World()
+    Consumer(world, "a", server_assignor=assignor)
+    (found,) = world.ask("ConsumerGroupDescribe", 0, group_ids=("g",)).groups
+    assert (found.assignor_name, found.group_epoch) == (assignor, 1)
