@@ -23,7 +23,7 @@ def add_parser(commands: Any, about: str) -> None:
         apis,
     )
     parser.add_argument("names", nargs="*", metavar="API", help="a key, a name, or a part of one; default: all")
-    parser.add_argument("--release", help="the versions that this Kafka release speaks")
+    parser.add_argument("--release", help="the versions that this Kafka release supports")
 
 
 def apis(options: argparse.Namespace) -> int:

@@ -53,13 +53,11 @@ def add_parser(commands: Any, about: str) -> None:
         assign_command,
     )
     add_inputs(parser)
-    parser.add_argument("--group", metavar="ID", help="of a capture: this group; needed where it has several")
-    parser.add_argument("--generation", type=int, metavar="N", help="of a capture: this rebalance, not the last")
+    parser.add_argument("--group", metavar="ID", help="the group to read from a capture with several")
+    parser.add_argument("--generation", type=int, metavar="N", help="the rebalance of a capture; default: the last")
     parser.add_argument("--assignor", action="append", metavar="NAME", help=f"{', '.join(ASSIGNORS)} or {EVERY}")
-    parser.add_argument(
-        "--release", action="append", metavar="R", help="of the leader's client; the newest unless given"
-    )
-    parser.add_argument("--rack", action="append", metavar="NODE=RACK", help="what if this broker were in that rack")
+    parser.add_argument("--release", action="append", metavar="R", help="Kafka release of the leader; default: newest")
+    parser.add_argument("--rack", action="append", metavar="NODE=RACK", help="assume that this broker is in that rack")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
 
 

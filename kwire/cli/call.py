@@ -91,19 +91,19 @@ def add_parser(commands: Any, about: str) -> None:
         "have their defaults. Exit code 1 if the answer has an error code.\n",
         call,
     )
-    parser.add_argument("address", metavar="HOST:PORT", help="a broker; :PORT is on this machine")
+    parser.add_argument("address", metavar="HOST:PORT", help="a broker; :PORT is localhost")
     parser.add_argument("api", metavar="NAME[:VERSION]", help="the api")
     parser.add_argument(
-        "members", nargs="*", default=[], metavar="FIELD=TEXT", help="a field; FIELD:=JSON for what is no text"
+        "members", nargs="*", default=[], metavar="FIELD=TEXT", help="a text field; FIELD:=JSON for other values"
     )
-    parser.add_argument("--body", metavar="FILE", help="JSON of the payload, into which fields are put; - is stdin")
-    parser.add_argument("--yes", action="store_true", help="also what may change something on the broker")
-    parser.add_argument("--offline", action="store_true", help="print the request's bytes as hex, and send nothing")
-    parser.add_argument("--client-id", default="kwire", metavar="TEXT", help="kwire unless given")
-    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="10 unless given")
+    parser.add_argument("--body", metavar="FILE", help="JSON of the payload, to which fields are added; - is stdin")
+    parser.add_argument("--yes", action="store_true", help="allow requests that may change something on the broker")
+    parser.add_argument("--offline", action="store_true", help="print the request's bytes as hex; send nothing")
+    parser.add_argument("--client-id", default="kwire", metavar="TEXT", help="default: kwire")
+    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="default: 10")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="the answer as JSON, indented")
-    form.add_argument("--jsonl", action="store_true", help="the answer as JSON on one line")
+    form.add_argument("--json", action="store_true", help="print the response as JSON, indented")
+    form.add_argument("--jsonl", action="store_true", help="print the response as JSON on one line")
     add_secrets(parser)
     add_profile(parser)
     add_colour(parser)

@@ -49,18 +49,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ab
         cluster,
     )
     add_inputs(parser)
-    parser.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="for a broker; 10 unless given")
-    parser.add_argument("--topic", metavar="T", help="this topic alone")
-    parser.add_argument("--at", metavar="TIME", help="at a time, or after a frame or an offset of a log")
-    parser.add_argument("--from", dest="since", metavar="TIME", help="with --to: what differs between two moments")
-    parser.add_argument("--to", dest="until", metavar="TIME", help="the second of these moments")
+    parser.add_argument(
+        "--timeout", type=float, default=10.0, metavar="SECONDS", help="timeout of broker requests; default: 10"
+    )
+    parser.add_argument("--topic", metavar="T", help="only this topic")
+    parser.add_argument("--at", metavar="TIME", help="the state at a time, or after a frame or offset")
+    parser.add_argument("--from", dest="since", metavar="TIME", help="with --to: changes between two times")
+    parser.add_argument("--to", dest="until", metavar="TIME", help="the later time")
     for name, (about_it, _) in FILTERS.items():
         parser.add_argument(f"--{name}", action="store_true", help=about_it)
-    parser.add_argument("--metrics", action="store_true", help="KIP-112's metrics of brokers over time, alone")
+    parser.add_argument("--metrics", action="store_true", help="only KIP-112's metrics of brokers over time")
     parser.add_argument(
         "--groups", action="store_true", help="consumer groups: members, racks, lag, reads across racks"
     )
-    parser.add_argument("--group", metavar="ID", help="this consumer group alone")
+    parser.add_argument("--group", metavar="ID", help="only this consumer group")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     add_colour(parser)
 

@@ -53,21 +53,19 @@ def add_parser(commands: Any, about: str) -> None:
     add_inputs(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON array, indented")
-    form.add_argument("--jsonl", action="store_true", help="one JSON object a line, as each frame is read")
-    parser.add_argument("--strict", action="store_true", help="refuse what Kafka tolerates, instead of noting it")
-    form.add_argument(
-        "-v", "--verbose", action="store_true", help="trees with all fields; one frame is shown so anyway"
-    )
-    form.add_argument("--parquet", metavar="DIR", help="a table, one row a frame, as DIR/frames.parquet")
+    form.add_argument("--jsonl", action="store_true", help="one JSON object per line and frame, streamed")
+    parser.add_argument("--strict", action="store_true", help="treat what Kafka tolerates as errors")
+    form.add_argument("-v", "--verbose", action="store_true", help="trees with all fields; the default for one frame")
+    form.add_argument("--parquet", metavar="DIR", help="write a table, one row per frame: DIR/frames.parquet")
     form.add_argument("--guess", action="store_true", help="list every message and version that a frame could be")
-    form.add_argument("--fields", metavar="A,B", help="these fields, a line a frame: frame,api,latency")
-    form.add_argument("--count", action="store_true", help="only how many frames there are")
+    form.add_argument("--fields", metavar="A,B", help="one line per frame with these fields: frame,api,latency")
+    form.add_argument("--count", action="store_true", help="print only the number of frames")
     parser.add_argument(
-        "--format", choices=FORMATS, default="tsv", help="of --fields: tsv (default), csv, jsonl, table"
+        "--format", choices=FORMATS, default="tsv", help="format of --fields: tsv (default), csv, jsonl, table"
     )
     parser.add_argument("--first", metavar="N", type=_positive, help="stop after this many")
     add_filters(parser)
-    parser.add_argument("--no-pager", action="store_true", help="print long output as it is")
+    parser.add_argument("--no-pager", action="store_true", help="do not page long output")
     add_colour(parser)
 
 

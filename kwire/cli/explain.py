@@ -45,14 +45,12 @@ def add_parser(commands: Any, about: str) -> None:
         explain,
     )
     add_inputs(parser)
-    parser.add_argument("--no-types", action="store_true", help="leave out the wire types")
-    parser.add_argument("--html", action="store_true", help="write one page for a browser, which needs no network")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="for --html: where to write; standard output unless given"
-    )
+    parser.add_argument("--no-types", action="store_true", help="omit the wire types")
+    parser.add_argument("--html", action="store_true", help="write a self-contained HTML page")
+    parser.add_argument("-o", "--output", metavar="FILE", help="output file of --html; default: standard output")
     parser.add_argument("--fixture", action="store_true", help="write a golden fixture (of the only frame)")
-    parser.add_argument("--writer", metavar="WHO", help="for --fixture: who wrote the bytes; never kwire")
-    parser.add_argument("--in-place", action="store_true", help="for --fixture: annotate fixture files anew")
+    parser.add_argument("--writer", metavar="WHO", help="for --fixture: the program that wrote the bytes; not kwire")
+    parser.add_argument("--in-place", action="store_true", help="for --fixture: update annotations of fixture files")
     add_colour(parser)
 
 

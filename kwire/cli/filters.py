@@ -23,13 +23,15 @@ SINCE_1970 = 100_000_000  # seconds; a smaller number counts from the first fram
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose frames."""
     group = parser.add_argument_group("which frames")
-    group.add_argument("--where", metavar="FILTER", help="for which a display filter holds: 'latency > 20ms'")
-    group.add_argument("--api", action="append", metavar="NAME[:VERSION]", help="of this api; may be repeated")
-    group.add_argument("--client", metavar="GLOB", help="of clients whose id is like this, such as 'app-*'")
-    group.add_argument("--conn", metavar="IP[:PORT]", help="of connections with this end")
-    group.add_argument("--errors", action="store_true", help="with an error code, or undecodable")
-    group.add_argument("--from", dest="since", metavar="WHEN", help="from a time (ISO, seconds) or frame number on")
-    group.add_argument("--to", dest="until", metavar="WHEN", help="up to a time or frame number")
+    group.add_argument("--where", metavar="FILTER", help="frames that match a display filter: 'latency > 20ms'")
+    group.add_argument("--api", action="append", metavar="NAME[:VERSION]", help="frames of this api; may be repeated")
+    group.add_argument("--client", metavar="GLOB", help="frames of clients with a matching id, such as 'app-*'")
+    group.add_argument("--conn", metavar="IP[:PORT]", help="frames of connections with this endpoint")
+    group.add_argument("--errors", action="store_true", help="frames with an error code, or undecodable")
+    group.add_argument(
+        "--from", dest="since", metavar="WHEN", help="frames from a time (ISO, seconds) or frame number on"
+    )
+    group.add_argument("--to", dest="until", metavar="WHEN", help="frames up to a time or frame number")
 
 
 def pushed_filter(options: argparse.Namespace, catalog: Catalog) -> PushedFilter | None:

@@ -43,7 +43,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         "--as",
         dest="named",
         metavar="API:VERSION",
-        help="what a lone response answers, or --body holds: Metadata:12",
+        help="api of a single response, or of --body: Metadata:12",
     )
     parser.add_argument("--log-of", metavar="TOPIC", help="the topic a log is of: __consumer_offsets, ...")
     parser.add_argument("--body", action="store_true", help="the input is one body, without size and header")
@@ -53,7 +53,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
 
 def add_secrets(parser: argparse.ArgumentParser) -> None:
     """Add --show-secrets."""
-    parser.add_argument("--show-secrets", action="store_true", help="print passwords, proofs, keys and tokens too")
+    parser.add_argument("--show-secrets", action="store_true", help="also print passwords, proofs, keys and tokens")
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
@@ -64,19 +64,19 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="frames, hex text, captures, logs; - is stdin",
     )
-    parser.add_argument("--hex", metavar="TEXT", help="hex text, in any form that files have")
-    parser.add_argument("-r", "--recursive", action="store_true", help="read all files of folders too")
+    parser.add_argument("--hex", metavar="TEXT", help="hex text, in any form accepted in files")
+    parser.add_argument("-r", "--recursive", action="store_true", help="also read all files of folders")
 
 
 def add_raw(parser: argparse.ArgumentParser) -> None:
     """Add --raw."""
-    parser.add_argument("--raw", action="store_true", help="write raw frames, without their connections and times")
+    parser.add_argument("--raw", action="store_true", help="write raw frames, without connections and times")
 
 
 def add_profile(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose specs."""
-    parser.add_argument("--profile", metavar="KIP", help="read as this KIP proposed: KIP-36, KIP-112 or KIP-879")
-    parser.add_argument("--schemas", metavar="DIR", help="specs of your own, or a Kafka checkout, before ours")
+    parser.add_argument("--profile", metavar="KIP", help="layouts that this KIP proposed: KIP-36, KIP-112 or KIP-879")
+    parser.add_argument("--schemas", metavar="DIR", help="your own specs, or a Kafka checkout; they take precedence")
 
 
 def add_colour(parser: argparse.ArgumentParser) -> None:

@@ -32,27 +32,27 @@ def add_parser(commands: Any, about: str) -> None:
         pipeline,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="captures, folders of them, globs")
-    parser.add_argument("--out", metavar="DIR", help="where the tables go")
+    parser.add_argument("--out", metavar="DIR", help="output folder")
     parser.add_argument(
-        "--master", metavar="URL", help="where Spark runs: local[2], spark://host:7077, yarn, sc://host:15002"
+        "--master", metavar="URL", help="the Spark master: local[2], spark://host:7077, yarn, sc://host:15002"
     )
     parser.add_argument(
         "--body",
         choices=("json", "raw", "none"),
         default="json",
-        help="what the column message of the frames is; json unless given",
+        help="content of the column message; default: json",
     )
     parser.add_argument(
-        "--cluster", metavar="REGEX", help="its first group, found in the path of a file, names the cluster"
+        "--cluster", metavar="REGEX", help="its first group, matched on a file's path, is the cluster's name"
     )
-    parser.add_argument("--plots", action="store_true", help="draw the history of each cluster, to DIR/plots")
-    parser.add_argument("--overwrite", action="store_true", help="replace what is in DIR")
+    parser.add_argument("--plots", action="store_true", help="draw the history of each cluster to DIR/plots")
+    parser.add_argument("--overwrite", action="store_true", help="replace existing files in DIR")
     parser.add_argument(
-        "--option", action="append", metavar="NAME=VALUE", help="of the data source, such as maxPartitionBytes=64m"
+        "--option", action="append", metavar="NAME=VALUE", help="a data source option, such as maxPartitionBytes=64m"
     )
-    parser.add_argument("--conf", action="append", metavar="NAME=VALUE", help="of Spark")
+    parser.add_argument("--conf", action="append", metavar="NAME=VALUE", help="a Spark setting")
     parser.add_argument("--json", action="store_true", help="the counts as one JSON object")
-    parser.add_argument("--zip", metavar="FILE", help="write kwire as a zip for spark-submit, and a script beside it")
+    parser.add_argument("--zip", metavar="FILE", help="write kwire as a zip for spark-submit, and its script")
 
 
 def pipeline(options: argparse.Namespace) -> int:

@@ -53,12 +53,12 @@ ASSIGNORS = (
     "(the least loaded brokers), or MODULE:FUNCTION; unless given, multi-level if all racks are paths, else rack-aware"
 )
 EXAMPLES = """\
-  kwire place :9092                            how even is it?
-  kwire place :9092 --repair                   what would put racks right?
+  kwire place :9092                            show how even it is
+  kwire place :9092 --repair                   plan to repair racks
   kwire place :9092 --remove 3 --json > p.json
-  kwire place :9092 --plan p.json              what would it move?
-  kwire place :9092 --plan p.json --apply      do it; again: go on with it
-  kwire place dump.bin --balance --leaders     even brokers, even leaders
+  kwire place :9092 --plan p.json              show its moves
+  kwire place :9092 --plan p.json --apply      execute; again: resume
+  kwire place dump.bin --balance --leaders     balance brokers and leaders
   kwire place b.json --partitions 12 --rf 3 --topic orders
   kwire place --brokers b.json --current p.json --rf 4 --json
 
@@ -77,11 +77,13 @@ def add_parser(commands: Any, about: str) -> None:
     _add_changes(parser)
     _add_rules(parser)
     _add_live(parser)
-    parser.add_argument("--report", action="store_true", help="the report alone, without the partitions")
+    parser.add_argument("--report", action="store_true", help="only the report, without partitions")
     parser.add_argument(
         "--json", action="store_true", help="JSON for kafka-reassign-partitions; with --report, the report"
     )
-    parser.add_argument("--rollback", metavar="FILE", help="write the present replicas of what changes, as a plan")
+    parser.add_argument(
+        "--rollback", metavar="FILE", help="write the current replicas of changed partitions, as a plan"
+    )
     add_colour(parser)
     parser.set_defaults(hex=None, recursive=False, body=False)
 
@@ -90,61 +92,65 @@ def _add_inputs(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the cluster")
     group.add_argument("source", nargs="?", metavar="SOURCE", help="see above")
     group.add_argument("--brokers", metavar="FILE", help="JSON of brokers and their racks; - is standard input")
-    group.add_argument("--from", dest="files", action="append", metavar="DUMP", help="a dump, as often as there are")
-    group.add_argument("--as", dest="named", metavar="API:VERSION", help="for a dump: what a response answers")
+    group.add_argument("--from", dest="files", action="append", metavar="DUMP", help="a dump; may be repeated")
+    group.add_argument("--as", dest="named", metavar="API:VERSION", help="for a dump: the api of a response")
     group.add_argument("--current", metavar="FILE", help="partitions and their replicas, instead of those of SOURCE")
-    group.add_argument("--sizes", metavar="FILE", help="what kafka-log-dirs --describe prints")
-    group.add_argument("--topic", metavar="T", help="the topic to place; of those that are there, this one alone")
+    group.add_argument("--sizes", metavar="FILE", help="output of kafka-log-dirs --describe")
+    group.add_argument("--topic", metavar="T", help="the topic to place; of existing topics, only this one")
     add_profile(parser)
 
 
 def _add_changes(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("what to change")
-    group.add_argument("--partitions", type=int, metavar="N", help="place a new topic of N, or make a topic have N")
-    group.add_argument("--rf", type=int, metavar="N", help="replicas of each partition, more or fewer")
+    group.add_argument("--partitions", type=int, metavar="N", help="partitions of a new topic, or new total of a topic")
+    group.add_argument("--rf", type=int, metavar="N", help="new replication factor")
     group.add_argument("--add", metavar="IDS", help="new brokers, with racks: 7=/DC1/R2,8=/DC2/R1; implies --balance")
-    group.add_argument("--remove", metavar="IDS", help="brokers that are to hold nothing: 3,4")
-    group.add_argument("--replace", metavar="OLD=NEW", help="brokers whose replicas others get: 3=7,4=8")
-    group.add_argument(
-        "--repair", action="store_true", help="spread partitions over racks that are not, where they can be"
-    )
-    group.add_argument("--balance", action="store_true", help="also make brokers hold as many replicas as others")
+    group.add_argument("--remove", metavar="IDS", help="brokers to empty: 3,4")
+    group.add_argument("--replace", metavar="OLD=NEW", help="brokers to replace by others: 3=7,4=8")
+    group.add_argument("--repair", action="store_true", help="spread partitions over racks, where possible")
+    group.add_argument("--balance", action="store_true", help="also balance the number of replicas per broker")
     group.add_argument(
         "--by",
         choices=("replicas", "bytes"),
         default="replicas",
-        help="what --balance makes even; replicas unless given",
+        help="what --balance evens out; default: replicas",
     )
-    group.add_argument("--leaders", action="store_true", help="make preferred leaders even, and who follows them")
-    group.add_argument("--generate", action="store_true", help="place all anew by an assignor, as Kafka's tool does")
-    group.add_argument("--plan", metavar="FILE", help="a plan that is there")
+    group.add_argument("--leaders", action="store_true", help="balance preferred leaders and followers")
+    group.add_argument(
+        "--generate", action="store_true", help="place everything with an assignor, as Kafka's tool does"
+    )
+    group.add_argument("--plan", metavar="FILE", help="an existing plan")
 
 
 def _add_rules(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how")
     group.add_argument(
-        "--fewest", choices=("bytes", "replicas"), help="what moves least; bytes where sizes are known, unless given"
+        "--fewest", choices=("bytes", "replicas"), help="what to minimise; default: bytes if sizes are known"
     )
     group.add_argument(
         "--mode",
         choices=("enforced", "safe", "disabled"),
         default="enforced",
-        help="racks (KIP-36): all brokers need one; count if all have one; do not count",
+        help="racks (KIP-36): required; used if all brokers have one; ignored",
     )
     group.add_argument("--disable-rack-awareness", action="store_true", help="--mode disabled, and --assignor simple")
-    group.add_argument("--broker-list", metavar="IDS", help="place new partitions on these alone, such as 1,2,5")
+    group.add_argument("--broker-list", metavar="IDS", help="place new partitions only on these, such as 1,2,5")
     group.add_argument("--assignor", metavar="NAME", help=ASSIGNORS)
-    group.add_argument("--seed", type=int, metavar="N", help="of java.util.Random; by chance unless given, and printed")
+    group.add_argument("--seed", type=int, metavar="N", help="seed of java.util.Random; default: random, and printed")
 
 
 def _add_live(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("on a live cluster, if SOURCE is HOST:PORT")
-    group.add_argument("--apply", action="store_true", help="carry the plan out, and wait for it")
-    group.add_argument("--verify", action="store_true", help="say how far --plan is; if it is done, end throttles")
-    group.add_argument("--cancel", action="store_true", help="call off what is under way of --plan, and end throttles")
-    group.add_argument("--batch", type=int, default=100, metavar="N", help="partitions at a time; 100 unless given")
-    group.add_argument("--throttle", type=int, metavar="BYTES", help="a second, that each broker may copy")
-    group.add_argument("--timeout", type=float, default=10.0, metavar="SECONDS", help="for an answer; 10 unless given")
+    group.add_argument("--apply", action="store_true", help="execute the plan, and wait for its end")
+    group.add_argument(
+        "--verify", action="store_true", help="show the progress of --plan; at its end, remove throttles"
+    )
+    group.add_argument("--cancel", action="store_true", help="cancel the rest of --plan, and remove throttles")
+    group.add_argument("--batch", type=int, default=100, metavar="N", help="partitions at a time; default: 100")
+    group.add_argument("--throttle", type=int, metavar="BYTES", help="bytes per second that each broker may copy")
+    group.add_argument(
+        "--timeout", type=float, default=10.0, metavar="SECONDS", help="timeout of requests; default: 10"
+    )
 
 
 def place(options: argparse.Namespace) -> int:

@@ -39,12 +39,12 @@ def add_parser(commands: Any, about: str) -> None:
         "Needs no root.\n",
         proxy,
     )
-    parser.add_argument("listen", metavar="LISTEN", help="HOST:PORT to listen on; :PORT is on this machine alone")
+    parser.add_argument("listen", metavar="LISTEN", help="HOST:PORT to listen on; :PORT is localhost")
     parser.add_argument("upstream", metavar="BROKER", help="HOST:PORT of a broker")
     parser.add_argument("-w", "--write", metavar="FILE", help="record a capture, with the brokers' addresses")
-    parser.add_argument("--jsonl", action="store_true", help="one JSON object a message")
+    parser.add_argument("--jsonl", action="store_true", help="one JSON object per message")
     parser.add_argument("-q", "--quiet", action="store_true", help="print no messages")
-    parser.add_argument("--public", action="store_true", help="listen also where other machines can connect")
+    parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
     add_secrets(parser)
     add_profile(parser)
     add_colour(parser)

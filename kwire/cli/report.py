@@ -23,7 +23,7 @@ def add_parser(commands: Any, about: str) -> None:
         report,
     )
     add_inputs(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to write; standard output unless given")
+    parser.add_argument("-o", "--output", metavar="FILE", help="output file; default: standard output")
 
 
 def report(options: argparse.Namespace) -> int:

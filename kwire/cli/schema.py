@@ -26,7 +26,9 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire schema MetadataResponse:12 --source\n",
         schema,
     )
-    parser.add_argument("names", nargs="+", metavar="NAME[:VERSION]", help="an api or a message; the newest version")
+    parser.add_argument(
+        "names", nargs="+", metavar="NAME[:VERSION]", help="an api or a message; default: newest version"
+    )
     forms = parser.add_mutually_exclusive_group()
     for form, about in (
         ("bnf", "as a grammar"),

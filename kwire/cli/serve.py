@@ -181,15 +181,21 @@ def add_parser(commands: Any, about: str) -> None:
         "For tests and trials: no replication over the network, and no security.\n",
         serve,
     )
-    parser.add_argument("listen", nargs="?", default=":9092", metavar="LISTEN", help="HOST:PORT; :9092 unless given")
+    parser.add_argument("listen", nargs="?", default=":9092", metavar="LISTEN", help="HOST:PORT; default: :9092")
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--brokers", type=int, default=1, metavar="N", help="so many brokers, with ids from 1 on")
+    source.add_argument("--brokers", type=int, default=1, metavar="N", help="number of brokers, with ids from 1 on")
     source.add_argument("--cluster", metavar="FILE", help="brokers, with racks and directories, as JSON")
-    source.add_argument("--config", action="append", metavar="FILE", help="a server.properties; once for each broker")
+    source.add_argument("--config", action="append", metavar="FILE", help="a server.properties file; one per broker")
     _add_topic_options(parser)
-    parser.add_argument("--fail-log-dir", action="append", default=[], metavar="ID:DIR[@SECONDS]", help="it fails then")
-    parser.add_argument("--seed", type=int, metavar="N", help="for ids and placements; by chance unless given")
-    parser.add_argument("--profile", choices=("KIP-879",), help="serve CreateReplicaAssignment too")
+    parser.add_argument(
+        "--fail-log-dir",
+        action="append",
+        default=[],
+        metavar="ID:DIR[@SECONDS]",
+        help="fail this log directory at a time",
+    )
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of ids and placement; default: random")
+    parser.add_argument("--profile", choices=("KIP-879",), help="also serve CreateReplicaAssignment")
     parser.add_argument(
         "--control",
         type=int,
@@ -197,21 +203,23 @@ def add_parser(commands: Any, about: str) -> None:
         help="faults, brokers, disks and the clock are controlled over HTTP on 127.0.0.1:PORT (0: any free port); "
         "GET / says how",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="say nothing of clients")
-    parser.add_argument("--public", action="store_true", help="listen also where other machines can connect")
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not log clients")
+    parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
 
 
 def _add_topic_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--partitions", type=int, default=1, metavar="N", help="of a topic made without a number")
-    parser.add_argument("--replication-factor", type=int, default=1, metavar="N", help="of such a topic")
+    parser.add_argument("--partitions", type=int, default=1, metavar="N", help="default number of partitions")
+    parser.add_argument("--replication-factor", type=int, default=1, metavar="N", help="default replication factor")
     parser.add_argument(
         "--assignor",
         metavar="NAME",
         help="places replicas, as that of kwire place; unless given, rack-aware, or with --profile KIP-879 "
         "multi-level, which needs a rack such as /DC1/R1 for each broker",
     )
-    parser.add_argument("--retention-bytes", type=int, default=-1, metavar="N", help="kept of each partition; all: -1")
-    parser.add_argument("--no-auto-create", action="store_true", help="create no topic because a client asks for it")
+    parser.add_argument(
+        "--retention-bytes", type=int, default=-1, metavar="N", help="retention per partition; default: -1, unlimited"
+    )
+    parser.add_argument("--no-auto-create", action="store_true", help="disable automatic topic creation")
 
 
 def serve(options: argparse.Namespace) -> int:

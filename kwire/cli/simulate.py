@@ -44,18 +44,18 @@ def add_parser(commands: Any, about: str) -> None:
         simulate,
     )
     parser.add_argument("steps", nargs="*", metavar="STEP", help=f"played in order; {' '.join(DEFAULT)} unless given")
-    parser.add_argument("--brokers", type=int, default=3, metavar="N", help="how many; 3 unless given")
-    parser.add_argument("--log-dirs", default="/a,/b", metavar="A,B", help="of each broker; /a,/b unless given")
-    parser.add_argument("--racks", default="", metavar="R,R,...", help="of the brokers, in their order")
+    parser.add_argument("--brokers", type=int, default=3, metavar="N", help="number of brokers; default: 3")
+    parser.add_argument(
+        "--log-dirs", default="/a,/b", metavar="A,B", help="log directories of each broker; default: /a,/b"
+    )
+    parser.add_argument("--racks", default="", metavar="R,R,...", help="racks of the brokers, in order")
     parser.add_argument(
         "--behaviour", choices=("kip", "released"), default="kip", help="the text of KIP-112, or what a release does"
     )
-    parser.add_argument("--release", default="3.9", metavar="R", help="of the brokers; 3.9 unless given")
-    parser.add_argument(
-        "--protocol", default="3.9", metavar="P", help="inter.broker.protocol.version; 3.9 unless given"
-    )
+    parser.add_argument("--release", default="3.9", metavar="R", help="Kafka release of the brokers; default: 3.9")
+    parser.add_argument("--protocol", default="3.9", metavar="P", help="inter.broker.protocol.version; default: 3.9")
     parser.add_argument("-w", "--write", metavar="FILE", help="write the messages as a pcap file")
-    parser.add_argument("--znodes", metavar="FILE", help="write what is written to ZooKeeper as JSON lines")
+    parser.add_argument("--znodes", metavar="FILE", help="write all znode changes as JSON lines")
     parser.add_argument("--json", action="store_true", help="one JSON object, with every message and znode")
     add_colour(parser)
 

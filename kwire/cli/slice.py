@@ -39,7 +39,7 @@ def add_parser(commands: Any, about: str) -> None:
         run,
     )
     add_files(parser)
-    parser.add_argument("-w", "--write", metavar="OUT", help="where to write: a pcap where the input names connections")
+    parser.add_argument("-w", "--write", metavar="OUT", help="output file: a pcap if the input has connections")
     add_raw(parser)
     add_filters(parser)
     add_profile(parser)

@@ -139,14 +139,14 @@ def add_parser(commands: Any, about: str) -> None:
         "--by",
         default="api,version",
         metavar="COLUMNS",
-        help="some of client,api,version,ip,topic,software; api,version unless given",
+        help="some of client,api,version,ip,topic,software; default: api,version",
     )
     parser.add_argument(
         "--removed-in",
         metavar="RELEASE",
-        help="who uses versions that this Kafka release does not speak; exit 1 if anybody does",
+        help="clients with versions that this Kafka release does not support; exit 1 if there are any",
     )
-    parser.add_argument("--errors", action="store_true", help="count error codes too, which takes longer")
+    parser.add_argument("--errors", action="store_true", help="also count error codes, which takes longer")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     add_profile(parser)
     add_colour(parser)

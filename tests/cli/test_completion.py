@@ -54,6 +54,6 @@ def test_the_shell_takes_the_script(shell: str) -> None:
 def test_the_words_are_those_of_the_parser() -> None:
     words = {one.path: one for one in words_of(parser_for())}
     assert tuple(words[()].commands) == tuple(COMMANDS)
-    assert words["stats",].options["--removed-in"].startswith("who uses versions")
+    assert words["stats",].options["--removed-in"].startswith("clients with versions")
     assert words["decode",].files
     assert not words["demo",].files
