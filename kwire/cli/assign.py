@@ -18,6 +18,7 @@ from ..cluster.assignors import (
     Member,
     Replica,
     Snapshot,
+    algorithm_for,
     assign,
     knows_racks,
     leader_rebalances,
@@ -33,6 +34,7 @@ from .options import add_command, add_inputs
 
 MOST_BYTES = 1 << 26  # of a description in JSON
 EVERY = "all"
+STICKY = ("sticky", "cooperative-sticky")
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -258,7 +260,10 @@ def _lines(question: Question, answer: dict[str, Any]) -> Iterator[str]:
     found: Assignment = answer["members"]
     release = answer["release"]
     racks = "" if knows_racks(release) else ", without racks (KIP-881 is in 3.5)"
-    yield f"{answer['assignor']}, release {release}{racks}"
+    algorithm = ""
+    if answer["assignor"] in STICKY:
+        algorithm = f", {algorithm_for(question.topics, question.members)} algorithm"
+    yield f"{answer['assignor']}, release {release}{algorithm}{racks}"
     if answer["withRack"]:
         yield f"{answer['inRack']} of {answer['withRack']} partitions have a replica in their member's rack"
     given = {member.member_id: member for member in question.members}

@@ -16,7 +16,7 @@ import msgspec
 from ..capture.writer import CaptureWriter
 from ..cluster.events import partition_errors, partition_states, stopped_partitions, topic_ids_in
 from ..cluster.zk_controller import JbodCluster
-from ..cluster.zk_controller.scenarios import STEPS, Happened, Played, Scenario, Setting
+from ..cluster.zk_controller.scenarios import CLIENT, STEPS, Happened, Played, Scenario, Setting
 from ..protocol import FrameDecoder, Request, Response
 from ..render.json_frame import envelope
 from ..render.style import Style, json_text, table
@@ -171,6 +171,9 @@ class _View:
                 [str(row["partition"]), str(row["leader"]), *(_nodes(row[name]) for name in head[2:])] for row in rows
             ]
             yield from (f"  {line}" for line in table(head, texts, self.style))
+        counts = [f"broker {one}: {count}" for one, count in _offline_counts(cluster).items() if count]
+        if counts:
+            yield f"  OfflineReplicaCount of {', '.join(counts)}"
         yield ""
 
     def json(self, step: Played, cluster: JbodCluster) -> dict[str, Any]:
@@ -181,7 +184,9 @@ class _View:
                 happened.append(envelope(self._decoder.decode(one.frame)))
             else:
                 happened.append({"znode": _znode_json(one)})
-        return {"step": step.step, "about": step.words, "happened": happened, "partitions": [*_states(cluster)]}
+        return {"step": step.step, "about": step.words, "happened": happened, "partitions": [*_states(cluster)]} | {
+            "offlineReplicaCount": _offline_counts(cluster)
+        }
 
     def _line(self, one: Happened) -> str:
         time = f"{datetime.fromtimestamp(one.time, UTC):%H:%M:%S.%f}"[:-3]
@@ -197,7 +202,8 @@ class _View:
         source = one.frame.source
         result = self._decoder.decode(one.frame)
         assert isinstance(result, Request | Response), result
-        ends = [(end or "").rpartition(":")[0].rpartition(".")[2] for end in (source.client, source.broker)]
+        hosts = [(end or "").rpartition(":")[0] for end in (source.client, source.broker)]
+        ends = ["client" if host == CLIENT else host.rpartition(".")[2] for host in hosts]
         arrow = "->" if isinstance(result, Request) else "<-"
         text = ", ".join(self._facts(result.message)) or "ok"
         return f"{ends[0]} {arrow} {ends[1]} {result.api_name}:{result.api_version} {text}"
@@ -207,6 +213,8 @@ class _View:
         name = type(message).__name__
         if name.endswith("Response"):
             yield from self._answered(message, name)
+        elif name in ("MetadataRequest", "ControlledShutdownRequest"):
+            yield f"broker {message.broker_id}" if name.startswith("Controlled") else "all topics"
         elif name == "StopReplicaRequest":
             for (topic, index), delete, _ in stopped_partitions(message):
                 yield f"{topic}-{index}{' delete' if delete else ''}"
@@ -217,9 +225,17 @@ class _View:
             yield from (_state_text(partition, row) for partition, row in partition_states(message))
 
     def _answered(self, message: Any, name: str) -> Iterator[str]:
+        if name == "MetadataResponse":
+            yield from (
+                f"{topic.name}-{one.partition_index} leader {one.leader_id} isr {_nodes(one.isr_nodes)}"
+                f"{' offline ' + _nodes(one.offline_replicas) if one.offline_replicas else ''}"
+                for topic in message.topics
+                for one in topic.partitions
+            )
+            return
         if message.error_code:
             yield _error(message.error_code)
-        if name != "UpdateMetadataResponse":
+        if name in ("LeaderAndIsrResponse", "StopReplicaResponse"):
             for (topic, index), error in partition_errors(message, self._names).items():
                 yield f"{topic}-{index} {_error(error)}"
 
@@ -245,6 +261,12 @@ def _states(cluster: JbodCluster) -> Iterator[dict[str, Any]]:
                 "replicas": list(replicas),
                 "offline": [] if controller is None else list(controller.context.offline_replicas((topic, index))),
             }
+
+
+def _offline_counts(cluster: JbodCluster) -> dict[int, int]:
+    """Return the metric OfflineReplicaCount of each broker that runs (KIP-112)."""
+    running = {one: host.broker for one, host in cluster.hosts.items() if host.broker is not None}
+    return {one: broker.replicas.offline_replica_count for one, broker in running.items()}
 
 
 def _nodes(nodes: Any) -> str:

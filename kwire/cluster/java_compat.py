@@ -173,8 +173,8 @@ class Random:
     """`java.util.Random`: the same numbers for a seed.
 
     >>> random = Random(42)
-    >>> random.next_int(), random.randrange(10), random.next_boolean()
-    (-1170105035, 3, True)
+    >>> random.next_int(), random.randrange(10)
+    (-1170105035, 3)
     """
 
     def __init__(self, seed: int) -> None:
@@ -183,16 +183,6 @@ class Random:
     def next_int(self) -> int:
         """Return `nextInt()`: any 32-bit number."""
         return int32(self._next(32))
-
-    def next_long(self) -> int:
-        """Return `nextLong()`: a 64-bit number."""
-        high = self.next_int()
-        total = (high << 32) + self.next_int()
-        return ((total + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
-
-    def next_boolean(self) -> bool:
-        """Return `nextBoolean()`."""
-        return self._next(1) != 0
 
     def randrange(self, stop: int) -> int:
         """Return `nextInt(stop)`: from 0 up to `stop`, exclusive. Named as Python's generators name it.

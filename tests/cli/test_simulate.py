@@ -17,7 +17,8 @@ def test_steps_are_printed_and_the_capture_says_the_same(tmp_path: Path, capsys:
     printed = capsys.readouterr()
     assert "fail=1:/a: log directory /a of broker 1 fails: orders-0 offline there\n" in printed.out
     assert "1 <- 1 LeaderAndIsr:7 orders-0 KAFKA_STORAGE_ERROR\n" in printed.out
-    assert printed.out.endswith("  orders-0   2       2    1,2       1\n  orders-1   2       2,3  2,3       -\n\n")
+    assert "  orders-0   2       2    1,2       1\n  orders-1   2       2,3  2,3       -\n" in printed.out
+    assert printed.out.endswith("  OfflineReplicaCount of broker 1: 1\n\n")
     assert " frames on 3 connections in " in printed.err
     assert main(["cluster", "--json", str(capture)]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -38,6 +39,7 @@ def test_all_scenarios_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     steps = json.loads(capsys.readouterr().out)["steps"]
     assert [one["step"] for one in steps][:4] == ["start", "create=orders", "fail", "repair"]
     assert steps[-1]["partitions"] == []
+    assert steps[2]["offlineReplicaCount"] == {"1": 0, "2": 1, "3": 0}
     kinds = {one.get("type", "znode") for step in steps for one in step["happened"]}
     assert kinds == {"request", "response", "znode"}
 

@@ -38,6 +38,10 @@ def hashmap_order(case: dict[str, Any]) -> list[str]:
     return list(order.copy() if case.get("copy") else order)
 
 
+def int64(value: int) -> int:
+    return ((value + (1 << 63)) & ((1 << 64) - 1)) - (1 << 63)
+
+
 def drawn(case: dict[str, Any]) -> list[Any]:
     random = Random(case["seed"])
 
@@ -48,8 +52,8 @@ def drawn(case: dict[str, Any]) -> list[Any]:
 
     calls: dict[str, Any] = {
         "nextInt": lambda *bound: random.randrange(*bound) if bound else random.next_int(),
-        "nextLong": lambda: str(random.next_long()),
-        "nextBoolean": random.next_boolean,
+        "nextLong": lambda: str(int64((random.next_int() << 32) + random.next_int())),  # as Java makes them of ints
+        "nextBoolean": lambda: random.next_int() < 0,
         "shuffle": shuffled,
     }
     return [calls[name](*bound) for name, *bound in case["calls"]]

@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import UnknownMessage
 from ...errors.refused import BadStep
-from ...protocol import Frame, Source
+from ...messages import ControlledShutdownRequest, MetadataRequest
+from ...protocol import Frame, Source, encode_request, encode_response
 from ...zookeeper import BrokerRegistration
 from .simulation import JbodCluster, Link, LinkKey
 from .values import NO_LEADER, Name, TopicPartition, release_number
 from .zookeeper import ZnodeWrite
 
 PORT = 9092
+CLIENT = "10.0.1.1"
 _FIRST_CLIENT_PORT = 40_000
 _MOST_BROKERS, _MOST_PARTITIONS = 250, 10_000
 _TICK = 0.001
@@ -137,6 +139,7 @@ class Scenario:
             raise BadStep(f"{len(setting.racks)} racks for {setting.brokers} brokers", "name one for each, or none")
         self.setting = setting
         self._recorder = _Recorder(setting.start)
+        self._connections = 0
         self._links: dict[int, tuple[int, str]] = {}  # by identity: number of the connection, the client's address
         self.cluster: JbodCluster = _Recorded(setting, self._show)
         self.cluster.zk.observe = lambda write: self._recorder.note(write=write)
@@ -197,15 +200,30 @@ class Scenario:
     def _show(self, link: Link, data: bytes, direction: str) -> None:
         if id(link) not in self._links:
             self._kept.append(link)
-            number = len(self._links)
             controllers = (one for one, host in self.cluster.hosts.items() if link.controller_epoch in host.reigns)
-            client = f"{address(next(controllers, 0))}:{_FIRST_CLIENT_PORT + number}"
-            self._links[id(link)] = number, client
-        number, client = self._links[id(link)]
-        broker = f"{address(link.broker_id)}:{PORT}"
+            self._links[id(link)] = self._connection(address(next(controllers, 0)))
+        self._note(self._links[id(link)], link.broker_id, data, direction)
+
+    def _connection(self, host: str) -> tuple[int, str]:
+        """Return the number and the client's address of a new connection."""
+        number, self._connections = self._connections, self._connections + 1
+        return number, f"{host}:{_FIRST_CLIENT_PORT + number}"
+
+    def _note(self, connection: tuple[int, str], broker_id: int, data: bytes, direction: str) -> None:
+        number, client = connection
+        broker = f"{address(broker_id)}:{PORT}"
         time = round(self._recorder.now + _TICK, 6)
         source = Source(time=time, client=client, broker=broker, connection=number, direction=direction)
         self._recorder.note(frame=Frame(data, source))
+
+    def exchange(self, host: str, broker_id: int, request: Any, version: int, answer: Callable[[], Any]) -> Any:
+        """Send a request to a broker on a connection of its own; returns the answer."""
+        connection = self._connection(host)
+        name = "kwire" if host == CLIENT else f"broker-{host.rpartition('.')[2]}"
+        self._note(connection, broker_id, encode_request(request, version, correlation_id=1, client_id=name), "request")
+        response = answer()
+        self._note(connection, broker_id, encode_response(response, version, correlation_id=1), "response")
+        return response
 
     def partitions(self) -> list[TopicPartition]:
         """Return the partitions of all topics that ZooKeeper lists."""
@@ -239,6 +257,11 @@ class Scenario:
                 f"broker {broker_id} has no disk that {'works' if works else 'failed'}", "name another broker"
             )
         return found
+
+    def since(self, versions: Mapping[tuple[int, int], int], oldest: int) -> int:
+        """Return the version of a message for the brokers' protocol: of the newest release that is not newer."""
+        protocol = release_number(self.setting.protocol.partition("-")[0])
+        return max((version for first, version in versions.items() if first <= protocol), default=oldest)
 
     def partition(self, text: str) -> TopicPartition:
         """Return the partition that a text names, `orders-0`; by default the first there is."""
@@ -331,6 +354,37 @@ def _elect_any(scenario: Scenario) -> None:
                 return
 
 
+def _shut_down(scenario: Scenario, about: str) -> str:
+    """Let a broker ask for its controlled shutdown (leaders move off it), and stop: `2`."""
+    broker_id = scenario.broker(about, running=True)
+    leading = next((one for one, host in scenario.cluster.hosts.items() if host.controller is not None), None)
+    if leading is None:
+        raise BadStep("there is no controller", "start=N brings a broker back")
+    controller = scenario.cluster.hosts[leading].controller
+    assert controller is not None
+    (epoch,) = scenario.cluster.hosts[broker_id].epochs
+    request = ControlledShutdownRequest(broker_id=broker_id, broker_epoch=epoch)
+    version = scenario.since({(2, 4): 3, (2, 2): 2}, 1)
+    told = scenario.exchange(
+        address(broker_id), leading, request, version, lambda: controller.on_controlled_shutdown(request)
+    )
+    scenario.cluster.after()
+    scenario.cluster.run()
+    _stop(scenario, str(broker_id))
+    left = len(told.remaining_partitions)
+    return f"broker {broker_id} shuts down; {left} partitions remain that it leads"
+
+
+def _ask(scenario: Scenario, about: str) -> str:
+    """Let a client ask a broker for metadata: `2`."""
+    broker_id = scenario.broker(about, running=True)
+    broker = scenario.cluster.hosts[broker_id].broker
+    assert broker is not None
+    request, version = MetadataRequest(topics=None), scenario.since({(2, 4): 9}, 5)
+    scenario.exchange(CLIENT, broker_id, request, version, broker.metadata_response)
+    return f"a client asks broker {broker_id} for metadata"
+
+
 def _start(scenario: Scenario, about: str) -> str:
     """Start a broker that is down: `2`."""
     broker_id = scenario.broker(about, running=False)
@@ -398,8 +452,10 @@ STEPS: Mapping[str, _Step] = {
     "restart": _restart,
     "stop": _stop,
     "start": _start,
+    "shutdown": _shut_down,
     "failover": _failover,
     "reassign": _reassign,
     "elect": _elect,
     "delete": _delete,
+    "metadata": _ask,
 }

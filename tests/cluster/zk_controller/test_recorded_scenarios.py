@@ -128,3 +128,24 @@ def test_what_is_no_step_or_no_cluster() -> None:
                 ]
             )
         )
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_clients_are_told_and_leaders_move_off_a_broker_that_shuts_down(protocol: str) -> None:
+    scenario = Scenario(Setting(protocol=protocol))
+    *_, asked, left = scenario.play(["create=t:2,3", "fail=3", "restart=3", "metadata=1", "shutdown=2"])
+    answer: Any = decoded([asked])[1]
+    (topic,) = answer.message.topics
+    assert [(one.leader_id, one.offline_replicas) for one in topic.partitions] == [(2, (3,))]
+    request: Any
+    response: Any
+    request, response = decoded([left])[:2]
+    assert request.api_name == "ControlledShutdown"
+    assert request.frame.source.client.startswith("10.0.0.2:")
+    assert [(one.topic_name, one.partition_index) for one in response.message.remaining_partitions] == [("t", 0)]
+    assert scenario.cluster.hosts[2].broker is None
+    again = Scenario(Setting(protocol=protocol))
+    assert [*again.play(["create=t:2,3", "shutdown=2"])][-1].words.endswith("0 partitions remain that it leads")
+    state = again.cluster.client(1).state(("t", 0))
+    assert state is not None
+    assert state.leader == 3
