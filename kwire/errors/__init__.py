@@ -1,4 +1,4 @@
-"""The exception tree, and the words of every error.
+"""The exception hierarchy, and the texts of all errors.
 
     KwireError
     +-- SpecError              the author of a JSON spec
@@ -8,11 +8,12 @@
     +-- CallError              the other side: a broker that cannot be reached, or breaks off
     +-- ZnodeError             the input: data of a ZooKeeper node that is not what its path says
     +-- EncodeError            the caller: a value that cannot be written
-    +-- Refused                the caller: what a cluster does not do; its kin stand in `kwire.errors.refused`
-    +-- MissingExtra           the installation: an optional library is not there
-    +-- DecodeError            the bytes; its kin stand in `kwire.errors.decode`
+    +-- Refused                the caller: an operation that a cluster refuses; its subclasses are in
+    `kwire.errors.refused`
+    +-- MissingExtra           the installation: an optional library is not installed
+    +-- DecodeError            the bytes; its subclasses are in `kwire.errors.decode`
 
-An error carries data (where, what was needed, what was there); its text is made here, from that data.
+An error carries data (position, expected and actual values); its text is formatted here from that data.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
-MOST_COMPARED = 1000  # words; a hostile spec may bring any number of names
+MOST_COMPARED = 1000  # known words; a hostile spec may contain any number of names
 Segments = tuple[str | int, ...]
 
 
 def path_text(segments: Iterable[str | int]) -> str:
-    """Write a path the way errors, traces and `kwire explain` show it.
+    """Format a path as in errors, traces and `kwire explain`.
 
     >>> path_text(["topics", 3, "partitions", 0, "isr"])
     'topics[3].partitions[0].isr'
@@ -39,7 +40,7 @@ def path_text(segments: Iterable[str | int]) -> str:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Say which known word was probably meant, or nothing.
+    """Return the known word that was probably meant, or an empty text.
 
     >>> suggestion("MetadataRespons", ["MetadataResponse", "FetchResponse"])
     'did you mean MetadataResponse?'
@@ -49,33 +50,33 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def version_hint(first: int | None, last: int | None = None, version: int | None = None) -> str:
-    """Say which version of a message has a field, for `version`, which has not: the first one, or the last."""
+    """Return a hint at the first or last version that has a field, for a `version` without it."""
     gone = last is not None and version is not None and version > last
     text = f"the {'last' if gone else 'first'} version that has it is {last if gone else first}"
     return "no version has it" if first is None else text
 
 
 def excerpt(value: Any, most: int = 80) -> str:
-    """Write a value for the text of an error, however long or odd it is.
+    """Format a value for the text of an error, with a limited length.
 
     >>> excerpt("topic"), excerpt(b"x" * 100, 12)
     ("'topic'", "b'xxxxxxx...")
     """
     try:
         text = repr(value)
-    except Exception:  # an integer of more than 4300 digits has none, nor has an object whose __repr__ fails
+    except Exception:  # an integer with more than 4300 digits, or an object whose __repr__ fails
         text = f"<{type(value).__name__}>"
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 class KwireError(Exception):
-    """Every error that kwire raises on purpose. `hint` says what to try."""
+    """Base of all errors that kwire raises intentionally. `hint` suggests what to try."""
 
     hint: str = ""
 
     @property
     def args(self) -> tuple[str]:  # type: ignore[override]
-        """The text of the error, for what prints an exception by its arguments."""
+        """The text of the error, for programs that print an exception's arguments."""
         return (str(self),)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What can be wrong with bytes: the kin of `DecodeError`, each with its words and what to try.
+"""The subclasses of `DecodeError`, each with its text and hint.
 
 DecodeError
 +-- Truncated               +-- BadLength
@@ -18,8 +18,8 @@ DecodeError
     +-- TagOrder, TagTwice, TagSize
     +-- BadChecksum, CutBatch, MixedMagic
     +-- DefaultTag          accepted in strict too: noted, and left out when encoding again
-+-- NoFrame                 bytes that are in no frame; with its subclasses, and errors of frames with
-                            missing (CutShort, RequestNotCaptured), stand in `kwire.protocol.fragments`
++-- NoFrame                 bytes outside frames; it and errors of frames with missing bytes
+                            (CutShort, RequestNotCaptured) are in `kwire.protocol.fragments`
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class BadFrame(DecodeError):
 
     @property
     def code(self) -> str:  # type: ignore[override]
-        """Tell frames that are larger than what is read from sizes that no frame has."""
+        """Distinguish frames above the size limit from impossible sizes."""
         return "OVERSIZE" if (self.found or 0) > (self.have or 0) else "BAD_SIZE"
 
 
@@ -150,13 +150,14 @@ class BadRecordSize(BadRecords):
 
 
 class BadRecordCount(BadRecords):
-    """A batch with more or fewer records than it says; `have` counts those that were read, `rest` is what follows."""
+    """A batch whose record count is wrong; `have` is the number of records that were read, `rest` the bytes after
+    them."""
 
     problem = "the count of {found} records and the end of the batch do not agree; {have} were read"
 
 
 class EmptyMessageSet(BadRecords):
-    """A compressed message of magic 0 or 1 without a whole message inside."""
+    """A compressed message of magic 0 or 1 without a complete message inside."""
 
     problem = "a compressed message with no message inside"
 
@@ -209,7 +210,7 @@ class Tolerated(DecodeError):
 
 
 class TrailingBytes(Tolerated):
-    """Bytes left over behind the message."""
+    """Bytes after the end of the message."""
 
     problem = "{have} bytes left over after the message"
     code = "TRAILING_BYTES"
@@ -247,7 +248,7 @@ class BadMarker(Tolerated):
 
 
 class TagOrder(Tolerated):
-    """A known tag behind a higher one."""
+    """A known tag after a higher one."""
 
     problem = "tag {found} comes after tag {need}"
 

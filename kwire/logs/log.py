@@ -99,7 +99,7 @@ class LogBatch:
 
         Args:
             salvage: read what Kafka tolerates; else it is given as `LogBytes` with the error.
-            limit: the most bytes that the records may take once decompressed.
+            limit: the largest decompressed size of the records, in bytes.
 
         Raises:
             MissingExtra: the compression needs a library that is not installed.

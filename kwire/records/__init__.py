@@ -1,7 +1,7 @@
 """Record batches of magic 2, and the message sets of magic 0 and 1: bytes to batches to records, and back.
 
-Knows compression and checksums; knows nothing of what keys and values mean (`kwire.internal` does, for Kafka's own
-logs and control records), nothing of topics, frames and files.
+Knows compression and checksums, but not the meaning of keys and values (`kwire.internal` does, for Kafka's internal
+topics and control records), nor topics, frames and files.
 """
 
 from .batch import RecordBatch, Records

@@ -24,10 +24,10 @@ Item = TypeVar("Item", covariant=True)
 
 
 class Records(Generic[Item]):
-    """The records of a batch, once, in their order; made by `RecordBatch.records`.
+    """An iterator over the records of a batch; created by `RecordBatch.records`.
 
     Attributes:
-        faults: what was tolerated so far; grows with the iteration, and only in salvage.
+        faults: the faults so far, with salvage only.
     """
 
     def __init__(self, batch: RecordBatch, *, salvage: bool, limit: int) -> None:
@@ -52,20 +52,20 @@ class Records(Generic[Item]):
 class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
     """The header of a batch, and its bytes.
 
-    In magic 0 and 1 every message is a batch of its own, and a compressed message is one that holds others. What
-    these magics lack has Kafka's value for none (-1). The header of a compressed message says its last offset
-    only: its `base_offset` and `record_count` are None, and its first record tells.
+    In magic 0 and 1 every message is a batch, and a compressed message contains others. Fields that these magics do not
+    have are Kafka's value for none (-1). A compressed message's header has only its last offset: its `base_offset` and
+    `record_count` are None, and must be taken from its records.
 
     Attributes:
-        base_offset, last_offset: of the first and the last record, or where these were before they were cleaned away.
-        length: the length field: of all bytes but the first twelve.
-        crc: the checksum field. Whether it is right, `faults` tells.
-        attributes: compression, timestamp type and so on in bits, of which the properties tell.
-        last_offset_delta, base_timestamp: the fields of magic 2; with a delete horizon, the latter holds that.
-        max_timestamp: as in the header; of magic 1 the message's timestamp.
+        base_offset, last_offset: of the first and last record, including records that compaction has removed.
+        length: the length field: the size of the batch without its first twelve bytes.
+        crc: the checksum field; a wrong one is in `faults`.
+        attributes: compression, timestamp type and so on as bits; see the properties.
+        last_offset_delta, base_timestamp: the fields of magic 2; the latter may be the delete horizon.
+        max_timestamp: as in the header; for magic 1 the message's timestamp.
         data: all bytes of the batch.
-        position, index: where it begins in what was parsed, in bytes, and how many are in front of it there.
-        faults: what is wrong with the header and its checksum and was tolerated (in salvage).
+        position, index: the offset in the parsed bytes, and the number of batches before it.
+        faults: faults of the header and checksum that salvage tolerated.
     """
 
     base_offset: int | None
@@ -88,19 +88,19 @@ class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[DecodeError, ...] = ()
 
     def __repr__(self) -> str:
-        """Say what the batch is, in a line."""
+        """Return a one-line description."""
         base = "" if self.base_offset is None else f"{self.base_offset} to "
         where = f"magic {self.magic}, offset {base}{self.last_offset}"
         return f"<RecordBatch {where}, {self.compression}, {len(self.data)} bytes>"
 
     @property
     def compression(self) -> str | None:
-        """`none`, `gzip`, `snappy`, `lz4` or `zstd`; None for a number that this magic has not."""
+        """`none`, `gzip`, `snappy`, `lz4` or `zstd`; None for an unknown number."""
         return name_of(self.compression_id, self.magic)
 
     @property
     def compression_id(self) -> int:
-        """The number of the compression."""
+        """The compression's number."""
         return self.attributes & layouts.COMPRESSION
 
     @property
@@ -117,12 +117,12 @@ class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_control(self) -> bool:
-        """Whether its records are Kafka's own; `kwire.internal.decode_control_record` reads their keys and values."""
+        """Whether its records are control records; `kwire.internal.decode_control_record` decodes them."""
         return self.magic >= 2 and bool(self.attributes & layouts.CONTROL)
 
     @property
     def delete_horizon(self) -> int | None:
-        """When the log cleaner may drop its tombstones, in milliseconds since 1970; None if that is not set."""
+        """When the log cleaner may remove its tombstones, in milliseconds since 1970; None if it is not set."""
         return self.base_timestamp if self.magic >= 2 and self.attributes & layouts.DELETE_HORIZON else None
 
     def sequence(self, record: Record) -> int:
@@ -131,14 +131,14 @@ class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
             return -1
         delta = record.offset - self.base_offset
         sequence = self.base_sequence + delta
-        # Numbers go back to 0 behind the highest. Kafka's sum for a negative delta overflows, and so does this.
+        # Sequence numbers wrap to 0 after the highest; for a negative delta, the sum overflows as in Kafka.
         return int32(sequence - 2**31) if delta < 0 or sequence >= 2**31 else sequence
 
     def is_whole(self, *, limit: int = LIMIT) -> bool:
-        """Whether all its records can be read, and their offsets go on one by one; faster than to read them.
+        """Whether all records can be decoded and have consecutive offsets; faster than decoding them.
 
         Args:
-            limit: the most bytes that they may take once decompressed.
+            limit: the largest decompressed size of the records, in bytes.
 
         Raises:
             DecodeError: one of them cannot be read.
@@ -153,15 +153,15 @@ class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
     def records(self, *, salvage: bool, limit: int = LIMIT) -> Records[Record | UndecodableRecords]: ...
 
     def records(self, *, salvage: bool = False, limit: int = LIMIT) -> Records[Record | UndecodableRecords]:
-        """Decompress and read the records.
+        """Decompress and decode the records.
 
         Args:
-            salvage: give what cannot be read as a value too, and note what Kafka tolerates.
-            limit: the most bytes that the records may take once decompressed.
+            salvage: yield undecodable records too, and collect what Kafka tolerates as faults.
+            limit: the largest decompressed size of the records, in bytes.
 
         Returns:
-            An iterator over the records. In strict mode it raises a DecodeError at the first fault; in salvage it gives
-            `UndecodableRecords` instead, goes on behind them, and has a list `faults`.
+            An iterator over the records. In strict mode it raises a DecodeError at the first fault; with salvage it
+            yields `UndecodableRecords`, continues after them, and collects faults in the list `faults`.
 
         Raises:
             MissingExtra: the compression needs a library that is not installed; raised in salvage too.
@@ -170,7 +170,7 @@ class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_header(data: bytes, position: int, index: int) -> RecordBatch:
-    """Read the header of a whole batch of magic 2; the arguments are those of `RecordBatch`."""
+    """Parse the header of a complete batch of magic 2; arguments as the attributes of `RecordBatch`."""
     base, length, epoch, magic, crc, attributes, last, base_time, max_time, *producer, count = (
         layouts.BATCH.unpack_from(data)
     )
@@ -196,7 +196,7 @@ def read_header(data: bytes, position: int, index: int) -> RecordBatch:
 
 
 def read_message_header(data: bytes, position: int, index: int) -> RecordBatch:
-    """Read the header of a whole message of magic 0 or 1; the arguments are those of `RecordBatch`."""
+    """Parse the header of a complete message of magic 0 or 1; arguments as the attributes of `RecordBatch`."""
     last, length, crc, magic, attributes = layouts.MESSAGE.unpack_from(data)
     single = not attributes & layouts.COMPRESSION
     return RecordBatch(

@@ -1,6 +1,6 @@
-"""Reads one batch: decompresses, and turns errors into values in salvage.
+"""Reads one batch: decompresses it, and converts errors to values with salvage.
 
-Knows where a batch's bytes lie; the two families of magics are read in `magic2_records` and `legacy_message_sets`.
+Knows the positions of bytes; the formats are parsed in `magic2_records` and `legacy_message_sets`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 class PlacedReader(Reader):
-    """A reader whose errors have offsets in the input.
+    """A reader whose errors have offsets relative to the input.
 
     Args:
         data: the bytes to read.
-        base: where they begin in the input; of inflated bytes, where the compressed ones begin.
-        path: what they are.
-        start: where in `data` to begin.
-        inflated: they are not in the input themselves; errors say the offset in them apart.
-        salvage: note what Kafka tolerates in `faults` instead of raising it.
+        base: their position in the input; for decompressed bytes, that of the compressed ones.
+        path: the path of the value.
+        start: where to start in `data`.
+        inflated: whether they were decompressed; errors then have a separate offset in them.
+        salvage: collect what Kafka tolerates in `faults` instead of raising it.
     """
 
     __slots__ = ("base", "inflated")
@@ -54,7 +54,7 @@ class PlacedReader(Reader):
         self.refuse(kind, offset, **facts)
 
     def fault_field(self, field: str, kind: type[Tolerated], offset: int, **facts: Any) -> None:
-        """Raise or note a fault of a field that was not read by a node."""
+        """Raise or record a fault of a field that was not read by a node."""
         self.path.append(field)
         self.fault(kind, offset, **facts)
         self.path.pop()
@@ -69,12 +69,12 @@ class PlacedReader(Reader):
 
 
 class Walk:
-    """A batch being read.
+    """The state of reading a batch.
 
     Args:
         batch: its header and bytes.
-        salvage: make a value of what cannot be read.
-        limit: the most bytes that its records may take once inflated.
+        salvage: return undecodable records as values.
+        limit: the largest decompressed size of its records, in bytes.
     """
 
     def __init__(self, batch: RecordBatch, *, salvage: bool, limit: int) -> None:
@@ -87,14 +87,14 @@ class Walk:
         self._path = ("batches", batch.index)
 
     def reader(self, start: int) -> PlacedReader:
-        """Return a reader of the batch's own bytes that stands at `start`."""
+        """Return a reader of the batch's own bytes, positioned at `start`."""
         self.stand(self.batch.data, start)
         reader = PlacedReader(self.batch.data, self.batch.position, self._path, start=start, salvage=self.salvage)
         reader.faults = self.faults
         return reader
 
     def inflated(self, data: bytes, start: int) -> PlacedReader:
-        """Inflate `data`, which begins at `start` in the batch, and return a reader of what comes out."""
+        """Decompress `data`, which starts at `start` in the batch, and return a reader of the result."""
         batch = self.batch
         self.stand(data, 0)
         if batch.compression is None:
@@ -118,7 +118,7 @@ class Walk:
     def one(
         self, reader: PlacedReader, start: int, stop: int, index: int, read: Callable[[PlacedReader], Record]
     ) -> Record | UndecodableRecords:
-        """Read the record from `start` to `stop`, and leave the reader behind it whatever happens."""
+        """Read the record from `start` to `stop`; the reader is at `stop` afterwards in any case."""
         end, depth = reader.end, len(reader.path)
         reader.end = stop
         reader.path += ("records", index)
@@ -136,23 +136,23 @@ class Walk:
         return failed
 
     def stand(self, data: bytes, start: int) -> None:
-        """Note that what lies in `data` from `start` on was not given out yet, in case that reading ends here."""
+        """Record that the bytes in `data` from `start` on are unread, in case reading ends here."""
         self._unread = data, start
 
     @property
     def unread(self) -> bytes:
-        """What was not given out yet."""
+        """The unread bytes."""
         data, start = self._unread
         return data[start:]
 
     def failed(self, data: bytes, error: DecodeError) -> UndecodableRecords:
-        """Return bytes and why they cannot be read, in salvage; else raise the reason."""
+        """With salvage, return undecodable bytes as a value; otherwise raise the error."""
         if not self.salvage:
             raise error
         return UndecodableRecords(data, error.with_traceback(None))
 
     def refuse_codec(self) -> NoReturn:
-        """Refuse a compression that nobody knows, keeping the bytes."""
+        """Raise the error of an unknown compression, with the bytes."""
         batch = self.batch
         error = UnknownCompression(
             offset=batch.position + CHECKED_FROM[batch.magic] + (batch.magic < 2),

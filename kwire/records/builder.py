@@ -1,4 +1,4 @@
-"""Builds record batches of magic 2 and message sets of magic 0 and 1 out of records."""
+"""Builds record batches of magic 2 and message sets of magic 0 and 1 from records."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from .layouts import (
     int64,
 )
 
-# Magic 0 has no times, and no word is needed to say so.
+# Magic 0 has no timestamps; that is not an error.
 _TIMESTAMP_TYPES = {0: ("NoTimestampType", "CreateTime"), 1: ("CreateTime", "LogAppendTime")}
-# The bits of the attributes that have a name.
+# The attribute bits that are fields of their own.
 _NAMED = {0: COMPRESSION, 1: COMPRESSION | LOG_APPEND_TIME, 2: 0x7F}
 _NUMBERS = "partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence", "attributes"
 _NUMBERS_OR_NONE = "base_offset", "last_offset", "base_timestamp", "max_timestamp", "delete_horizon"
-# What magic 0 and 1 have no place for, and its value for none.
+# Fields that magic 0 and 1 do not have, and their values for none.
 _ONLY_MAGIC_2 = {
     "partition_leader_epoch": -1,
     "base_timestamp": None,
@@ -48,7 +48,7 @@ _ONLY_MAGIC_2 = {
     "is_control": False,
     "delete_horizon": None,
 }
-# What a message of magic 0 and 1 says of those inside it.
+# Fields of the wrapper message of magic 0 and 1.
 _ONLY_AROUND = dict.fromkeys(("base_offset", "last_offset", "max_timestamp"))
 
 
@@ -91,7 +91,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     attributes: int = 0
 
     def checked(self) -> Plan:
-        """Return the plan; raise an EncodeError for what cannot be built."""
+        """Return the plan; raise an EncodeError for an invalid one."""
         if self.magic not in (0, 1, 2):
             self.wrong("0, 1 or 2", self.magic, "magic")
         names = NAMES if self.magic == 2 else NAMES[:4]
@@ -136,7 +136,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             self.wrong(node.type_name, value, *path)
 
     def wrong(self, need: str, found: Any, *path: str | int) -> NoReturn:
-        """Raise that something of another kind is needed."""
+        """Raise an error about a value of the wrong type."""
         self._refuse(WrongType(need=need, found=f"{type(found).__name__} {excerpt(found)}"), path)
 
     def _lost(self, found: Any, first: int, *path: str | int) -> NoReturn:
@@ -147,14 +147,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         raise error
 
     def writer(self, *path: str | int) -> Writer:
-        """Return a writer whose errors begin their path so."""
+        """Return a writer whose errors start with this path."""
         writer = Writer("RecordBatch", self.magic)
         writer.path.extend(path)
         return writer
 
     @property
     def codec(self) -> int:
-        """The number of the compression."""
+        """The compression's number."""
         return NAMES.index(self.compression)
 
     @property
@@ -173,11 +173,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def appended(self) -> bool:
-        """Whether the records' times are the broker's."""
+        """Whether the records' timestamps are the broker's."""
         return self.magic > 0 and self.timestamp_type == "LogAppendTime"
 
     def written_timestamp(self, record: Record) -> int:
-        """Return the time that is written into a record: the producer's, where it is known."""
+        """Return the timestamp to write for a record: the producer's, if known."""
         return record.timestamp if record.create_timestamp is None else record.create_timestamp
 
     def first_timestamp(self) -> int:
@@ -194,7 +194,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return max((record.timestamp for record in self.records), default=-1)
 
     def bits(self, attributes: int | None = None, *, inside: bool = False) -> int:
-        """Return the attributes of the batch; or of a message with bits of its own, `inside` without compression."""
+        """Return the attributes of the batch, or of a message with its own bits; `inside` a wrapper without
+        compression."""
         bits = (self.attributes if attributes is None else attributes | self.attributes) & ~_NAMED[self.magic]
         bits |= (0 if inside else self.codec) | (LOG_APPEND_TIME if self.appended else 0)
         bits |= (TRANSACTIONAL if self.is_transactional else 0) | (CONTROL if self.is_control else 0)
@@ -245,7 +246,7 @@ def build_batch(
 def _build_batch(plan: Plan) -> bytes:
     base_timestamp = plan.first_timestamp()
     body = b"".join(_record(plan, index, base_timestamp) for index in range(len(plan.records)))
-    if plan.codec and body:  # of an empty batch nothing is read behind the header
+    if plan.codec and body:  # an empty batch consists of the header only
         body = deflate(plan.compression, body)
     writer = plan.writer()
     writer.child("base_offset", INT64, plan.first_offset)
@@ -283,7 +284,7 @@ def _record(plan: Plan, index: int, base_timestamp: int) -> bytes:
 
 
 def _build_set(plan: Plan) -> bytes:
-    """Build messages one after the other; if they are to be compressed, a message around them (Kafka: wrapper)."""
+    """Build consecutive messages; to compress them, put them into a wrapper message."""
     relative = plan.first_offset if plan.codec and plan.magic else 0
     messages = []
     for index, record in enumerate(plan.records):

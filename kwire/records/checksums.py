@@ -1,6 +1,6 @@
 """Checksums: CRC32C of record batches, CRC32 of the older messages, xxHash32 of lz4 frames.
 
-CRC32C is google-crc32c's where that is installed, and a table's where not.
+CRC32C uses google-crc32c if it is installed, otherwise a table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PRIMES = 2654435761, 2246822519, 3266489917, 668265263, 374761393
 
 
 def hex32(checksum: int) -> str:
-    """Write a checksum as people compare them.
+    """Format a checksum as hexadecimal.
 
     >>> hex32(255)
     '0x000000ff'
@@ -64,7 +64,7 @@ def _table() -> tuple[int, ...]:
 
 
 def xxh32(data: bytes) -> int:
-    """Return the xxHash32 of bytes, with seed 0. Made for headers: about 5 MB a second.
+    """Return the xxHash32 of bytes, with seed 0. Only suitable for headers: about 5 MB per second.
 
     >>> hex(xxh32(b"")), hex(xxh32(b"Nobody inspects the spammish repetition"))
     ('0x2cc5d05', '0xe2293b2f')

@@ -48,7 +48,7 @@ def are_whole(batch: RecordBatch, limit: int) -> bool:
 
     Args:
         batch: its header and bytes.
-        limit: the most bytes that its records may take once inflated.
+        limit: the largest decompressed size of its records, in bytes.
 
     Raises:
         DecodeError, MissingExtra: they cannot be inflated.

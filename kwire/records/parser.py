@@ -158,7 +158,7 @@ def parse_records(
 
     Args:
         data: batches of magic 2, messages of magic 0 and 1, and any mix of them.
-        salvage: give what cannot be read as a value too, and note what Kafka tolerates.
+        salvage: yield undecodable records too, and collect what Kafka tolerates as faults.
         may_be_cut: accept that the last batch is not whole, as in Fetch responses, in strict mode too.
         check_crcs: whether to check the checksums of the batches.
 

@@ -63,7 +63,7 @@ class Reader:
     Args:
         data: all the bytes.
         start: where to begin.
-        salvage: note what Kafka tolerates in `faults` instead of raising it.
+        salvage: collect what Kafka tolerates in `faults` instead of raising it.
 
     `ahead` gives the fast path of an array's elements, set by a codec that knows one: what is refused is explained by
     reading it again, and that would take many times as long as accepting it, element by element.

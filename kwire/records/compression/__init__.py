@@ -1,7 +1,7 @@
-"""Compression of records: the codecs by name and number, gzip, and the way to the others.
+"""Compression of records: the codecs by name and number, gzip, and dispatch to the others.
 
-Inflating is bounded while it goes on. gzip needs nothing; snappy, lz4 and zstd need cramjam (extra `compression`),
-which is loaded when a batch asks for it.
+Decompression is bounded while it runs. gzip needs no library; snappy, lz4 and zstd need cramjam (extra `compression`),
+which is imported on first use.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _STEP = 64 * 1024
 
 
 def name_of(codec: int, magic: int) -> str | None:
-    """Return the name of a codec's number; None if the magic has none such.
+    """Return the name of a codec's number; None if the magic does not have it.
 
     >>> name_of(4, 2), name_of(4, 1)
     ('zstd', None)
@@ -32,13 +32,13 @@ def inflate(name: str, data: bytes, *, magic: int = 2, limit: int = LIMIT) -> In
     """Decompress records.
 
     Args:
-        name: one of `NAMES`, but `none`.
+        name: one of `NAMES` except `none`.
         data: the compressed bytes.
-        magic: of the batch; lz4 in magic 0 is not quite lz4.
-        limit: the most bytes that may come out.
+        magic: of the batch; magic 0 has a variant of lz4.
+        limit: the largest decompressed size, in bytes.
 
     Raises:
-        BadCompression, LimitExceeded: without a place; `offset` is in `data`.
+        BadCompression, LimitExceeded: without a path; `offset` is relative to `data`.
         MissingExtra: the codec needs a library that is not installed.
     """
     if name == "lz4":
