@@ -130,7 +130,7 @@ def _is_json(file: str) -> bool:
             if stream.read(1000).lstrip()[:1] not in (b"[", b"{"):
                 return False
         value = json.loads(Path(file).read_text("utf-8"))
-    except (ValueError, RecursionError, IsADirectoryError):
+    except (ValueError, RecursionError, OSError):  # a dump, a folder, a URI: what reads them says what is wrong
         return False
     if isinstance(value, dict):
         return isinstance(value.get("brokers"), list) or all(map(_DIGITS.fullmatch, value))

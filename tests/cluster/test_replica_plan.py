@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ from kwire.cluster import Broker
 from kwire.cluster.rack_tree import Node, RackTree, is_even
 from kwire.cluster.replica_plan import Goals, ReplicaPlan, plan_replicas
 from kwire.errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
+from tests.cluster.test_even_sets import uneven_tree
 from tests.effort import at_most
 from tests.seeds import seeded
 
@@ -114,10 +116,10 @@ class Exact:
         return round(least)
 
 
-@pytest.mark.parametrize("case", range(50))
+@pytest.mark.parametrize("case", range(70))
 def test_as_few_moves_as_an_exact_solver_finds(case: int) -> None:
     rng = seeded(f"plans {case}")
-    tree = three_levels(rng, rng.randint(2, 3), 2, 2)
+    tree = three_levels(rng, rng.randint(2, 3), 2, 2) if case < 50 else uneven_tree(rng)
     current = drawn(rng, tree, rng.randint(5, 10))
     for replicas in rng.sample(sorted(current.values()), 2):
         replicas[rng.randrange(len(replicas))] = 900  # a broker that goes
@@ -218,6 +220,25 @@ def test_leaders_and_their_followers_are_spread() -> None:
     assert max(behind.values()) <= 4  # of 10 partitions that one broker leads
     again = plan_replicas(tree, plan.after, Goals(balance=True, leaders=True))
     assert again.changed() == []
+
+
+@pytest.mark.parametrize("case", range(20))
+def test_leaders_are_as_even_as_can_be_by_the_fewest_changes(case: int) -> None:
+    rng = seeded(f"leaders {case}")
+    tree = three_levels(rng, 2, 2, 1)
+    current = {index: rng.sample(sorted(tree.brokers), min(rng.randint(1, 3), len(tree.brokers))) for index in range(7)}
+    good = plan_replicas(tree, current, Goals(repair=True)).after
+    plan = plan_replicas(tree, good, Goals(leaders=True))
+    assert {index: set(replicas) for index, replicas in plan.after.items()} == {
+        index: set(replicas) for index, replicas in good.items()
+    }
+    costs = []
+    for leaders in product(*good.values()):
+        loads = Counter(leaders)
+        changes = sum(one != replicas[0] for one, replicas in zip(leaders, good.values(), strict=True))
+        costs.append((sum(load * load for load in loads.values()), changes))
+    found = Counter(replicas[0] for replicas in plan.after.values())
+    assert (sum(load * load for load in found.values()), len(plan.new_leaders())) == min(costs)
 
 
 def test_new_partitions_fill_up_the_least_loaded_brokers() -> None:
