@@ -365,13 +365,13 @@ def _shut_down(scenario: Scenario, about: str) -> str:
     (epoch,) = scenario.cluster.hosts[broker_id].epochs
     request = ControlledShutdownRequest(broker_id=broker_id, broker_epoch=epoch)
     version = scenario.since({(2, 4): 3, (2, 2): 2}, 1)
-    told = scenario.exchange(
+    sent = scenario.exchange(
         address(broker_id), leading, request, version, lambda: controller.on_controlled_shutdown(request)
     )
     scenario.cluster.after()
     scenario.cluster.run()
     _stop(scenario, str(broker_id))
-    left = len(told.remaining_partitions)
+    left = len(sent.remaining_partitions)
     return f"broker {broker_id} shuts down; {left} partitions remain that it leads"
 
 
