@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..cluster import ClusterModel, ClusterState, LoggedRecord, Observation, observed
 from ..cluster.consumer_groups import ConsumerGroups
 from ..cluster.metadata_log import message_in
-from ..cluster.model import Seen, judged
+from ..cluster.model import SEPARATOR, Seen, judged
 from ..cluster.state import Partition, Settings
 from ..errors import DumpError, UnknownMessage
 from ..input.open import read_znodes
@@ -91,24 +91,28 @@ def cluster(options: argparse.Namespace) -> int:
         raise UsageError("--from and --to go together: two moments to compare")
     if options.groups or options.group is not None:
         return _groups(options)
-    style = style_for(sys.stdout, options.color)
-    if options.since is not None:
-        before, after = (_of_topic(model_of(options, at).state(), options) for at in (options.since, options.until))
-        if options.json:
-            print(json_text(difference_json(before, after)))
-        else:
-            print(*difference_lines(before, after, style), sep="\n")
-        return 0
-    model = _model(options)
-    state = _of_topic(model.state(), options)
-    tables = model.tables()
-    if options.json:
-        print(json_text(cluster_json(state, tables)))
-        return 0
-    lines = metric_lines(tables, style) if options.metrics else cluster_lines(state, style, tables)
-    for line in lines:
+    for line in _differences(options) if options.since is not None else _lines(options):
         print(line)
     return 0
+
+
+def _differences(options: argparse.Namespace) -> Iterable[str]:
+    before, after = (_of_topic(model_of(options, at).state(), options) for at in (options.since, options.until))
+    if options.json:
+        return [json_text(difference_json(before, after))]
+    return difference_lines(before, after, style_for(sys.stdout, options.color))
+
+
+def _lines(options: argparse.Namespace) -> Iterable[str]:
+    model = _model(options)
+    state, tables = _of_topic(model.state(), options), model.tables()
+    if not any(map(is_address, options.files)):
+        for note in sorted({note for one in tables.sources for note in (one.note or "").split(SEPARATOR) if note}):
+            remark(note)
+    if options.json:
+        return [json_text(cluster_json(state, tables))]
+    style = style_for(sys.stdout, options.color)
+    return metric_lines(tables, style) if options.metrics else cluster_lines(state, style, tables)
 
 
 def _groups(options: argparse.Namespace) -> int:
@@ -212,7 +216,10 @@ def _limit(at: str | None) -> Callable[[_Found], bool]:
     if at.isdigit():
         last = int(at)
         return lambda one: one.number is None or one.number <= last
-    span = Span(None, at)
+    try:
+        span = Span(None, at)
+    except UsageError as error:
+        raise UsageError(str(error).replace("--to", "--at, --from, --to", 1)) from None
     return lambda one: span.covers(one.seen.time, one.number or 0)
 
 

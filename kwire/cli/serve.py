@@ -23,6 +23,7 @@ from ..net.control import Control
 from ..net.control_http import ControlServer
 from ..net.limits import Notes
 from ..net.log_dirs import FileDisk, locked
+from ..net.metrics_http import MetricsServer
 from ..render.values import count_text
 from .inputs import UsageError
 from .options import add_command
@@ -203,6 +204,12 @@ def add_parser(commands: Any, about: str) -> None:
         help="faults, brokers, disks and the clock are controlled over HTTP on 127.0.0.1:PORT (0: any free port); "
         "GET / says how",
     )
+    parser.add_argument(
+        "--metrics",
+        type=int,
+        metavar="PORT",
+        help="KIP-112's metrics for Prometheus on http://127.0.0.1:PORT/metrics (0: any free port)",
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="do not log clients")
     parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
 
@@ -236,7 +243,7 @@ def serve(options: argparse.Namespace) -> int:
         control = Control.of(_recovered(nodes, settings, Random(options.seed)), notes, options.control is not None)
         made = control.serving
         try:
-            asyncio.run(_serve(control, failures, options.control))
+            asyncio.run(_serve(control, failures, options.control, options.metrics))
         finally:
             remark(f"{count_text(made.requests, 'request')} of {count_text(made.connections, 'connection')}")
     return 0
@@ -269,13 +276,16 @@ def _settings(options: argparse.Namespace) -> Settings:
     )
 
 
-async def _serve(control: Control, failures: Sequence[Failure], port: int | None) -> None:
+async def _serve(control: Control, failures: Sequence[Failure], port: int | None, metrics: int | None) -> None:
     made = control.serving
     places = await made.start()
     remark(f"listening on {', '.join(map(str, places))}; Ctrl-C ends")
     http = None if port is None else ControlServer(control, port)
     if http is not None:
         remark(f"control on {http.url}")
+    gauges = None if metrics is None else MetricsServer(made.cluster, metrics)
+    if gauges is not None:
+        remark(f"metrics on {gauges.url}")
     loop, running = asyncio.get_running_loop(), asyncio.ensure_future(made.run())
     with suppress(NotImplementedError):  # on Windows
         loop.add_signal_handler(signal.SIGTERM, running.cancel)
@@ -287,6 +297,7 @@ async def _serve(control: Control, failures: Sequence[Failure], port: int | None
             running.result()
     finally:
         running.cancel()
-        if http is not None:
-            http.close()
+        for server in (http, gauges):
+            if server is not None:
+                server.close()
         await made.stop()

@@ -151,14 +151,14 @@ def _change_text(change: dict[str, Any]) -> str:
     old, new = change["before"], change["after"]
     if not isinstance(old, dict):
         return f"{old} -> {new}"
-    names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
-    return ", ".join(f"{name} {_value_text(old.get(name))} -> {_value_text(new.get(name))}" for name in names)
+    texts = {name: (_value_text(old.get(name)), _value_text(new.get(name))) for name in dict.fromkeys((*old, *new))}
+    return ", ".join(f"{name} {was} -> {now}" for name, (was, now) in texts.items() if was != now)
 
 
 def _value_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ",".join(map(str, value)) or "-"
-    return str(value)
+    return "-" if value is None else str(value)
 
 
 def difference_json(before: ClusterState, after: ClusterState) -> dict[str, Any]:
@@ -174,6 +174,9 @@ def difference_json(before: ClusterState, after: ClusterState) -> dict[str, Any]
 
 def _by_name(state: ClusterState) -> dict[str, dict[str, Any]]:
     whole = cluster_json(state)
+    for one in whole["partitions"]:  # which follow from the racks of brokers
+        for name in ("racks", "rackViolation", "rackRule"):
+            del one[name]
     return {
         "cluster": {"controller": state.controller_id},
         "broker": {str(one["nodeId"]): one for one in whole["brokers"]},
