@@ -17,6 +17,7 @@ from .faults import Rules
 from .groups.coordinator import Groups
 from .metadata_journal import cluster_record
 from .purgatory import Purgatory
+from .quotas import Quotas
 from .recovery import catch_up, copy_log, recover
 from .topics import Partition, Topic
 from .transactions import Transactions
@@ -94,6 +95,7 @@ class Cluster:
         self.controller: Controller = Controller(nodes, settings, rng)
         recover(self.controller)
         self.rules: Rules = Rules()
+        self.quotas: Quotas = Quotas()
         self.waiting: Purgatory = Purgatory()
         self.groups: Groups = Groups(self.controller, self.waiting)
         self.producer_ids: int = rng.getrandbits(40)  # the last one assigned; those of an earlier run are in its logs

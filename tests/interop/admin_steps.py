@@ -137,12 +137,70 @@ def steps_of(admin: Admin) -> Iterator[Line]:
     yield "describe topic partitions, one at a time", list(admin.pages(1, admin.topic))
 
 
+def security_steps(admin: Admin) -> Iterator[Line]:
+    """Take the steps about security and quotas, on a broker without any."""
+    anything: dict[str, Any] = {
+        "resource_type_filter": 1,
+        "resource_name_filter": None,
+        "pattern_type_filter": 1,
+        "operation": 1,
+    }
+    anything |= {"principal_filter": None, "host_filter": None, "permission_type": 1}
+    found = admin.ask("DescribeAcls", 3, **anything)
+    yield "describe ACLs", (found.error_code, found.error_message)
+    names: dict[str, Any] = {"resource_name": "t", "principal": "User:a", "host": "*"}
+    acl = M.CreateAclsRequest.AclCreation(
+        **names, resource_type=2, resource_pattern_type=3, operation=3, permission_type=3
+    )
+    found = admin.ask("CreateAcls", 3, creations=(acl,)).results[0]
+    yield "create an ACL", (found.error_code, found.error_message)
+    row = M.DeleteAclsRequest.DeleteAclsFilter(**anything)
+    found = admin.ask("DeleteAcls", 3, filters=(row,)).filter_results[0]
+    yield "delete ACLs", (found.error_code, found.error_message)
+    made = admin.ask("CreateDelegationToken", 3, max_lifetime_ms=-1)
+    renewed = admin.ask("RenewDelegationToken", 2, hmac=b"x", renew_period_ms=1)
+    expired = admin.ask("ExpireDelegationToken", 2, hmac=b"x", expiry_time_period_ms=1)
+    described = admin.ask("DescribeDelegationToken", 3, owners=None)
+    yield "delegation tokens", [one.error_code for one in (made, renewed, expired, described)]
+    part = M.DescribeQuorumRequest.PartitionData(partition_index=0)
+    for topic in ("__cluster_metadata", "nowhere"):
+        asked = M.DescribeQuorumRequest.TopicData(topic_name=topic, partitions=(part,))
+        found = admin.ask("DescribeQuorum", 2, topics=(asked,)).topics[0].partitions[0]
+        yield "quorum", (topic, found.error_code, len(found.current_voters))
+    found = admin.ask("ListConfigResources", 1, resource_types=(2,)).config_resources
+    yield "config resources", [one.resource_type for one in found if one.resource_name == admin.topic]
+    yield from quota_steps(admin)
+
+
+def quota_steps(admin: Admin) -> Iterator[Line]:
+    """Set quotas, and take them away."""
+    request, name = M.AlterClientQuotasRequest, f"client-{admin.topic}"
+
+    def alter(value: float, key: str = "producer_byte_rate", kind: str = "client-id", **more: Any) -> int:
+        entity = request.EntityData(entity_type=kind, entity_name=more.pop("name", name))
+        row = request.EntryData(entity=(entity,), ops=(request.OpData(key=key, value=value, **more),))
+        return int(admin.ask("AlterClientQuotas", 1, entries=(row,)).entries[0].error_code)
+
+    def describe(kind: str = "client-id", match: str = name, how: int = 0) -> Any:
+        row = M.DescribeClientQuotasRequest.ComponentData(entity_type=kind, match_type=how, match=match)
+        found = admin.ask("DescribeClientQuotas", 1, components=(row,), strict=True)
+        values = [(one.key, one.value) for entry in found.entries or () for one in entry.values]
+        return found.error_code, None if found.entries is None else values
+
+    yield "alter quotas", [alter(1000.0), alter(2000.0, "consumer_byte_rate")]
+    yield "describe quotas", describe()
+    yield "alter quotas badly", [alter(1.0, "nonsense"), alter(-1.0), alter(1.0, kind="nonsense"), alter(1.0, name="")]
+    yield "describe quotas badly", describe("nonsense")[0]
+    yield "remove quotas", [alter(0.0, remove=True), alter(0.0, "consumer_byte_rate", remove=True), describe()]
+
+
 def lines(place: str) -> list[str]:
     """Take all steps; returns a line for each."""
     admin = Admin(place)
     try:
         admin.begin()
-        return [f"{label}: {value}" for label, value in steps_of(admin)]
+        steps = [*steps_of(admin), *security_steps(admin)]
+        return [f"{label}: {value}" for label, value in steps]
     finally:
         for connection in admin.connections.values():
             connection.close()

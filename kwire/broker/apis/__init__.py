@@ -14,8 +14,8 @@ from .create_topics import create_topics
 from .delete_groups import delete_groups, offset_delete
 from .delete_records import delete_records
 from .delete_topics import delete_topics
-from .describe_cluster import describe_cluster
-from .describe_configs import describe_configs
+from .describe_cluster import describe_cluster, describe_quorum
+from .describe_configs import describe_configs, list_config_resources
 from .describe_groups import describe_groups
 from .describe_log_dirs import describe_log_dirs
 from .fetch import fetch
@@ -36,6 +36,17 @@ from .reassignments import (
     alter_replica_log_dirs,
     elect_leaders,
     list_partition_reassignments,
+)
+from .security import (
+    alter_client_quotas,
+    create_acls,
+    create_delegation_token,
+    delete_acls,
+    describe_acls,
+    describe_client_quotas,
+    describe_delegation_token,
+    expire_delegation_token,
+    renew_delegation_token,
 )
 from .sync_group import sync_group
 from .transactions import (
@@ -76,6 +87,17 @@ APIS: dict[str, Api] = {
     "ApiVersions": Api(0, 4, api_versions),
     "ConsumerGroupHeartbeat": Api(0, 1, consumer_group_heartbeat, finds_errors=True),
     "ConsumerGroupDescribe": Api(0, 1, consumer_group_describe, finds_errors=True),
+    "DescribeQuorum": Api(0, 2, describe_quorum),
+    "ListConfigResources": Api(0, 1, list_config_resources),
+    "DescribeAcls": Api(1, 3, describe_acls),
+    "CreateAcls": Api(1, 3, create_acls),
+    "DeleteAcls": Api(1, 3, delete_acls),
+    "CreateDelegationToken": Api(1, 3, create_delegation_token),
+    "RenewDelegationToken": Api(1, 2, renew_delegation_token),
+    "ExpireDelegationToken": Api(1, 2, expire_delegation_token),
+    "DescribeDelegationToken": Api(1, 3, describe_delegation_token),
+    "DescribeClientQuotas": Api(0, 1, describe_client_quotas),
+    "AlterClientQuotas": Api(0, 1, alter_client_quotas),
     "DeleteRecords": Api(0, 2, delete_records, finds_errors=True),
     "AlterConfigs": Api(0, 2, alter_configs),
     "OffsetDelete": Api(0, 0, offset_delete, finds_errors=True),

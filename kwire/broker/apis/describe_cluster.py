@@ -8,6 +8,7 @@ from ... import messages
 from ...values import EndpointType
 from .. import codes
 from ..cluster import RequestContext
+from ..topics import RESERVED
 
 
 def describe_cluster(request: RequestContext) -> Any:
@@ -30,3 +31,26 @@ def describe_cluster(request: RequestContext) -> Any:
     return response(
         cluster_id=request.cluster.cluster_id, controller_id=controller.controller_id, brokers=tuple(brokers)
     )
+
+
+def describe_quorum(request: RequestContext) -> Any:
+    """Answer DescribeQuorum (KIP-595): the controller is the only voter of the metadata log."""
+    response, controller = messages.DescribeQuorumResponse, request.cluster.controller
+    end = controller.journals.end
+    voter = response.ReplicaState(replica_id=controller.controller_id, log_end_offset=end)
+    rows = []
+    for topic in request.message.topics:
+        parts = []
+        for part in topic.partitions:
+            is_there = topic.topic_name == RESERVED and part.partition_index == 0
+            found: dict[str, Any] = {"error_code": codes.UNKNOWN_TOPIC_OR_PARTITION}
+            if is_there:
+                found = {"leader_id": controller.controller_id, "high_watermark": end, "current_voters": (voter,)}
+            parts.append(response.PartitionData(partition_index=part.partition_index, error_message=None, **found))
+        rows.append(response.TopicData(topic_name=topic.topic_name, partitions=tuple(parts)))
+    node = controller.nodes.get(controller.controller_id)
+    nodes = []
+    if node is not None:
+        listener = response.Listener(name="CONTROLLER", host=node.host, port=node.port)
+        nodes.append(response.Node(node_id=node.node_id, listeners=(listener,)))
+    return response(error_message=None, topics=tuple(rows), nodes=tuple(nodes))

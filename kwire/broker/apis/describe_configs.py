@@ -11,6 +11,7 @@ from ...values import ConfigResourceType, ConfigSource
 from ..cluster import RequestContext
 from ..configs import BROKER_CONFIGS, TOPIC_CONFIGS, Settings, topic_defaults
 
+FIRST_WITH_TYPES = 1  # of ListConfigResources
 FIRST_WITH_SOURCES = 1  # older versions only distinguish defaults from other values
 _GIVEN = ("broker.id", "broker.rack", "listeners", "log.dirs")
 
@@ -85,3 +86,15 @@ def _row(request: RequestContext, value: Value) -> Any:
         ),
         documentation=None,
     )
+
+
+def list_config_resources(request: RequestContext) -> Any:
+    """Answer ListConfigResources (KIP-1142): topics and brokers; version 0 is about client metrics: there are none."""
+    response, kinds = messages.ListConfigResourcesResponse, set(request.message.resource_types)
+    if request.version < FIRST_WITH_TYPES:
+        return response()
+    controller = request.cluster.controller
+    names = [(ConfigResourceType.TOPIC, name) for name in controller.topics]
+    names += [(ConfigResourceType.BROKER, str(node_id)) for node_id in controller.nodes]
+    rows = (response.ConfigResource(resource_name=name, resource_type=kind) for kind, name in names)
+    return response(config_resources=tuple(row for row in rows if not kinds or row.resource_type in kinds))

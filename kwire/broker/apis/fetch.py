@@ -9,6 +9,7 @@ from .. import codes
 from ..cluster import RequestContext
 from ..log import Log
 from ..purgatory import Later, Parked
+from ..quotas import FETCH
 from ..topics import Topic
 
 READ_COMMITTED = 1
@@ -51,7 +52,10 @@ def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]
         parts = tuple(reading.partition(topic, part, by_id=not row.topic) for part in row.partitions)
         rows.append(response.FetchableTopicResponse(topic=row.topic, topic_id=row.topic_id, partitions=parts))
     enough = reading.failed or reading.size >= request.message.min_bytes or not rows
-    return response(responses=tuple(rows)), enough
+    if measure:
+        return response(responses=tuple(rows)), enough
+    throttle = request.cluster.quotas.throttle(FETCH, request.client_id, reading.size, request.cluster.waiting.now)
+    return response(responses=tuple(rows), throttle_time_ms=throttle), enough
 
 
 class _Reading:

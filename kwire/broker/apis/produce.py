@@ -11,6 +11,7 @@ from ...records import RecordBatch, parse_records
 from .. import codes
 from ..cluster import RequestContext
 from ..log import Log
+from ..quotas import PRODUCE
 from ..topics import Partition, Topic
 from ..transactions import TransactionState
 
@@ -29,7 +30,11 @@ def produce(request: RequestContext) -> Any:
         topic = request.cluster.controller.find(sent.name, sent.topic_id)
         parts = tuple(_partition(request, topic, part, by_id=not sent.name) for part in sent.partition_data)
         rows.append(response.TopicProduceResponse(name=sent.name, topic_id=sent.topic_id, partition_responses=parts))
-    return None if request.message.acks == 0 else response(responses=tuple(rows))
+    if request.message.acks == 0:
+        return None
+    size = sum(len(part.records or b"") for sent in request.message.topic_data for part in sent.partition_data)
+    throttle = request.cluster.quotas.throttle(PRODUCE, request.client_id, size, request.now)
+    return response(responses=tuple(rows), throttle_time_ms=throttle)
 
 
 def _partition(request: RequestContext, topic: Topic | None, sent: Any, *, by_id: bool) -> Any:
