@@ -26,6 +26,7 @@ from .state import ClusterState
 TopicPartition = tuple[str, int]
 _LATEST = -1  # the timestamp that asks ListOffsets for the end
 _NO_ID = bytes(16)
+_REBALANCES = 100  # of a group that are kept, with their metadata
 _IN_FLIGHT = 1000  # requests of one connection that may wait for their answers
 
 
@@ -72,8 +73,8 @@ class GroupMember:
 class GroupState:
     """A group: `protocol` is classic, consumer (KIP-848) or share (KIP-932), `generation` the epoch of the latter two.
 
-    `committed` are the offsets by partition; `state` is that of the last describe response. `rebalances` are those of a
-    classic group whose leader was seen, in their order.
+    `committed` are the offsets by partition; `state` is that of the last describe response. `rebalances` are the last
+    100 of a classic group whose leader was seen, in order.
     """
 
     group_id: str
@@ -196,6 +197,8 @@ class ConsumerGroups:
 
     def see(self, result: Result) -> bool:
         """Process a frame; return whether it was about groups or the cluster."""
+        for number in result.frame.closed:
+            self._asked.pop(number, None)
         if isinstance(result, Request):
             if result.api_name in _ANSWERED:
                 waiting = self._asked.setdefault(result.frame.source.connection, deque(maxlen=_IN_FLIGHT))
@@ -323,6 +326,7 @@ class ConsumerGroups:
         snapshot = Snapshot(now.version, {topic: now.topics[topic] for topic in topics})
         what = message.generation_id, message.protocol_name, message.leader
         group.rebalances.append(Rebalance(*what, members, topics, snapshot, None, at))
+        del group.rebalances[:-_REBALANCES]
 
     def assigned_to(self, group: GroupState, member_id: str, data: bytes, at: float | None) -> None:
         """Note an assignment of a classic group; no bytes are no partitions."""

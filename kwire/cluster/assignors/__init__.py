@@ -5,8 +5,17 @@ Pure functions on values; the results equal Kafka's, including the order of each
 
 from .members import UNREADABLE, Held, Member, by_topic, member_of, topics_of
 from .range_and_round_robin import assign_range, assign_round_robin
-from .rebalance_trigger import Replica, Snapshot, asks_for_rebalance, snapshot_of
-from .releases import ASSIGNORS, assign, knows_racks, leader_rebalances, share_in_rack
+from .releases import (
+    ASSIGNORS,
+    Replica,
+    Snapshot,
+    asks_for_rebalance,
+    assign,
+    knows_racks,
+    leader_rebalances,
+    share_in_rack,
+    snapshot_of,
+)
 from .sticky import algorithm_for, assign_cooperative, assign_sticky, cooperative_past, sticky_past
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Client assignors by their configured names, for each Kafka release.
+"""Client assignors by their configured names, for each Kafka release; and when a group's leader asks for a rebalance.
 
 Before 3.5 (KIP-881), assignors ignore racks. The results of `range` and `roundrobin` without racks are the same from
 2.4 to 4.4; the sticky assignors are supported from 3.4 on.
@@ -6,14 +6,14 @@ Before 3.5 (KIP-881), assignors ignore racks. The results of `range` and `roundr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from ...errors import UnknownMessage
-from .members import NEWEST, Assignment, Member, Topics, numbers_in
+from ..state import ClusterState
+from .members import NEWEST, Assignment, Member, Topics, numbers_in, rules_of
 from .range_and_round_robin import assign_range, assign_round_robin
-from .rebalance_trigger import Snapshot, asks_for_rebalance
 from .sticky import assign_cooperative, assign_sticky
 
 RACKS_SINCE = (3, 5)  # KIP-881
@@ -77,6 +77,99 @@ def knows_racks(release: str) -> bool:
     (False, True, True)
     """
     return release == NEWEST or numbers_in(release) >= RACKS_SINCE
+
+
+class Replica(NamedTuple):
+    """A replica of a partition. An offline replica is on a broker that metadata does not list; its rack is unknown."""
+
+    node_id: int
+    rack: str | None = None
+    online: bool = True
+
+
+class Snapshot(NamedTuple):
+    """Topics at one time: topic -> the replicas of each partition. `version` increases with each update."""
+
+    version: int
+    topics: Mapping[str, Sequence[Sequence[Replica]]]
+
+
+def snapshot_of(state: ClusterState, version: int) -> Snapshot:
+    """Return a snapshot of a cluster's state, as the leader stores it.
+
+    >>> from kwire.cluster import Broker, Partition
+    >>> state = ClusterState(brokers={1: Broker(1, rack="a")})
+    >>> state.put(Partition("orders", 0, replicas=(1, 2)))
+    >>> snapshot_of(state, 7).topics["orders"][0]
+    [Replica(node_id=1, rack='a', online=True), Replica(node_id=2, rack=None, online=False)]
+    """
+    brokers = state.brokers or {}
+
+    def replica(node: int) -> Replica:
+        return Replica(node, brokers[node].rack) if node in brokers else Replica(node, online=False)
+
+    topics = {name: state.partitions(name) for name in state.topics}
+    return Snapshot(
+        version,
+        {name: [[replica(node) for node in one.replicas] for one in found] for name, found in topics.items()},
+    )
+
+
+def asks_for_rebalance(
+    subscribed: Iterable[str],
+    at_assignment: Snapshot,
+    now: Snapshot,
+    *,
+    client_rack: str | None = None,
+    release: str = NEWEST,
+) -> bool:
+    """Return whether the group's leader requests a rebalance because metadata changed (KIP-881).
+
+    Args:
+        subscribed: the topics of the group; others are ignored.
+        at_assignment, now: the metadata when the group was assigned, and the current metadata.
+        client_rack: `client.rack` of the leader; without one, racks are ignored.
+        release: Kafka release of the leader. Before 4.4, a broker that goes offline or comes back changes the racks.
+
+    Returns:
+        True if a topic was added, deleted or has another number of partitions, or the racks of a partition changed.
+
+    Raises:
+        UnknownMessage: the release is unknown, or has no rack-aware assignors.
+
+    >>> before = Snapshot(1, {"orders": [[Replica(1, "a")]]})
+    >>> after = Snapshot(2, {"orders": [[Replica(2, "b")]]})
+    >>> asks_for_rebalance(["orders"], before, after, client_rack="a")
+    True
+    >>> asks_for_rebalance(["orders"], before, after)
+    False
+    """
+    same_racks = _covered if rules_of(release).offline_keeps_rack else _same
+    if at_assignment.version == now.version:
+        return False
+    for topic in set(subscribed):
+        former, present = at_assignment.topics.get(topic, ()), now.topics.get(topic, ())
+        if len(former) != len(present):
+            return True
+        if client_rack and not all(map(same_racks, former, present)):
+            return True
+    return False
+
+
+def _same(former: Sequence[Replica], present: Sequence[Replica]) -> bool:
+    return {replica.rack for replica in former} == {replica.rack for replica in present}
+
+
+def _covered(former: Sequence[Replica], present: Sequence[Replica]) -> bool:
+    return _covers(present, former) and _covers(former, present)
+
+
+def _covers(one: Sequence[Replica], other: Sequence[Replica]) -> bool:
+    """Whether each rack of the other side is still present, or its broker is offline and may return."""
+    racks = {replica.rack for replica in one if replica.online}
+    offline = {replica.node_id for replica in one if not replica.online}
+    racked = (replica for replica in other if replica.online and replica.rack is not None)
+    return all(replica.rack in racks or replica.node_id in offline for replica in racked)
 
 
 def leader_rebalances(

@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 from kwire.cluster import Broker, ClusterState, Partition
-from kwire.cluster.assignors import Replica, Snapshot, asks_for_rebalance, snapshot_of
+from kwire.cluster.assignors import (
+    ASSIGNORS,
+    Member,
+    Replica,
+    Snapshot,
+    asks_for_rebalance,
+    assign,
+    leader_rebalances,
+    share_in_rack,
+    snapshot_of,
+)
+from kwire.errors import UnknownMessage
 from tests.cluster.assignors.groups import releases_that_differ
 from tests.cluster.vectors import Case, cases, check
 
@@ -48,3 +59,28 @@ def test_a_broker_that_goes_away(release: str, asks: bool) -> None:
     assert asks_for_rebalance(["t"], before, after, client_rack="a", release=release) is asks
     assert not asks_for_rebalance(["t"], before, after, release=release)
     assert not asks_for_rebalance([], before, after, client_rack="a", release=release)
+
+
+def test_assignors_by_name_and_release() -> None:
+    topics = {"t": {0: ["b"], 1: ["a"]}}
+    members = [Member("c1", ["t"], "a"), Member("c2", ["t"], "b")]
+    for name in ASSIGNORS:
+        new, old = (assign(name, topics, members, release=release) for release in ("3.5.0", "3.4.1"))
+        assert old == assign(name, topics, members, racks=False, release="3.4.1")
+        assert share_in_rack(topics, members, old)[1] == 2
+        if name != "roundrobin":
+            assert share_in_rack(topics, members, new) == (2, 2)
+    with pytest.raises(UnknownMessage, match="fair"):
+        assign("fair", topics, members)
+    with pytest.raises(UnknownMessage, match="sticky assignor is known"):
+        assign("sticky", topics, members, release="2.4.1")
+    assert assign("range", topics, members, release="2.4.1") == {"c1": [("t", 0)], "c2": [("t", 1)]}
+
+
+def test_before_3_5_racks_ask_for_no_rebalance() -> None:
+    before, after = (Snapshot(version, {"t": [[Replica(1, rack)]]}) for version, rack in ((1, "a"), (2, "b")))
+    asks = {
+        release: leader_rebalances(["t"], before, after, client_rack="a", release=release)
+        for release in ("3.4.1", "3.5.0")
+    }
+    assert asks == {"3.4.1": False, "3.5.0": True}
