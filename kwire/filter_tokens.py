@@ -21,7 +21,10 @@ class FilterError(KwireError):
     """
 
     def __init__(self, text: str, column: int, problem: str, hint: str = "") -> None:
-        self.text, self.column, self.problem, self.hint = text, column, problem, hint
+        self.text: str = text
+        self.column: int = column
+        self.problem: str = problem
+        self.hint: str = hint
         self.add_note(f"  {text}\n  {' ' * column}^")
 
     def __str__(self) -> str:

@@ -27,9 +27,8 @@ else:
 class CodecOf(Protocol[M]):
     """A `Codec`, for type checkers: covariant in the class of messages, as decoding alone is."""
 
-    @property
-    def message_class(self) -> type[M]:
-        """The class of decoded messages."""
+    def read(self, reader: Any) -> M:
+        """Decode one body at the reader's position."""
 
 
 class Client(NamedTuple):
