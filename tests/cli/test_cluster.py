@@ -91,3 +91,64 @@ def test_drafts_are_read_by_what_their_fields_mean(capsys: pytest.CaptureFixture
 def test_place_takes_drafts_too(capsys: pytest.CaptureFixture[str]) -> None:
     kip_112 = str(ROOT / "fixtures/by-hand/KIP-112/MetadataResponse.v3.offline-replica.hex")
     assert "1 partition as they are, on 3 brokers" in out(capsys, "place", "--from", kip_112)
+
+
+PCAP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
+
+
+def test_partitions_are_chosen_by_what_is_wrong_with_them(capsys: pytest.CaptureFixture[str]) -> None:
+    def shown(*options: str) -> set[tuple[str, int]]:
+        found = json.loads(out(capsys, "cluster", PCAP, "--json", *options))["partitions"]
+        return {(one["topic"], one["partition"]) for one in found}
+
+    everything = json.loads(out(capsys, "cluster", PCAP, "--json"))["partitions"]
+    offline = {(one["topic"], one["partition"]) for one in everything if one["offlineReplicas"]}
+    behind = {(one["topic"], one["partition"]) for one in everything if one["underReplicated"]}
+    leaderless = {(one["topic"], one["partition"]) for one in everything if one["leader"] < 0}
+    assert shown("--offline") == offline != shown()
+    assert shown("--under-replicated") == behind
+    assert shown("--unavailable") == leaderless
+    assert shown("--unavailable", "--under-replicated") == leaderless & behind
+    assert shown("--under-min-isr") == set()
+
+
+def test_two_moments_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    args = "cluster", PCAP, "--topic", "payments", "--from", "06:28:00", "--to", "06:30:00"
+    assert "partition payments-2: leader 1 -> -1, leaderEpoch 0 -> 2" in out(capsys, *args)
+    found = json.loads(out(capsys, *args, "--json"))["partition"]["payments-2"]
+    assert (found["before"]["isr"], found["after"]["isr"]) == ([1, 3], [1])
+    same = out(capsys, "cluster", PCAP, "--from", "06:30:00", "--to", "06:31:00")
+    assert same == "nothing differs\n"
+    assert main(["cluster", PCAP, "--from", "06:28:00"]) == 2
+    assert "--from and --to go together" in capsys.readouterr().err
+    assert main(["cluster", PCAP, "--at", "06:00:00"]) == 2
+    assert "no message tells of a cluster before 06:00:00" in capsys.readouterr().err
+    assert main(["cluster", PCAP, "--at", "noon"]) == 2
+    assert "--at" in capsys.readouterr().err
+
+
+def test_metrics_over_time(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = out(capsys, "cluster", PCAP, "--metrics").splitlines()
+    assert "2       OfflineReplicaCount       4      2026-11-21T06:28:13.434  2026-11-21T06:29:35.431" in lines
+    rows = json.loads(out(capsys, "cluster", PCAP, "--json"))["metrics"]
+    assert {row["metric"] for row in rows} == {"OfflineReplicaCount", "OfflineLogDirectoryCount"}
+
+
+def test_a_snapshot_has_settings(capsys: pytest.CaptureFixture[str]) -> None:
+    (snapshot,) = (ROOT / "fixtures/logs/__cluster_metadata-0").glob("*.checkpoint")
+    shown = out(capsys, "cluster", str(snapshot))
+    assert "\nfeatures\n  eligible.leader.replicas.version: 1\n" in shown
+    assert "\nscram\n  user-a: SCRAM-SHA-256\n" in shown
+
+
+def test_znodes_alone_say_what_they_lack(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    registration = {"version": 1, "host": "h", "port": 9, "jmx_port": -1, "timestamp": "1"}
+    file = tmp_path / "znodes.json"
+    file.write_text(json.dumps({"/brokers/ids/7": json.dumps(registration)}))
+    assert main(["cluster", str(file)]) == 0
+    printed = capsys.readouterr()
+    assert "broker 7  h:9" in printed.out
+    assert "znodes do not have which replicas lie in failed log directories" in printed.err
+    file.write_text('{"path": "/a", "data": 5, "version": "x"}')
+    assert main(["cluster", str(file)]) == 2
+    assert "line 1 is no change of a znode" in capsys.readouterr().err

@@ -92,3 +92,32 @@ def test_a_view_counts_where_no_controller_is_heard_or_where_it_is_ahead() -> No
     ):
         timeline.observe("x", one, Moment(order, order), "M", Authority.CLIENT if is_view else Authority.CONTROLLER)
     assert [entry.state.leader for entry in timeline.entries] == [1, 1, 2]
+
+
+def recorded(*told: tuple[Authority, State]) -> Timeline:
+    story = Timeline()
+    for order, (authority, one) in enumerate(told):
+        story.observe(str(authority), one, Moment(order, float(order)), authority.name, authority)
+    return story
+
+
+def test_what_the_metadata_log_or_zookeeper_has_is_put_where_its_epochs_belong() -> None:
+    first, second, third = (State(1, epoch, epoch, isr) for epoch, isr in ((0, (1, 2)), (1, (1,)), (2, (1, 2))))
+    story = recorded((Authority.RECORD, first), (Authority.CONTROLLER, third), (Authority.RECORD, second))
+    assert [entry.state.leader_epoch for entry in story.entries] == [0, 1, 2]
+    assert story.contradictions == []
+
+
+def test_the_higher_authority_is_believed_and_the_contradiction_is_kept() -> None:
+    true, false = State(1, 3, 3, (1, 2)), State(2, 3, 3, (1, 2))
+    story = recorded((Authority.RECORD, true), (Authority.CLIENT, false))
+    assert [entry.state.leader for entry in story.entries] == [1]
+    assert [(one.source, one.state.leader, one.believed) for one in story.contradictions] == [("CLIENT", 2, "RECORD")]
+    story = recorded((Authority.CLIENT, false), (Authority.RECORD, true))
+    assert story.entries[-1].state.leader == 1
+    assert [(one.source, one.believed) for one in story.contradictions] == [("CLIENT", "RECORD")]
+
+
+def test_a_broker_that_does_not_reach_the_leader_contradicts_nobody() -> None:
+    story = recorded((Authority.RECORD, State(1, 3, 3, (1, 2))), (Authority.CLIENT, State(-1, 3, None, (1, 2))))
+    assert story.contradictions == []
