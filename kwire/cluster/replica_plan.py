@@ -15,6 +15,7 @@ from .even_sets import EvenSets, bits
 from .rack_tree import RackTree
 
 K = TypeVar("K", bound=Hashable)
+MOST_EXACT = 1000  # partitions that may change; of more, bytes are rounded, so that chains of many costs become few
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ def plan_replicas(
         factors: replicas of each partition afterwards; those that are not in it keep as many as they have.
         only: the partitions that may change; all unless given. The others count as load.
         sizes: bytes of a replica: the fewest bytes move then, not the fewest replicas. A partition whose size is not
-            known counts as the mean.
+            known counts as the mean. Where more than `MOST_EXACT` may change, sizes count to six binary digits.
 
     Raises:
         InvalidReplicationFactor: not positive, or more replicas than brokers.
@@ -183,7 +184,8 @@ class _Planning(Generic[K]):
     def _weights(self, keys: Sequence[K]) -> list[int]:
         """Return what a move of each partition costs: its bytes where sizes are known, and one more for the move."""
         sizes = self._known_sizes()
-        return [sizes[key] + 1 for key in keys]
+        weights = [sizes[key] + 1 for key in keys]
+        return weights if len(keys) <= MOST_EXACT else [_rounded(weight) for weight in weights]
 
     def _known_sizes(self) -> dict[K, int]:
         """Return the bytes of a replica of each partition; the mean where they are not known."""
@@ -248,6 +250,16 @@ class _Planning(Generic[K]):
         if len(before) > place and before[place] in left:
             return 1 << index[before[place]]
         return sum(1 << index[one] for one in left if one in before)
+
+
+def _rounded(weight: int) -> int:
+    """Return a number to six binary digits, at most a 64th of it off.
+
+    >>> _rounded(63), _rounded(1000), _rounded(1023)
+    (63, 1008, 1024)
+    """
+    shift = max(0, weight.bit_length() - 6)
+    return (weight + (1 << shift >> 1)) >> shift << shift
 
 
 def _check(key: object, replicas: Sequence[int], count: int, brokers: int) -> None:

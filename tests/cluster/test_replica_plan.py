@@ -259,6 +259,19 @@ def test_what_moves_is_what_has_the_fewest_bytes() -> None:
     assert plan_replicas(tree, current, Goals(balance=True), sizes={0: 1}).moved_bytes() is None
 
 
+def test_rounded_sizes_move_few_bytes_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = seeded("rounded")
+    tree = three_levels(rng, 3, 2, 3)
+    current = {index: [1] for index in range(1200)}
+    sizes = {index: int(rng.lognormvariate(15, 2)) for index in current}
+    rounded = plan_replicas(tree, current, Goals(balance=True), sizes=sizes).moved_bytes()
+    monkeypatch.setattr("kwire.cluster.replica_plan.MOST_EXACT", 2000)
+    exact = plan_replicas(tree, current, Goals(balance=True), sizes=sizes).moved_bytes()
+    assert rounded is not None
+    assert exact is not None
+    assert exact <= rounded <= 1.03 * exact
+
+
 def test_brokers_are_made_even_by_bytes() -> None:
     rng = seeded("bytes")
     tree = three_levels(rng, 3, 2, 3)
