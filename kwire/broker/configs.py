@@ -43,6 +43,7 @@ class Settings:
     most_groups: int = 10_000
     most_group_bytes: int = 128 * MEBIBYTE  # of all groups with members and commits
     replica_assignor: str = "rack-aware"
+    rack_aware_fetch: bool = False  # consumers are sent to a replica in their rack (KIP-392)
     kip_879: bool = False
 
 

@@ -64,17 +64,18 @@ class Partition:
             self.leader = live[0] if live else NO_LEADER
             self.leader_epoch += 1
 
-    def log_at(self, node_id: int, leader_epoch: int = -1) -> Log | int:
+    def log_at(self, node_id: int, leader_epoch: int = -1, *, may_follow: bool = False) -> Log | int:
         """Return the log for a client of a broker, or the error code if it is not available.
 
         Args:
             node_id: the broker that received the request.
             leader_epoch: the leader epoch of the client; -1 for any.
+            may_follow: whether a follower will do (KIP-392).
         """
         replica = self.replicas.get(node_id)
         if replica is not None and not replica.is_online:
             return codes.KAFKA_STORAGE_ERROR
-        if replica is None or replica.log is None or self.leader != node_id:
+        if replica is None or replica.log is None or (self.leader != node_id and not may_follow):
             return codes.NOT_LEADER_OR_FOLLOWER
         if leader_epoch >= 0 and leader_epoch != self.leader_epoch:
             is_old = leader_epoch < self.leader_epoch

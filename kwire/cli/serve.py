@@ -30,6 +30,24 @@ from .options import add_command
 from .terminal import remark
 
 
+def _selects_by_rack(file: str) -> bool:
+    """Return whether a server.properties has Kafka's rack-aware replica selector; raises DumpError for another one."""
+    name = _properties(file).get("replica.selector.class", "")
+    if name and not name.endswith("RackAwareReplicaSelector"):
+        problem = f"there is no replica selector {excerpt(name)}"
+        raise DumpError(problem, file=file, hint="take RackAwareReplicaSelector")
+    return bool(name)
+
+
+def _properties(file: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in Path(file).read_text("utf-8", "replace").splitlines():
+        key, equals, value = line.strip().partition("=")
+        if equals and not key.startswith(("#", "!")):
+            found[key.strip()] = value.strip()
+    return found
+
+
 def read_properties(file: str) -> dict[str, Any]:
     """Read a broker out of Kafka's server.properties: broker.id (or node.id), listeners, log.dirs, broker.rack.
 
@@ -37,11 +55,7 @@ def read_properties(file: str) -> dict[str, Any]:
         DumpError: there is no id in it, or an address that is none.
         OSError: it cannot be read.
     """
-    found: dict[str, str] = {}
-    for line in Path(file).read_text("utf-8", "replace").splitlines():
-        key, equals, value = line.strip().partition("=")
-        if equals and not key.startswith(("#", "!")):
-            found[key.strip()] = value.strip()
+    found = _properties(file)
     node_id = found.get("broker.id", found.get("node.id", ""))
     if not re.fullmatch(r"\d{1,9}", node_id):
         raise DumpError("there is no broker.id in it", file=file, hint="write broker.id=1")
@@ -226,6 +240,7 @@ def _add_topic_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--retention-bytes", type=int, default=-1, metavar="N", help="retention per partition; default: -1, unlimited"
     )
+    parser.add_argument("--rack-aware-fetch", action="store_true", help="send consumers to a replica in their rack")
     parser.add_argument("--no-auto-create", action="store_true", help="disable automatic topic creation")
 
 
@@ -235,7 +250,7 @@ def serve(options: argparse.Namespace) -> int:
     for node in nodes:
         if node.host not in LOOPBACK and not options.public:
             raise UsageError(f"{node.host}:{node.port} can be reached from other machines: use --public to allow this")
-    settings = _settings(options)
+    settings = settings_for(options)
     assignor_for(settings.replica_assignor)
     failures = failures_in(options.fail_log_dir, nodes)
     log_dirs = [log_dir for node in nodes for log_dir in node.log_dirs]
@@ -262,12 +277,14 @@ def _quiet(text: str) -> None:
     """Print nothing."""
 
 
-def _settings(options: argparse.Namespace) -> Settings:
+def settings_for(options: argparse.Namespace) -> Settings:
+    """Return the settings that options ask for; raises UsageError, DumpError or OSError for what cannot be."""
     if options.partitions < 1 or options.replication_factor < 1:
         raise UsageError("a topic has at least one partition with one replica")
     kip_879 = options.profile == "KIP-879"
     return Settings(
         auto_create_topics=not options.no_auto_create,
+        rack_aware_fetch=options.rack_aware_fetch or any(map(_selects_by_rack, options.config or ())),
         num_partitions=options.partitions,
         default_replication_factor=options.replication_factor,
         retention_bytes=options.retention_bytes,

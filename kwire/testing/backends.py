@@ -40,6 +40,7 @@ class Plan:
     topics: Mapping[str, int] = field(default_factory=dict)
     auto_create_topics: bool = True
     seed: int | None = None
+    rack_aware_fetch: bool = False
 
     def __post_init__(self) -> None:
         if self.brokers < 1 or self.log_dirs < 1 or self.partitions < 1:
@@ -60,6 +61,7 @@ class Plan:
             auto_create_topics=self.auto_create_topics,
             num_partitions=self.partitions,
             default_replication_factor=self.replicas,
+            rack_aware_fetch=self.rack_aware_fetch,
         )
 
     def paths(self, node_id: int, directory: Path | None) -> list[str]:
@@ -191,6 +193,7 @@ class AsProcess:
         options = ["--partitions", str(plan.partitions), "--replication-factor", str(plan.replicas), "--control", "0"]
         options += [] if plan.seed is None else ["--seed", str(plan.seed)]
         options += [] if plan.auto_create_topics else ["--no-auto-create"]
+        options += ["--rack-aware-fetch"] if plan.rack_aware_fetch else []
         command = [sys.executable, "-u", "-m", "kwire", "serve", "--cluster", str(folder / "cluster.json"), *options]
         self._log = (folder / "log").open("w+")
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self._log)

@@ -30,6 +30,7 @@ class _Cluster(Operations):
         topics: Mapping[str, int] | Iterable[str] = (),
         auto_create_topics: bool = True,
         seed: int | None = None,
+        rack_aware_fetch: bool = False,
     ) -> None:
         self._plan = Plan(
             brokers,
@@ -41,6 +42,7 @@ class _Cluster(Operations):
             topics_of(topics, partitions),
             auto_create_topics,
             seed,
+            rack_aware_fetch,
         )
         self._addresses: Sequence[Any] = ()
 
@@ -78,6 +80,7 @@ class Kafka(_Cluster):
         topics: names of topics to create, or names with numbers of partitions.
         auto_create_topics: whether clients create topics by asking for them.
         seed: for ids and placements; by chance unless given.
+        rack_aware_fetch: whether consumers are sent to a replica in their rack (KIP-392).
         process: whether it runs as a process of its own, so that it takes no time of this one's threads.
 
     Raises:

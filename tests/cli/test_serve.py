@@ -16,7 +16,7 @@ import pytest
 import kwire
 from kwire.cli import main
 from kwire.cli.commands import parser_for
-from kwire.cli.serve import nodes_for
+from kwire.cli.serve import nodes_for, settings_for
 from kwire.net.client import Address, BrokerConnection, address
 from tests.conftest import ROOT
 
@@ -77,6 +77,19 @@ def test_kafkas_own_file_is_read(tmp_path: Path) -> None:
     (node,) = nodes_for(parser_for().parse_args(["serve", "--config", str(file)]), Address("localhost", 9092))
     assert (node.node_id, node.host, node.port, node.rack) == (7, "127.0.0.1", 19092, "r")
     assert [one.path for one in node.log_dirs] == [f"{tmp_path}/a", f"{tmp_path}/b"]
+
+
+def test_the_replica_selector_of_kafkas_own_file_holds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def written(selector: str) -> str:
+        file = tmp_path / "server.properties"
+        file.write_text(f"broker.id=7\nlisteners=PLAINTEXT://127.0.0.1:0\nreplica.selector.class={selector}\n")
+        return str(file)
+
+    for selector, holds in (("org.apache.kafka.common.replica.RackAwareReplicaSelector", True), ("", False)):
+        options = parser_for().parse_args(["serve", "--config", written(selector)])
+        assert settings_for(options).rack_aware_fetch is holds
+    assert main(["serve", "--config", written("my.Selector")]) == 2
+    assert "there is no replica selector 'my.Selector'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

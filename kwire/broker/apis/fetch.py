@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ... import messages
+from ...cluster.replica_selector import ReplicaView, select_replica
 from .. import codes
 from ..cluster import RequestContext
 from ..log import Log
 from ..purgatory import Later, Parked
 from ..quotas import FETCH
-from ..topics import Topic
+from ..topics import Partition, Topic
 
+FIRST_WITH_RACKS = 11  # versions from here on are for followers too (KIP-392)
 READ_COMMITTED = 1
 MOST_WAIT_MS = 300_000  # the longest time a fetch is parked
 
@@ -73,12 +75,24 @@ class _Reading:
             return self._failure(part, unknown)
         partition = topic.partitions[part.partition]
         error = self.request.error(topic.name, partition.index)
-        log = error or partition.log_at(self.request.node_id, part.current_leader_epoch)
+        may_follow = self.request.version >= FIRST_WITH_RACKS
+        log = error or partition.log_at(self.request.node_id, part.current_leader_epoch, may_follow=may_follow)
         if isinstance(log, int):
             return self._failure(part, log)
         if not log.start <= part.fetch_offset <= log.end:
             return self._failure(part, codes.OFFSET_OUT_OF_RANGE)
         most = min(part.partition_max_bytes, self.left)
+        if (preferred := self._preferred(partition)) is not None:
+            self.failed = True  # the client is not to wait here
+            return messages.FetchResponse.PartitionData(
+                partition_index=part.partition,
+                high_watermark=log.end,
+                last_stable_offset=log.stable_end,
+                log_start_offset=log.start,
+                aborted_transactions=None,
+                preferred_read_replica=preferred,
+                records=b"",
+            )
         stable = log.stable_end
         end = stable if self.is_committed else None
         size = log.measure(part.fetch_offset, most, at_least_one=not self.size, end=end)
@@ -97,6 +111,17 @@ class _Reading:
             aborted_transactions=_aborted(log, part.fetch_offset, data) if self.is_committed else None,
             records=data,
         )
+
+    def _preferred(self, partition: Partition) -> int | None:
+        """Return the follower that the client is to read from; None if it is right here (KIP-392)."""
+        cluster, request = self.request.cluster, self.request
+        is_asked = cluster.settings.rack_aware_fetch and request.version >= FIRST_WITH_RACKS and request.message.rack_id
+        if not is_asked or partition.leader != request.node_id:
+            return None
+        nodes, logs = cluster.controller.nodes, partition.online_logs()
+        views = {one: ReplicaView(one, nodes[one].rack, logs[one].end, 0) for one in partition.isr if one in logs}
+        found = select_replica(views[partition.leader], views.values(), request.message.rack_id).node_id
+        return None if found == partition.leader else found
 
     def _failure(self, part: Any, code: int) -> Any:
         self.failed = True

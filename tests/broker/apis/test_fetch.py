@@ -72,3 +72,19 @@ def test_what_is_wrong() -> None:
     assert fetch(cluster, epoch=5).error_code == codes.UNKNOWN_LEADER_EPOCH
     stranger = cluster.answer(1, fetching(session_id=7), 11, now=0.0)
     assert stranger.error_code == codes.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_consumers_are_sent_to_the_replica_in_their_rack() -> None:
+    cluster = cluster_of(3, Settings(rack_aware_fetch=True))
+    cluster.controller.create("t", {0: [1, 2]})
+    produce(cluster, batch(b"a"))
+
+    def preferred(rack: str) -> tuple[int, bool]:
+        row = fetch(cluster, rack_id=rack)
+        return row.preferred_read_replica, bool(row.records)
+
+    assert [preferred(rack) for rack in ("r1", "r2", "r3", "")] == [(-1, True), (2, False), (-1, True), (-1, True)]
+    assert values(fetch(cluster, node=2, rack_id="r2")) == [b"a"]
+    assert fetch(cluster, node=3).error_code == codes.NOT_LEADER_OR_FOLLOWER
+    cluster.stop(2)
+    assert preferred("r2") == (-1, True)
