@@ -13,7 +13,8 @@ from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
 
-from ..cluster.consumer_groups import APIS, ConsumerGroups, MemberRow, PartitionRow
+from ..cluster.consumer_groups import APIS, ConsumerGroups
+from ..cluster.group_state import MemberRow, PartitionRow
 from ..protocol import Client, Frame, Request, Response, Source
 from ..spec.catalog import Catalog, catalog_for
 from .history_tables import OPTIONS as HISTORY_OPTIONS

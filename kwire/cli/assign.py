@@ -25,7 +25,8 @@ from ..cluster.assignors import (
     share_in_rack,
 )
 from ..cluster.assignors.members import NEWEST, Assignment, TopicPartition
-from ..cluster.consumer_groups import ConsumerGroups, Rebalance
+from ..cluster.consumer_groups import ConsumerGroups
+from ..cluster.group_state import Rebalance
 from ..errors import DumpError, UnknownMessage
 from ..render.style import escape, json_text, table
 from ..render.values import count_text

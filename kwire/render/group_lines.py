@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ..cluster.consumer_groups import ConsumerGroups, GroupState, MemberRow, PartitionRow
+from ..cluster.consumer_groups import ConsumerGroups
+from ..cluster.group_state import GroupState, MemberRow, PartitionRow
 from .record_text import safe
 from .style import PLAIN, Style, table
 from .values import count_text
