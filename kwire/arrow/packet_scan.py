@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from struct import pack, unpack_from
 from typing import Any, BinaryIO, NamedTuple
 
@@ -25,6 +24,8 @@ from ..errors import DumpError
 from ..input.compressed import unpacked
 from ..input.file_systems import open_file
 from ..input.open import CAPTURES
+from .capture_pieces import Piece, Pieces, capture_kind, head_of, pieces_of, placed
+from .options import PCAP
 from .packet_windows import Group, Window, connection_key, times_in_line
 
 # The kinds of rows, in the order in which they are to be read.
@@ -52,12 +53,16 @@ Reader = PcapReader | PcapngReader
 
 
 class Split(NamedTuple):
-    """A byte range of a file, and the capture that the file is a part of."""
+    """A byte range of a file, and the capture that the file is a part of.
+
+    `neighbour` is another file that may be a piece of the same capture; nothing if none is.
+    """
 
     path: str
     start: int
     stop: int
     capture: str
+    neighbour: str = ""
 
     @property
     def weight(self) -> int:
@@ -263,10 +268,30 @@ def scan(split: Split) -> Iterator[Any]:
     Raises:
         OSError: the file cannot be read.
     """
+    if found := _pieces(split):
+        pieces, split = found
+        yield from _scanned(Pieces(pieces), split)
+    else:
+        yield from _scanned(open_file(split.path, PORTION), split)
+
+
+def _pieces(split: Split) -> tuple[tuple[Piece, ...], Split] | None:
+    """Return the pieces of the capture that a file is one of, and the range in all of them; None if it is whole."""
+    if not split.neighbour:
+        return None
+    if capture_kind(head_of(split.path, 4)) and capture_kind(head_of(split.neighbour, 4)):
+        return None
+    pieces = pieces_of(split.path)
+    if not pieces:
+        return None
+    base = sum(piece.size for piece in pieces[: [piece.path for piece in pieces].index(split.path)])
+    return pieces, split._replace(path=pieces[0].path, start=base + split.start, stop=base + split.stop)
+
+
+def _scanned(file: Any, split: Split) -> Iterator[Any]:
     rows = Rows(split)
-    with open_file(split.path, PORTION) as stream:
-        magic = stream.read(4)
-        kind = next((kind for kind, (magics, _) in CAPTURES.items() if magic in magics), "")
+    with file as stream:
+        kind = capture_kind(stream.read(4))
         try:
             if kind:
                 yield from _range(stream, kind, split, rows)
@@ -286,7 +311,7 @@ def _whole(stream: BinaryIO, rows: Rows) -> Iterator[Any]:
     path = rows.split.path
     stream.seek(0)
     opened = unpacked(portions_of(stream), path)
-    kind = next((kind for kind, (magics, _) in CAPTURES.items() if opened.head[:4] in magics), "")
+    kind = capture_kind(opened.head)
     if not kind:
         rows.add(FILE)
         return
@@ -325,21 +350,10 @@ def _placed(stream: BinaryIO, kind: str, path: str, start: int, stop: int) -> Re
     if start == 0:
         return CAPTURES[kind][1](_portions(stream, 0, stop), path, looks_ahead=True)
     stream.seek(0)
-    head = stream.read(PORTION)
-    first = CAPTURES[kind][1](iter([head]), path)
-    next((packet for packet in first if isinstance(packet, Packet)), None)
-    if isinstance(first, PcapngReader):
-        blocks = PcapngReader(_portions(stream, start, stop), path, start, looks_ahead=True)
-        blocks.begin_section(first.order, first.interfaces)
-        blocks.synchronise()
-        return blocks
-    base = max(start, FILE_HEADER)
-    portions = chain([head[:FILE_HEADER]], _portions(stream, base, stop))
-    records = PcapReader(portions, path, base - FILE_HEADER, looks_ahead=True)
-    records.begin()
-    records.note_time(first.state[-1])
-    records.synchronise()
-    return records
+    base = max(start, FILE_HEADER) if kind == PCAP else start
+    reader = placed(stream.read(PORTION), _portions(stream, base, stop), path, base)
+    reader.synchronise()
+    return reader
 
 
 def _portions(stream: BinaryIO, place: int, stop: int) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from ..arrow.capture_pieces import neighbours
 from ..arrow.connection_decoder import ConnectionDecoder
 from ..arrow.errors import BadOption
 from ..arrow.files import File, find_files
@@ -124,7 +125,8 @@ class PacketReader(DataSourceReader):  # type: ignore[misc]
         """Divide files into byte ranges, by nothing but their names and sizes."""
         files = [file for file in find_files(self.paths, self.options) if file.size]
         most, cost = share_of(files, self.options), self.options.open_cost_in_bytes
-        splits = [split for file in files for split in splits_of(file, most, self.options.capture)]
+        pattern, near = self.options.capture, neighbours([file.path for file in files])
+        splits = [split for file in files for split in splits_of(file, most, pattern, near[file.path])]
         return [Ranges(some) for some in packed(splits, most, cost)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
@@ -134,15 +136,15 @@ class PacketReader(DataSourceReader):  # type: ignore[misc]
                 yield from scan(split)
 
 
-def splits_of(file: File, most: int, pattern: str) -> list[Split]:
+def splits_of(file: File, most: int, pattern: str, neighbour: str = "") -> list[Split]:
     """Divide a file into byte ranges of at most so many bytes; one that is compressed by its name stays whole.
 
-    >>> [split[1:] for split in splits_of(File("/in/tap1-7.pcap", 100, 0), 60, "(tap[0-9]+)-")]
+    >>> [split[1:4] for split in splits_of(File("/in/tap1-7.pcap", 100, 0), 60, "(tap[0-9]+)-")]
     [(0, 60, 'tap1'), (60, 100, 'tap1')]
     """
     capture, size = capture_of(file.path, pattern), file.size
     step = size if COMPRESSED.search(file.path) else most
-    return [Split(file.path, start, min(size, start + step), capture) for start in range(0, size, step)]
+    return [Split(file.path, start, min(size, start + step), capture, neighbour) for start in range(0, size, step)]
 
 
 def capture_of(path: str, pattern: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kwire.arrow.capture_pieces import neighbours
 from kwire.arrow.connection_decoder import ConnectionDecoder
 from kwire.arrow.options import Options
 from kwire.arrow.packet_scan import SCHEMA, Split, scan
@@ -45,13 +46,27 @@ def cut_at_packets(file: Path, folder: Path, parts: int, seed: int = 1) -> list[
     return pieces
 
 
+def cut_at_bytes(file: Path, folder: Path, parts: int, *, shuffled: bool = False) -> list[Path]:
+    """Cut a file into as many pieces of a size, as `split -b` does; names are in order, or not."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = file.read_bytes()
+    size = -(-len(data) // parts)
+    starts = list(range(0, len(data), size))
+    names = random.Random(parts).sample(range(1000), len(starts)) if shuffled else list(range(len(starts)))
+    pieces = [folder / f"{name:03}.pcap" for name in names]
+    for piece, start in zip(pieces, starts, strict=True):
+        piece.write_bytes(data[start : start + size])
+    return pieces
+
+
 def staged(files: Sequence[Path], most: int, **options: Any) -> list[dict[str, Any]]:
     """Read files as one capture: byte ranges of a size, then connections."""
     batches = list[Any]()
+    near = neighbours(sorted(map(str, files)))
     for file in files:
         size = file.stat().st_size
         for start in range(0, size, most):
-            batches += scan(Split(str(file), start, min(size, start + most), "it"))
+            batches += scan(Split(str(file), start, min(size, start + most), "it", near[str(file)]))
     table = pa.Table.from_batches(batches, schema=SCHEMA).sort_by([(name, "ascending") for name in ORDER])
     decoder = ConnectionDecoder(Reading(Options.parse({"body": "raw", **options})))
     rows: list[dict[str, Any]] = pa.Table.from_batches(

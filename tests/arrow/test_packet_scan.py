@@ -18,7 +18,7 @@ from kwire.arrow.errors import MalformedFrame
 from kwire.arrow.packet_scan import PACKETS, VOID, Split, scan
 from kwire.input.open import packets_of
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write
-from tests.arrow.pieces import content, cut_at_packets, records_of, staged
+from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, records_of, staged
 from tests.capture.building import Talk as Conversation
 from tests.capture.building import enhanced, interface, packet_of, pcap, section
 from tests.conftest import SHARED, each_of
@@ -50,6 +50,29 @@ def test_rotated_captures(path: Path, parts: int, tmp_path: Path) -> None:
     pieces = cut_at_packets(path, tmp_path, parts, seed=parts)
     for most in (10**6, 2_000):
         assert content(staged(pieces, most)) == whole(path)
+
+
+@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+@pytest.mark.parametrize("parts", [4, 20, 100])
+def test_captures_cut_at_bytes(path: Path, parts: int, tmp_path: Path) -> None:
+    pieces = cut_at_bytes(path, tmp_path, parts)
+    for most in (10**6, 2_000):
+        assert content(staged(pieces, most)) == whole(path)
+
+
+@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+@pytest.mark.parametrize("parts", [4, 20])
+def test_names_of_pieces_do_not_matter(path: Path, parts: int, tmp_path: Path) -> None:
+    pieces = cut_at_bytes(path, tmp_path, parts, shuffled=True)
+    for most in (10**6, 2_000):
+        assert content(staged(pieces, most)) == whole(path)
+
+
+def test_other_files_are_no_pieces(tmp_path: Path) -> None:
+    for name, file in (("1.bin", PCAP), ("2.bin", FRAMES)):
+        (tmp_path / name).write_bytes(file.read_bytes())
+    files = [tmp_path / "1.bin", tmp_path / "2.bin"]
+    assert content(staged(files, 10_000)) == whole(PCAP) + whole(FRAMES)
 
 
 @each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
