@@ -73,8 +73,7 @@ class ReadySource(TupleSource):
 def ready_file(units: list[Unit]) -> str:
     """Say where the batches of a part lie."""
     (unit,) = units
-    start = unit.start if unit.span is None else unit.span.start
-    return f"{unit.path}.{start}.{unit.part}.arrow"
+    return f"{unit.path}.{unit.start}.{unit.part}.arrow"
 
 
 def make_ready(path: Path, options: dict[str, str]) -> Parts:

@@ -176,9 +176,10 @@ class _Short:
         """Read what is kept."""
         kept, self._kept, self._count, self._size = self._kept, {}, 0, 0
         for (path, head), packets in kept.items():
-            builder, streams = self._reading.builder, Streams(path, self._reading.catalog)
+            reading, builder = self._reading, self._reading.builder
             builder.begin(path)
-            pairing = Pairing(self._reading.apis, builder.rows.append)
+            streams = Streams(path, reading.catalog, zookeeper=reading.options.zookeeper)
+            pairing = Pairing(reading.apis, builder.rows.append)
             for batch in streams.receive(_reader(head, b"".join(packets), path)):
                 pairing.add_batch(batch)
                 yield

@@ -4,105 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Iterator, Sequence
-from itertools import chain
 from typing import NamedTuple, Protocol, TypeVar
 
-from ..capture.frame_extractor import Streams
-from ..capture.pcap import FILE_HEADER, PcapReader
 from ..capture.record_cursor import portions_of
-from ..capture.sharding import Share, Span, SpanShare
 from ..errors import DumpError
 from ..input import open_dump
 from ..input.compressed import unpacked
 from ..input.file_systems import open_file
 from ..input.open import CAPTURES
 from ..protocol.api_registry import Apis
-from ..protocol.captured_frame import CapturedBatch
-from ..spec.catalog import Catalog
 from .files import File
-from .flow_index import Flow, flows_of
 from .frame_rows import Pairing, State
-from .options import AUTO, FRAMES, PCAP, Options
+from .options import FRAMES, Options
 from .raw_frames import Walker
-
-PAUSE = 4  # in span sizes: a port pair that is reused after this may be in another span
-MOST_OTHERS = 1 << 14  # earlier connections that a span must exclude
-
-
-def spans_of(path: str, size: int, most: int, again: int) -> list[tuple[Span, int]]:
-    """Divide a pcap file into spans.
-
-    Args:
-        path: the file, of `size` bytes.
-        most: the target size of a span's packets, in bytes.
-        again: how often the file may be read, by all spans together.
-
-    Returns:
-        Spans, each with the size of its packets; empty if the file cannot be divided, or need not be.
-    """
-    groups = list(_groups(flows_of(path, PAUSE * most), most))
-    spans = list(_spans(groups, size))
-    is_good = sum(span.end - span.start for span, _ in spans) <= again * size
-    is_good = is_good and all(len(span.others) <= MOST_OTHERS for span, _ in spans)
-    return spans if is_good and _are_apart(groups, spans) else []
-
-
-def _groups(flows: list[Flow], most: int) -> Iterator[list[Flow]]:
-    """Group consecutive flows up to a size."""
-    group, size = list[Flow](), 0
-    for flow in flows:
-        if size >= most:
-            yield group
-            group, size = [], 0
-        group.append(flow)
-        size += flow.size
-    if group:
-        yield group
-
-
-def _spans(groups: list[list[Flow]], size: int) -> Iterator[tuple[Span, int]]:
-    going = list[Flow]()  # flows that began earlier
-    for index, group in enumerate(groups):
-        start = group[0].first if index else FILE_HEADER
-        is_last = index + 1 == len(groups)
-        stop = size if is_last else groups[index + 1][0].first
-        end = size if is_last else max(stop, *(flow.last for flow in group))
-        others = tuple(flow.key for flow in going)
-        packets = group[0].packets if index else 0
-        yield Span(start, stop, end, packets, others, is_last), sum(flow.size for flow in group)
-        going = [flow for flow in (*going, *group) if flow.last > stop]
-
-
-def _are_apart(groups: list[list[Flow]], spans: list[tuple[Span, int]]) -> bool:
-    """Whether no span contains packets of another span's flow with the same ports."""
-    where = {id(flow): span for group, (span, _) in zip(groups, spans, strict=True) for flow in group}
-    for group in groups:
-        for flow in group:
-            if flow.earlier is not None:
-                own, its = where[id(flow)], where[id(flow.earlier)]
-                if own is not its and not (its.end <= flow.first and flow.earlier.last <= own.start):
-                    return False
-    return True
-
-
-def span_batches(
-    path: str, span: Span, share: Share, catalog: Catalog, zookeeper: bool = False
-) -> Iterator[CapturedBatch]:
-    """Yield the captured frames of a share of a span; raises as `Streams`."""
-    connections = SpanShare(span, share)
-    streams = Streams(path, catalog, share=connections, zookeeper=zookeeper)
-    streams.reassembler.packets = span.packets
-    with open_file(path) as stream:
-        head = stream.read(FILE_HEADER)
-        stream.seek(span.start)
-        portions = chain([head], portions_of(stream, span.stop - span.start))
-        packets = PcapReader(portions, path, span.start - FILE_HEADER, looks_ahead=True)
-        packets.may_grow = True
-        yield from streams.receive(packets)
-        connections.may_begin = packets.may_grow = False
-        packets.cursor.portions = portions_of(stream, span.end - span.stop)
-        yield from streams.batches(packets)
-
 
 RAW = "raw frames"
 MOST_SHARES = 64
@@ -116,7 +30,6 @@ class Unit(NamedTuple):
         path: the file.
         start, stop: a byte range; 0 and None for the whole file.
         state: requests in flight at the start of the range.
-        span: of a capture, a range of its connections; None: all.
         part, parts: the share of these connections.
         weight: estimated size, in bytes.
         kind: of a growing capture; `start` and `stop` are then what was read before, and what to read now.
@@ -128,7 +41,6 @@ class Unit(NamedTuple):
     start: int = 0
     stop: int | None = None
     state: State = NEW
-    span: Span | None = None
     part: int = 0
     parts: int = 1
     weight: int = 0
@@ -140,7 +52,8 @@ class Unit(NamedTuple):
 def divide(files: Sequence[File], options: Options, apis: Apis) -> list[list[Unit]]:
     """Distribute files to processes, according to the options.
 
-    Captures are divided only if there are too few files, because indexing their connections takes time.
+    Files are divided only if there are too few of them, without a look at their bytes otherwise. Every process reads a
+    capture as a whole then, for its share of the connections; `packet_scan` divides captures by their bytes.
 
     Args:
         files: the files to read.
@@ -193,19 +106,14 @@ def packed(units: list[W], most: int, cost: int) -> list[list[W]]:
 
 
 def units_of(file: File, most: int, parts: int, options: Options, apis: Apis) -> Iterator[Unit]:
-    """Yield the input splits of a file, none much larger than `most` if possible; captures are divided only for several
-    `parts`, and read at most that often."""
+    """Yield the input splits of a file: for several `parts`, none much larger than `most` if possible."""
     if not file.size:
         return
-    kind = kind_of(file.path, options) if file.size > most else ""
+    kind = kind_of(file.path, options) if file.size > most and parts > 1 else ""
     if kind == RAW:
         yield from parts_of(file, most, options, apis)
-    elif kind in CAPTURES and parts > 1:
-        can_be = kind == PCAP and options.dump_format in (AUTO, PCAP)
-        spans = spans_of(file.path, file.size, most, parts) if can_be else []
-        for span, size in spans or list[tuple[Span | None, int]]([(None, file.size)]):
-            shares = min(MOST_SHARES, -(-size // most), -(-parts * size // file.size))
-            yield from shared(Unit(file.path, span=span, weight=size), shares)
+    elif kind in CAPTURES:
+        yield from shared(Unit(file.path, weight=file.size), min(MOST_SHARES, parts, -(-file.size // most)))
     else:
         yield Unit(file.path, weight=file.size)
 

@@ -43,8 +43,8 @@ class Options:
         path_glob_filter, recursive_file_lookup, modified_before, modified_after, ignore_missing_files: file selection.
         max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes; opening a file counts
             as `open_cost_in_bytes`, less than in Spark's own readers. By default there are at least twice as many
-            partitions as this machine has cores, if possible. Captures are divided only to reach that number; if
-            connections last long, each partition reads the whole file.
+            partitions as this machine has cores, if possible. Files are divided only to reach that number;
+            of a capture, each partition then reads the whole file. `kwire.spark.read_captures` divides by bytes.
         max_records_per_batch, max_bytes_per_batch: limits of a record batch.
         max_frame_bytes: the largest valid size of a frame.
         max_corrupt_bytes: the largest row of bytes outside frames.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..capture.record_cursor import portions_of
-from ..capture.sharding import Share, Span
+from ..capture.sharding import Share
 from ..errors import DumpError
 from ..input import Dump, open_dump
 from ..input.compressed import unpacked
@@ -23,7 +23,7 @@ from .errors import PADDING, Fault, fault_of
 from .files import find_files
 from .frame_rows import Pairing
 from .incremental_capture import Replay, Replays
-from .input_splits import RAW, Unit, divide, span_batches
+from .input_splits import RAW, Unit, divide
 from .options import AUTO, FRAMES, HEX, LOG, PCAP, Options
 from .raw_frames import Walker
 from .raw_ranges import ENDLESS, broken_cuts
@@ -94,9 +94,7 @@ class Reading:
             return
         pairing = Pairing(self.apis, self.builder.rows.append)
         pairing.resume(unit.state)
-        if unit.span is not None:
-            yield from self._spanned(unit, unit.span, pairing)
-        elif unit.broken is not None:
+        if unit.broken is not None:
             for cuts in broken_cuts(unit, self.options):
                 pairing.raw(cuts)
                 yield
@@ -119,16 +117,6 @@ class Reading:
                 if unit.part == 0:
                     yield from self._refused(unit, error, 0 if replay.is_new else unit.start)
         self._replays.keep(replay)
-
-    def _spanned(self, unit: Unit, span: Span, pairing: Pairing) -> Iterator[None]:
-        """Read a span of connections of a capture."""
-        try:
-            zookeeper = self.options.zookeeper
-            for batch in span_batches(unit.path, span, Share(unit.part, unit.parts), self.catalog, zookeeper):
-                pairing.add_batch(batch)
-                yield
-        except DumpError as error:  # it was changed after it was divided
-            yield from self._broken(error)
 
     def _raw(self, portions: Iterator[bytes], unit: Unit, pairing: Pairing) -> Iterator[None]:
         options = self.options

@@ -24,7 +24,7 @@ from .non_kafka import NonKafkaConnection
 from .pcap import Packet, PcapReader
 from .pcapng import PcapngReader
 from .record_cursor import Damage
-from .sharding import ALL, Share, SpanShare
+from .sharding import ALL, Share
 from .tcp_connections import EVERY, Limits, Reassembler
 from .tcp_reassembly import Connection, Ended, Event, Finished, Portion
 
@@ -55,11 +55,11 @@ class Streams:
         file: str = "",
         catalog: Catalog | None = None,
         limits: Limits | None = None,
-        share: Share | SpanShare = ALL,
+        share: Share = ALL,
         zookeeper: bool = False,
     ) -> None:
         self.file: str = file
-        self.share: Share | SpanShare = share
+        self.share: Share = share
         self.others: set[bytes] = set()  # keys of the newest connections that belong to other shares
         self.broken: DumpError | None = None
         self.recogniser: Recogniser = Recogniser(catalog, zookeeper)

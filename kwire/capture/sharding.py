@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .link_layers import turned
-
 
 class Share(NamedTuple):
     """One of `parts` shares of all connections. `part` counts from 0; the first share also reports what belongs to no
@@ -37,52 +35,3 @@ class Share(NamedTuple):
 
 
 ALL = Share()
-
-
-class Span(NamedTuple):
-    """The connections of a pcap file whose first packet is in a range of the file.
-
-    Attributes:
-        start, stop: the range, in bytes from the file's start.
-        end: the position after the last packet of these connections.
-        packets: how many packets are before the range.
-        others: keys of a segment of each connection that began before the range and continues in it.
-        tells: whether this range reports what belongs to no connection.
-    """
-
-    start: int
-    stop: int
-    end: int
-    packets: int
-    others: tuple[bytes, ...]
-    reports_rest: bool
-
-
-class SpanShare:
-    """The share of connections that belong to a range, or one of several shares of these, while the file is read from
-    `span.start` to `span.end`.
-
-    Args:
-        span: the span.
-        share: of its connections.
-
-    Attributes:
-        may_begin: whether the current packet is in the range; set by the reader.
-    """
-
-    is_all = False
-
-    def __init__(self, span: Span, share: Share = ALL) -> None:
-        self.reports_rest: bool = span.reports_rest and share.reports_rest
-        self.may_begin = True
-        self._share = share
-        self._others = {key for one in span.others for key in (one, turned(one))}
-        self._own: set[bytes] = set()
-
-    def has(self, key: bytes) -> bool:
-        """Whether a connection belongs to this share, by the key of its next segment."""
-        if key not in self._own:
-            if not self.may_begin or key in self._others or not self._share.has(key):
-                return False
-            self._own |= {key, turned(key)}
-        return True

@@ -91,7 +91,10 @@ LOCAL = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),  # the default is 200; each starts Python
 }
-SESSION = {"spark.sql.session.timeZone": "UTC"}  # settings that a Spark Connect server accepts
+SESSION = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",  # INT96 has no zone for other readers
+}  # settings that a Spark Connect server accepts
 ALWAYS = {
     "spark.log.level": "ERROR",
     "spark.python.unix.domain.socket.enabled": "true",

@@ -25,7 +25,9 @@ def test_parts_begin_where_frames_do_and_know_who_waits(tmp_path: Path) -> None:
     ends = [0]
     for frame in frames:
         ends.append(ends[-1] + len(frame))
-    units = sorted((unit for pack in divided(path, maxPartitionBytes=50) for unit in pack), key=lambda unit: unit.start)
+    packs = divided(path, maxPartitionBytes=50, minPartitions=20)
+    units = sorted((unit for pack in packs for unit in pack), key=lambda unit: unit.start)
+    assert divided(path, maxPartitionBytes=50) == [[Unit(str(path), weight=ends[-1])]]  # one task is enough
     assert units[0].start == 0
     assert units[-1].stop == ends[-1]
     assert all(one.stop == other.start for one, other in pairwise(units))
@@ -37,7 +39,8 @@ def test_parts_begin_where_frames_do_and_know_who_waits(tmp_path: Path) -> None:
 
 def test_what_is_no_frame_is_left_to_the_last_part(tmp_path: Path) -> None:
     data = b"".join(conversation(9))
-    units = [unit for pack in divided(write(tmp_path, data + b"\xff" * 500), maxPartitionBytes=60) for unit in pack]
+    path = write(tmp_path, data + b"\xff" * 500)
+    units = [unit for pack in divided(path, maxPartitionBytes=60, minPartitions=20) for unit in pack]
     last = max(units, key=lambda unit: unit.start)
     assert last.start < len(data)
     assert last.stop == len(data) + 500
@@ -54,13 +57,10 @@ def test_small_files_are_packed_and_large_ones_first(tmp_path: Path) -> None:
 def test_captures_are_divided_by_connections_and_others_are_whole(tmp_path: Path) -> None:
     size = PCAP.stat().st_size
     units = [unit for pack in divided(PCAP, maxPartitionBytes=size // 4, minPartitions=4) for unit in pack]
-    shares = [(unit.span, unit.part, unit.parts) for unit in units]
-    assert len({span for span, _, _ in shares}) > 1
-    assert {(span, part, parts) for span, _, parts in shares for part in range(parts)} == set(shares)
-    assert size - 24 - len(units) < sum(unit.weight for unit in units) <= size - 24
+    assert [(unit.part, unit.parts) for unit in units] == [(part, 4) for part in range(4)]
     cut = write(tmp_path, PCAP.read_bytes()[:40] + b"\xff" * size, "no packets")
     broken = [unit for pack in divided(cut, maxPartitionBytes=size // 2, minPartitions=3) for unit in pack]
-    assert [(unit.span, unit.part, unit.parts) for unit in broken] == [(None, part, 3) for part in range(3)]
+    assert [(unit.part, unit.parts) for unit in broken] == [(part, 3) for part in range(3)]
     assert [len(pack) for pack in divided(PCAP, maxPartitionBytes=size // 3)] == [1]  # none has to be divided
     packed = write(tmp_path, gzip.compress(FRAMES.read_bytes()))
     junk = write(tmp_path, b"\xff" * 1000, "junk")
@@ -71,5 +71,5 @@ def test_captures_are_divided_by_connections_and_others_are_whole(tmp_path: Path
 
 def test_a_format_that_is_told_is_not_guessed(tmp_path: Path) -> None:
     frames = write(tmp_path, b"".join(conversation(9)))
-    assert len(divided(frames, maxPartitionBytes=60, dumpFormat="frames")) > 3
+    assert len(divided(frames, maxPartitionBytes=60, minPartitions=9, dumpFormat="frames")) > 3
     assert len(divided(write(tmp_path, b"\xff" * 100, "junk"), maxPartitionBytes=10, dumpFormat="frames")) == 1
