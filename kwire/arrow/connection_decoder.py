@@ -18,15 +18,15 @@ import pyarrow as pa
 
 from ..capture.conversation import note
 from ..capture.frame_extractor import Streams
-from ..capture.link_layers import Segment, segment_of
+from ..capture.link_layers import NOT_TCP, Segment, segment_of
 from ..capture.pcap import MAGICS, Packet, PcapReader
 from ..capture.pcapng import PcapngReader
 from ..capture.tcp_stream import ahead
-from ..errors import DecodeError
+from ..errors import DecodeError, DumpError
 from ..protocol.fragments import BrokenDump, CutRecord, Damaged, LostPackets
 from .frame_rows import Pairing
 from .input_splits import Unit
-from .packet_scan import BROKEN, DAMAGE, FILE, LOST, PACKETS, VOID
+from .packet_scan import BROKEN, DAMAGE, FILE, LOST, PACKETS, SEGMENTS, VOID
 from .reader import Reading
 
 CAPTURE = "capture"  # the column that names the capture
@@ -121,20 +121,21 @@ class ConnectionDecoder:
             return
         rows = chain(begun, rows)
         reading, voids, lost = self._reading, Counter[Any](), Counter[str]()
-        pairing = Pairing(reading.apis, reading.builder.rows.append)
+        pairing, path = Pairing(reading.apis, reading.builder.rows.append), ""
         for chunk in rows:
             if chunk.kind == VOID:
                 voids.update((chunk.path, chunk.head, place) for place in chunk.places)
             elif chunk.kind == PACKETS:
                 yield from _Feeder(reading, pairing, voids).feed(_Ahead(chain([chunk], rows)))
             elif chunk.kind == LOST:
+                path = chunk.path
                 lost[chunk.problem] += chunk.place
             else:
                 reading.builder.begin(chunk.path)
                 yield from self._other(chunk, voids, pairing)
-        for reason, count in sorted(lost.items()):
-            if count:
-                pairing.add_batch([note(LostPackets(count, found=reason))])
+        if faults := list(_lost(path, lost)):
+            reading.builder.begin(path)
+            pairing.add_batch([note(fault) for fault in faults])
         yield
 
     def _other(self, chunk: Chunk, voids: Counter[Any], pairing: Pairing) -> Iterator[None]:
@@ -198,6 +199,16 @@ class _Ahead:
         """Take the next chunk."""
         taken, self.following = self.following, next(self._chunks, None) if self.following is not None else None
         return taken
+
+
+def _lost(path: str, counts: Counter[str]) -> Iterator[DecodeError]:
+    """Say which packets of a file could not be read, and if none of them could."""
+    others, segments = counts.pop(NOT_TCP, 0), counts.pop(SEGMENTS, 0)
+    found = [(reason, count) for reason, count in sorted(counts.items()) if count]
+    yield from (LostPackets(count, found=reason) for reason, count in found)
+    if others and not segments and not found:
+        problem = f"none of its packets carries TCP: {others} were looked at"
+        yield BrokenDump(found=str(DumpError(problem, file=path)), offset=0)
 
 
 def _fault(chunk: Chunk) -> DecodeError:

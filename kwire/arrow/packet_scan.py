@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ..capture.link_layers import NOT_TCP, Segment, segment_of
+from ..capture.link_layers import Segment, segment_of
 from ..capture.pcap import FILE_HEADER, RECORD_HEADER, Packet, PcapReader
 from ..capture.pcapng import PcapngReader
 from ..capture.record_cursor import PORTION, Damage, portions_of
@@ -46,6 +46,7 @@ SCHEMA = pa.schema(
     ]
 )
 WINDOW = 8 << 20  # bytes that are read at once
+SEGMENTS = "TCP segments"  # are counted, too: a file without any has to be named
 LITTLE = 1 << 16  # bytes in memory of which more are read at once
 ENDLESS = 1 << 62
 STEPS = 256  # packets that are read one by one before the fast way is tried again
@@ -87,7 +88,7 @@ class Rows:
     """Rows of `SCHEMA` in the making, of one split.
 
     Attributes:
-        lost: how many packets are no TCP segments, by the reason.
+        lost: how many packets are no TCP segments, by the reason; and how many are some.
     """
 
     def __init__(self, split: Split) -> None:
@@ -167,6 +168,7 @@ def _packed(*places: int) -> bytes:
 def _times(items: Sequence[Item]) -> list[int]:
     """Return when records were captured; 0 for what is none, or has no time."""
     times = [item.nanoseconds or 0 if isinstance(item, Record) else 0 for item in items]
+    times = [max(-ENDLESS, min(time, ENDLESS)) for time in times]  # pcapng may say any
     there = [index for index, time in enumerate(times) if time]
     for index, time in zip(there, times_in_line(np.array([times[one] for one in there])).tolist(), strict=True):
         times[index] = time
@@ -207,9 +209,9 @@ class Walk:
             return [packet]
         segment = segment_of(packet)
         if isinstance(segment, Segment):
+            self.rows.lost[SEGMENTS] += 1
             return [_record(self.reader, packet, segment)]
-        if segment != NOT_TCP:
-            self.rows.lost[segment] += 1
+        self.rows.lost[segment] += 1
         return []
 
     def read_to(self, stop: int) -> Iterator[Any]:
@@ -241,6 +243,7 @@ class Walk:
             return False
         self.rows.add_groups(window.groups(), reader.header)
         self.rows.lost += window.lost
+        self.rows.lost[SEGMENTS] += window.count - window.lost.total()
         cursor.pos = window.end
         reader.note_time(window.seconds)
         return True
@@ -262,8 +265,8 @@ def scan(split: Split) -> Iterator[Any]:
 
     Yields:
         Record batches of `SCHEMA`: packets of a connection; VOID, packets that others give out and should not; DAMAGE,
-        bytes that are no packet; LOST, counts of unreadable packets; BROKEN, where a file cannot be read further; FILE,
-        that a file is no capture, and to be read as a whole.
+        bytes that are no packet; LOST, counts of packets that are no segments, by the reason, and of those that are;
+        BROKEN, where a file cannot be read further; FILE, that a file is no capture, and to be read as a whole.
 
     Raises:
         OSError: the file cannot be read.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..capture.link_layers import LEAST_TCP, NAMED, NOT_TCP, TCP, Layout, Segment, layouts_for, segment_of, turned
+from ..capture.link_layers import LEAST_TCP, NAMED, TCP, Layout, Segment, layouts_for, segment_of, turned
 from ..capture.pcap import LONGEST, NEAR, RECORD_HEADER, SECOND, Packet, PcapReader
 
 IPV4_FIRST = 0x45
@@ -120,7 +120,7 @@ class Window:
                 self._numbers[index] = _numbers(np.frombuffer(key, np.uint8), np.zeros(1, np.int64), len(key) // 2 - 2)[
                     0
                 ]
-            elif segment != NOT_TCP:
+            else:
                 self.lost[segment] += 1
 
     def groups(self) -> Iterator[Group]:

@@ -214,6 +214,13 @@ def test_compressed_captures_are_one_range_whatever_their_name(tmp_path: Path) -
     assert content(staged([cut], 1_000)) == whole(cut)
 
 
+def test_a_capture_without_tcp_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, pcap([(1_700_000_000_000_000_000, bytes(60))] * 5))
+    (row,) = staged([path], 100)
+    assert row["path"] == str(path)
+    assert "none of its packets carries TCP: 5 were looked at" in row["_error"]["reason"]
+
+
 def test_what_is_no_capture_is_read_as_it_is(tmp_path: Path) -> None:
     assert content(staged([FRAMES], 500)) == whole(FRAMES)
     short = write(tmp_path, PCAP.read_bytes()[:11])
