@@ -97,7 +97,9 @@ def cluster(options: argparse.Namespace) -> int:
 
 
 def _differences(options: argparse.Namespace) -> Iterable[str]:
-    before, after = (_of_topic(model_of(options, at).state(), options) for at in (options.since, options.until))
+    found = list(_in_time(_found(options)))
+    moments = options.since, options.until
+    before, after = (_of_topic(_built(found, at, title_of(options)).state(), options) for at in moments)
     if options.json:
         return [json_text(difference_json(before, after))]
     return difference_lines(before, after, style_for(sys.stdout, options.color))
@@ -190,15 +192,20 @@ def model_of(options: argparse.Namespace, at: str | None = None) -> ClusterModel
         DumpError: nothing in them says something of a cluster.
         UsageError: `at` is none of these.
     """
+    return _built(_in_time(_found(options)), at, title_of(options))
+
+
+def _built(found: Iterable[_Found], at: str | None, title: str) -> ClusterModel:
+    """Build a model of what was seen until a moment; raises as `model_of`."""
     is_before = _limit(at)
     model = ClusterModel()
-    found = (one.seen for one in with_progress(_in_time(_found(options))) if is_before(one))
-    taken = [model.take(seen, is_refused) for seen, is_refused in judged(found)]
+    seen = (one.seen for one in found if is_before(one))
+    taken = [model.take(one, is_refused) for one, is_refused in judged(seen)]
     if not any(taken):
         hint = "it takes Metadata, UpdateMetadata, LeaderAndIsr, DescribeTopicPartitions and other messages, a log or "
         hint += "snapshot of __cluster_metadata, znodes as JSON, and captures of ZooKeeper"
         when = "" if at is None else f" before {at}"
-        raise DumpError(f"no message tells of a cluster{when}", file=title_of(options), hint=hint)
+        raise DumpError(f"no message tells of a cluster{when}", file=title, hint=hint)
     return model
 
 
@@ -246,7 +253,7 @@ def _found(options: argparse.Namespace) -> Iterator[_Found]:
     for dump in dumps_in(others, logs=True, zookeeper=True):
         connections: dict[int | None, ZooKeeperConnection] = {}
         read: Iterator[Result | Entry] = entries(reading.items(dump), sealed=False)
-        for item in read:
+        for item in with_progress(read):
             yield from _items(item, connections, sessions)
 
 

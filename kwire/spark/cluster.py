@@ -84,6 +84,7 @@ def history(
         >>> frames = spark.read.format("kwire").options(**OPTIONS).load("captures/")  # doctest: +SKIP
         >>> history(frames).offline_replicas.where("cause = 'log directory'").show()  # doctest: +SKIP
     """
+    _check(frames)
     needed = _with_packets(frames).where(_NEEDED)
     return History(*_tables(needed, cluster, _history_function({"profile": profile, "release": release}), UNION))
 
