@@ -395,8 +395,9 @@ def _synced(groups: ConsumerGroups, response: Any, request: Any) -> None:
     if request.message.assignments and group.rebalances:
         last = group.rebalances[-1]
         if last.generation == request.message.generation_id:
-            given = {one.member_id: group.members[one.member_id].partitions for one in request.message.assignments}
-            last.assigned = {member_id: partitions or () for member_id, partitions in given.items()}
+            members = {one.member_id: group.members.get(one.member_id) for one in request.message.assignments}
+            if None not in members.values():  # else an assignment did not decode
+                last.assigned = {name: member.partitions or () for name, member in members.items() if member}
     groups.assigned_to(group, request.message.member_id, message.assignment, at)
 
 

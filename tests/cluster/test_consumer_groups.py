@@ -221,3 +221,16 @@ def test_topics_that_are_known_by_id_get_their_names_later() -> None:
         version=1,
     )
     assert [*conversation.groups.members()] == []
+
+
+def test_an_assignment_that_does_not_decode_leaves_the_rebalance_without_an_answer() -> None:
+    conversation = Conversation()
+    conversation.exchange(*joined("m1", 1, {"m1": "a"}), version=5)
+    request, response = synced("m1", 1, {"m1": [("t", 0)]})
+    bad = m.SyncGroupRequest.SyncGroupRequestAssignment(member_id="m9", assignment=b"\xff\xff")
+    request = m.SyncGroupRequest(group_id="g", generation_id=1, member_id="m1", assignments=[*request.assignments, bad])
+    conversation.exchange(request, response, version=3)
+    (rebalance,) = conversation.groups.groups["g"].rebalances
+    assert rebalance.assigned is None
+    assert conversation.groups.unreadable == 1
+    assert conversation.groups.groups["g"].members["m1"].partitions == (("t", 0),)
