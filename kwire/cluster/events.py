@@ -264,6 +264,8 @@ def events_of_view(body: Body) -> Iterator[Event]:
 
 def _seen(body: Body, one: Any, topic_id: bytes) -> State:
     says_lists = "topics.is_internal" in body.fields or one.error_code == 0
+    # Before 2.4, brokers list no ISR where there is no leader, whatever it is.
+    says_isr = says_lists and not (one.error_code and not one.isr_nodes and one.leader_epoch < 0)
     leaders = {0: one.leader_id, LEADER_NOT_AVAILABLE: NO_LEADER, REPLICA_NOT_AVAILABLE: one.leader_id}
     elr = getattr(one, "eligible_leader_replicas", None)
     last_known = getattr(one, "last_known_elr", None)
@@ -271,7 +273,7 @@ def _seen(body: Body, one: Any, topic_id: bytes) -> State:
         leaders.get(one.error_code),
         one.leader_epoch if one.leader_epoch >= 0 else None,
         None,
-        tuple(one.isr_nodes) if says_lists else None,
+        tuple(one.isr_nodes) if says_isr else None,
         tuple(one.replica_nodes) if says_lists else None,
         _offline(body, one),
         _known(topic_id),

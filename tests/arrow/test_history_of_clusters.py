@@ -72,7 +72,7 @@ def test_states_on_the_wire_are_those_of_the_metadata_log_on_disk() -> None:
         assert len(known) - len(wire[key]) <= 1
 
 
-def test_znodes_as_json_tell_the_same() -> None:
+def test_znodes_as_json_give_the_same() -> None:
     run = "kafka-3.9-zk"
     tables = arrow.history(str(FOLDER / f"{run}.znodes.history.jsonl"))
     assert states({name: table.to_pylist() for name, table in tables.items()}) == znodes(run)
@@ -118,3 +118,15 @@ def test_reassignments_are_those_that_were_asked_for() -> None:
     (row,) = history(KRAFT, "clients", "controllers")["reassignments"]
     assert (row["topic"], row["partition"], row["adding"], row["removing"]) == ("stamps", 0, [3], [2])
     assert row["ended_by"] == "done"
+
+
+def test_views_of_clients_add_no_state_that_never_was() -> None:
+    disk = states({name: table.to_pylist() for name, table in arrow.history(str(LOG / "*.log")).items()})
+    pairs = [(KRAFT, disk), *((run, znodes(run)) for run in ("kafka-1.1-zk", "kafka-2.4-zk", "kafka-3.9-zk"))]
+    for run, truth in pairs:
+        seen = states(history(run, "clients"))
+        assert len(seen) >= 5
+        for key, found in seen.items():
+            for leader, epoch, isr, _ in found:  # in the order of a broker's cache; Kafka 1.1 sends no epochs
+                there = [one for one in truth[key] if epoch in (one[1], -1)]
+                assert (leader, set(isr)) in [(one[0], set(one[2])) for one in there], (run, key)

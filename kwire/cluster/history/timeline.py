@@ -218,8 +218,10 @@ class Timeline:
     def _append(self, state: State, now: Moment, source: str, authority: Authority) -> None:
         newest = self.entries[-1].state if self.entries else DELETED
         if not (state.is_deleted or newest.is_deleted or self._is_anew(state)):
-            lists = {name: getattr(newest, name) for name in INHERITED if getattr(state, name) is None}
-            state = state._replace(**lists)
+            known = {name: getattr(newest, name) for name in INHERITED if getattr(state, name) is None}
+            if state.leader is None:  # nothing is said of an election, so none has been
+                known |= {"leader_epoch": newest.leader_epoch, "partition_epoch": newest.partition_epoch}
+            state = state._replace(**known)
         self.entries.append(Entry(state, now, source, authority))
         self._learn(state)
 
