@@ -14,6 +14,7 @@ from . import codes
 from .configs import LogDir, Node, Settings
 from .controller import Controller
 from .faults import Rules
+from .fetch_sessions import FetchSessions
 from .groups.coordinator import Groups
 from .metadata_journal import cluster_record
 from .purgatory import Purgatory
@@ -96,6 +97,7 @@ class Cluster:
         recover(self.controller)
         self.rules: Rules = Rules()
         self.quotas: Quotas = Quotas()
+        self.fetch_sessions: FetchSessions = FetchSessions(Random(rng.getrandbits(64)))
         self.waiting: Purgatory = Purgatory()
         self.groups: Groups = Groups(self.controller, self.waiting)
         self.producer_ids: int = rng.getrandbits(40)  # the last one assigned; those of an earlier run are in its logs

@@ -1,8 +1,12 @@
-"""Fetch: whole batches from an offset on, immediately or once there are enough. Without fetch sessions."""
+"""Fetch: whole batches from an offset on, immediately or once there are enough, in sessions or without."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from ... import messages
 from ...cluster.replica_selector import ReplicaView, select_replica
@@ -21,16 +25,26 @@ MOST_WAIT_MS = 300_000  # the longest time a fetch is parked
 def fetch(request: RequestContext) -> Any:
     """Answer Fetch, or park it until there are enough bytes."""
     asked = request.message
-    if asked.session_id != 0:
-        return messages.FetchResponse(error_code=codes.FETCH_SESSION_ID_NOT_FOUND)
+    session = request.cluster.fetch_sessions.found(request.node_id, asked)
+    if isinstance(session, int):
+        return messages.FetchResponse(error_code=session)
+    if session is None:
+        return _fetch(request, lambda response: response)
+    whole = replace(request, message=msgspec.structs.replace(asked, topics=session.topics()))
+    return _fetch(whole, session.only_news)
+
+
+def _fetch(request: RequestContext, finish: Callable[[Any], Any]) -> Any:
+    """Answer a request that names all its partitions; `finish` is given the response that is sent."""
+    asked = request.message
     response, enough = _read(request)
     if enough or asked.max_wait_ms <= 0:
-        return response
+        return finish(response)
     keys = [(topic.name, part.partition) for topic, part in _wanted(request)]
 
     def attempt(over: bool) -> Any:
         _, enough = _read(request, measure=True)
-        return Later(lambda: _read(request)[0]) if enough or over else None
+        return Later(lambda: finish(_read(request)[0])) if enough or over else None
 
     parked = Parked(attempt, keys)
     request.cluster.waiting.park(parked, request.now + min(asked.max_wait_ms, MOST_WAIT_MS) / 1000)

@@ -70,7 +70,7 @@ def test_what_is_wrong() -> None:
     assert fetch(cluster, topic="x").error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
     assert fetch(cluster, index=1).error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
     assert fetch(cluster, epoch=5).error_code == codes.UNKNOWN_LEADER_EPOCH
-    stranger = cluster.answer(1, fetching(session_id=7), 11, now=0.0)
+    stranger = cluster.answer(1, fetching(session_id=7, session_epoch=1), 11, now=0.0)
     assert stranger.error_code == codes.FETCH_SESSION_ID_NOT_FOUND
 
 
