@@ -6,6 +6,7 @@ Released messages and drafts of KIPs are read by the meaning of their fields. Re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -381,7 +382,7 @@ def split_address(endpoint: str) -> tuple[str, int]:
     (('::1', 9092), ('b1', 9092))
     """
     host, _, port = endpoint.rpartition("://")[2].rpartition(":")
-    return host.strip("[]"), int(port)
+    return host.strip("[]"), int(port) if re.fullmatch(r"-?\d{1,9}", port) else -1
 
 
 def _known(topic_id: bytes | None) -> bytes | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 from ..errors import KwireError
@@ -124,8 +125,13 @@ def _leader(state: ClusterState, record: Any) -> None:
     state.controller_id = record.leader_id
 
 
+def _word(value: IntEnum) -> str:
+    """Return the name of a value of an enum; its number where Kafka has given it no name yet."""
+    return value.name or str(int(value))
+
+
 def _config(state: ClusterState, record: Any) -> None:
-    key = ConfigResourceType(record.resource_type).name.lower(), record.resource_name
+    key = _word(ConfigResourceType(record.resource_type)).lower(), record.resource_name
     configs = state.settings.configs.setdefault(key, {})
     if record.value is None:
         configs.pop(record.name, None)
@@ -143,13 +149,13 @@ def _feature(state: ClusterState, record: Any) -> None:
 
 def _acl(state: ClusterState, record: Any) -> None:
     state.settings.acls[bytes(record.id)] = (
-        ResourceType(record.resource_type).name,
+        _word(ResourceType(record.resource_type)),
         record.resource_name,
-        PatternType(record.pattern_type).name,
+        _word(PatternType(record.pattern_type)),
         record.principal,
         record.host,
-        AclOperation(record.operation).name,
-        AclPermissionType(record.permission_type).name,
+        _word(AclOperation(record.operation)),
+        _word(AclPermissionType(record.permission_type)),
     )
 
 
@@ -179,7 +185,7 @@ def _remove_scram(state: ClusterState, record: Any) -> None:
 
 
 def _mechanism(record: Any) -> str:
-    return str(ScramMechanism(record.mechanism).name).replace("_", "-")
+    return _word(ScramMechanism(record.mechanism)).replace("_", "-")
 
 
 def _token(state: ClusterState, record: Any) -> None:

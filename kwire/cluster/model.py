@@ -386,6 +386,7 @@ class ClusterModel:
 
     def _znode(self, znode: Znode) -> bool:
         now = Moment(self.count, znode.time)
+        faults = self.znodes.undecodable
         before, counts = self.znodes.brokers, dict(self.znodes.state.offline_dirs)
         self._take(self.znodes.take(znode), ZNODES, now, ZNODES, Authority.RECORD)
         if self.znodes.is_listed and self.znodes.brokers != before:
@@ -395,8 +396,9 @@ class ClusterModel:
         for node, count in self.znodes.state.offline_dirs.items():
             if counts.get(node) != count:
                 self._counts.set(node, count, now)
-        self.sources.count(ZNODES, znode.file, znode.time, self.znodes.state.cluster_id)
-        return True
+        is_decoded = faults == self.znodes.undecodable
+        self.sources.count(ZNODES, znode.file, znode.time, self.znodes.state.cluster_id, is_decoded=is_decoded)
+        return is_decoded
 
     def _controlled(self, observation: Observation, now: Moment) -> None:
         body = observation.body

@@ -34,6 +34,7 @@ class Znodes:
     Attributes:
         state: brokers, settings and ids.
         is_listed: whether brokers have been listed.
+        undecodable: how many had not the JSON that belongs to their path.
 
     >>> from kwire.zookeeper import Znode
     >>> znodes = Znodes()
@@ -47,6 +48,7 @@ class Znodes:
     def __init__(self) -> None:
         self.state: ClusterState = ClusterState()
         self.is_listed: bool = False
+        self.undecodable: int = 0
         self._listed: dict[int, Listed] = {}
         self._topics: dict[str, Any] = {}
         self._leaders: dict[tuple[str, int], tuple[Any, int]] = {}
@@ -74,6 +76,7 @@ class Znodes:
         try:
             value = None if znode.data is None else read_znode(path, znode.data)
         except KwireError:
+            self.undecodable += 1
             return
         if value is None and znode.data is not None:
             return  # brokers create some nodes empty
@@ -200,7 +203,10 @@ def _is_number(text: str) -> bool:
 
 
 def _uuid(text: str | None) -> bytes | None:
-    return None if not text else urlsafe_b64decode(text + "==")
+    try:
+        return urlsafe_b64decode(text + "==") if text else None
+    except ValueError:
+        return None
 
 
 _PATHS: dict[str, Callable[..., Iterator[Event] | None]] = {

@@ -232,3 +232,12 @@ def test_settings_without_secrets() -> None:
     learn(state, messages.RemoveAccessControlEntryRecord(id=TOPIC), 0)
     assert ("topic", "t") not in state.settings.configs
     assert (state.settings.scram, state.settings.acls) == ({}, {})
+
+
+def test_values_that_kafka_has_not_named_yet_are_shown_as_numbers() -> None:
+    state = taught(
+        messages.ConfigRecord(resource_type=77, resource_name="x", name="a", value="b"),
+        messages.AccessControlEntryRecord(id=TOPIC, resource_type=99, resource_name="t", pattern_type=3),
+    )
+    assert state.settings.configs == {("77", "x"): {"a": "b"}}
+    assert [one[0] for one in state.settings.acls.values()] == ["99"]

@@ -108,3 +108,16 @@ def test_znodes_as_json() -> None:
     ]
     assert znodes_in('{"/a": null}') == [Znode("/a", b"")]
     assert znodes_in('{"kwire": 1}') is None
+
+
+def test_znodes_that_hold_something_else_are_counted_and_do_no_harm() -> None:
+    odd = {"version": 1, "host": None, "port": -1, "jmx_port": -1, "timestamp": "1", "endpoints": ["PLAINTEXT://b:x"]}
+    model = made(
+        Znode(STATE, b"garbage", 0, 60, 7.0),
+        Znode("/brokers/ids/7", text(odd), 0, 61, 7.0),
+        Znode("/brokers/topics/u", text({**TOPIC, "topic_id": "!!a"}), 0, 62, 7.0),
+    )
+    (source,) = model.tables().sources
+    assert (source.undecodable, source.messages) == (1, 5)
+    assert "1 could not be decoded" in (source.note or "")
+    assert (model.state().brokers or {})[7].port == -1
