@@ -211,6 +211,12 @@ def add_parser(commands: Any, about: str) -> None:
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of ids and placement; default: random")
     parser.add_argument("--profile", choices=("KIP-879",), help="also serve CreateReplicaAssignment")
+    _add_http_options(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not log clients")
+    parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
+
+
+def _add_http_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--control",
         type=int,
@@ -224,8 +230,6 @@ def add_parser(commands: Any, about: str) -> None:
         metavar="PORT",
         help="KIP-112's metrics for Prometheus on http://127.0.0.1:PORT/metrics (0: any free port)",
     )
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not log clients")
-    parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
 
 
 def _add_topic_options(parser: argparse.ArgumentParser) -> None:

@@ -95,20 +95,11 @@ class _Reading:
             return self._failure(part, log)
         if not log.start <= part.fetch_offset <= log.end:
             return self._failure(part, codes.OFFSET_OUT_OF_RANGE)
-        most = min(part.partition_max_bytes, self.left)
         if (preferred := self._preferred(partition)) is not None:
             self.failed = True  # the client is not to wait here
-            return messages.FetchResponse.PartitionData(
-                partition_index=part.partition,
-                high_watermark=log.end,
-                last_stable_offset=log.stable_end,
-                log_start_offset=log.start,
-                aborted_transactions=None,
-                preferred_read_replica=preferred,
-                records=b"",
-            )
-        stable = log.stable_end
-        end = stable if self.is_committed else None
+            return self._row(part, log, b"", preferred)
+        most = min(part.partition_max_bytes, self.left)
+        end = log.stable_end if self.is_committed else None
         size = log.measure(part.fetch_offset, most, at_least_one=not self.size, end=end)
         try:
             data = b"" if self.only_measure else log.read(part.fetch_offset, size)
@@ -117,12 +108,16 @@ class _Reading:
             return self._failure(part, codes.KAFKA_STORAGE_ERROR)
         self.size += size
         self.left -= size
+        return self._row(part, log, data)
+
+    def _row(self, part: Any, log: Log, data: bytes, preferred: int = -1) -> Any:
         return messages.FetchResponse.PartitionData(
             partition_index=part.partition,
             high_watermark=log.end,
-            last_stable_offset=stable,
+            last_stable_offset=log.stable_end,
             log_start_offset=log.start,
             aborted_transactions=_aborted(log, part.fetch_offset, data) if self.is_committed else None,
+            preferred_read_replica=preferred,
             records=data,
         )
 
