@@ -219,7 +219,7 @@ class Timeline:
         newest = self.entries[-1].state if self.entries else DELETED
         if not (state.is_deleted or newest.is_deleted or self._is_anew(state)):
             known = {name: getattr(newest, name) for name in INHERITED if getattr(state, name) is None}
-            if state.leader is None:  # nothing is said of an election, so none has been
+            if state.leader is None:  # the message has no election, so the epochs stay
                 known |= {"leader_epoch": newest.leader_epoch, "partition_epoch": newest.partition_epoch}
             state = state._replace(**known)
         self.entries.append(Entry(state, now, source, authority))
