@@ -45,7 +45,7 @@ SCHEMA = pa.schema(
         ("problem", pa.string()),
     ]
 )
-WINDOW = 8 << 20  # bytes that are read at once
+WINDOW = 4 << 20  # bytes that are read at once
 SEGMENTS = "TCP segments"  # are counted, too: a file without any has to be named
 LITTLE = 1 << 16  # bytes in memory of which more are read at once
 ENDLESS = 1 << 62

@@ -67,6 +67,11 @@ def staged(files: Sequence[Path], most: int, **options: Any) -> list[dict[str, A
         size = file.stat().st_size
         for start in range(0, size, most):
             batches += scan(Split(str(file), start, min(size, start + most), "it", near[str(file)]))
+    return decoded(batches, **options)
+
+
+def decoded(batches: Sequence[Any], **options: Any) -> list[dict[str, Any]]:
+    """Bring packets into their order, and decode them."""
     table = pa.Table.from_batches(batches, schema=SCHEMA).sort_by([(name, "ascending") for name in ORDER])
     decoder = ConnectionDecoder(Reading(Options.parse({"body": "raw", **options})))
     rows: list[dict[str, Any]] = pa.Table.from_batches(

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 
 from kwire.arrow.errors import BadOption
+from kwire.arrow.options import Options
 from kwire.spark import read_captures
+from kwire.spark.captures import PacketReader
 from tests.arrow.captures import FRAMES, PCAP, rows_of
-from tests.arrow.pieces import content, cut_at_packets
-from tests.conftest import SHARED, needs_shared
+from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, decoded
+from tests.conftest import SHARED, lacking, needs_shared
+from tests.object_store import object_store
 
 WHOLE = SHARED / "captures/kafka-2.8-ipv6.clients.pcap"
 
@@ -56,6 +59,34 @@ def test_files_that_are_no_captures_are_read_too(spark: Any, tmp_path: Path) -> 
         (tmp_path / file.name).write_bytes(file.read_bytes())
     rows = staged(spark, tmp_path, minPartitions=8, openCostInBytes=0)
     assert content(rows) == content(rows_of([tmp_path / PCAP.name, tmp_path / FRAMES.name], body="raw"))
+
+
+@needs_shared
+def test_pieces_on_an_object_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        with object_store() as store:
+            for name, value in store.environment().items():
+                monkeypatch.setenv(name, value)
+            store.put("taps")
+            cuts: tuple[Any, ...] = (cut_at_packets, cut_at_bytes)
+            for number, cut in enumerate(cuts):
+                for piece in cut(WHOLE, tmp_path / f"{number}", 20):
+                    store.put(f"taps/{number}/{piece.name}", piece.read_bytes())
+                reader = PacketReader(Options(max_partition_bytes=5000), [f"s3a://taps/{number}"])
+                batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+                rows = decoded(batches, body="raw")
+                assert content(rows) == content(rows_of(WHOLE, body="raw"))
+                assert {row["capture"] for row in rows} == {f"s3a://taps/{number}"}
+    except ImportError:
+        lacking("moto")
+
+
+def test_planning_reads_no_byte(tmp_path: Path) -> None:
+    for number in range(3):
+        with (tmp_path / f"{number}.pcap").open("wb") as file:
+            file.truncate(1 << 40)
+    parts = PacketReader(Options(max_partition_bytes=1 << 30), [str(tmp_path)]).partitions()
+    assert len(parts) == 3 * 1024
 
 
 def test_options_are_checked_at_once(spark: Any) -> None:
