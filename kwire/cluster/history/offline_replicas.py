@@ -78,8 +78,9 @@ class Directories:
     def assign(self, broker: int, directory: bytes, replicas: list[Replica], now: Moment, source: str) -> None:
         """Record that replicas of a broker are in a directory."""
         self._named.setdefault(broker, set()).add(directory)
-        self._places.setdefault(broker, {}).update(dict.fromkeys(replicas, directory))
-        self._look(broker, now, source)
+        places = dict.fromkeys(replicas, directory)
+        self._places.setdefault(broker, {}).update(places)
+        self._look(broker, now, source, places)
 
     def without_replicas(self) -> Iterator[tuple[int, int]]:
         """Yield the brokers with failed directories without known replicas, and their number."""
@@ -88,9 +89,10 @@ class Directories:
             if unknown:
                 yield broker, len(unknown)
 
-    def _look(self, broker: int, now: Moment, source: str) -> None:
+    def _look(self, broker: int, now: Moment, source: str, places: Mapping[Replica, bytes] | None = None) -> None:
         disks = self._disks.get(broker, _Disks())
-        for replica, directory in self._places.get(broker, {}).items():
+        found = self._places.get(broker, {}) if places is None else places
+        for replica, directory in found.items():
             loss = self._open.get((broker, replica))
             if disks.has_lost(directory) == (loss is not None):
                 continue
