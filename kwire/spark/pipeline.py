@@ -66,13 +66,11 @@ def run(
 ) -> Counts:
     """Write captures as Parquet: `OUT/frames`, partitioned by api, and a folder per table of the cluster history.
 
-    Captures are read as `read_captures` reads them; unless the option `capture` names them, those of a cluster are one.
-
     Args:
         spark: a session in which the data source `kwire` is registered.
         paths: files, folders and globs.
         out: the output folder, or any URI that Spark can write to.
-        options: of the data source, for the frames.
+        options: of `read_captures`, for the frames; the captures of a cluster are one unless `capture` names them.
         clusters: a regular expression for the paths of files, whose first group is the name of the cluster; by default
             the name is that of the file's folder.
         overwrite: replace existing output.
