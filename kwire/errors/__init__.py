@@ -114,7 +114,7 @@ class UnknownMessage(KwireError):
         self.kind: str = kind
         self.name: str = name
         self.known: tuple[str, ...] = tuple(known)
-        self.hint = suggestion(name, known) or (f"known: {', '.join(known)}" if 0 < len(known) < 12 else "")
+        self.hint: str = suggestion(name, known) or (f"known: {', '.join(known)}" if 0 < len(known) < 12 else "")
 
     def __str__(self) -> str:
         return f"there is no {self.kind} {self.name!r}" + (f"; {self.hint}" if self.hint else "")
@@ -129,7 +129,7 @@ class UnsupportedVersion(KwireError):
         self.version: int = version
         self.supported: str = supported
         self.where: str = where
-        self.hint = f"versions: {supported or 'none'}"
+        self.hint: str = f"versions: {supported or 'none'}"
 
     def __str__(self) -> str:
         place = f" in {self.where}" if self.where else ""
@@ -190,7 +190,7 @@ class MissingExtra(KwireError):
         self.need: str = need
         self.library: str = library
         self.extra: str = extra
-        self.hint = f"pip install 'kwire[{extra}]'"
+        self.hint: str = f"pip install 'kwire[{extra}]'"
 
     def __str__(self) -> str:
         return f"{self.need} needs the library {self.library}; {self.hint}"

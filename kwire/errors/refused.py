@@ -293,7 +293,8 @@ class BadStep(KwireError):
     """A step of a scenario that cannot be played: `problem` says why, `hint` what can be."""
 
     def __init__(self, problem: str, hint: str) -> None:
-        self.problem, self.hint = problem, hint
+        self.problem: str = problem
+        self.hint: str = hint
         super().__init__(problem, hint)
 
     def __str__(self) -> str:

@@ -184,7 +184,7 @@ cdef class FrameBatch:
                 return 0
             o.size = size
             if one.asked:
-                header = connection.in_flight[-1]
+                header = connection.in_flight[len(connection.in_flight) - 1]
             else:
                 header = header_of(call, signed32(be32(bytes_of_frame(one) + 4)), number_or_none(then))
         put_text(o, writer.rest(self.captured(one), number, connection, header))

@@ -48,11 +48,11 @@ class ServedConnection:
         self.serving, self.node, self.reader, self.writer = serving, node, reader, writer
         self.frames = FrameReader(MOST_REQUEST)
         self.share = serving.memory.share()
-        self.number = serving.connections
+        self.number: int = serving.connections
         self.client_id = ""
         self.member_ids: deque[str] = deque(maxlen=MOST_MEMBERS)
-        self.place = _end_of(writer, "peername"), _end_of(writer, "sockname")
-        self.host = self.place[0].rpartition(":")[0].strip("[]")
+        self.place: tuple[str, str] = _end_of(writer, "peername"), _end_of(writer, "sockname")
+        self.host: str = self.place[0].rpartition(":")[0].strip("[]")
         writer.transport.set_write_buffer_limits(PORTION)
 
     async def run(self) -> None:

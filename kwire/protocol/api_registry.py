@@ -132,14 +132,17 @@ class Call(CallState):
     _downgraded: Call | None
 
     def __init__(self, api: Api, client: bytes) -> None:
-        self.api, self.client = api, client
-        self.client_id = None if client[:1] >= b"\x80" or not client else client[2:].decode("utf-8", "replace")
-        self.start = 12 + len(client)
-        self.version = -1 if api.version is None else api.version
-        self.answered = api.answered
-        self.refused = REFUSED if api.key == API_VERSIONS else b""
-        self.is_plain = not self.refused
-        self.is_answered = not self.answered
+        self.api = api
+        self.client: bytes = client
+        self.client_id: str | None = (
+            None if client[:1] >= b"\x80" or not client else client[2:].decode("utf-8", "replace")
+        )
+        self.start: int = 12 + len(client)
+        self.version: int = -1 if api.version is None else api.version
+        self.answered: tuple[bytes, ...] = api.answered
+        self.refused: bytes = REFUSED if api.key == API_VERSIONS else b""
+        self.is_plain: bool = not self.refused
+        self.is_answered: bool = not self.answered
 
     @property
     def is_clean(self) -> bool:

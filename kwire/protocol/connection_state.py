@@ -169,7 +169,7 @@ class ConnectionState(PairingState):
         """Add a request to the requests in flight."""
         call = header.call
         assert call is not None
-        self.authenticating = call.api.is_sasl or (self.authenticating and not is_request(data, header))
+        self.authenticating: bool = call.api.is_sasl or (self.authenticating and not is_request(data, header))
         self.expects_tokens = False
         if call.api.key == SASL_HANDSHAKE:
             self._shake_hands(data, call)
@@ -179,7 +179,8 @@ class ConnectionState(PairingState):
         return header
 
     def _shake_hands(self, data: bytes, call: Call) -> None:
-        self.expects_tokens, self.tokens = call.version == 0, 0
+        self.expects_tokens: bool = call.version == 0
+        self.tokens: int = 0
         handshake = as_request(data, call)
         if isinstance(handshake, Request):
             self.mechanism = handshake.message.mechanism

@@ -162,7 +162,9 @@ class FrameReader(FrameBuffer):
         """Continue at another position of the stream; return the bytes of the incomplete frame."""
         rest = self.rest
         self._buffer.clear()
-        self._start, self.passed, self.missing = 0, offset, 0
+        self._start = 0
+        self.passed: int = offset
+        self.missing: int = 0
         return rest
 
     def __len__(self) -> int:

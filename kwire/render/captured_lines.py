@@ -53,7 +53,10 @@ class CapturedLines:
     """
 
     def __init__(self, decoder: FrameDecoder, file: str, lines: FrameLines, *, sealed: bool = True) -> None:
-        self.decoder, self.file, self.lines, self.sealed = decoder, file, lines, sealed
+        self.decoder: FrameDecoder = decoder
+        self.file: str = file
+        self.lines: FrameLines = lines
+        self.sealed: bool = sealed
         self._repeats = Repeats(self._kind, self._read, len)
 
     def written(self, batch: CapturedBatch, number: int, carefully: Carefully) -> Iterator[tuple[str, int]]:

@@ -116,12 +116,12 @@ class _Kind(Kind):
         self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool, may_hold_secrets: bool
     ) -> None:
         super().__init__(call, is_request, codec, bodies, tagged)
-        self.may_hold_secrets = may_hold_secrets
+        self.may_hold_secrets: bool = may_hold_secrets
         api = call.api
-        self.head = f'{api.key},"apiName":{_text(codec.spec.api_name)},"apiVersion":{api.version},"correlationId":'
+        self.head: str = f'{api.key},"apiName":{_text(codec.spec.api_name)},"apiVersion":{api.version},"correlationId":'
         of_request = f',"clientId":{_text(call.client_id)}}}'
         of_response = "}" if codec.version == api.version else f'}},"payloadVersion":{codec.version}'
-        self.tail = (of_request if is_request else of_response) + ',"payload":'
+        self.tail: str = (of_request if is_request else of_response) + ',"payload":'
         self.front, self.back = self.head.encode(), self.tail.encode()
         self.is_direct = not may_hold_secrets and has_table(codec)
 
