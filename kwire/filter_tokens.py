@@ -20,7 +20,7 @@ class FilterError(KwireError):
         hint: what to write instead; may be empty.
     """
 
-    def __init__(self, text: str, column: int, problem: str, hint: str = "") -> None:
+    def __init__(self, text: str = "", column: int = 0, problem: str = "", hint: str = "") -> None:
         self.text: str = text
         self.column: int = column
         self.problem: str = problem

@@ -292,7 +292,7 @@ class ReplicaAssignmentRefused(Refused):
 class BadStep(KwireError):
     """A step of a scenario that cannot be played: `problem` says why, `hint` what can be."""
 
-    def __init__(self, problem: str, hint: str) -> None:
+    def __init__(self, problem: str = "", hint: str = "") -> None:
         self.problem: str = problem
         self.hint: str = hint
         super().__init__(problem, hint)

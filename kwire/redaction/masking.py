@@ -22,7 +22,7 @@ from ..protocol.framing import LIMIT
 from ..sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive
 from ..wire import Bytes, String, Uuid
 from .rules import RECORDS, always_carries, holds_secrets, may_hold_secrets
-from .undecodable import is_recognised, may_hold_secret, may_leave_secret, reads_as_secret
+from .undecodable import is_recognised, looks_secret, may_hold_secret, may_leave_secret, reads_as_secret
 
 _DETAILS = "details hidden (may contain secrets); use --show-secrets"
 _UNCLEAR = ("unknown tag", "left over", "not understood")
@@ -51,7 +51,9 @@ def mask(result: Result) -> Result:
     if may_hold_secrets(result.codec, result.message):
         return _decoded(result)
     left_over = may_leave_secret(result)
-    if (left_over and not is_recognised(result)) or (result.faults and reads_as_secret(result.frame.data)):
+    message = result.frame.data[: len(result.frame.data) - len(result.rest)]
+    is_doubted = left_over and (not is_recognised(result) or looks_secret(message))
+    if is_doubted or (result.faults and reads_as_secret(result.frame.data)):
         doubted = Undecodable(frame=result.frame, error=result.faults[-1], header=result.header, codec=result.codec)
         return _veiled(replace(doubted, client=result.client, spans=result.spans))
     return _decoded(result) if left_over else result

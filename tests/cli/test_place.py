@@ -290,8 +290,13 @@ def test_brokers_come_go_and_take_the_place_of_others(
 def test_one_topic_changes_and_others_count(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
     found = placed(out(capsys, "place", cluster, "--topic", "orders", "--balance", "--leaders", "--json"))
     assert {topic for topic, _ in found} == {"orders"}
-    loads = Counter(one for replicas in {**placed(Path(cluster).read_text()), **found}.values() for one in replicas)
-    assert max(loads.values()) - min(loads.values()) <= 2
+    before = placed(Path(cluster).read_text())
+
+    def spread(placement: dict[Any, list[int]]) -> int:
+        loads = Counter(one for replicas in placement.values() for one in replicas)
+        return max(loads.values()) - min(loads.values())
+
+    assert spread({**before, **found}) <= spread(before)  # the other topics stay, so it may not be even
 
 
 def test_replicas_on_brokers_that_are_not_there_stay_unless_they_are_removed(

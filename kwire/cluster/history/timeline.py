@@ -60,7 +60,7 @@ class Timeline:
 
     >>> story = Timeline()
     >>> for teller, isr in [("to 1", (1, 2)), ("to 2", (1, 2)), ("to 1", (1,)), ("to 2", (1,))]:
-    ...     story.tell(teller, State(1, isr=isr), Moment(0), "UpdateMetadataRequest")
+    ...     story.observe(teller, State(1, isr=isr), Moment(0), "UpdateMetadataRequest")
     >>> [entry.state.isr for entry in story.entries]
     [(1, 2), (1,)]
     """
