@@ -30,9 +30,6 @@ class FilterError(KwireError):
     def __str__(self) -> str:
         return f"column {self.column + 1}: {self.problem}" + (f"; {self.hint}" if self.hint else "")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FilterError, (self.text, self.column, self.problem, self.hint)
-
 
 _TOKENS = re.compile(
     r"""\s*(?:

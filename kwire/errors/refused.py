@@ -299,6 +299,3 @@ class BadStep(KwireError):
 
     def __str__(self) -> str:
         return f"{self.problem}; {self.hint}"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.problem, self.hint)
