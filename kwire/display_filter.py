@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from .codecs.json import uuid_text
 from .errors import KwireError, suggestion
@@ -100,6 +101,14 @@ def parse_path(text: str, catalog: Catalog | None = None) -> FieldPath:
     return path
 
 
+class _Operand(NamedTuple):
+    """What a test is about: a path, the fields that it can mean, and the kinds of their values."""
+
+    path: FieldPath
+    fields: list[tuple[MessageSpec, FieldSpec]]
+    kinds: set[str]
+
+
 Compiled = tuple[Holds, frozenset[str] | None]
 
 
@@ -184,15 +193,18 @@ class _Parser:
         path = FieldPath(token.value, tuple(steps))
         if path.property is not None:
             return path, []
-        specs = map(self.catalog.spec, self.catalog.names())
-        messages = [spec for spec in specs if spec.type in ("request", "response")]
-        found = [(spec, member) for spec in messages for member in path.fields(spec)]
+        found = [(spec, member) for spec in self._messages for member in path.fields(spec)]
         if not found:
-            raise self._unknown(path, messages, token.column)
+            raise self._unknown(path, token.column)
         return path, found
 
-    def _unknown(self, path: FieldPath, messages: list[MessageSpec], column: int) -> FilterError:
-        known = {".".join(way) for spec in messages for way, _ in fields_of(spec.struct)}
+    @cached_property
+    def _messages(self) -> list[MessageSpec]:
+        specs = map(self.catalog.spec, self.catalog.names())
+        return [spec for spec in specs if spec.type in ("request", "response")]
+
+    def _unknown(self, path: FieldPath, column: int) -> FilterError:
+        known = {".".join(way) for spec in self._messages for way, _ in fields_of(spec.struct)}
         name = path.steps[-1][0]
         last = sorted({way.rpartition(".")[2] for way in known} | set(PROPERTIES))
         dotted = ".".join(name for name, _ in path.steps)
@@ -211,7 +223,7 @@ class _Parser:
         self._take()
         literals = self._list() if sign == "in" else [self._literal()]
         kinds = {path.property.kind} if path.property is not None else {kind_name(member) for _, member in found}
-        holds = self._comparison(sign, literals, path, found, kinds)
+        holds = self._comparison(sign, literals, _Operand(path, found, kinds))
         return _any_value(path, holds), messages
 
     def _of_apis(self, path: FieldPath, sign: str) -> Compiled:
@@ -248,15 +260,8 @@ class _Parser:
         self._take()
         return Token("name" if token.kind == "path" else token.kind, token.value, token.column)
 
-    def _comparison(
-        self,
-        sign: str,
-        literals: list[Token],
-        path: FieldPath,
-        found: list[tuple[MessageSpec, FieldSpec]],
-        kinds: Collection[str],
-    ) -> Callable[[Any], bool]:
-        values = [self._value(literal, path, found, kinds) for literal in literals]
+    def _comparison(self, sign: str, literals: list[Token], operand: _Operand) -> Callable[[Any], bool]:
+        values = [self._value(literal, operand) for literal in literals]
         if sign == "in":
             return lambda value: any(_compare(operator.eq, value, one) for one in values)
         one = values[0]
@@ -275,22 +280,17 @@ class _Parser:
         except re.error as error:
             raise self._error(f"no regular expression: {error}", column=literal.column) from None
 
-    def _value(
-        self,
-        literal: Token,
-        path: FieldPath,
-        found: list[tuple[MessageSpec, FieldSpec]],
-        kinds: Collection[str],
-    ) -> Any:
+    def _value(self, literal: Token, operand: _Operand) -> Any:
         """Return the value of a literal; a name stands for a number, where the field has named numbers."""
         if literal.kind == "name":
-            return self._named(literal, path, found, kinds)
+            return self._named(literal, operand)
+        kinds = operand.kinds
         if "time" in kinds and literal.kind == "text":
             return self._moment(literal)
         fits = {"number": {"number", "time"}, "text": {"text", "uuid", "bytes"}, "boolean": {"boolean"}}
-        if literal.kind != "null" and not fits[literal.kind] & set(kinds):
+        if literal.kind != "null" and not fits[literal.kind] & kinds:
             kind = " or ".join(sorted(kinds))
-            raise self._error(f"{path.text} is {kind}, not {literal.kind}", column=literal.column)
+            raise self._error(f"{operand.path.text} is {kind}, not {literal.kind}", column=literal.column)
         return literal.value
 
     def _moment(self, literal: Token) -> float:
@@ -300,17 +300,12 @@ class _Parser:
             hint = "write it as 2026-11-21T09:30:00Z, or in seconds since 1970"
             raise self._error("no time", hint, literal.column) from None
 
-    def _named(
-        self,
-        literal: Token,
-        path: FieldPath,
-        found: list[tuple[MessageSpec, FieldSpec]],
-        kinds: Collection[str],
-    ) -> Any:
+    def _named(self, literal: Token, operand: _Operand) -> Any:
+        path = operand.path
         if path.property is not None and path.property.kind == "text":
             return literal.value
         names: set[str] = set()
-        for spec, member in found:
+        for spec, member in operand.fields:
             kind = kind_of(spec.name, member.owner, member.json_name)
             if kind is not None:
                 try:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, get_args, get_type_hints
 
@@ -18,7 +18,7 @@ from ..cluster.group_state import MemberRow, PartitionRow
 from ..protocol import Client, Frame, Request, Response, Source
 from ..spec.catalog import Catalog, catalog_for
 from .history_tables import OPTIONS as HISTORY_OPTIONS
-from .history_tables import ROWS_IN_BATCH, ends_of, in_order, read_row, rows_in
+from .history_tables import ends_of, in_order, read_row, rows_in, union_batches
 
 # The messages to read from captures, as options of `kwire.arrow.read` and of Spark's data source.
 OPTIONS = {**HISTORY_OPTIONS, "apis": ",".join(f"{api}{side}" for api in APIS for side in ("Request", "Response"))}
@@ -89,13 +89,7 @@ def group_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> Ite
     for cluster, rows in groupby(rows_in(batches), key=itemgetter(0)):
         groups = _learnt((row[1:] for row in rows), catalog or catalog_for())
         for table in ROWS:
-            found = iter(_dicts(groups, table))
-            while part := list(islice(found, ROWS_IN_BATCH)):
-                columns = [pa.nulls(len(part), field.type) for field in UNION]
-                columns[:2] = [pa.array([value] * len(part), pa.string()) for value in (cluster, table)]
-                place = UNION.get_field_index(table)
-                columns[place] = pa.array(part, UNION.field(place).type)
-                yield pa.record_batch(columns, schema=UNION)
+            yield from union_batches(UNION, cluster, table, _dicts(groups, table))
 
 
 def _learnt(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> ConsumerGroups:

@@ -142,13 +142,25 @@ def history_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> I
     for cluster, rows in groupby(rows_in(map(with_packets, batches)), key=itemgetter(0)):
         tables = history_of(in_time(_Rows(catalog or catalog_for()).seen(row[1:] for row in rows)))
         for table in ROWS:
-            found = iter(_dicts(tables, table))
-            while part := list(islice(found, ROWS_IN_BATCH)):
-                columns = [pa.nulls(len(part), field.type) for field in UNION]
-                columns[:2] = [pa.array([value] * len(part), pa.string()) for value in (cluster, table)]
-                place = UNION.get_field_index(table)
-                columns[place] = pa.array(part, UNION.field(place).type)
-                yield pa.record_batch(columns, schema=UNION)
+            yield from union_batches(UNION, cluster, table, _dicts(tables, table))
+
+
+def union_batches(schema: Any, cluster: Any, table: str, rows: Iterable[dict[str, Any]]) -> Iterator[Any]:
+    """Yield the rows of one table of a cluster as batches of a schema that has a column for each table.
+
+    Args:
+        schema: the cluster, the name of the table, and a column of structs for each table.
+        cluster: the cluster's id.
+        table: the name of the table.
+        rows: its rows.
+    """
+    found = iter(rows)
+    while part := list(islice(found, ROWS_IN_BATCH)):
+        columns = [pa.nulls(len(part), field.type) for field in schema]
+        columns[:2] = [pa.array([value] * len(part), pa.string()) for value in (cluster, table)]
+        place = schema.get_field_index(table)
+        columns[place] = pa.array(part, schema.field(place).type)
+        yield pa.record_batch(columns, schema=schema)
 
 
 def rows_in(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:

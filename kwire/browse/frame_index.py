@@ -145,8 +145,7 @@ class FrameIndex:
     def latency(self, number: int) -> float | None:
         """Return the seconds between a request and its response, of either; None if that is not known."""
         partner = self.partner(number)
-        found = self._latencies[number if partner is None else max(number, partner)]
-        return None if isnan(found) else found
+        return self._latency_at(number if partner is None else max(number, partner))
 
     def connection(self, number: int) -> int:
         """Return what frames of one connection have in common."""
@@ -154,9 +153,9 @@ class FrameIndex:
 
     def by_latency(self, numbers: list[int]) -> list[int]:
         """Return responses, the slowest first, and behind them the frames without a latency."""
-        return sorted(numbers, key=lambda number: -(self._own_latency(number) or -1.0))
+        return sorted(numbers, key=lambda number: -(self._latency_at(number) or -1.0))
 
-    def _own_latency(self, number: int) -> float | None:
+    def _latency_at(self, number: int) -> float | None:
         return None if isnan(self._latencies[number]) else self._latencies[number]
 
     def may_hold(self, number: int, wanted: Callable[[int, bool], bool]) -> bool:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
 
-from ..display_filter import parse_filter
+from ..display_filter import DisplayFilter, parse_filter
 from ..protocol import Frame, Request, Response, Result, Undecodable
 from ..protocol.summary import MessageSummary
 from ..render.line import client_of
@@ -34,16 +34,22 @@ def add_filters(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--to", dest="until", metavar="WHEN", help="frames up to a time or frame number")
 
 
+def display_filter(options: argparse.Namespace, catalog: Catalog) -> DisplayFilter | None:
+    """Return the filter of --where, which is read once a run; None without the option. Raises FilterError."""
+    if options.where is not None and "display_filter" not in options:
+        options.display_filter = parse_filter(options.where, catalog)
+    found: DisplayFilter | None = getattr(options, "display_filter", None)
+    return found
+
+
 def pushed_filter(options: argparse.Namespace, catalog: Catalog) -> PushedFilter | None:
     """Return what --where asks of headers, so that frames for which it cannot hold are not decoded; else None.
 
     Raises:
         FilterError: --where is no display filter.
     """
-    if options.where is None:
-        return None
-    where = parse_filter(options.where, catalog)
-    if where.messages is None:
+    where = display_filter(options, catalog)
+    if where is None or where.messages is None:
         return None
     return PushedFilter(lambda peek: where.may_hold(peek.api_key, bool(peek.is_request), catalog))
 
@@ -66,8 +72,8 @@ def filter_for(options: argparse.Namespace, catalog: Catalog, summary: MessageSu
         tests.append(lambda result: _is_on(result.frame, options.conn))
     if options.errors:
         tests.append(lambda result: has_error(result, summary))
-    if options.where is not None:
-        tests.append(parse_filter(options.where, catalog))
+    if (where := display_filter(options, catalog)) is not None:
+        tests.append(where)
     return lambda result: all(test(result) for test in tests)
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
+from ..capture.conversation import timed
 from ..capture.non_kafka import ZOOKEEPER
 from ..capture.sharding import ALL, Share
 from ..codecs import Codec, codec_in
@@ -314,6 +315,13 @@ def _inputs(
         yield "--hex", nullcontext(open_hex(text, bare=bare, topic=topic)), False
     for file, found in files_of(options.files, getattr(options, "recursive", False)):
         yield file, open_dump(file, bare=bare, catalog=catalog, topic=topic, share=share, zookeeper=zookeeper), found
+
+
+def timed_frames(dump: Dump) -> Iterator[tuple[Frame, int | None]]:
+    """Return the frames of a dump; those of a capture with their exact times in nanoseconds since 1970, else None."""
+    if dump.captured is not None:
+        return timed(dump.captured, dump.file)
+    return ((frame, None) for frame in dump.frames)
 
 
 def files_of(names: list[str], recursive: bool = False) -> Iterator[tuple[str, bool]]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
-from ..capture.conversation import timed
-from ..input import Dump
-from ..protocol import Frame
 from ..redaction import REASONS, Redactor
 from ..render.style import table
 from ..render.values import count_text
-from .inputs import UsageError, catalog_of, dumps_in
+from .inputs import UsageError, catalog_of, dumps_in, timed_frames
 from .options import add_command, add_profile, add_raw
 from .output import FrameOutput, output_bytes
 from .terminal import remark, with_progress
@@ -52,7 +49,8 @@ def redact(options: argparse.Namespace) -> int:
     redactor = Redactor(keep, catalog_of(options))
     with output_bytes(options.output, options.files) as stream:
         output = FrameOutput(stream, raw=options.raw)
-        for frame, nanoseconds in with_progress(_frames(dumps_in(options))):
+        frames = chain.from_iterable(map(timed_frames, dumps_in(options)))
+        for frame, nanoseconds in with_progress(frames):
             output.write(frame, redactor.redact(frame), nanoseconds)
         output.finish()
     rows = [[kind, str(redactor.counts[kind]), REASONS[kind]] for kind in REASONS if redactor.counts[kind]]
@@ -62,15 +60,6 @@ def redact(options: argparse.Namespace) -> int:
     kept = f"; kept: {', '.join(sorted(keep))}" if keep else ""
     remark(f"{count_text(output.count, 'frame')}, {count_text(redactor.counts.total(), 'value')} taken out{kept}")
     return 0
-
-
-def _frames(dumps: Iterator[Dump]) -> Iterator[tuple[Frame, int | None]]:
-    """Yield all frames, of captures with their times in nanoseconds."""
-    for dump in dumps:
-        if dump.captured is not None:
-            yield from timed(dump.captured, dump.file)
-        else:
-            yield from ((frame, None) for frame in dump.frames)
 
 
 def _kinds(text: str) -> set[str]:

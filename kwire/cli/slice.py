@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
-from ..capture.conversation import timed
-from ..input import Dump
 from ..protocol import Frame, FrameDecoder
 from ..protocol.frame_header import Header
 from ..protocol.summary import MessageSummary
 from ..redaction import mask
 from ..render.values import count_text
 from .filters import Test, add_filters, filter_for
-from .inputs import UsageError, catalog_of, dumps_in
+from .inputs import UsageError, catalog_of, dumps_in, timed_frames
 from .options import add_command, add_files, add_profile, add_raw
 from .output import FrameOutput, output_bytes
 from .terminal import remark, with_progress
@@ -54,17 +52,11 @@ def run(options: argparse.Namespace) -> int:
     with output_bytes(options.write, options.files, recursive=options.recursive) as stream:
         output = FrameOutput(stream, raw=options.raw)
         for dump in dumps_in(options):
-            for frame, nanoseconds in Slice(FrameDecoder(catalog), wanted).chosen(with_progress(_frames(dump))):
+            for frame, nanoseconds in Slice(FrameDecoder(catalog), wanted).chosen(with_progress(timed_frames(dump))):
                 output.write(frame, None, nanoseconds)
         output.finish()
     remark(f"{count_text(output.count, 'frame')} written, with requests and responses of those that were chosen")
     return int(output.count == 0)
-
-
-def _frames(dump: Dump) -> Iterator[Timed]:
-    if dump.captured is not None:
-        return timed(dump.captured, dump.file)
-    return ((frame, None) for frame in dump.frames)
 
 
 class Waiting:
