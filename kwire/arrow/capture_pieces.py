@@ -128,7 +128,7 @@ def _captures_of(files: tuple[Piece, ...]) -> tuple[tuple[Piece, ...], ...]:
 
 
 def _ordered(run: Sequence[Piece]) -> tuple[Piece, ...]:
-    """Put pieces in order, the one with the header in front; nothing if records are in none of the others."""
+    """Sort pieces, the one with the file header first; return nothing if no other piece has records."""
     first, *others = run
     if len(others) > MOST_SORTED:
         return tuple(run)

@@ -1,6 +1,6 @@
 """Groups the packets of a stretch of a pcap file by connection, all at once with numpy.
 
-Knows records and the headers in front of TCP; nothing of what connections say.
+Reads records and link, IP and TCP headers; does not decode payloads.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class Transaction:
 
 @dataclass(slots=True)
 class KnownTransactions:
-    """What a journal tells of transactions.
+    """What a journal records of transactions.
 
     `offsets`, by group, are those that the last one was decided to commit, and that the group may not have yet: they
     are behind it in the journal, in the same batch.

@@ -92,7 +92,7 @@ class AsText:
         summary: extracts topics and errors.
         style: colours and width.
         live: write each line at once; if it was the only one, its fields follow.
-        wanted: tells of all items in their order which are shown.
+        wanted: asked of all items, in order, whether they are shown.
     """
 
     def __init__(

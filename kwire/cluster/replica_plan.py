@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from ..errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
-from .even_loads import INFINITE, EvenBytes, EvenLoads
-from .even_sets import EvenSets, bits
+from .broker_loads import INFINITE, EvenBytes, EvenLoads
+from .even_replica_sets import EvenSets, bits
 from .rack_tree import RackTree
 
 K = TypeVar("K", bound=Hashable)

@@ -14,7 +14,7 @@ from kwire.cluster import Broker
 from kwire.cluster.rack_tree import Node, RackTree, is_even
 from kwire.cluster.replica_plan import Goals, ReplicaPlan, plan_replicas
 from kwire.errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
-from tests.cluster.test_even_sets import uneven_tree
+from tests.cluster.test_even_replica_sets import uneven_tree
 from tests.effort import at_most
 from tests.seeds import seeded
 

@@ -6,6 +6,17 @@ One message class covers all versions, so handlers rarely depend on the version.
 from __future__ import annotations
 
 from ..cluster import Api
+from .acls_and_tokens import (
+    alter_client_quotas,
+    create_acls,
+    create_delegation_token,
+    delete_acls,
+    describe_acls,
+    describe_client_quotas,
+    describe_delegation_token,
+    expire_delegation_token,
+    renew_delegation_token,
+)
 from .api_versions import api_versions
 from .consumer_groups import consumer_group_describe, consumer_group_heartbeat
 from .create_partitions import create_partitions
@@ -36,17 +47,6 @@ from .reassignments import (
     alter_replica_log_dirs,
     elect_leaders,
     list_partition_reassignments,
-)
-from .security import (
-    alter_client_quotas,
-    create_acls,
-    create_delegation_token,
-    delete_acls,
-    describe_acls,
-    describe_client_quotas,
-    describe_delegation_token,
-    expire_delegation_token,
-    renew_delegation_token,
 )
 from .sync_group import sync_group
 from .transactions import (

@@ -75,7 +75,7 @@ topic_id=b'\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x0
 
 
 def commit_of(value: Any) -> Commit:
-    """Return the commit that an OffsetCommitValue tells of."""
+    """Return the commit that an OffsetCommitValue holds."""
     return Commit(value.offset, value.leader_epoch, value.metadata, value.topic_id)
 
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from .even_sets import bits, scattered
+from .even_replica_sets import bits, scattered
 
 INFINITE = float("inf")
 Offer = tuple[int, int, int, int, int]  # cost, its place among equals, partition, version of its set, who can take over

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.even_sets import EvenSets, bits
+from kwire.cluster.even_replica_sets import EvenSets, bits
 from kwire.cluster.rack_tree import RackTree, is_even
 from tests.seeds import seeded
 
