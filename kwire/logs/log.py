@@ -14,8 +14,8 @@ from ..errors import DecodeError
 from ..errors.decode import BadBatchLength, CutBatch, Tolerated, UnknownMagic
 from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords
+from ..records.batch import read_whole
 from ..records.layouts import BATCH, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, magic_at
-from ..records.parser import read_whole
 from ..sensitive_fields import Hidden
 from .recognition import (
     MOST_BATCH_BYTES,

@@ -4,11 +4,10 @@ Knows compression and checksums, but not the meaning of keys and values (`kwire.
 topics and control records), nor topics, frames and files.
 """
 
-from .batch import RecordBatch, Records
+from .batch import Batches, RecordBatch, Records, parse_records
 from .builder import build_batch
-from .compression.buffers import LIMIT
+from .compression import LIMIT
 from .layouts import Record, RecordHeader, UndecodableRecords
-from .parser import Batches, parse_records
 
 __all__ = [
     "LIMIT",

@@ -1,24 +1,40 @@
-"""`RecordBatch`: the header of one batch of magic 2, or of one message of magic 0 or 1; records are read on request.
+"""`RecordBatch` and `parse_records`: splits bytes into batches of any magic, and verifies their checksums.
 
-Knows the header's fields and bits; records are read by `batch_reader`.
+Only headers are parsed here; `batch_reader` and `legacy_message_sets` read the records of a batch on request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, overload
 
 import msgspec
 
+from .. import native
 from ..errors import DecodeError
+from ..errors.decode import BadBatchLength, BadChecksum, BadLength, CutBatch, UnknownMagic
 from ..wire.primitives import int32
-from . import layouts
-from .batch_reader import Walk
-from .compression import name_of
-from .compression.buffers import LIMIT
-from .layouts import Record, UndecodableRecords
+from .batch_reader import PlacedReader, Walk, read_batch
+from .checksums import crc32, crc32c, hex32
+from .compression import LIMIT
+from .layouts import (
+    BATCH,
+    CHECKED_FROM,
+    COMPRESSION,
+    LEAST_LENGTH,
+    LOG_OVERHEAD,
+    MESSAGE,
+    UP_TO_MAGIC,
+    BatchHeader,
+    Record,
+    UndecodableRecords,
+    int64,
+    magic_at,
+)
 from .legacy_message_sets import read_message
-from .magic2_records import are_whole, read_batch
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 Item = TypeVar("Item", covariant=True)
 
@@ -49,7 +65,7 @@ class Records(Generic[Item]):
             yield walk.failed(walk.unread, error)
 
 
-class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
+class RecordBatch(BatchHeader, frozen=True, kw_only=True):
     """The header of a batch, and its bytes.
 
     In magic 0 and 1 every message is a batch, and a compressed message contains others. Fields that these magics do not
@@ -68,62 +84,11 @@ class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
         faults: faults of the header and checksum that salvage tolerated.
     """
 
-    base_offset: int | None
-    last_offset: int
-    length: int
-    magic: int
-    crc: int
-    attributes: int
-    partition_leader_epoch: int = -1
-    last_offset_delta: int = 0
-    base_timestamp: int = -1
-    max_timestamp: int = -1
-    producer_id: int = -1
-    producer_epoch: int = -1
-    base_sequence: int = -1
-    record_count: int | None = 1
-    data: bytes
-    position: int = 0
-    index: int = 0
-    faults: tuple[DecodeError, ...] = ()
-
     def __repr__(self) -> str:
         """Return a one-line description."""
         base = "" if self.base_offset is None else f"{self.base_offset} to "
         where = f"magic {self.magic}, offset {base}{self.last_offset}"
         return f"<RecordBatch {where}, {self.compression}, {len(self.data)} bytes>"
-
-    @property
-    def compression(self) -> str | None:
-        """`none`, `gzip`, `snappy`, `lz4` or `zstd`; None for an unknown number."""
-        return name_of(self.compression_id, self.magic)
-
-    @property
-    def compression_id(self) -> int:
-        """The compression's number."""
-        return self.attributes & layouts.COMPRESSION
-
-    @property
-    def timestamp_type(self) -> str:
-        """`CreateTime`, `LogAppendTime`, or in magic 0 `NoTimestampType`."""
-        if self.magic == 0:
-            return "NoTimestampType"
-        return "LogAppendTime" if self.attributes & layouts.LOG_APPEND_TIME else "CreateTime"
-
-    @property
-    def is_transactional(self) -> bool:
-        """Whether the batch is part of a transaction."""
-        return self.magic >= 2 and bool(self.attributes & layouts.TRANSACTIONAL)
-
-    @property
-    def is_control(self) -> bool:
-        """Whether its records are control records; `kwire.internal.decode_control_record` decodes them."""
-        return self.magic >= 2 and bool(self.attributes & layouts.CONTROL)
-
-    @property
-    def delete_horizon(self) -> int | None:
-        """When the log cleaner may remove its tombstones, in milliseconds since 1970; None if it is not set."""
-        return self.base_timestamp if self.magic >= 2 and self.attributes & layouts.DELETE_HORIZON else None
 
     def sequence(self, record: Record) -> int:
         """Return the sequence number of a record of this batch; -1 if it has none."""
@@ -144,7 +109,15 @@ class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
             DecodeError: one of them cannot be read.
             MissingExtra: the compression needs a library that is not installed.
         """
-        return are_whole(self, limit)
+        count = self.record_count or 0
+        data, start = self.data, BATCH.size
+        if self.compression_id:
+            walk = Walk(self, salvage=False, limit=limit)
+            data, start = walk.inflated(data[start:], start).data, 0
+        if native.AVAILABLE and native.records_are_whole(bytes(data), start, count):
+            return True
+        first = self.base_offset or 0
+        return [record.offset - first for record in self.records(limit=limit)] == list(range(count))
 
     @overload
     def records(self, *, salvage: Literal[False] = False, limit: int = LIMIT) -> Records[Record]: ...
@@ -171,12 +144,10 @@ class RecordBatch(msgspec.Struct, frozen=True, kw_only=True):
 
 def read_header(data: bytes, position: int, index: int) -> RecordBatch:
     """Parse the header of a complete batch of magic 2; arguments as the attributes of `RecordBatch`."""
-    base, length, epoch, magic, crc, attributes, last, base_time, max_time, *producer, count = (
-        layouts.BATCH.unpack_from(data)
-    )
+    base, length, epoch, magic, crc, attributes, last, base_time, max_time, *producer, count = BATCH.unpack_from(data)
     return RecordBatch(
         base_offset=base,
-        last_offset=layouts.int64(base + last),
+        last_offset=int64(base + last),
         length=length,
         magic=magic,
         crc=crc,
@@ -197,8 +168,8 @@ def read_header(data: bytes, position: int, index: int) -> RecordBatch:
 
 def read_message_header(data: bytes, position: int, index: int) -> RecordBatch:
     """Parse the header of a complete message of magic 0 or 1; arguments as the attributes of `RecordBatch`."""
-    last, length, crc, magic, attributes = layouts.MESSAGE.unpack_from(data)
-    single = not attributes & layouts.COMPRESSION
+    last, length, crc, magic, attributes = MESSAGE.unpack_from(data)
+    single = not attributes & COMPRESSION
     return RecordBatch(
         base_offset=last if single else None,
         last_offset=last,
@@ -212,3 +183,158 @@ def read_message_header(data: bytes, position: int, index: int) -> RecordBatch:
         position=position,
         index=index,
     )
+
+
+HIGHEST = 2**31 - 1  # bytes of a batch
+
+
+class Batches(Generic[Item]):
+    """The batches in some bytes, once, in their order; made by `parse_records`.
+
+    Attributes:
+        rest: the bytes behind the last whole batch; empty until the end is reached.
+        faults: a `CutBatch` for them. What is wrong with one batch stands in the batch.
+    """
+
+    def __init__(self, data: bytes, *, salvage: bool, may_be_cut: bool, check_crcs: bool) -> None:
+        self.rest: bytes = b""
+        self.faults: list[DecodeError] = []
+        self._data, self._at, self._index = data, 0, 0
+        self._salvage, self._may_be_cut, self._check_crcs = salvage, may_be_cut, check_crcs
+
+    def __iter__(self) -> Iterator[Item]:
+        return self
+
+    def __next__(self) -> Item:
+        """Return the next batch; in strict mode raise what is wrong with it."""
+        start = self._at
+        try:
+            stop = self._stop(start)
+            if stop is None:
+                self._finish(start)
+                raise StopIteration
+            self._at = stop
+            item: Any = self._batch(start, stop)
+        except DecodeError as error:
+            if not self._salvage:
+                self._at = len(self._data)
+                raise
+            item = UndecodableRecords(self._data[start : self._at], error.with_traceback(None))
+        self._index += 1
+        batch: Item = item
+        return batch
+
+    def _stop(self, start: int) -> int | None:
+        """Return where the batch ends that begins here; None if it is not there, or not all of it."""
+        left = len(self._data) - start
+        if left < LOG_OVERHEAD:
+            return None
+        length = int.from_bytes(self._data[start + 8 : start + 12], "big", signed=True)
+        size = LOG_OVERHEAD + length
+        if length < LEAST_LENGTH[0]:
+            self._at = len(self._data)
+            self._refuse(start, "length", BadBatchLength, 8, found=length, need=LEAST_LENGTH[0])
+        if left < UP_TO_MAGIC:
+            return None
+        magic = magic_at(self._data, start)
+        if magic not in LEAST_LENGTH:
+            self._at = start + size if size <= left else len(self._data)
+            self._refuse(start, "magic", UnknownMagic, 16, found=magic)
+        if size > HIGHEST:  # Kafka's sum overflows
+            self._at = len(self._data)
+            self._refuse(start, "length", BadLength, 8, found=length, need=size, have=left)
+        return start + size if size <= left else None
+
+    def _finish(self, start: int) -> None:
+        """Keep a last batch that is not whole; raise it in strict mode, unless it may be."""
+        if start == len(self._data):
+            return
+        self.rest = self._data[start:]
+        self._at = len(self._data)
+        need = LOG_OVERHEAD
+        if len(self.rest) >= LOG_OVERHEAD:
+            need += int.from_bytes(self.rest[8:LOG_OVERHEAD], "big", signed=True)
+        reader = self._reader(self.rest, start, salvage=self._salvage or self._may_be_cut)
+        reader.fault(CutBatch, 0, need=need, have=len(self.rest), raw=self.rest)
+        self.faults += reader.faults
+
+    def _batch(self, start: int, stop: int) -> RecordBatch:
+        """Read the header of a batch, and check the checksum."""
+        data = self._data[start:stop]
+        if len(data) < LOG_OVERHEAD + LEAST_LENGTH[data[16]]:
+            facts = {"found": len(data) - LOG_OVERHEAD, "need": LEAST_LENGTH[data[16]]}
+            self._refuse(start, "length", BadBatchLength, 8, **facts)
+        return read_whole(data, start, self._index, salvage=self._salvage, check_crc=self._check_crcs)
+
+    def _reader(self, data: bytes, base: int, *, salvage: bool) -> PlacedReader:
+        return PlacedReader(data, base, ("batches", self._index), salvage=salvage)
+
+    def _refuse(self, start: int, field: str, kind: type[DecodeError], offset: int, **facts: Any) -> NoReturn:
+        reader = self._reader(self._data[start : self._at], start, salvage=self._salvage)
+        reader.refuse_field(field, kind, offset, **facts)
+
+
+def read_whole(
+    data: bytes, position: int = 0, index: int = 0, *, salvage: bool = False, check_crc: bool = True
+) -> RecordBatch:
+    """Read the header of one batch that is there to its end, and check its checksum.
+
+    Args:
+        data: its bytes, as many as its length field says and its magic needs.
+        position, index: as in `RecordBatch`.
+        salvage: return a batch with a wrong checksum too, with that fault.
+        check_crc: whether to look at the checksum.
+
+    Raises:
+        BadChecksum: in strict mode; `partial` is the batch.
+    """
+    magic = data[16]
+    batch = (read_header if magic == 2 else read_message_header)(data, position, index)
+    checked = data[CHECKED_FROM[magic] :]
+    right = (crc32c if magic == 2 else crc32)(checked) if check_crc else batch.crc
+    if right == batch.crc:
+        return batch
+    reader = PlacedReader(data, position, ("batches", index), salvage=salvage)
+    try:
+        reader.fault_field("crc", BadChecksum, 17 if magic == 2 else 12, found=(hex32(batch.crc), hex32(right)))
+    except DecodeError as error:
+        error.partial = batch
+        raise
+    return msgspec.structs.replace(batch, faults=tuple(reader.faults))
+
+
+@overload
+def parse_records(
+    data: Buffer, *, salvage: Literal[False] = False, may_be_cut: bool = False, check_crcs: bool = True
+) -> Batches[RecordBatch]: ...
+
+
+@overload
+def parse_records(
+    data: Buffer, *, salvage: bool, may_be_cut: bool = False, check_crcs: bool = True
+) -> Batches[RecordBatch | UndecodableRecords]: ...
+
+
+def parse_records(
+    data: Buffer, *, salvage: bool = False, may_be_cut: bool = False, check_crcs: bool = True
+) -> Batches[RecordBatch | UndecodableRecords]:
+    """Read the record batches in some bytes: the `records` of Produce and Fetch, a log segment, a snapshot.
+
+    Args:
+        data: batches of magic 2, messages of magic 0 and 1, and any mix of them.
+        salvage: yield undecodable records too, and collect what Kafka tolerates as faults.
+        may_be_cut: accept that the last batch is not whole, as in Fetch responses, in strict mode too.
+        check_crcs: whether to check the checksums of the batches.
+
+    Returns:
+        An iterator over the batches by their headers; `RecordBatch.records` reads further. Its `rest` and `faults` tell
+        of a last batch that is cut off. In strict mode it raises a DecodeError at the first fault; in salvage it
+        gives `UndecodableRecords` instead, and goes on behind them where it can.
+
+    >>> from kwire import Record, build_batch
+    >>> data = build_batch([Record(7, 1700000000000, b"key", b"value")])
+    >>> [(batch.last_offset, list(batch.records())) for batch in parse_records(data)]
+    [(7, [Record(offset=7, timestamp=1700000000000, key=b'key', value=b'value', headers=(), attributes=0, \
+create_timestamp=None)])]
+    """
+    return Batches(bytes(data), salvage=salvage, may_be_cut=may_be_cut, check_crcs=check_crcs)

@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from kwire.records import Record, build_batch
-from kwire.records.compression import lz4
-from kwire.records.compression.buffers import library
-from kwire.records.compression.snappy import HEADER
+from kwire.records import Record, build_batch, compression
+from kwire.records.compression import SNAPPY_HEADER as HEADER
+from kwire.records.compression import library
 from tests.conftest import ROOT
 
 from .cases import batch_around, message_around
@@ -81,8 +80,8 @@ def snappy_of(size: int, block: int) -> bytes:
 
 def lz4_of(size: int, block: int, *, magic: int = 2) -> bytes:
     raw = bytes(library("lz4").lz4.compress_block(bytes(block), store_size=False))
-    header = lz4.MAGIC + bytes([0x60, {1 << 16: 0x40, 1 << 22: 0x70}[block]])
-    header += bytes([lz4.header_checksum(header, magic)])
+    header = compression.LZ4_MAGIC + bytes([0x60, {1 << 16: 0x40, 1 << 22: 0x70}[block]])
+    header += bytes([compression.lz4_header_checksum(header, magic)])
     return header + (len(raw).to_bytes(4, "little") + raw) * (size // block) + bytes(4)
 
 
@@ -152,8 +151,8 @@ LIES: dict[str, Callable[[], bytes]] = {
 
 
 def lying_lz4() -> bytes:
-    header = lz4.MAGIC + b"\x68\x40" + b"\xff" * 7 + b"\x7f"
-    return header + bytes([lz4.header_checksum(header, 2)]) + bytes(4)
+    header = compression.LZ4_MAGIC + b"\x68\x40" + b"\xff" * 7 + b"\x7f"
+    return header + bytes([compression.lz4_header_checksum(header, 2)]) + bytes(4)
 
 
 def tiny_lz4(count: int) -> bytes:

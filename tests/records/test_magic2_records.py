@@ -11,7 +11,7 @@ from kwire.errors import DecodeError
 from kwire.errors import decode as faults
 from kwire.native import AVAILABLE
 from kwire.records import Record, RecordBatch, RecordHeader, UndecodableRecords, build_batch, parse_records
-from kwire.records import magic2_records as magic2
+from kwire.records import batch_reader as magic2
 from kwire.records.layouts import RECORD
 from kwire.wire import VARINT, Reader
 from kwire.wire.primitives import read_length

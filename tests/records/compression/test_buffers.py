@@ -6,18 +6,18 @@ import pytest
 
 from kwire.errors import KwireError, MissingExtra
 from kwire.errors.decode import BadCompression, LimitExceeded
-from kwire.records.compression import buffers
+from kwire.records import compression
 
 
 @pytest.mark.parametrize("size, count", [(0, 0), (1, 1), (1, 0), (100, 3), (100, 100), (1 << 20, 5)])
 def test_a_room_gives_its_first_bytes(size: int, count: int) -> None:
-    room = buffers.Room(size)
+    room = compression.Room(size)
     room.view[:count] = b"x" * count
     assert room.first(count) == b"x" * count
 
 
 def test_two_rooms_do_not_share_memory() -> None:
-    one, other = buffers.Room(1), buffers.Room(1)
+    one, other = compression.Room(1), compression.Room(1)
     one.view[0] = 7
     assert (one.first(1), other.first(1)) == (b"\x07", b"\x00")
     assert bytes(1) == b"\x00"
@@ -28,17 +28,17 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     with pytest.raises(
         MissingExtra, match=r"zstd compression needs the library cramjam; pip install 'kwire\[compression\]'"
     ) as info:
-        buffers.library("zstd")
+        compression.library("zstd")
     assert (info.value.library, info.value.extra) == ("cramjam", "compression")
     assert isinstance(info.value, KwireError)
 
 
 def test_what_the_library_complains_of_is_a_fault_of_the_bytes() -> None:
     with pytest.raises(BadCompression, match="do not decompress as snappy: snappy: corrupt input") as info:
-        buffers.run("snappy", buffers.library("snappy").snappy.decompress_raw, b"\xff")
+        compression.run("snappy", compression.library("snappy").snappy.decompress_raw, b"\xff")
     assert info.value.found[0] == "snappy"
 
 
 def test_exceeding_says_how_much_was_allowed() -> None:
     with pytest.raises(LimitExceeded, match="7 bytes of lz4 hold more than 5 bytes"):
-        buffers.exceed("lz4", 5, 7)
+        compression.exceed("lz4", 5, 7)

@@ -5,28 +5,28 @@ import random
 import pytest
 
 from kwire.errors.decode import BadCompression, LimitExceeded
-from kwire.records.compression import snappy
-from kwire.records.compression.buffers import library
-from kwire.records.compression.snappy import HEADER
+from kwire.records import compression
+from kwire.records.compression import SNAPPY_HEADER as HEADER
+from kwire.records.compression import library
 
 RAW = bytes(library("snappy").snappy.compress_raw(b"abc" * 1000))
 DATA = random.Random(3).randbytes(100_000)
 
 
 def test_blocks_are_of_32_kib_behind_a_header() -> None:
-    data = snappy.deflate(DATA)
+    data = compression.deflate_snappy(DATA)
     assert data[:16] == HEADER
-    assert len(snappy._cut(data)[0]) == 2 * 4
-    assert snappy.inflate(data, len(DATA)).data == DATA
+    assert len(compression._cut_snappy(data)[0]) == 2 * 4
+    assert compression.inflate_snappy(data, len(DATA)).data == DATA
 
 
 def test_bare_snappy_is_read() -> None:
-    assert snappy.inflate(RAW, 3000).data == b"abc" * 1000
+    assert compression.inflate_snappy(RAW, 3000).data == b"abc" * 1000
 
 
 def test_several_streams_follow_each_other() -> None:
-    data = snappy.deflate(b"one") + snappy.deflate(b"") + snappy.deflate(b"two")
-    assert snappy.inflate(data, 100).data == b"onetwo"
+    data = compression.deflate_snappy(b"one") + compression.deflate_snappy(b"") + compression.deflate_snappy(b"two")
+    assert compression.inflate_snappy(data, 100).data == b"onetwo"
 
 
 @pytest.mark.parametrize(
@@ -35,49 +35,49 @@ def test_several_streams_follow_each_other() -> None:
 )
 def test_a_claim_that_the_bytes_cannot_hold_is_refused_before_memory_is_taken(claim: str, size: int) -> None:
     with pytest.raises(BadCompression, match="it claims to hold"):
-        snappy.inflate(bytes.fromhex(claim) + bytes(size), 2**40)
+        compression.inflate_snappy(bytes.fromhex(claim) + bytes(size), 2**40)
 
 
 def test_a_claim_above_the_limit_is_refused_before_memory_is_taken() -> None:
     with pytest.raises(LimitExceeded):
-        snappy.inflate(RAW, 2999)
+        compression.inflate_snappy(RAW, 2999)
     data = HEADER + (len(RAW).to_bytes(4, "big") + RAW) * 10
-    assert len(snappy.inflate(data, 30_000).data) == 30_000
+    assert len(compression.inflate_snappy(data, 30_000).data) == 30_000
     with pytest.raises(LimitExceeded):
-        snappy.inflate(data, 29_999)
+        compression.inflate_snappy(data, 29_999)
 
 
 def test_a_claim_without_end_is_refused() -> None:
     with pytest.raises(BadCompression, match="does not end"):
-        snappy.inflate(b"\xff" * 100, 2**40)
+        compression.inflate_snappy(b"\xff" * 100, 2**40)
 
 
 @pytest.mark.parametrize("size", [-1, -(2**31), 2**31 - 1, 5])
 def test_a_block_beyond_the_end_is_refused(size: int) -> None:
     with pytest.raises(BadCompression, match=f"a block of {size} bytes, 4 are left") as info:
-        snappy.inflate(HEADER + size.to_bytes(4, "big", signed=True) + bytes(4), 100)
+        compression.inflate_snappy(HEADER + size.to_bytes(4, "big", signed=True) + bytes(4), 100)
     assert info.value.offset == 16
 
 
 @pytest.mark.parametrize("versions", ["0000000000000000", "ffffffff00000001", "0000000900000009"])
 def test_the_version_of_the_first_header_is_not_looked_at(versions: str) -> None:
     data = HEADER[:8] + bytes.fromhex(versions) + len(RAW).to_bytes(4, "big") + RAW
-    assert len(snappy.inflate(data, 3000).data) == 3000
+    assert len(compression.inflate_snappy(data, 3000).data) == 3000
 
 
 @pytest.mark.parametrize("header, problem", [(HEADER[:8] + bytes(8), "version below 1"), (HEADER[:15], "cut short")])
 def test_a_later_header_must_be_right(header: bytes, problem: str) -> None:
-    data = snappy.deflate(b"abc")
+    data = compression.deflate_snappy(b"abc")
     with pytest.raises(BadCompression, match=problem) as info:
-        snappy.inflate(data + header, 100)
+        compression.inflate_snappy(data + header, 100)
     assert info.value.offset == len(data)
 
 
 @pytest.mark.parametrize("tail", [b"\0", b"\0\0\0", HEADER[:4] + b"other" + bytes(20)])
 def test_what_snappy_java_passes_over_is_left_over(tail: bytes) -> None:
-    assert snappy.inflate(snappy.deflate(b"abc") + tail, 100) == (b"abc", tail)
+    assert compression.inflate_snappy(compression.deflate_snappy(b"abc") + tail, 100) == (b"abc", tail)
 
 
 def test_damage_inside_a_block_is_refused() -> None:
     with pytest.raises(BadCompression, match="corrupt input"):
-        snappy.inflate(RAW[:-3], 3000)
+        compression.inflate_snappy(RAW[:-3], 3000)

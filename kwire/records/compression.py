@@ -1,0 +1,446 @@
+"""Compresses and decompresses records: gzip, snappy (also in snappy-java's framing), lz4 frames and zstd.
+
+Decompression is bounded while it runs: before a library allocates memory, the sizes that the compressed bytes claim are
+checked against the limit. gzip needs no library; snappy, lz4 and zstd need cramjam (extra `compression`), which is
+imported on first use. Errors have an offset in the compressed bytes; the caller adds their position and path.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from array import array
+from collections.abc import Callable
+from typing import Any, NamedTuple, NoReturn
+
+from ..errors import MissingExtra, WrongType, excerpt
+from ..errors.decode import BadCompression, LimitExceeded
+from .checksums import xxh32
+
+LIMIT = 64 * 1024 * 1024  # bytes of records that one batch may hold once inflated
+
+
+class Inflated(NamedTuple):
+    """Inflated bytes, and what was left over of the compressed ones behind their end."""
+
+    data: bytes
+    tail: bytes = b""
+
+
+class Room:
+    """Memory of a fixed size to inflate into.
+
+    The operating system gives the memory only as it is written to, and the bytes are given out without a copy.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._buffer = io.BytesIO(bytes(size))
+        self.view = self._buffer.getbuffer()
+
+    def first(self, count: int) -> bytes:
+        """Return the first `count` bytes, and give the rest back; the room is of no more use then."""
+        self.view.release()
+        self._buffer.truncate(count)
+        return self._buffer.getvalue()
+
+
+def library(codec: str) -> Any:
+    """Return cramjam; MissingExtra if it is not installed."""
+    try:
+        import cramjam
+    except ImportError:
+        raise MissingExtra(f"{codec} compression", "cramjam", "compression") from None
+    return cramjam
+
+
+def run(codec: str, function: Any, *arguments: Any) -> Any:
+    """Call a function of the library; what it complains of becomes a BadCompression."""
+    try:
+        return function(*arguments)
+    except (library(codec).DecompressionError, OSError, ValueError, OverflowError) as error:
+        refuse(codec, str(error))
+
+
+def refuse(codec: str, problem: str, offset: int = 0) -> NoReturn:
+    """Raise a BadCompression; `offset` is in the compressed bytes."""
+    raise BadCompression(found=(codec, problem), offset=offset)
+
+
+def exceed(codec: str, limit: int, have: int, **facts: Any) -> NoReturn:
+    """Raise a LimitExceeded; `have` is the number of compressed bytes."""
+    raise LimitExceeded(found=codec, need=limit, have=have, **facts)
+
+
+# Snappy as Kafka writes it is snappy-java's framing; other clients write it without the framing.
+# header: 82 "SNAPPY" 00, version int32, lowest compatible version int32; block: size int32, snappy.
+# Each block begins with its uncompressed size: all sizes are added up before anything is allocated.
+
+SNAPPY_HEADER = bytes.fromhex("82534e41505059000000000100000001")
+SNAPPY_BLOCK = 32 * 1024  # what snappy-java puts into a block
+_SNAPPY_MAGIC = SNAPPY_HEADER[:8]
+
+
+def inflate_snappy(data: bytes, limit: int) -> Inflated:
+    """Inflate. Raises BadCompression, or LimitExceeded for more than `limit` bytes, without a place."""
+    bounds, end = _cut_snappy(data)
+    sizes = array("q")
+    total = 0
+    for start, stop in zip(bounds[::2], bounds[1::2], strict=True):
+        sizes.append(_snappy_claim(data, start, stop))
+        total += sizes[-1]
+        if total > limit:
+            exceed("snappy", limit, len(data))
+    room, done, view = Room(total), 0, memoryview(data)
+    decompress = library("snappy").snappy.decompress_raw_into
+    for start, stop, size in zip(bounds[::2], bounds[1::2], sizes, strict=True):
+        run("snappy", decompress, view[start:stop], room.view[done : done + size])
+        done += size
+    return Inflated(room.first(total), data[end:])
+
+
+def deflate_snappy(data: bytes) -> bytes:
+    """Compress, with header and blocks."""
+    compress = library("snappy").snappy.compress_raw
+    out = bytearray(SNAPPY_HEADER)
+    for start in range(0, len(data), SNAPPY_BLOCK):
+        block = bytes(compress(data[start : start + SNAPPY_BLOCK]))
+        out += len(block).to_bytes(4, "big") + block
+    return bytes(out)
+
+
+def _cut_snappy(data: bytes) -> tuple[array[int], int]:
+    """Return where each block starts and stops, one after the other, and where they end. What does not begin with
+    the header is one block. Behind the blocks snappy-java passes over up to three bytes, and over what begins as a
+    header does and is none."""
+    if data[:8] != _SNAPPY_MAGIC or len(data) < len(SNAPPY_HEADER):
+        return array("q", (0, len(data))), len(data)
+    bounds, at = array("q"), len(SNAPPY_HEADER)
+    while at + 4 <= len(data):
+        start = at + 4
+        if data[at:start] != SNAPPY_HEADER[:4]:
+            at = start + _snappy_size(data, at)
+            bounds.extend((start, at))
+        elif _is_snappy_header(data, at):
+            at += len(SNAPPY_HEADER)
+        else:
+            break
+    return bounds, at
+
+
+def _snappy_size(data: bytes, at: int) -> int:
+    size = int.from_bytes(data[at : at + 4], "big", signed=True)
+    left = len(data) - at - 4
+    if not 0 <= size <= left:
+        refuse("snappy", f"a block of {size} bytes, {left} are left", at)
+    return size
+
+
+def _is_snappy_header(data: bytes, at: int) -> bool:
+    """Whether another stream begins here; snappy-java looks at the versions of all but the first."""
+    if at + len(SNAPPY_HEADER) > len(data):
+        refuse("snappy", "a header is cut short", at)
+    if data[at : at + 8] != _SNAPPY_MAGIC:
+        return False
+    if int.from_bytes(data[at + 8 : at + 12], "big", signed=True) < 1:
+        refuse("snappy", "a header with a version below 1", at)
+    return True
+
+
+def _snappy_claim(data: bytes, start: int, stop: int) -> int:
+    """Return the size that a snappy says it holds, if it can hold so much."""
+    size = shift = 0
+    for byte in data[start : min(stop, start + 5)]:
+        size |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            break
+    else:
+        refuse("snappy", "a size that does not end", start)
+    if 3 * size > 64 * (stop - start):  # three bytes become 64 at most
+        refuse("snappy", f"it claims to hold {size} bytes in {stop - start}", start)
+    return size
+
+
+# The lz4 frame format as Kafka reads it: independent blocks, decompressed one by one.
+# frame: 04 22 4d 18, flags, block size, [content size 8], header checksum, blocks, 00000000, [content checksum 4];
+# block: size uint32 (little-endian; the highest bit means stored), bytes, [checksum 4].
+# In magic 0 the header checksum also covers the first four bytes, and Kafka does not check it (KAFKA-3160).
+
+LZ4_MAGIC = bytes.fromhex("04224d18")
+LZ4_BLOCK = 64 * 1024
+_VERSION_AND_RESERVED, _INDEPENDENT, _BLOCK_CHECKSUM, _CONTENT_SIZE, _CONTENT_CHECKSUM = 0xC3, 0x20, 0x10, 0x08, 0x04
+_LZ4_STORED = 0x80000000
+
+
+def inflate_lz4(data: bytes, limit: int, *, magic: int = 2) -> Inflated:
+    """Inflate one frame. Raises BadCompression, or LimitExceeded for more than `limit` bytes, without a place."""
+    at, longest = _read_lz4_header(data, magic)
+    extra = 4 if data[4] & _BLOCK_CHECKSUM else 0
+    room = Room(min(_most_of_lz4(data, at, longest, extra), limit + longest))
+    decompress = library("lz4").lz4.decompress_block_into
+    done = 0
+    while size := _little_endian(data, at) & ~_LZ4_STORED:
+        stored = data[at + 3] & 0x80
+        block = data[at + 4 : at + 4 + size]
+        _check_lz4_block(data, at, size, longest, extra)
+        if stored:
+            room.view[done : done + size] = block
+            done += size
+        else:
+            done += run("lz4", decompress, block, room.view[done : done + longest], longest)
+        if done > limit:
+            exceed("lz4", limit, len(data))
+        at += 4 + size + extra
+    stop = at + 4 + (4 if data[4] & _CONTENT_CHECKSUM else 0)  # which Kafka does not check either
+    if stop > len(data):
+        refuse("lz4", "the content checksum is cut off", at)
+    return Inflated(room.first(done), data[stop:])
+
+
+def deflate_lz4(data: bytes, *, magic: int = 2) -> bytes:
+    """Compress to one frame with blocks of 64 KiB and no checksums but the header's, as Kafka's producer does."""
+    compress = library("lz4").lz4.compress_block
+    out = bytearray(LZ4_MAGIC + b"\x60\x40")
+    out.append(lz4_header_checksum(out, magic))
+    for start in range(0, len(data), LZ4_BLOCK):
+        block = data[start : start + LZ4_BLOCK]
+        small = bytes(compress(block, store_size=False))
+        if len(small) < len(block):
+            out += len(small).to_bytes(4, "little") + small
+        else:
+            out += (len(block) | _LZ4_STORED).to_bytes(4, "little") + block
+    return bytes(out + bytes(4))
+
+
+def lz4_header_checksum(header: bytes | bytearray, magic: int) -> int:
+    """Return the checksum of a frame's header (without it); in magic 0 with the mistake of Kafka 0.8 and 0.9."""
+    return xxh32(bytes(header if magic == 0 else header[4:])) >> 8 & 255
+
+
+def _read_lz4_header(data: bytes, magic: int) -> tuple[int, int]:
+    """Return where the blocks begin, and how much one of them may hold."""
+    if data[:4] != LZ4_MAGIC or len(data) < 7:
+        refuse("lz4", "it does not begin with a frame's header")
+    flags, sizes = data[4], data[5]
+    at = 14 if flags & _CONTENT_SIZE else 6
+    if flags & _VERSION_AND_RESERVED != 0x40 or sizes & 0x8F or sizes < 0x40:
+        refuse("lz4", f"flags {flags:#04x} and block size {sizes:#04x}", 4)
+    if not flags & _INDEPENDENT:
+        refuse("lz4", "its blocks depend on each other", 4)
+    if at >= len(data) or (magic and data[at] != lz4_header_checksum(data[:at], magic)):
+        refuse("lz4", "the header checksum is wrong", at)
+    return at + 1, 1 << (8 + 2 * (sizes >> 4))
+
+
+def _most_of_lz4(data: bytes, at: int, longest: int, extra: int) -> int:
+    """Return how much the blocks can hold at most. Looks for no faults; inflating finds them."""
+    most = 0
+    while size := int.from_bytes(data[at : at + 4], "little") & ~_LZ4_STORED:
+        most += longest
+        at += 4 + size + extra
+    return most
+
+
+def _little_endian(data: bytes, at: int) -> int:
+    if at + 4 > len(data):
+        refuse("lz4", "the frame is cut off", at)
+    return int.from_bytes(data[at : at + 4], "little")
+
+
+def _check_lz4_block(data: bytes, at: int, size: int, longest: int, extra: int) -> None:
+    stop = at + 4 + size
+    if size > longest or stop + extra > len(data):
+        refuse("lz4", f"a block of {size} bytes; at most {longest}, {len(data) - at - 4} are left", at)
+    if extra and xxh32(data[at + 4 : stop]) != _little_endian(data, stop):
+        refuse("lz4", "a block's checksum is wrong", stop)
+
+
+# Zstandard (RFC 8878). The headers of frames and blocks tell how much memory decompression needs. The library keeps a
+# window of its output in addition to the output itself; a window over 8 MiB, which only the highest levels use,
+# therefore counts toward the limit.
+
+ZSTD_LEVEL = 3  # Kafka's
+ZSTD_WINDOW = 8 * 1024 * 1024  # what every reader should grant (RFC 8878, 3.1.1.1.2)
+_ZSTD_BLOCK = 128 * 1024  # the most that one block holds
+_FRAME, _SKIPPABLE = 0xFD2FB528, range(0x184D2A50, 0x184D2A60)
+_ZSTD_WINDOW_COUNTS = {"hint": "its large window takes the rest of what is allowed; allow more with limit="}
+_ZSTD_FULL = "failed to write whole buffer"
+
+
+def inflate_zstd(data: bytes, limit: int) -> Inflated:
+    """Inflate. Raises BadCompression, or LimitExceeded for more than `limit` bytes, without a place."""
+    if not data:
+        refuse("zstd", "there are no bytes")
+    most, window = _zstd_needs(data)
+    allowed = limit if window <= ZSTD_WINDOW else max((limit + ZSTD_WINDOW) // 2, limit + ZSTD_WINDOW - window)
+    room = Room(min(most, allowed))
+    try:
+        size: int = run("zstd", library("zstd").zstd.decompress_into, data, room.view)
+    except BadCompression as error:
+        if error.found[1] == _ZSTD_FULL and most > allowed:
+            exceed("zstd", allowed, len(data), **_ZSTD_WINDOW_COUNTS if allowed < limit else {})
+        raise
+    return Inflated(room.first(size))
+
+
+def deflate_zstd(data: bytes) -> bytes:
+    """Compress to one frame."""
+    return bytes(library("zstd").zstd.compress(data, ZSTD_LEVEL))
+
+
+def _zstd_needs(data: bytes) -> tuple[int, int]:
+    """Return the most bytes that the frames can hold, and the largest of their windows.
+
+    What is no frame ends the search; the library will complain of it.
+    """
+    most = window = at = 0
+    while at + 8 <= len(data):
+        magic = int.from_bytes(data[at : at + 4], "little")
+        if magic in _SKIPPABLE:
+            at += 8 + int.from_bytes(data[at + 4 : at + 8], "little")
+            continue
+        if magic != _FRAME:
+            break
+        at, size, checksum = _zstd_frame_header(data, at + 4)
+        window = max(window, size)
+        at, held = _zstd_blocks(data, at)
+        most += held
+        at += checksum
+    return most, window
+
+
+def _zstd_frame_header(data: bytes, at: int) -> tuple[int, int, int]:
+    """Return where the blocks begin, the size of the window, and that of the checksum behind the blocks."""
+    flags = data[at]
+    single = flags & 0x20
+    dictionary = (0, 1, 2, 4)[flags & 3]
+    content = (1 if single else 0, 2, 4, 8)[flags >> 6]
+    at += 1
+    window = 0
+    if not single:
+        exponent, mantissa = divmod(data[at], 8)
+        window = (1 << (10 + exponent)) * (8 + mantissa) // 8
+        at += 1
+    at += dictionary
+    if single:
+        window = int.from_bytes(data[at : at + content], "little")
+    return at + content, window, 4 if flags & 4 else 0
+
+
+def _zstd_blocks(data: bytes, at: int) -> tuple[int, int]:
+    """Return where a frame's blocks end, and the most bytes they can hold."""
+    held = last = 0
+    while not last and at + 3 <= len(data):
+        header = int.from_bytes(data[at : at + 3], "little")
+        last, kind, size = header & 1, header >> 1 & 3, header >> 3
+        held += size if kind < 2 else _ZSTD_BLOCK
+        at += 3 + (1 if kind == 1 else size)
+    return at, held
+
+
+# The codecs by name and number; gzip.
+
+NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
+_STEP = 64 * 1024
+
+
+def name_of(codec: int, magic: int) -> str | None:
+    """Return the name of a codec's number; None if the magic does not have it.
+
+    >>> name_of(4, 2), name_of(4, 1)
+    ('zstd', None)
+    """
+    return NAMES[codec] if codec < (5 if magic >= 2 else 4) else None
+
+
+def inflate(name: str, data: bytes, *, magic: int = 2, limit: int = LIMIT) -> Inflated:
+    """Decompress records.
+
+    Args:
+        name: one of `NAMES` except `none`.
+        data: the compressed bytes.
+        magic: of the batch; magic 0 has a variant of lz4.
+        limit: the largest decompressed size, in bytes.
+
+    Raises:
+        BadCompression, LimitExceeded: without a path; `offset` is relative to `data`.
+        MissingExtra: the codec needs a library that is not installed.
+    """
+    if name == "lz4":
+        return inflate_lz4(data, limit, magic=magic)
+    return _INFLATE[name](data, limit)
+
+
+def deflate(name: str, data: bytes, *, magic: int = 2) -> bytes:
+    """Compress records the way Kafka's producer does.
+
+    Raises:
+        WrongType: no such codec in this magic.
+        MissingExtra: the codec needs a library that is not installed.
+    """
+    if name not in NAMES[1 : 5 if magic >= 2 else 4]:
+        raise WrongType(need=f"a compression of magic {magic}", found=excerpt(name), segments=("compression",))
+    if name == "lz4":
+        return deflate_lz4(data, magic=magic)
+    return _DEFLATE[name](data)
+
+
+def _inflate_gzip(data: bytes, limit: int) -> Inflated:
+    """Inflate the members of a gzip; what follows is left over, as with Java's reader, which takes no fewer than
+    19 bytes for a member."""
+    gzip = _Gzip(data, limit)
+    gzip.inflate_member()
+    while len(data) - gzip.at > 18 and data[gzip.at : gzip.at + 3] == b"\x1f\x8b\x08":
+        gzip.inflate_member()
+    return Inflated(gzip.out.getvalue(), data[gzip.at :])
+
+
+class _Gzip:
+    """A gzip being inflated: `at` is where the next member begins."""
+
+    def __init__(self, data: bytes, limit: int) -> None:
+        self.data, self.limit = data, limit
+        self.at = 0
+        self.out = io.BytesIO()
+
+    def inflate_member(self) -> None:
+        """Inflate one member. Portions begin small, for there may be many small members."""
+        engine = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        portion = 256
+        while not engine.eof:
+            chunk = self.data[self.at : self.at + portion]
+            if not chunk:
+                refuse("gzip", "it is cut off", self.at)
+            self.at += len(chunk)
+            portion = min(2 * portion, _STEP)
+            self._inflate(engine, chunk)
+        self.at -= len(engine.unused_data)
+
+    def _inflate(self, engine: Any, chunk: bytes) -> None:
+        start, more = self.at - len(chunk), True
+        while more:
+            try:
+                piece = engine.decompress(chunk, _STEP)
+            except zlib.error as error:
+                refuse("gzip", str(error), start)
+            self.out.write(piece)
+            if self.out.tell() > self.limit:
+                exceed("gzip", self.limit, len(self.data))
+            chunk = engine.unconsumed_tail
+            more = not engine.eof and (bool(chunk) or len(piece) == _STEP)
+
+
+def _deflate_gzip(data: bytes) -> bytes:
+    return zlib.compress(data, wbits=zlib.MAX_WBITS | 16)
+
+
+_INFLATE: dict[str, Callable[[bytes, int], Inflated]] = {
+    "gzip": _inflate_gzip,
+    "snappy": inflate_snappy,
+    "zstd": inflate_zstd,
+}
+_DEFLATE: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": _deflate_gzip,
+    "snappy": deflate_snappy,
+    "zstd": deflate_zstd,
+}
