@@ -1,5 +1,5 @@
-"""`kwire assign`: what consumer assignors give to the members of a group, by release, and whether the group's leader
-would rebalance when racks change (KIP-881).
+"""`kwire assign`: what assignors of clients and brokers give to the members of a group, by release, and whether the
+group's leader would rebalance when racks change (KIP-881).
 """
 
 from __future__ import annotations
@@ -7,9 +7,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import msgspec
 
@@ -20,6 +21,7 @@ from ..cluster.assignors import (
     Snapshot,
     algorithm_for,
     assign,
+    has_assignor,
     knows_racks,
     leader_rebalances,
     share_in_rack,
@@ -35,6 +37,7 @@ from .options import add_command, add_inputs
 
 MOST_BYTES = 1 << 26  # of a description in JSON
 EVERY = "all"
+SERVER_SIDE = ("uniform", "server-range")
 STICKY = ("sticky", "cooperative-sticky")
 
 
@@ -58,8 +61,12 @@ def add_parser(commands: Any, about: str) -> None:
     add_inputs(parser)
     parser.add_argument("--group", metavar="ID", help="the group to read from a capture with several")
     parser.add_argument("--generation", type=int, metavar="N", help="the rebalance of a capture; default: the last")
-    parser.add_argument("--assignor", action="append", metavar="NAME", help=f"{', '.join(ASSIGNORS)} or {EVERY}")
-    parser.add_argument("--release", action="append", metavar="R", help="Kafka release of the leader; default: newest")
+    parser.add_argument(
+        "--assignor", action="append", metavar="NAME", help=f"{', '.join(ASSIGNORS)}; {EVERY}: those of the release"
+    )
+    parser.add_argument(
+        "--release", action="append", metavar="R", help="Kafka release of the leader or broker; default: newest"
+    )
     parser.add_argument("--rack", action="append", metavar="NODE=RACK", help="assume that this broker is in that rack")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
 
@@ -81,6 +88,7 @@ class _Given(msgspec.Struct, forbid_unknown_fields=True):
     topics: dict[str, int | list[list[int]]]
     members: list[_Member]
     brokers: dict[int, str | None] = {}
+    ids: dict[str, UUID] = {}
     assignor: str = EVERY
     leader: str | None = None
 
@@ -95,6 +103,7 @@ class Question:
     members: list[Member]
     snapshot: Snapshot
     sent: Assignment | None = None
+    ids: dict[str, bytes] | None = None
 
     @property
     def topics(self) -> dict[str, dict[int, list[str | None]]]:
@@ -168,7 +177,11 @@ def _of_description(text: bytes, file: str) -> Question:
         raise DumpError(problem, file=file, hint="each member has an id of its own")
     topics = {topic: _replicas(partitions, given.brokers) for topic, partitions in given.topics.items()}
     title = f"{count_text(len(members), 'member')}, {count_text(len(topics), 'topic')}"
-    return Question(title, given.assignor, given.leader, members, Snapshot(1, topics))
+    without = sorted(topics.keys() - given.ids.keys()) if given.ids else []
+    if without:
+        raise DumpError(f"topic {without[0]} has no id", file=file, hint="give the ids of all topics, or none")
+    ids = {topic: given.ids[topic].bytes for topic in topics} if given.ids else None
+    return Question(title, given.assignor, given.leader, members, Snapshot(1, topics), None, ids)
 
 
 def _replicas(partitions: int | list[list[int]], brokers: dict[int, str | None]) -> list[list[Replica]]:
@@ -193,7 +206,9 @@ def _partition(text: str) -> TopicPartition:
 def _of_rebalance(groups: ConsumerGroups, options: argparse.Namespace) -> Question:
     found = {name: group.rebalances for name, group in groups.groups.items() if group.rebalances}
     if not found:
-        hint = "it takes JoinGroup and SyncGroup of the group's leader; groups of KIP-848 are assigned by the broker"
+        hint = (
+            "it takes JoinGroup and SyncGroup of a leader; describe groups of KIP-848 in JSON, for --assignor uniform"
+        )
         raise DumpError("no rebalance of a group is in it", file=", ".join(options.files), hint=hint)
     if options.group is None and len(found) > 1:
         raise UsageError(f"--group says which: {', '.join(sorted(found))}")
@@ -239,16 +254,17 @@ def _with_racks(question: Question, racks: dict[int, str]) -> Question | None:
         for topic, partitions in question.snapshot.topics.items()
     }
     snapshot = Snapshot(question.snapshot.version + 1, topics)
-    return Question(question.title, question.assignor, question.leader, question.members, snapshot)
+    return replace(question, snapshot=snapshot, sent=None)
 
 
 def _answers(options: argparse.Namespace, question: Question) -> Iterator[dict[str, Any]]:
     names = options.assignor or [question.assignor]
-    if EVERY in names:
-        names = [*ASSIGNORS]
-    for name in names:
+    every = EVERY in names
+    for name in ASSIGNORS if every else names:
         for release in options.release or [NEWEST]:
-            found = assign(name, question.topics, question.members, release=release)
+            if every and not has_assignor(release, name):
+                continue
+            found = assign(name, question.topics, question.members, release=release, ids=question.ids)
             yield {"assignor": name, "release": release, **_measured(question, found)}
 
 
@@ -261,6 +277,8 @@ def _lines(question: Question, answer: dict[str, Any]) -> Iterator[str]:
     found: Assignment = answer["members"]
     release = answer["release"]
     racks = "" if knows_racks(release) else ", without racks (KIP-881 is in 3.5)"
+    if answer["assignor"] in SERVER_SIDE:
+        racks = ", without racks (KIP-848)"
     algorithm = ""
     if answer["assignor"] in STICKY:
         algorithm = f", {algorithm_for(question.topics, question.members)} algorithm"

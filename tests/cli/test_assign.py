@@ -63,6 +63,28 @@ def test_the_last_rebalance_of_a_capture(capsys: pytest.CaptureFixture[str]) -> 
     assert out.endswith("orders-0 orders-1 orders-2 orders-3\nthe leader sent the same\n")
 
 
+def test_assignors_of_brokers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By hand: partitions go out in the order of topics, which is that of their ids' hash codes, 2 and 1."""
+    path = tmp_path / "group.json"
+    ids = {"a": "00000000-0000-0000-0000-000000000002", "b": "00000000-0000-0000-0000-000000000001"}
+    members = [{"id": "c1", "topics": ["a", "b"], "owned": []}, {"id": "c2", "topics": ["a", "b"], "owned": ["b-1"]}]
+    group = {"topics": {"a": 2, "b": 2}, "members": members}
+    path.write_text(json.dumps(group | {"ids": ids}))
+    assert main(["assign", str(path), "--assignor", "uniform", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["assignments"]
+    assert found["members"] == {"c1": ["a-0", "b-0"], "c2": ["a-1", "b-1"]}
+    assert main(["assign", str(path), "--assignor", "all", "--release", "3.9"]) == 0
+    assert "uniform" not in capsys.readouterr().out
+    path.write_text(json.dumps(group))
+    assert main(["assign", str(path), "--assignor", "uniform"]) == 0
+    out = capsys.readouterr().out
+    assert "uniform, release newest, without racks (KIP-848)\n" in out
+    assert "c1      -     a-0 a-1\n" in out
+    path.write_text(json.dumps(group | {"ids": {"a": ids["a"]}}))
+    assert main(["assign", str(path), "--assignor", "uniform"]) == 2
+    assert "topic b has no id" in capsys.readouterr().err
+
+
 @needs_shared
 def test_another_answer_than_the_leaders_is_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
     capture = str(SHARED / "captures/kafka-2.4-zk.clients.pcap")

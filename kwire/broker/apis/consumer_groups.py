@@ -116,7 +116,8 @@ def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, m
     groups.held.take(member.size - before)
     topics = request.cluster.controller.topics.values()
     epoch = consumer.epoch
-    consumer.plan({topic.name: len(topic.partitions) for topic in topics}, changed=changed)
+    ids = {topic.name: topic.topic_id for topic in topics}
+    consumer.plan({topic.name: len(topic.partitions) for topic in topics}, ids=ids, changed=changed)
     if consumer.epoch != epoch:
         group.generation = consumer.epoch
         groups.remember_generation(group)

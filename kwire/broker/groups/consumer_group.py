@@ -7,10 +7,11 @@ knows no messages. The caller passes the time.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
+from ...cluster.assignors import Member, assign_server_range, assign_uniform
 from ..purgatory import Parked
 from .group import LEAST_SIZE, GroupState
 
@@ -77,7 +78,7 @@ class ConsumerGroup:
     ...     group.members[name] = ConsumerMember(name, None, "c", "h", topics=("t",))
     >>> group.plan({"t": 4})
     >>> [sorted(one) for one in group.target.values()]
-    [[('t', 0), ('t', 2)], [('t', 1), ('t', 3)]]
+    [[('t', 0), ('t', 1)], [('t', 2), ('t', 3)]]
     """
 
     epoch: int = 0
@@ -110,20 +111,25 @@ class ConsumerGroup:
             return None
         return next((one for one in self.members.values() if one.instance_id == instance_id), None)
 
-    def plan(self, counts: Mapping[str, int], *, changed: bool = True) -> None:
+    def plan(self, counts: Mapping[str, int], *, ids: Mapping[str, bytes] | None = None, changed: bool = True) -> None:
         """Make a new target if members have changed, or the topics that they read.
 
         Args:
             counts: the numbers of partitions of all topics.
+            ids: of all topics, by which Kafka orders them.
             changed: whether members have.
         """
         read = {name: count for name, count in counts.items() if any(one.reads(name) for one in self.members.values())}
         if not changed and read == self.counts:
             return
         self.epoch, self.counts = self.epoch + 1, read
-        assign = by_range if self.assignor == RANGE else uniformly
-        before = {name: self.target.get(name, set()) for name in self.members}
-        self.target = assign(self.members, read, before)
+        members = [
+            Member(name, [*filter(one.reads, read)], None, one.instance_id, owned=[*self.target.get(name, ())])
+            for name, one in self.members.items()
+        ]
+        is_range = self.assignor == RANGE
+        found = assign_server_range(read, members) if is_range else assign_uniform(read, members, ids=ids)
+        self.target = {name: set(places) for name, places in found.items()}
 
     def reconcile(self, member: ConsumerMember, owned: Assigned | None, now: float) -> None:
         """Bring a member nearer to its target.
@@ -156,47 +162,6 @@ class ConsumerGroup:
     def next_deadline(self) -> float:
         """Return when the next member's time is over."""
         return min((min(one.deadline, one.revokes_until) for one in self.members.values()), default=inf)
-
-
-Assign = Callable[[Mapping[str, ConsumerMember], Mapping[str, int], Mapping[str, Assigned]], dict[str, Assigned]]
-
-
-def by_range(
-    members: Mapping[str, ConsumerMember], counts: Mapping[str, int], before: Mapping[str, Assigned]
-) -> dict[str, Assigned]:
-    """Give each member of a topic one run of its partitions, as long as the others' or longer by one."""
-    found: dict[str, Assigned] = {name: set() for name in members}
-    for topic, count in counts.items():
-        readers = sorted(name for name, one in members.items() if one.reads(topic))
-        at = 0
-        for place, name in enumerate(readers):
-            share = count // len(readers) + (place < count % len(readers))
-            found[name] |= {(topic, index) for index in range(at, at + share)}
-            at += share
-    return found
-
-
-def uniformly(
-    members: Mapping[str, ConsumerMember], counts: Mapping[str, int], before: Mapping[str, Assigned]
-) -> dict[str, Assigned]:
-    """Give members as many partitions as the others, and let them keep what they had as far as that goes."""
-    places = [(topic, index) for topic in sorted(counts) for index in range(counts[topic])]
-    readers = {topic: sorted(name for name, one in members.items() if one.reads(topic)) for topic in counts}
-    found: dict[str, Assigned] = {name: set() for name in members}
-    quota = -(-len(places) // max(1, len(members)))
-    spare = len(places) - (quota - 1) * len(members)  # so many members may have the whole quota
-    free = []
-    for place in places:
-        holder = next((name for name in readers[place[0]] if place in before[name]), None)
-        if holder is None or len(found[holder]) >= quota - (spare <= 0 and len(found[holder]) == quota - 1):
-            free.append(place)
-            continue
-        found[holder].add(place)
-        spare -= len(found[holder]) == quota
-    for place in free:
-        name = min(readers[place[0]], key=lambda one: (len(found[one]), one))
-        found[name].add(place)
-    return found
 
 
 def check_pattern(pattern: str | None) -> bool:

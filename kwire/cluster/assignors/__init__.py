@@ -1,4 +1,5 @@
-"""Kafka's consumer assignors: which member of a group gets which partitions, with and without racks (KIP-881).
+"""Kafka's consumer assignors, of clients and of brokers (KIP-848): which member of a group gets which partitions, with
+and without racks (KIP-881).
 
 Pure functions on values; the results equal Kafka's, including the order of each list. Knows no bytes and no brokers.
 """
@@ -11,11 +12,13 @@ from .releases import (
     Snapshot,
     asks_for_rebalance,
     assign,
+    has_assignor,
     knows_racks,
     leader_rebalances,
     share_in_rack,
     snapshot_of,
 )
+from .server_side import assign_server_range, assign_uniform
 from .sticky import algorithm_for, assign_cooperative, assign_sticky, cooperative_past, sticky_past
 
 __all__ = [
@@ -31,9 +34,12 @@ __all__ = [
     "assign_cooperative",
     "assign_range",
     "assign_round_robin",
+    "assign_server_range",
     "assign_sticky",
+    "assign_uniform",
     "by_topic",
     "cooperative_past",
+    "has_assignor",
     "knows_racks",
     "leader_rebalances",
     "member_of",

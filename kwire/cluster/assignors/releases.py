@@ -1,7 +1,7 @@
-"""Client assignors by their configured names, for each Kafka release; and when a group's leader asks for a rebalance.
+"""Assignors by their configured names, for each Kafka release; and when a group's leader asks for a rebalance.
 
 Before 3.5 (KIP-881), assignors ignore racks. The results of `range` and `roundrobin` without racks are the same from
-2.4 to 4.4; the sticky assignors are supported from 3.4 on.
+2.4 to 4.4; the sticky assignors are supported from 3.4 on, those of brokers (`uniform`, `server-range`) from 4.0 on.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ...errors import UnknownMessage
 from ..state import ClusterState
 from .members import NEWEST, Assignment, Member, Topics, numbers_in, rules_of
 from .range_and_round_robin import assign_range, assign_round_robin
+from .server_side import Ids, assign_server_range, assign_uniform
 from .sticky import assign_cooperative, assign_sticky
 
 RACKS_SINCE = (3, 5)  # KIP-881
@@ -23,29 +24,39 @@ class Assignor(NamedTuple):
     """An assignor: the first supported release, and its function."""
 
     since: tuple[int, ...]
-    assign: Callable[[Topics, list[Member], str], Assignment]
+    assign: Callable[[Topics, list[Member], str, Ids | None], Assignment]
 
 
 ASSIGNORS: dict[str, Assignor] = {
-    "range": Assignor((2, 4), lambda topics, members, release: assign_range(topics, members)),
-    "roundrobin": Assignor((2, 4), lambda topics, members, release: assign_round_robin(topics, members)),
-    "sticky": Assignor((3, 4), lambda topics, members, release: assign_sticky(topics, members, release=release)),
+    "range": Assignor((2, 4), lambda topics, members, release, ids: assign_range(topics, members)),
+    "roundrobin": Assignor((2, 4), lambda topics, members, release, ids: assign_round_robin(topics, members)),
+    "sticky": Assignor((3, 4), lambda topics, members, release, ids: assign_sticky(topics, members, release=release)),
     "cooperative-sticky": Assignor(
-        (3, 4), lambda topics, members, release: assign_cooperative(topics, members, release=release)
+        (3, 4), lambda topics, members, release, ids: assign_cooperative(topics, members, release=release)
     ),
+    "uniform": Assignor((4, 0), lambda topics, members, release, ids: assign_uniform(topics, members, ids=ids)),
+    "server-range": Assignor((4, 0), lambda topics, members, release, ids: assign_server_range(topics, members)),
 }
 
 
 def assign(
-    assignor: str, topics: Topics, members: Iterable[Member], *, release: str = NEWEST, racks: bool = True
+    assignor: str,
+    topics: Topics,
+    members: Iterable[Member],
+    *,
+    release: str = NEWEST,
+    racks: bool = True,
+    ids: Ids | None = None,
 ) -> Assignment:
     """Assign partitions as an assignor of a release does.
 
     Args:
-        assignor: a name in `ASSIGNORS`, as in `partition.assignment.strategy` and JoinGroup.
+        assignor: a name in `ASSIGNORS`: of a client's as in `partition.assignment.strategy` and JoinGroup, of a
+            broker's `uniform` or, as `range` is the client's, `server-range`.
         topics, members: as for `assign_range`.
-        release: of the leader's client, such as "3.9.2".
+        release: of the leader's client or of the broker, such as "3.9.2".
         racks: False ignores all racks.
+        ids: of topics, for `uniform`, as for `assign_uniform`.
 
     Returns:
         Member id -> partitions; before 3.5 the topics of a list may be in another order than Kafka's.
@@ -61,13 +72,22 @@ def assign(
     if assignor not in ASSIGNORS:
         raise UnknownMessage("assignor", assignor, tuple(ASSIGNORS))
     since, function = ASSIGNORS[assignor]
-    if release != NEWEST and numbers_in(release) < since:
+    if not has_assignor(release, assignor):
         first = ".".join(map(str, since))
         raise UnknownMessage(f"release whose {assignor} assignor is known", release, (f"{first}.0", "newest"))
     members = [*members]
     if not racks or not knows_racks(release):
         members = [replace(member, rack=None) for member in members]
-    return function(topics, members, release)
+    return function(topics, members, release, ids)
+
+
+def has_assignor(release: str, assignor: str) -> bool:
+    """Whether the results of an assignor in a release are known.
+
+    >>> has_assignor("3.4.0", "sticky"), has_assignor("3.9.0", "uniform")
+    (True, False)
+    """
+    return release == NEWEST or numbers_in(release) >= ASSIGNORS[assignor].since
 
 
 def knows_racks(release: str) -> bool:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from kwire.broker import codes
-from kwire.broker.groups.consumer_group import Assigned, ConsumerMember, by_range, uniformly
 from kwire.broker.groups.group import GroupState
 from kwire.testing import Kafka
 from tests.broker.groups.driving import World
@@ -24,49 +21,6 @@ RECORDED = ROOT / "tests/data/consumer-groups-kafka-4.1.0.txt"
 def test_every_step_is_answered_as_kafka_answers_it() -> None:
     with Kafka() as kafka:
         assert lines(kafka.bootstrap_servers) == RECORDED.read_text("utf-8").splitlines()
-
-
-def members_of(*topics: str) -> dict[str, ConsumerMember]:
-    return {
-        f"m{place}": ConsumerMember(f"m{place}", None, "", "", topics=tuple(one)) for place, one in enumerate(topics)
-    }
-
-
-def test_ranges_are_as_long_as_each_other() -> None:
-    found = by_range(members_of("t", "tu", "t"), {"t": 7, "u": 1}, {})
-    assert [sorted(index for topic, index in one if topic == "t") for one in found.values()] == [
-        [0, 1, 2],
-        [3, 4],
-        [5, 6],
-    ]
-    assert ("u", 0) in found["m1"]
-
-
-@given(
-    st.lists(st.sampled_from(["t", "u", "tu", ""]), min_size=1, max_size=6),
-    st.integers(0, 9),
-    st.integers(0, 9),
-    st.integers(0, 6),
-)
-def test_each_partition_has_one_reader_and_readers_keep_what_they_can(
-    topics: list[str], first: int, second: int, joined: int
-) -> None:
-    members = members_of(*topics)
-    counts = {name: count for name, count in {"t": first, "u": second}.items() if name in "".join(topics)}
-    nothing: dict[str, Assigned] = {name: set() for name in members}
-    before = uniformly(members, counts, nothing)
-    places = [place for one in before.values() for place in one]
-    assert len(places) == len(set(places))
-    assert set(places) == {(topic, index) for topic, count in counts.items() for index in range(count)}
-    assert uniformly(members, counts, before) == before
-    if set(topics) == {"tu"}:
-        sizes = [len(one) for one in before.values()]
-        assert max(sizes) - min(sizes) <= 1
-        more = members_of(*topics, *["tu"] * joined)
-        after = uniformly(more, counts, {name: before.get(name, set()) for name in more})
-        sizes = [len(one) for one in after.values()]
-        assert max(sizes) - min(sizes) <= 1
-        assert all(after[name] <= before[name] for name in members)
 
 
 class Consumer:

@@ -15,6 +15,7 @@ from kwire.cluster.assignors import (
     Snapshot,
     asks_for_rebalance,
     assign,
+    has_assignor,
     leader_rebalances,
     share_in_rack,
     snapshot_of,
@@ -64,7 +65,7 @@ def test_a_broker_that_goes_away(release: str, asks: bool) -> None:
 def test_assignors_by_name_and_release() -> None:
     topics = {"t": {0: ["b"], 1: ["a"]}}
     members = [Member("c1", ["t"], "a"), Member("c2", ["t"], "b")]
-    for name in ASSIGNORS:
+    for name in ("range", "roundrobin", "sticky", "cooperative-sticky"):
         new, old = (assign(name, topics, members, release=release) for release in ("3.5.0", "3.4.1"))
         assert old == assign(name, topics, members, racks=False, release="3.4.1")
         assert share_in_rack(topics, members, old)[1] == 2
@@ -75,6 +76,16 @@ def test_assignors_by_name_and_release() -> None:
     with pytest.raises(UnknownMessage, match="sticky assignor is known"):
         assign("sticky", topics, members, release="2.4.1")
     assert assign("range", topics, members, release="2.4.1") == {"c1": [("t", 0)], "c2": [("t", 1)]}
+
+
+@pytest.mark.parametrize("name", ["uniform", "server-range"])
+def test_assignors_of_brokers_begin_with_4_0_and_ignore_racks(name: str) -> None:
+    topics = {"t": {0: ["b"], 1: ["a"]}}
+    members = [Member("c1", ["t"], "a"), Member("c2", ["t"], "b")]
+    assert assign(name, topics, members, release="4.0.0") == {"c1": [("t", 0)], "c2": [("t", 1)]}
+    with pytest.raises(UnknownMessage, match=f"release whose {name} assignor is known"):
+        assign(name, topics, members, release="3.9.2")
+    assert {one for one in ASSIGNORS if has_assignor("3.9.2", one)} == ASSIGNORS.keys() - {"uniform", "server-range"}
 
 
 def test_before_3_5_racks_ask_for_no_rebalance() -> None:
