@@ -11,8 +11,7 @@ from ..render.html import asset, document, text
 from ..render.line import unread_text
 from ..render.values import count_text
 from ..values import kind
-from .histograms import DRAWN, STEPS, BoundedCounter, Durations, Timeline
-from .report_tally import SAMPLES, Api, Tally
+from .report_tally import DRAWN, SAMPLES, STEPS, Api, BoundedCounter, Durations, Tally, Timeline
 
 KINDS = ("request", "response", "other", "undecodable")
 WIDTH, HEIGHT = 960, 140

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from ..errors import DecodeError, EncodeError
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
-from ..logs.roundtrip_check import rebuild
+from ..logs.checks import rebuild
 from ..logs.spans import explain_batch, has_secrets, mask_log_bytes, mask_record
 from ..render.record_text import batch_text
 from ..sensitive_fields import Hidden

@@ -1,6 +1,6 @@
 """Finds the segments and folders that a file of a broker's disk is about, and compares it with them.
 
-What is compared, `kwire.logs.disk_checks` knows.
+What is compared, `kwire.logs.checks` knows.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..logs import DiskEntry
-from ..logs.disk_checks import Difference, check_disk_file
+from ..logs.checks import Difference, check_disk_file
 from ..logs.disk_files import DiskFile, base_offset_of
 from ..logs.log import SegmentReader
 from ..logs.recognition import stop_of

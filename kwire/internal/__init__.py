@@ -18,16 +18,6 @@ from .consumer_protocol import (
     encode_subscription,
     subscription_of,
 )
-from .coordinator_records import (
-    CoordinatorRecord,
-    RecordType,
-    coordinator_record,
-    decode_group_record,
-    decode_share_record,
-    decode_transaction_record,
-    encode_record,
-    record_types,
-)
 from .envelope import (
     Enveloped,
     decode_enveloped_request,
@@ -35,15 +25,23 @@ from .envelope import (
     encode_enveloped_request,
     encode_enveloped_response,
 )
-from .kraft_records import (
+from .internal_topics import (
     ControlRecord,
+    CoordinatorRecord,
     FramedRecord,
+    RecordType,
+    coordinator_record,
     decode_control_record,
+    decode_group_record,
     decode_metadata_frame,
     decode_remote_log_frame,
+    decode_share_record,
+    decode_transaction_record,
     encode_control_record,
     encode_frame,
+    encode_record,
     framed_record,
+    record_types,
 )
 from .versioned_body import Embedded
 

@@ -1,7 +1,7 @@
 """Files beside the segments on a broker's disk: indexes, producer snapshots, checkpoints, quorum state, properties.
 
 Recognises them by name or content, and yields their entries; bytes that cannot be read are `LogBytes` with the reason.
-Knows no folders: what an entry says of a log, `disk_checks` compares.
+Knows no folders: what an entry says of a log, `checks` compares.
 """
 
 from __future__ import annotations

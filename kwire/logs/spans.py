@@ -15,14 +15,13 @@ from ..codecs.tracing import Span, TracingReader
 from ..errors import DecodeError
 from ..errors.decode import BadBatchLength, BadRecordCount, BadRecordSize
 from ..internal import ControlRecord, FramedRecord
-from ..internal.kraft_records import MARKER
+from ..internal.internal_topics import MARKER
 from ..internal.versioned_body import Embedded, codec_of
 from ..records import LIMIT, RecordBatch
 from ..records.compression import inflate
 from ..records.layouts import LOG_OVERHEAD, MESSAGES, RECORD
-from ..redaction.masking import mask_error, mask_message, masked
+from ..redaction.masking import looks_secret, mask_error, mask_message, masked
 from ..redaction.rules import TOPIC, holds_secrets, is_secret_record
-from ..redaction.undecodable import looks_secret
 from ..sensitive_fields import SECRET_FIELDS, Hidden, is_sensitive
 from ..wire import INT8, INT16, INT32, INT64, UINT32, UNSIGNED_VARINT, VARINT
 from ..wire.streams import Construct

@@ -18,8 +18,7 @@ import msgspec
 from ..caches import once
 from ..errors import UnknownMessage, UnsupportedVersion
 from ..spec import FieldSpec, MessageSpec, StructSpec
-from ..spec.catalog import Catalog, catalog_for
-from ..spec.folder import is_shipped
+from ..spec.catalog import Catalog, catalog_for, is_shipped
 from ..spec.model import class_doc
 
 _TYPES: dict[str, Any] = {

@@ -11,8 +11,7 @@ from typing import Any
 from ..codecs import codec_in
 from ..codecs.tracing import Span, TracingReader
 from ..errors import DecodeError
-from ..spec.catalog import catalog_for
-from ..spec.folder import WIRE_TYPES
+from ..spec.catalog import WIRE_TYPES, catalog_for
 from ..wire import INT32
 from .api_registry import ENVELOPE, SASL_AUTHENTICATE
 from .frame_parser import FrameReading

@@ -16,8 +16,8 @@ from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodabl
 from ..protocol.fragments import NoFrame
 from ..records.checksums import crc32c
 from ..spec.catalog import Catalog
+from .masking import is_doubtful, is_request_header
 from .rules import NAMES, SEPARATORS, kind_for
-from .undecodable import is_doubtful, is_request_header
 
 FILL = ord("x")
 HEADER, MAGIC_AT, CRC_AT, ATTRIBUTES_AT = 61, 16, 17, 21  # of batches of magic 2

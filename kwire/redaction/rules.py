@@ -12,8 +12,7 @@ from ..protocol.header_versions import header_version_for
 from ..protocol.summary import is_topic_field
 from ..records import RecordBatch, parse_records
 from ..sensitive_fields import ENVELOPED, SECRET_FIELDS, is_sensitive
-from ..spec.catalog import catalog_for
-from ..spec.folder import WIRE_TYPES
+from ..spec.catalog import WIRE_TYPES, catalog_for
 from ..wire import UNSIGNED_VARINT, Reader
 
 TOPIC, TOPIC_ID = "__cluster_metadata", bytes(15) + b"\x01"

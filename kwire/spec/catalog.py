@@ -1,25 +1,219 @@
 """Finds specs by name or api key: what Kafka released, and drafts of KIPs by the name of their profile.
 
-A catalog is a few folders, looked through in order: a spec hides those behind it of the same name or api key, at
-the versions it has and only there. A profile's own come first; for a release, overlays follow: layouts that early
-access changed without a new version, each in a folder named by the last release that had it; then what holds now.
-The only module of the lower layers that reads files: our specs.
+A catalog is a few folders, searched in order; each is read on first use. A spec hides the specs of later folders with
+the same name or api key, at the versions it has and only there. A profile's folder comes first; for a release, overlays
+follow: layouts that early access changed without a new version, each in a folder named after the last release that had
+it; then the current specs. Two messages of one folder may share an api key only at different versions, or where the api
+was renamed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import copyreg
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from .. import hooks
-from ..caches import once
-from ..errors import UnknownMessage, UnsupportedVersion
+from ..caches import LOCK, once, once_attribute
+from ..errors import SpecError, UnknownMessage, UnsupportedVersion
 from ..names import FORMER_MESSAGES, folded
 from ..resources import SCHEMAS
-from . import MessageSpec
-from .folder import WIRE_TYPES, Layer, shipped_layer
+from . import MessageSpec, read_spec
 from .releases import releases
+
+_API_KEY = re.compile(r'^\s*"apiKey"\s*:\s*"?(\d+)', re.MULTILINE)
+_TYPE = re.compile(r'^\s*"type"\s*:\s*"([a-z-]+)"', re.MULTILINE)
+_SOURCES = ("src/main/resources/common/message", "src/main/resources/common/metadata")
+HEAD = 1024  # bytes of a file, in which our specs say what they are of
+WIRE_TYPES = ("request", "response")
+
+
+class Layer:
+    """The specs of some files.
+
+    Args:
+        files: message name -> file.
+        profile: the name of the drafts that these are; empty for released messages.
+        release: the last release with these layouts; empty where no later one has others.
+    """
+
+    def __init__(self, files: Mapping[str, Path], profile: str = "", release: str = "") -> None:
+        self.files: dict[str, Path] = dict(files)
+        self.profile: str = profile
+        self.release: str = release
+        self._specs: dict[str, MessageSpec] = {}
+
+    @classmethod
+    def of_folder(cls, folder: Path, profile: str = "", release: str = "") -> Layer:
+        """Make a layer of our own: `<Message>.json`, one message a file."""
+        paths = sorted((path for path in folder.iterdir() if path.name.endswith(".json")), key=lambda path: path.name)
+        return cls({path.name.removesuffix(".json"): path for path in paths}, profile, release)
+
+    @classmethod
+    def of_anything(cls, folder: Path) -> Layer:
+        """Make a layer of somebody else's folder, or of a whole Kafka checkout. All of it is read and checked now.
+
+        Raises:
+            SpecError: a spec is not valid, a message is there twice, two messages claim the same api key and version.
+            OSError: a file cannot be read.
+        """
+        files = tuple((str(path), _text(path)) for path in _spec_files(folder))
+        if not files:
+            raise SpecError("there are no specs in it", file=str(folder), hint="name a folder of .json message specs")
+        return layer_of(files, "", "")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what comes with kwire by name, anything else by the text of its specs."""
+        if self is _shipped(self.profile, self.release):
+            return shipped_layer, (self.profile, self.release)
+        specs = map(self.spec, self.files)
+        return layer_of, (tuple((spec.file, spec.text) for spec in specs), self.profile, self.release)
+
+    def spec(self, name: str) -> MessageSpec:
+        """Return the spec of one of `files`."""
+        spec = self._specs.get(name)
+        return self._read(name) if spec is None else spec
+
+    def _read(self, name: str) -> MessageSpec:
+        with LOCK:
+            if name not in self._specs:
+                path = self.files[name]
+                self._specs[name] = spec_of(_text(path), str(path), self.profile, self.release)
+            return self._specs[name]
+
+    def find(self, api_key: int, type_name: str, version: int | None, release: str | None) -> MessageSpec | None:
+        """Return the message of an api key that has the version; of several the one the release calls the api by."""
+        found = [self.spec(name) for name in self.keys.get((api_key, type_name), ())]
+        found = [spec for spec in found if version is None or version in spec.versions]
+        if len(found) < 2:
+            return found[0] if found else None
+        now = releases().name_of(release, api_key)
+        return next((spec for spec in found if spec.api_name == now), found[0])
+
+    def check_keys(self) -> None:
+        """Raise SpecError if two messages claim the same api key and version, and no renaming explains it."""
+        for (api_key, _), names in self.keys.items():
+            known = releases().names_of(api_key)
+            for one, other in combinations(map(self.spec, names), 2):
+                both = one.versions.meets(other.versions)
+                if both and not {one.api_name, other.api_name} <= known:
+                    problem = f"api key {api_key} version {both.first} is {one.name} and {other.name}"
+                    hint = f"change the api key of one of them ({one.file}, {other.file})"
+                    raise SpecError(problem, file=other.file, line=1, json_path="$.apiKey", hint=hint)
+
+    @once_attribute
+    def heads(self) -> dict[str, tuple[str, int | None]]:
+        """name -> (message type, api key or record type)."""
+        return {name: self._head_of(name) for name in self.files}
+
+    @once_attribute
+    def keys(self) -> dict[tuple[int, str], list[str]]:
+        """(api key, request or response) -> names."""
+        keys: dict[tuple[int, str], list[str]] = {}
+        for name, (type_name, key) in self.heads.items():
+            if key is not None and type_name in WIRE_TYPES:
+                keys.setdefault((key, type_name), []).append(name)
+        return keys
+
+    def names_with(self, fields: Iterable[str]) -> list[str]:
+        """Return the messages with a field of one of these names, however written, without reading whole specs."""
+        field = re.compile(rf'"name"\s*:\s*"(?:{"|".join(map(folded, fields))})"', re.IGNORECASE)
+        return [name for name in self.files if field.search(self._text_of(name))]
+
+    def _text_of(self, name: str) -> str:
+        return self._specs[name].text if name in self._specs else _text(self.files[name])
+
+    def _head_of(self, name: str) -> tuple[str, int | None]:
+        """Read type and key off the head of a file of ours: to read all specs takes ten times as long."""
+        if name in self._specs:
+            return self._specs[name].type, self._specs[name].api_key
+        with self.files[name].open("rb") as file:
+            head = file.read(HEAD)
+        text = head.decode("utf-8", "replace") if b'"fields"' in head else _text(self.files[name])
+        key, type_name = _API_KEY.search(text), _TYPE.search(text)
+        return (type_name[1] if type_name else ""), (int(key[1]) if key else None)
+
+
+@once
+def spec_of(text: str, file: str, profile: str, release: str) -> MessageSpec:
+    """Return the spec that a text holds: the same text of the same file gives the same spec, and so the same class."""
+    spec = read_spec(text, file, profile, release)
+    return _over_all_releases(spec) if Path(file).parent == SCHEMAS / "kafka" else spec
+
+
+@once
+def layer_of(files: tuple[tuple[str, str], ...], profile: str, release: str) -> Layer:
+    """Return the layer of these files, each a name and its text, all checked; errors as `Layer.of_anything`."""
+    layer = Layer({}, profile, release)
+    for file, text in files:
+        spec = spec_of(text, file, profile, release)
+        if spec.name in layer.files:
+            raise SpecError(f"{spec.name} is in {layer.files[spec.name]} too", file=file, line=1)
+        layer.files[spec.name], layer._specs[spec.name] = Path(file), spec
+    layer.check_keys()
+    return layer
+
+
+@once
+def shipped_layer(profile: str, release: str) -> Layer:
+    """Return the layer of a profile's drafts, of a release's overlay, or else of what Kafka released."""
+    folder = f"drafts/{profile}" if profile else f"releases/{release}" if release else "kafka"
+    return Layer.of_folder(SCHEMAS / folder, profile, release)
+
+
+def _shipped(profile: str, release: str) -> Layer | None:
+    try:
+        return shipped_layer(profile, release)
+    except OSError:
+        return None
+
+
+def is_shipped(spec: MessageSpec) -> bool:
+    """Whether a spec comes with kwire, and is not somebody's own."""
+    layer = _shipped(spec.profile, spec.release)
+    return layer is not None and str(layer.files.get(spec.name)) == spec.file
+
+
+def _shipped_spec(name: str, profile: str, release: str) -> MessageSpec:
+    return shipped_layer(profile, release).spec(name)
+
+
+def _reduced(spec: MessageSpec) -> tuple[Any, ...]:
+    """Pickle a spec that comes with kwire by name, any other by its text."""
+    if is_shipped(spec):
+        return _shipped_spec, (spec.name, spec.profile, spec.release)
+    return spec_of, (spec.text, spec.file, spec.profile, spec.release)
+
+
+copyreg.pickle(MessageSpec, _reduced)
+
+
+def _over_all_releases(spec: MessageSpec) -> MessageSpec:
+    """Give the key of a coordinator's log the versions that it had before its spec could have version 0 only."""
+    versions = releases().key_versions.get(spec.name)
+    if versions is None:
+        return spec
+    return replace(spec, versions=versions, struct=replace(spec.struct, versions=versions))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise SpecError(f"not UTF-8: {error.reason}", file=str(path), line=1) from None
+
+
+def _spec_files(folder: Path) -> Iterable[Path]:
+    if not folder.is_dir():
+        raise SpecError("there is no such folder", file=str(folder))
+    files = sorted(folder.glob("*.json"))
+    if files:
+        return files
+    return sorted(path for source in _SOURCES for path in folder.glob(f"**/{source}/*.json"))
 
 
 class Catalog:

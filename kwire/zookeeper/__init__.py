@@ -5,31 +5,29 @@ Knows which path holds what, and the form each release wrote; knows no sockets. 
 in any order and keeps unknown ones; what was read is written as it stood.
 """
 
-from .base import Node
 from .client_protocol import Znode, ZooKeeperConnection, ZooKeeperSessions
-from .stores import (
+from .znode_values import (
+    LOG_DIR_FAILURE,
+    LOG_DIR_RESET,
     Acl,
     AclList,
+    AssignedPartition,
+    BrokerRegistration,
     ClusterId,
     ConfigChange,
     ConfigEntity,
     ConsumerRegistration,
-    DelegationToken,
-    FeatureState,
-    ProducerIdBlock,
-)
-from .znode_values import (
-    LOG_DIR_FAILURE,
-    LOG_DIR_RESET,
-    AssignedPartition,
-    BrokerRegistration,
     Controller,
     ControllerManagedState,
+    DelegationToken,
+    FeatureState,
     IsrChange,
     LogDirEvent,
+    Node,
     PartitionReassignment,
     PartitionState,
     PreferredReplicaElection,
+    ProducerIdBlock,
     TopicPartition,
     TopicState,
 )

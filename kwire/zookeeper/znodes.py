@@ -8,34 +8,33 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from ..errors import WrongType, ZnodeError
-from . import stores
-from . import znode_values as cluster
-from .base import Node, Place, members_of, read_node
+from . import znode_values
 from .client_protocol import Znode
+from .znode_values import Node, Place, members_of, read_node
 
 _TOPIC = "/brokers/topics/[^/]+"
 # path -> what its JSON is; int is a bare number
 PATHS: dict[str, type[Node] | type[int]] = {
-    r"/brokers/ids/\d+": cluster.BrokerRegistration,
-    _TOPIC: cluster.TopicState,
-    rf"{_TOPIC}/partitions/\d+/state": cluster.PartitionState,
+    r"/brokers/ids/\d+": znode_values.BrokerRegistration,
+    _TOPIC: znode_values.TopicState,
+    rf"{_TOPIC}/partitions/\d+/state": znode_values.PartitionState,
     # KIP-112's text has /broker/
-    r"/brokers?/topics/[^/]+/partitions/\d+/controller_managed_state": cluster.ControllerManagedState,
-    r"/controller": cluster.Controller,
+    r"/brokers?/topics/[^/]+/partitions/\d+/controller_managed_state": znode_values.ControllerManagedState,
+    r"/controller": znode_values.Controller,
     r"/controller_epoch": int,
-    r"/log_dir_event_notification/log_dir_event_-?\d+": cluster.LogDirEvent,
-    r"/isr_change_notification/isr_change_-?\d+": cluster.IsrChange,
-    r"/admin/preferred_replica_election": cluster.PreferredReplicaElection,
-    r"/admin/reassign_partitions": cluster.PartitionReassignment,
-    r"/cluster/id": stores.ClusterId,
-    r"/feature": stores.FeatureState,
-    r"/latest_producer_id_block": stores.ProducerIdBlock,
-    r"/config/changes/config_change_-?\d+": stores.ConfigChange,
-    r"/config/(topics|clients|users|brokers|ips)/.+": stores.ConfigEntity,
-    r"/kafka-acl/[^/]+/[^/]+": stores.AclList,
-    r"/kafka-acl-extended/[^/]+/[^/]+/[^/]+": stores.AclList,
-    r"/delegation_token/tokens/[^/]+": stores.DelegationToken,
-    r"/consumers/[^/]+/ids/[^/]+": stores.ConsumerRegistration,
+    r"/log_dir_event_notification/log_dir_event_-?\d+": znode_values.LogDirEvent,
+    r"/isr_change_notification/isr_change_-?\d+": znode_values.IsrChange,
+    r"/admin/preferred_replica_election": znode_values.PreferredReplicaElection,
+    r"/admin/reassign_partitions": znode_values.PartitionReassignment,
+    r"/cluster/id": znode_values.ClusterId,
+    r"/feature": znode_values.FeatureState,
+    r"/latest_producer_id_block": znode_values.ProducerIdBlock,
+    r"/config/changes/config_change_-?\d+": znode_values.ConfigChange,
+    r"/config/(topics|clients|users|brokers|ips)/.+": znode_values.ConfigEntity,
+    r"/kafka-acl/[^/]+/[^/]+": znode_values.AclList,
+    r"/kafka-acl-extended/[^/]+/[^/]+/[^/]+": znode_values.AclList,
+    r"/delegation_token/tokens/[^/]+": znode_values.DelegationToken,
+    r"/consumers/[^/]+/ids/[^/]+": znode_values.ConsumerRegistration,
     r"/consumers/[^/]+/offsets/[^/]+/\d+": int,
 }
 
@@ -134,7 +133,7 @@ def write_znode(value: Node | int) -> bytes:
     Raises:
         EncodeError: a member that does not fit, or that the value's version would lose.
 
-    >>> write_znode(cluster.Controller(brokerid=1, timestamp="1795244004984", version=1))
+    >>> write_znode(znode_values.Controller(brokerid=1, timestamp="1795244004984", version=1))
     b'{"version":1,"brokerid":1,"timestamp":"1795244004984"}'
     """
     plain = members_of(value) if isinstance(value, Node) else value

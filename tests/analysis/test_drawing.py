@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.analysis.histograms import Durations, Timeline
 from kwire.analysis.report_page import clock, duration, histogram_svg, share_svg, timeline_svg
+from kwire.analysis.report_tally import Durations, Timeline
 from tests.browser import Structure
 
 

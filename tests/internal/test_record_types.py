@@ -9,8 +9,7 @@ import pytest
 
 from kwire.errors import SpecError
 from kwire.internal import RecordType, record_types
-from kwire.spec.catalog import Catalog, catalog_for
-from kwire.spec.folder import Layer
+from kwire.spec.catalog import Catalog, Layer, catalog_for
 from tests.conftest import SHARED, needs_shared
 
 # Kafka's enumeration -> its log

@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from kwire import DecodeError, Record, build_batch, parse_records
-from kwire.logs.roundtrip_check import rebuild
+from kwire.logs.checks import rebuild
 from tests.records.cases import batch_around, with_right_crcs
 
 from .building import BATCHES

@@ -11,8 +11,7 @@ from kwire.errors import SpecError, UnknownMessage, UnsupportedVersion
 from kwire.messages.classes import message_class
 from kwire.resources import SCHEMAS
 from kwire.spec import MessageSpec
-from kwire.spec.catalog import Catalog, catalog_for, overlays_for, profiles
-from kwire.spec.folder import Layer
+from kwire.spec.catalog import Catalog, Layer, catalog_for, overlays_for, profiles
 from tests.small_specs import document, field
 
 

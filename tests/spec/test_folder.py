@@ -9,8 +9,7 @@ import pytest
 import kwire
 from kwire.resources import SCHEMAS
 from kwire.spec import read_spec
-from kwire.spec.catalog import Catalog, catalog_for
-from kwire.spec.folder import Layer
+from kwire.spec.catalog import Catalog, Layer, catalog_for
 
 DATA = '{{"type": "{}", {}"name": "{}", "validVersions": "{}", "flexibleVersions": "none", "fields": []}}'
 
