@@ -33,6 +33,19 @@ Examples:
   kwire schema Fetch:17                   its fields, and what they mean
   kwire demo                              a dump of a real broker, explained
 """
+START = """\
+kwire decodes and encodes Apache Kafka's wire protocol. Try:
+
+  kwire demo              frames of a real broker, every byte explained
+  kwire dump.pcap         the messages of a capture, a line each
+  kwire browse dump.pcap  the same on the whole screen, with fields and bytes
+  kwire decode -          pasted bytes in any form; Ctrl-D ends them
+  kwire schema Metadata   the fields of a message
+  kwire call :9092 Metadata topics:=null
+
+kwire --help lists all commands, kwire COMMAND --help the options of one, and
+kwire help the topics, such as exit-codes and filters.
+"""
 AddParser = Callable[[Any, str], None]
 
 
@@ -218,7 +231,7 @@ COMMANDS: dict[str, Command] = {
     "spec": Command("work on JSON message specs", _spec),
     "mcp": Command("serve captures to an assistant (Model Context Protocol)", _mcp),
     "demo": Command("explain a bundled dump of a real broker", _demo),
-    "help": Command("explain a topic", _help),
+    "help": Command("explain a topic, such as exit-codes or filters", _help),
 }
 
 
@@ -266,7 +279,8 @@ class _Print(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Print and exit."""
-        from .completion import completion, manual
+        from .completion import completion
+        from .help import manual
 
         print(completion(values, parser_for()) if values else manual(parser_for(), __version__), end="")
         parser.exit()

@@ -1,4 +1,4 @@
-"""`kwire help`: topics that concern several commands."""
+"""`kwire help`: topics that concern several commands; the man page."""
 
 from __future__ import annotations
 
@@ -6,19 +6,156 @@ import argparse
 from typing import Any
 
 from ..errors import UnknownMessage
-from .completion import TOPICS, help_lines
+from .completion import words_of
 from .options import add_command
 
 
 def add_parser(commands: Any, about: str) -> None:
     """Add the command and its options."""
-    parser = add_command(commands, "help", about, "  kwire help\n  kwire help exit\n", explain_topic)
-    parser.add_argument("topic", nargs="?", metavar="TOPIC", help=f"one of {', '.join(TOPICS)}")
+    examples = "  kwire help\n  kwire help exit-codes\n  kwire help decode       the same as kwire decode --help\n"
+    parser = add_command(commands, "help", about, examples, explain_topic)
+    parser.add_argument("topic", nargs="?", metavar="TOPIC", help=f"a command, or one of {', '.join(TOPICS)}")
 
 
 def explain_topic(options: argparse.Namespace) -> int:
-    """Print a topic, or the list of topics."""
-    if options.topic is not None and options.topic not in TOPICS:
-        raise UnknownMessage("topic", options.topic, list(TOPICS))
-    print("\n".join(help_lines(options.topic)))
+    """Print a topic, which may be shortened; or the options of a command, or the list of topics."""
+    from .commands import COMMANDS
+    from .main import main
+
+    topic = options.topic
+    if topic in COMMANDS:
+        return main([topic, "--help"])
+    found = [name for name in TOPICS if topic is not None and name.startswith(topic.casefold())]
+    if topic is not None and len(found) != 1:
+        raise UnknownMessage("topic", topic, list(TOPICS))
+    print("\n".join(help_lines(found[0] if found else None)))
     return 0
+
+
+TOPICS: dict[str, tuple[str, str]] = {
+    "input": (
+        "what kwire reads",
+        "Any number of files, or - for standard input; folders with -r. What a file is,\n"
+        "its content says: raw frames (an int32 size, then so many bytes), hex text, a\n"
+        "fixture. A response without its request needs --as, such as --as Metadata:12;\n"
+        "--guess finds what it could be. --body reads one body without size and header.",
+    ),
+    "output": (
+        "lines, trees, JSON",
+        "decode prints a line for each of many frames, all fields with -v or for a single\n"
+        "frame. --jsonl prints one object a line, whose shape is fixed; --json one array.\n"
+        "Colours, and a pager ($PAGER, else less -FRX), on terminals only; NO_COLOR\n"
+        "is heeded. A control character is never printed raw: it is written as \\u001b.",
+    ),
+    "exit-codes": (
+        "what commands return to scripts",
+        "0    done\n"
+        "1    done, and there is something to look at:\n"
+        "       decode, explain,  a complete frame, record or batch did not decode; gaps,\n"
+        "       report, pipeline  frames cut short and streams of other protocols are\n"
+        "                         named and counted apart, and change nothing\n"
+        "       decode --guess    a frame could be no message\n"
+        "       check             something is not encoded to the same bytes, or a file\n"
+        "                         beside a segment contradicts it\n"
+        "       diff              there are differences\n"
+        "       stats             --removed-in: a client breaks with that release\n"
+        "       encode            a value could not be encoded; the others were\n"
+        "       slice             no frame matches\n"
+        "       call              the response has an error code\n"
+        "       place             replicas could be spread more evenly; --verify: the\n"
+        "                         plan is not carried out yet\n"
+        "       assign            the leader sent another assignment than computed\n"
+        "       spec check        a spec is not valid\n"
+        "2    wrong usage, input that cannot be read, a broker that cannot be reached,\n"
+        "     output that cannot be written: stderr says which and why\n"
+        "130  interrupted with Ctrl-C; decode, stats and report first print or write\n"
+        "     what was read until then. A pipe that is closed early (| head) is no error.",
+    ),
+    "secrets": (
+        "what is not printed",
+        "Passwords, SASL tokens, salts, salted passwords, keys, delegation tokens and\n"
+        "values of configurations that are passwords are printed as [hidden] with their\n"
+        'size, as ** in dumps, as {"_hidden": size} in JSON, which kwire encode refuses.\n'
+        "--show-secrets prints them. The bytes of a frame that does not decode are\n"
+        "hidden unless it is known which message was meant, and that it holds none of\n"
+        "these; the reason, with its sizes and offsets, is always shown. What records\n"
+        "hold is not looked at: kwire redact takes that out of a dump.",
+    ),
+    "tls": (
+        "captures of encrypted connections",
+        "kwire does not decrypt: capture on a PLAINTEXT listener, or have tshark decrypt\n"
+        "with the keys of the sessions. librdkafka, Python and Go clients can write them\n"
+        "(SSLKEYLOGFILE, or KeyLogWriter in Go); Java takes an agent such as\n"
+        "extract-tls-secrets or jSSLKeyLog. Then, for the first connection:\n"
+        "  tshark -r FILE -o tls.keylog_file:KEYS -q -z follow,tls,raw,0 |\n"
+        "    grep -E '^[[:space:]]*[0-9a-f]+$' | kwire decode -\n"
+        "The capture must hold the beginning of the connection.",
+    ),
+    "filters": (
+        "which frames are shown",
+        "--where 'FILTER' compares fields, as Wireshark's display filters do:\n"
+        '  topics[].name == "orders" and error_code != 0\n'
+        '  api == "Fetch" and latency > 20ms and not client_id matches "^test-"\n'
+        "== != < <= > >= contains matches in, and or not ( ). A field is named by its\n"
+        "path or the end of it, as kwire schema shows it; the frame itself has\n"
+        "  api, api_key, version, type, correlation_id, client_id, software, size,\n"
+        "  latency, time, frame, client, broker, connection, faults, undecodable\n"
+        "The same in options: --api Metadata or --api Metadata:12, more than once\n"
+        "for several; --client 'app-*'; --conn 10.0.0.1:9092; --errors; --from and --to\n"
+        "with a time (2026-11-21T09:30:00, 09:30:00, seconds), or with frame numbers\n"
+        "where the dump tells no times. All that are given must hold.",
+    ),
+    "versions": (
+        "versions, releases, profiles",
+        "kwire reads every version that Kafka released from 0.8 on. What a release\n"
+        "speaks: kwire apis --release 3.9. What changed: kwire diff Fetch:9 Fetch:12.\n"
+        "--profile KIP-36 reads what that KIP proposed, --schemas DIR specs of your own.",
+    ),
+}
+
+
+def help_lines(topic: str | None) -> list[str]:
+    """Return the text of a topic, or the list of topics; KeyError if there is no such topic.
+
+    >>> help_lines("versions")[0]
+    'versions: versions, releases, profiles'
+    """
+    if topic is None:
+        return ["kwire help TOPIC, or kwire COMMAND --help. Topics:", ""] + [
+            f"  {name:<12}{about}" for name, (about, _) in TOPICS.items()
+        ]
+    about, text = TOPICS[topic]
+    return [f"{topic}: {about}", "", *text.splitlines()]
+
+
+def manual(parser: argparse.ArgumentParser, version: str) -> str:
+    """Return the man page, in the language of man(7)."""
+    lines = [f'.TH KWIRE 1 "" "kwire {version}" "User Commands"', ".SH NAME"]
+    lines += [
+        r"kwire \- decode and encode Apache Kafka's wire protocol",
+        ".SH SYNOPSIS",
+        ".B kwire",
+        r"COMMAND [OPTIONS] [FILE...]",
+    ]
+    for one in words_of(parser):
+        lines += [".SH OPTIONS"] if not one.path else [f".SS {_roff(' '.join(('kwire', *one.path)))}"]
+        lines += _entries(one.options)
+        lines += [] if one.path else [".SH COMMANDS"]
+        lines += _entries(one.commands)
+    for name, (about, text) in TOPICS.items():
+        lines += [f".SH {_roff(name.upper())}", _roff(about), ".nf", *map(_roff, text.splitlines()), ".fi"]
+    return "\n".join(lines) + "\n"
+
+
+def _entries(words: dict[str, str]) -> list[str]:
+    return [line for word, about in words.items() for line in (".TP", f".B {_roff(word)}", _roff(about) or r"\&")]
+
+
+def _roff(text: str) -> str:
+    r"""Write text so that man takes none of it for a request.
+
+    >>> print(_roff("--body"), _roff(".x"), _roff("a\\b"))
+    \-\-body \&.x a\eb
+    """
+    text = text.replace("\\", r"\e").replace("-", r"\-")
+    return rf"\&{text}" if text.startswith((".", "'")) else text

@@ -1,7 +1,6 @@
 """Reads argv, runs one command, and turns every error into a line and an exit code.
 
-0: all is well; 1: something did not decode or failed a check; 2: usage, or input that cannot be read;
-130: interrupted. Rooms are imported when a command runs, so that --help is quick.
+`kwire help exit-codes` lists the exit codes. Modules of commands are imported when they run, so that --help is quick.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import DecodeError, EncodeError, KwireError, suggestion
-from .commands import COMMANDS, parser_for
+from .commands import COMMANDS, START, parser_for
 from .terminal import complain, prepare_streams
 
 
@@ -41,8 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     parser = parser_for(arguments[:1])
     if not arguments:
-        print(parser.format_help(), end="")
-        return 0 if sys.stdin.isatty() else 2
+        is_at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        print(START if is_at_terminal else parser.format_help(), end="")
+        return 0 if is_at_terminal else 2
     if complaint := _misplaced(parser, arguments[0]):
         complain(*complaint)
         return 2

@@ -26,8 +26,8 @@ def add_parser(commands: Any, about: str) -> None:
         about,
         "  kwire mcp dump.pcap\n"
         "  kwire mcp captures/\n"
-        "\nThe assistant reads the named files, and files in named folders, and no others; it\n"
-        "writes nothing. Secrets are masked. As a server in the assistant's settings:\n"
+        "\nThe assistant reads the named files, and files in named folders, and no others;\n"
+        "it writes nothing. Secrets are masked. As a server in the assistant's settings:\n"
         '  {"command": "kwire", "args": ["mcp", "/path/to/captures"]}\n',
         serve_tools,
     )

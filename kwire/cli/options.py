@@ -10,7 +10,20 @@ Run = Callable[[argparse.Namespace], int]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose help begins with the examples, not with the grammar."""
+    """A parser whose help begins with the examples, not with the grammar; options may stand among files."""
+
+    _is_intermixing = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]
+        """Parse `decode a.pcap --jsonl b.pcap`, too: argparse alone takes files only before or behind all options."""
+        # Parsing twice would take what is behind -- for options.
+        if self._is_intermixing or self._subparsers is not None or "--" in (args or ()):
+            return super().parse_known_args(args, namespace)
+        self._is_intermixing = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._is_intermixing = False
 
     def format_help(self) -> str:
         """Write description and examples, then usage, then the options."""

@@ -182,17 +182,18 @@ def add_parser(commands: Any, about: str) -> None:
         commands,
         "serve",
         about,
-        "  kwire serve                                    one on 127.0.0.1:9092, in memory\n"
-        "  kwire serve :19092 --brokers 3                 three, on this port and the next ones\n"
-        "  kwire serve --cluster cluster.json             brokers with racks and directories\n"
+        "  kwire serve                                    one on 127.0.0.1:9092\n"
+        "  kwire serve :19092 --brokers 3                 three, on consecutive ports\n"
+        "  kwire serve --cluster cluster.json             with racks and directories\n"
         "  kwire serve --config server.properties         as Kafka's own file says\n"
         "  kwire serve --cluster c.json --fail-log-dir 1:/data/b@30\n"
         '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
-        '"logDirs": ["/data/a", "/data/b"]}, ...]}; all but the id may be missing. Without\n'
-        "directories, all is kept in memory; with them topics, records and committed\n"
-        "offsets are there after a restart, and one that is removed or broken is noticed.\n"
-        "A directory is used by one process at a time, which holds its file .lock; what a\n"
-        "damaged log loses is a line on stderr. As in Kafka, nothing is forced to the disk.\n"
+        '"logDirs": ["/data/a", "/data/b"]}, ...]}; all but the id may be missing.\n'
+        "Without directories, all is kept in memory; with them topics, records and\n"
+        "committed offsets are there after a restart, and one that is removed or broken\n"
+        "is noticed. A directory is used by one process at a time, which holds its file\n"
+        ".lock; what a damaged log loses is a line on stderr. As in Kafka, nothing is\n"
+        "forced to the disk.\n"
         "For tests and trials: no replication over the network, and no security.\n",
         serve,
     )

@@ -12,7 +12,7 @@ import pytest
 
 import kwire
 from kwire.cli import main
-from kwire.cli.completion import TOPICS, help_lines
+from kwire.cli.help import TOPICS, help_lines
 from kwire.net.client import Address, BrokerConnection
 from tests.docs.pages import PAGES, text_of
 

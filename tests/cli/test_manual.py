@@ -6,7 +6,8 @@ import shutil
 import subprocess
 
 from kwire.cli.commands import parser_for
-from kwire.cli.completion import TOPICS, help_lines, manual, words_of
+from kwire.cli.completion import words_of
+from kwire.cli.help import TOPICS, help_lines, manual
 
 PAGE = manual(parser_for(), "1.2")
 

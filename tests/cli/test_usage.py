@@ -90,3 +90,12 @@ def test_the_demo_says_what_can_be_typed(
     monkeypatch.setenv("KWIRE_SHELL_PATH", "/nowhere")  # by dev.py, which puts .venv into PATH for what it runs alone
     assert main(["demo"]) == 0
     assert "\n  .venv/bin/kwire --help\n" in capsys.readouterr().out
+
+
+def test_options_may_stand_among_files(capsys: pytest.CaptureFixture[str]) -> None:
+    dump = str(ROOT / "fixtures/dumps/kafka-3.9-zk.bin")
+    assert main(["decode", "--api", "Metadata", dump, "--jsonl", dump, "--strict"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    assert main(["call", ":9092", "Metadata", "--offline", "topics:=null"]) == 0
+    assert main(["decode", dump, "--bogus", dump]) == 2
+    assert "unrecognized arguments: --bogus" in capsys.readouterr().err
