@@ -14,7 +14,7 @@ class Parser(argparse.ArgumentParser):
 
     _is_intermixing = False
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:  # type: ignore[override]
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse `decode a.pcap --jsonl b.pcap`, too: argparse alone takes files only before or behind all options."""
         # Parsing twice would take what is behind -- for options.
         if self._is_intermixing or self._subparsers is not None or "--" in (args or ()):

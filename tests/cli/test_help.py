@@ -9,7 +9,6 @@ import pytest
 from kwire.cli import main
 from kwire.cli.commands import COMMANDS, parser_for
 from kwire.cli.completion import completion, words_of
-from kwire.cli.help import TOPICS
 from kwire.field_paths import PROPERTIES
 from tests.cli.test_commands import out
 
