@@ -30,8 +30,7 @@ from .events import (
     partition_of,
     state_of,
 )
-from .history.metrics import DirectoryCounts, metrics
-from .history.offline_replicas import Answer, Directories, Offline
+from .history.offline_replicas import Answer, Directories, DirectoryCounts, Offline, metrics
 from .history.tables import Conflict, Racks, Source, Tables, lives, reassignments, shrinks, states
 from .history.timeline import LAG, METADATA_LOG, ZNODES, Brokers, Moment, Timeline
 from .metadata_log import LoggedRecord, MetadataLog, topic_name

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from ..errors.refused import InvalidReplicaAssignment, InvalidReplicationFactor
-from .broker_loads import INFINITE, EvenBytes, EvenLoads
-from .even_replica_sets import EvenSets, bits
 from .rack_tree import RackTree
+from .replica_balance import INFINITE, EvenBytes, EvenLoads, EvenSets, bits
 
 K = TypeVar("K", bound=Hashable)
 MOST_EXACT = 1000  # partitions that may change; of more, bytes are rounded, so that chains of many costs become few

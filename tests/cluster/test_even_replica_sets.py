@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from kwire.cluster import Broker
-from kwire.cluster.even_replica_sets import EvenSets, bits
 from kwire.cluster.rack_tree import RackTree, is_even
+from kwire.cluster.replica_balance import EvenSets, bits
 from tests.seeds import seeded
 
 

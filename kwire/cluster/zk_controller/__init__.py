@@ -4,9 +4,8 @@
 step at a time. Knows no sockets, no clock and no random numbers.
 """
 
-from .broker import KafkaBroker
+from .broker import Disk, Fetch, Fetched, KafkaBroker, LogManager, Partition, PartitionLog, ReplicaManager
 from .controller import KafkaController
-from .replica_manager import Disk, Fetch, Fetched, LogManager, Partition, PartitionLog, ReplicaManager
 from .simulation import Exchange, Host, JbodCluster, Link
 from .state_machines import Send
 from .values import (

@@ -9,9 +9,8 @@ from typing import Any
 
 from ...protocol import Frame, FrameDecoder, Request, Response, Source, encode_request, encode_response
 from ...zookeeper import BrokerRegistration
-from .broker import KafkaBroker
+from .broker import Disk, KafkaBroker
 from .controller import KafkaController
-from .replica_manager import Disk
 from .state_machines import Send
 from .values import InterBrokerProtocol, Name, ReplicaAssignment, TopicPartition, behaviour_for, protocol_for
 from .zookeeper import BROKERS, CONTROLLER, DELETE_TOPICS, Ensemble, KafkaZkClient

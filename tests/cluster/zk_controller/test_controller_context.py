@@ -6,7 +6,7 @@ import pytest
 
 from kwire.cluster.state import Broker
 from kwire.cluster.zk_controller import LeaderAndIsr, ReplicaAssignment
-from kwire.cluster.zk_controller.controller_context import ControllerContext
+from kwire.cluster.zk_controller.state_machines import ControllerContext
 from kwire.cluster.zk_controller.values import PartitionStates, ReplicaState
 
 A, B = ("a", 0), ("b", 0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from kwire.cluster.state import Broker
 from kwire.cluster.zk_controller import LeaderAndIsr, ReplicaAssignment
-from kwire.cluster.zk_controller.controller_context import (
+from kwire.cluster.zk_controller.state_machines import (
     ControllerContext,
     elect_and_leave_out,
     elect_for_offline,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.cluster.zk_controller import LeaderAndIsr
-from kwire.cluster.zk_controller.topics import TopicDeletionManager
+from kwire.cluster.zk_controller.controller import TopicDeletionManager
 from kwire.cluster.zk_controller.values import ReplicaState
 from tests.cluster.zk_controller.machinery import T, machines, sent, with_partition
 

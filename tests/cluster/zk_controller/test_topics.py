@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire.cluster.zk_controller import LeaderAndIsr, ReplicaAssignment
-from kwire.cluster.zk_controller.topics import Topics
+from kwire.cluster.zk_controller.controller import Topics
 from kwire.cluster.zk_controller.values import ReplicaState
 from tests.cluster.zk_controller.machinery import T, machines, sent, with_partition
 

@@ -1,11 +1,9 @@
-"""Choices of brokers for many partitions at once: loads as even as can be, by the fewest changes.
+"""Even sets of replicas, and even loads of brokers, with the fewest changes; `replica_plan` uses both.
 
-Each partition has a set of brokers; one broker of it can be exchanged for another, as `targets` allows. If the sets
-that can be reached so are the bases of a matroid, the result is the optimum: the loads then form an M-convex set, in
-which a choice is the best one as soon as no chain of exchanges from one broker to another makes it better, and a chain
-that is cheapest, and shortest among these, leads from the best choice for some loads to the best for the next ones
-(K. Murota, Discrete Convex Analysis, 2003). That is a minimum-cost flow, whose network is kept as one best exchange
-for each pair of brokers.
+A partition is even (KAFKA-14281, KIP-879) where at each node the children hold as many replicas as the others or one
+more, unless their brokers are all used. For a replication factor that is one interval per node, at most one wide: such
+sets are the bases of a laminar matroid, so that two of them are connected by exchanges of one broker for another.
+Sets are bit masks of brokers by their index. The algorithm for loads is explained at `EvenLoads`.
 """
 
 from __future__ import annotations
@@ -15,7 +13,189 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
-from .even_replica_sets import bits, scattered
+from .rack_tree import Node, RackTree
+
+
+def scattered(one: int, other: int) -> int:
+    """Return a deterministic hash of two numbers, to choose between equal candidates.
+
+    >>> scattered(1, 2), scattered(2, 1)
+    (22572, 60412)
+    """
+    return ((one + 1) * 2654435761 ^ (other + 1) * 2246822519) * 3266489917 >> 16 & 0xFFFF
+
+
+def bits(mask: int) -> Iterator[int]:
+    """Yield the indexes of the bits that are set, ascending.
+
+    >>> list(bits(0b1101))
+    [0, 2, 3]
+    """
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+class EvenSets:
+    """The even sets of the brokers of a tree.
+
+    Args:
+        tree: the brokers to place on.
+
+    >>> from .state import Broker
+    >>> sets = EvenSets(RackTree([Broker(id, rack=f"/DC{id // 2}") for id in range(6)]))
+    >>> sets.is_even(sets.mask([0, 2, 4])), sets.is_even(sets.mask([0, 1, 4]))
+    (True, False)
+    >>> sets.brokers(sets.nearest(sets.mask([0, 1, 4]), sets.mask([1]), 3, [0] * len(sets.sizes)))
+    [1, 2, 4]
+    """
+
+    def __init__(self, tree: RackTree) -> None:
+        self.ids: list[int] = sorted(tree.brokers)
+        self.index: dict[int, int] = {node_id: index for index, node_id in enumerate(self.ids)}
+        leaves = [tree.brokers[node_id] for node_id in self.ids]
+        nodes: list[Node] = [*leaves, *tree.nodes]
+        numbers = {node: number for number, node in enumerate(nodes)}
+        self.root: int = numbers[tree.root]
+        self.sizes: list[int] = [node.size for node in nodes]
+        self.parents: list[int] = [numbers[node.parent] if node.parent else -1 for node in nodes]
+        self.children: list[list[int]] = [[numbers[child] for child in node.children] for node in nodes]
+        self.masks: list[int] = [1 << number if number < len(leaves) else 0 for number in range(len(nodes))]
+        for leaf in leaves:
+            for node in leaf.upwards():
+                self.masks[numbers[node]] |= 1 << numbers[leaf]
+        self._bounds: dict[int, tuple[list[int], list[int]]] = {}
+        self._filled: dict[int, list[int]] = {}  # by count, the nodes that hold at least one replica
+        self._shares: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def mask(self, ids: Sequence[int]) -> int:
+        """Return the set of those of some brokers that are in the tree."""
+        return sum(1 << self.index[node_id] for node_id in ids if node_id in self.index)
+
+    def brokers(self, mask: int) -> list[int]:
+        """Return the ids of a set, ascending."""
+        return [self.ids[index] for index in bits(mask)]
+
+    def upwards(self, index: int) -> Iterator[int]:
+        """Yield a broker's node and those above it, the root last."""
+        while index >= 0:
+            yield index
+            index = self.parents[index]
+
+    def is_even(self, mask: int) -> bool:
+        """Whether a set is as even as can be at every node."""
+        count = mask.bit_count()
+        low, high = self.bounds(count)
+        if count not in self._filled:
+            self._filled[count] = [node for node, least in enumerate(low) if least]
+        held = {node for index in bits(mask) for node in self.upwards(index)}.union(self._filled[count])
+        return all(low[node] <= (mask & self.masks[node]).bit_count() <= high[node] for node in held)
+
+    def bounds(self, count: int) -> tuple[list[int], list[int]]:
+        """Return for each node how many of `count` replicas it holds at least and at most."""
+        if count not in self._bounds:
+            low, high = [0] * len(self.sizes), [0] * len(self.sizes)
+            low[self.root] = high[self.root] = count
+            nodes = [self.root]
+            for node in nodes:
+                share, extra = self.share(node, low[node])
+                more = 1 if extra or high[node] > low[node] else 0
+                for child in self.children[node]:
+                    low[child], high[child] = min(share, self.sizes[child]), min(share + more, self.sizes[child])
+                nodes += self.children[node]
+            self._bounds[count] = low, high
+        return self._bounds[count]
+
+    def targets(self, chosen: int, index: int) -> int:
+        """Return the brokers that can take the place of one of an even set, so that it stays even."""
+        low, high = self.bounds(chosen.bit_count())
+        found, node = 0, index
+        while node != self.root and (chosen & self.masks[node]).bit_count() > low[node]:
+            parent = self.parents[node]
+            found |= self._open(parent, chosen, high) & ~self.masks[node]
+            node = parent
+        return found
+
+    def _open(self, node: int, chosen: int, high: list[int]) -> int:
+        """Return the brokers below a node that can take a replica more, as far as the nodes below it are concerned."""
+        found = self.masks[node] & ~chosen
+        for child in self.children[node]:
+            held = chosen & self.masks[child]
+            if held and self.children[child]:
+                found &= ~self.masks[child]
+                if held.bit_count() < high[child]:
+                    found |= self._open(child, chosen, high)
+        return found
+
+    def nearest(self, wanted: int, first: int, count: int, loads: Sequence[int], turn: int = 0) -> int:
+        """Return an even set that has as many brokers of another one as possible.
+
+        Args:
+            wanted: the other one.
+            first: one broker of it, which is kept rather than others.
+            count: how many brokers it is to have, at most as many as there are.
+            loads: by node; where there is a choice, the brokers of the nodes with the lowest load for each broker.
+            turn: any number; where loads are equal too, another one leads to another choice.
+        """
+        return _Nearest(self, wanted, first, loads, turn).choose(self.root, count)
+
+    def share(self, node: int, count: int) -> tuple[int, int]:
+        """Return how many of so many replicas each child of a node has, unless it is full, and how many one more."""
+        if (node, count) not in self._shares:
+            sizes = [self.sizes[child] for child in self.children[node]]
+            share = 0
+            while share < max(sizes, default=0) and sum(min(share + 1, size) for size in sizes) <= count:
+                share += 1
+            self._shares[node, count] = share, count - sum(min(share, size) for size in sizes)
+        return self._shares[node, count]
+
+
+class _Nearest:
+    """Finds the even set that keeps most: at each node, the children that lose least with fewer replicas have fewer."""
+
+    def __init__(self, sets: EvenSets, wanted: int, first: int, loads: Sequence[int], turn: int) -> None:
+        self._sets, self._wanted, self._first, self._loads, self._turn = sets, wanted, first, loads, turn
+        self._memo: dict[tuple[int, int], int] = {}
+
+    def _kept(self, node: int, count: int) -> int:
+        """Return what an even set of so many brokers below a node keeps: 2 for each wanted broker, 1 for the first."""
+        sets = self._sets
+        found = sets.masks[node] & self._wanted
+        if not count or not found:
+            return 0
+        if count == sets.sizes[node]:
+            return 2 * found.bit_count() + (found & self._first).bit_count()
+        if (node, count) not in self._memo:
+            share, extra = sets.share(node, count)
+            children = sets.children[node]
+            gains = sorted((self._gain(child, share) for child in children), reverse=True)
+            least = sum(self._kept(child, min(share, sets.sizes[child])) for child in children)
+            self._memo[node, count] = least + sum(gains[:extra])
+        return self._memo[node, count]
+
+    def _gain(self, node: int, share: int) -> int:
+        if self._sets.sizes[node] <= share:
+            return -1  # it is full
+        return self._kept(node, share + 1) - self._kept(node, share)
+
+    def choose(self, node: int, count: int) -> int:
+        """Return a set below a node that keeps as much as possible."""
+        sets, loads = self._sets, self._loads
+        if count == sets.sizes[node]:
+            return sets.masks[node]
+        share, extra = sets.share(node, count)
+        ranks = [
+            (-self._gain(child, share), loads[child] / sets.sizes[child], scattered(child, self._turn), child)
+            for child in sets.children[node]
+        ]
+        found = 0
+        for place, (*_, child) in enumerate(sorted(ranks)):
+            part = min(share + (place < extra), sets.sizes[child])
+            if part:
+                found |= self.choose(child, part)
+        return found
+
 
 INFINITE = float("inf")
 Offer = tuple[int, int, int, int, int]  # cost, its place among equals, partition, version of its set, who can take over
@@ -23,7 +203,13 @@ Targets = Callable[[int, int, int], int]
 
 
 class EvenLoads:
-    """The sets of partitions, and how they are changed.
+    """Loads of brokers, made as even as possible by the fewest exchanges of brokers in the sets of partitions.
+
+    If the sets that can be reached by exchanges are the bases of a matroid, the result is the optimum: the loads then
+    form an M-convex set, in which a choice is the best one as soon as no chain of exchanges from one broker to another
+    improves it, and a chain that is cheapest, and shortest among these, leads from the best choice for some loads to
+    the best for the next ones (K. Murota, Discrete Convex Analysis, 2003). That is a minimum-cost flow, whose network
+    is kept as one best exchange for each pair of brokers.
 
     Args:
         chosen: the set of each partition, as a bit mask of brokers. Each must be the cheapest that it can have.
