@@ -16,6 +16,7 @@ from .controller import Controller
 from .faults import Rules
 from .fetch_sessions import FetchSessions
 from .groups.coordinator import Groups
+from .internal_topics import GROUPS, TRANSACTIONS, InternalTopic
 from .metadata_journal import cluster_record
 from .purgatory import Purgatory
 from .quotas import Quotas
@@ -99,16 +100,27 @@ class Cluster:
         self.quotas: Quotas = Quotas()
         self.fetch_sessions: FetchSessions = FetchSessions(Random(rng.getrandbits(64)))
         self.waiting: Purgatory = Purgatory()
-        self.groups: Groups = Groups(self.controller, self.waiting)
         self.producer_ids: int = rng.getrandbits(40)  # the last one assigned; those of an earlier run are in its logs
         self.time_ms: Callable[[], int] = lambda: int(self.waiting.now * 1000)
-        self.transactions: Transactions = Transactions(
-            self.controller, self.groups, self.waiting, self.append, self.new_producer_id, lambda: self.time_ms()
-        )
         cluster_id = urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=")
         if not self.controller.cluster_id:
             self.controller.cluster_id = cluster_id
             self.controller.note([cluster_record(cluster_id)])
+        self._restore_coordinators()
+
+    def _restore_coordinators(self) -> None:
+        """Restore groups and transactions from the internal topics."""
+
+        def clock() -> int:
+            return self.time_ms()
+
+        def log(name: str) -> InternalTopic:
+            return InternalTopic(name, self.controller, self.append, clock)
+
+        self.groups: Groups = Groups(self.controller, self.waiting, log(GROUPS), clock)
+        self.transactions: Transactions = Transactions(
+            self.controller, self.groups, self.waiting, log(TRANSACTIONS), self.append, self.new_producer_id, clock
+        )
 
     def _api_key(self, name: str, api: Api) -> int:
         key = self.catalog.spec(f"{name}Request", api.last).api_key

@@ -38,6 +38,7 @@ class Settings:
     min_session_timeout: float = 6.0
     max_session_timeout: float = 1800.0
     offset_metadata_max_bytes: int = 4096
+    internal_partitions: int = 50  # of each internal topic
     most_partitions: int = 20_000
     most_group_members: int = 5_000
     most_groups: int = 10_000

@@ -27,7 +27,7 @@ from .metadata_journal import (
     topic_records,
 )
 from .storage import Disk
-from .topics import Partition, Replica, Topic, check_assignment, check_name
+from .topics import INTERNAL, Partition, Replica, Topic, check_assignment, check_name
 
 # Kafka's assignors before KRaft; partitions are added as in that Kafka.
 _MODES = {
@@ -35,6 +35,8 @@ _MODES = {
     "rack-aware-safe": RackAwareMode.SAFE,
     "simple": RackAwareMode.DISABLED,
 }
+INTERNAL_REPLICATION = 3  # offsets.topic.replication.factor, or as many as there are brokers
+INTERNAL_SEGMENT = 1 << 20  # bytes, offsets.topic.segment.bytes; Kafka: 100 MiB, which would not be compacted in tests
 
 
 class Controller:
@@ -150,9 +152,22 @@ class Controller:
             InvalidTopicException, TopicAlreadyExists, InvalidReplicaAssignment, PolicyViolation: it cannot be created.
         """
         self.check_new(name, assignment)
-        topic = Topic(name, self.rng.randbytes(16), configs=dict(configs or {}))
+        return self._create(Topic(name, self.rng.randbytes(16), configs=dict(configs or {})), assignment)
+
+    def create_internal(self, name: str) -> Topic:
+        """Create an internal topic, placed over racks; raises InvalidReplicationFactor if no broker is alive.
+
+        Its id and placement follow from the cluster id, so that they do not change what `rng` gives to other topics.
+        """
+        brokers, rng = self.brokers(), Random(f"{self.cluster_id} {name}")
+        factor = min(INTERNAL_REPLICATION, max(1, len(brokers)))
+        assignment = self.run(assignor_for("rack-aware-safe"), brokers, self.settings.internal_partitions, factor, rng)
+        configs = {"cleanup.policy": "compact", "segment.bytes": str(INTERNAL_SEGMENT)}
+        return self._create(Topic(name, rng.randbytes(16), configs=configs), assignment)
+
+    def _create(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> Topic:
         made = self._add(topic, assignment)
-        self.topics[name] = self.by_id[topic.topic_id] = topic
+        self.topics[topic.name] = self.by_id[topic.topic_id] = topic
         self.note(topic_records(topic, made))
         return topic
 
@@ -219,7 +234,9 @@ class Controller:
         self.journals.rewrite([(None, record) for record in records])
 
     def _check_room(self, count: int) -> None:
-        if count > self.settings.most_partitions - sum(len(topic.partitions) for topic in self.topics.values()):
+        if count > self.settings.most_partitions - sum(
+            len(topic.partitions) for topic in self.topics.values() if topic.name not in INTERNAL
+        ):
             raise PolicyViolation("too_many_partitions", most=self.settings.most_partitions)
 
     def _add(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> list[Partition]:

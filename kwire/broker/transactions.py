@@ -1,8 +1,8 @@
 """The transaction coordinator of a served cluster: transactional ids, transactions, markers and timeouts (KIP-98).
 
 Transactions of both protocols are served: with the second one (KIP-890) the epoch of a producer changes at the end of
-each transaction. The caller passes the time. A cluster that starts again aborts what was open, and ends what it had
-decided to end.
+each transaction. The caller passes the time. After a restart open transactions go on, and those that were decided are
+ended.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from enum import StrEnum
 from typing import Any
 
 from .. import messages
+from ..errors import KwireError
 from ..internal import (
     ControlRecord,
     Embedded,
     coordinator_record,
-    decode_group_record,
     decode_transaction_record,
     encode_control_record,
     encode_record,
@@ -25,9 +25,9 @@ from ..internal import (
 from ..records import Record, RecordBatch, build_batch, parse_records
 from . import codes
 from .controller import Controller
-from .groups.coordinator import Groups, commit_of, commit_row
-from .groups.group import Commit
-from .metadata_journal import Journals, Row
+from .groups.coordinator import Groups
+from .internal_topics import GROUPS, Append, InternalTopic
+from .metadata_journal import Row
 from .producers import ABORT, COMMIT
 from .purgatory import Parked, Purgatory
 from .topics import Partition
@@ -36,7 +36,6 @@ VALUE_VERSION = 1  # of TransactionLogValue: the first with tags
 HIGHEST_EPOCH = 2**15 - 2  # behind it a producer gets a new id
 COORDINATOR_EPOCH = 0
 NO_ID, NO_EPOCH = -1, -1
-TRANSACTION_KEY = b"\0\0"  # what keys of TransactionLogKey begin with; those of OffsetCommitKey with 1
 
 Place = tuple[str, int]  # topic and partition
 
@@ -67,7 +66,6 @@ class Transaction:
         last_epoch: what it went by before that changed last; a retry may still have it.
         timeout_ms: so long it may be open.
         partitions: what it has written to, or still needs a marker.
-        groups: whose offsets it commits.
         marker: the producer id and epoch that its markers have.
         started_ms: when it began, in milliseconds since 1970; -1 if none is open.
         protocol: 1, or 2 (KIP-890).
@@ -81,74 +79,52 @@ class Transaction:
     timeout_ms: int = 0
     state: TransactionState = TransactionState.EMPTY
     partitions: dict[Place, None] = field(default_factory=dict)
-    groups: dict[str, None] = field(default_factory=dict)
     marker: tuple[int, int] = (NO_ID, NO_EPOCH)
     started_ms: int = -1
     protocol: int = 1
     timer: Parked | None = None
 
-    def row(self) -> Row:
-        """Write it as a record of Kafka's `__transaction_state`."""
+    def row(self, time_ms: int) -> Row:
+        """Write it as a record of Kafka's `__transaction_state`, at a time in milliseconds since 1970."""
         part = messages.TransactionLogValue.PartitionsSchema
         indexes: dict[str, list[int]] = {}
         for topic, index in self.partitions:
             indexes.setdefault(topic, []).append(index)
         rows = tuple(part(topic=topic, partition_ids=tuple(found)) for topic, found in indexes.items())
+        producer = self.marker if self.state in PREPARED else (self.producer_id, self.producer_epoch)
         value = messages.TransactionLogValue(
-            producer_id=self.producer_id,
-            producer_epoch=self.producer_epoch,
+            producer_id=producer[0],
+            producer_epoch=producer[1],
             transaction_timeout_ms=self.timeout_ms,
             transaction_status=STATES.index(self.state),
             transaction_partitions=None if self.state is TransactionState.EMPTY else rows,
-            transaction_last_update_timestamp_ms=self.started_ms,
+            transaction_last_update_timestamp_ms=time_ms,
             transaction_start_timestamp_ms=self.started_ms,
-            previous_producer_id=self.marker[0],
+            next_producer_id=NO_ID if self.producer_id == producer[0] else self.producer_id,
             client_transaction_version=self.protocol,
         )
         key = messages.TransactionLogKey(transactional_id=self.transactional_id)
         return encode_record(coordinator_record(key, value, VALUE_VERSION))
 
 
-@dataclass(slots=True)
-class KnownTransactions:
-    """What a journal records of transactions.
-
-    `offsets`, by group, are those that the last one was decided to commit, and that the group may not have yet: they
-    are behind it in the journal, in the same batch.
-    """
-
-    transactions: dict[str, Transaction] = field(default_factory=dict)
-    offsets: dict[str, dict[Place, Commit]] = field(default_factory=dict)
-
-    def learn(self, record: Record) -> None:
-        """Apply a record; raises DecodeError if it is invalid."""
-        if record.key is not None and not record.key.startswith(TRANSACTION_KEY):
-            commit = decode_group_record(record.key, record.value)
-            key: Any = commit.key.message
-            if commit.value is not None:
-                self.offsets.setdefault(key.group, {})[key.topic, key.partition] = commit_of(commit.value.message)
-            return
-        found = decode_transaction_record(record.key or b"", record.value)
-        self.offsets.clear()
-        transaction: Any = found.key.message
-        self._learn(transaction.transactional_id, found.value.message if found.value else None)
-
-    def _learn(self, transactional_id: str, value: Any) -> None:
-        if value is None:
-            self.transactions.pop(transactional_id, None)
-            return
-        places = ((row.topic, index) for row in value.transaction_partitions or () for index in row.partition_ids)
-        self.transactions[transactional_id] = Transaction(
-            transactional_id,
-            value.producer_id,
-            value.producer_epoch,
-            timeout_ms=value.transaction_timeout_ms,
-            state=STATES[value.transaction_status],
-            partitions=dict.fromkeys(places),
-            marker=(value.producer_id, value.producer_epoch),
-            started_ms=value.transaction_start_timestamp_ms,
-            protocol=max(1, value.client_transaction_version),
-        )
+def _transaction(transactional_id: str, value: Any) -> Transaction:
+    """Restore a transaction from its record."""
+    places = ((row.topic, index) for row in value.transaction_partitions or () for index in row.partition_ids)
+    state = STATES[value.transaction_status]
+    one = Transaction(
+        transactional_id,
+        value.producer_id,
+        value.producer_epoch,
+        timeout_ms=value.transaction_timeout_ms,
+        state=state,
+        partitions=dict.fromkeys(places),
+        marker=(value.producer_id, value.producer_epoch),
+        started_ms=value.transaction_start_timestamp_ms,
+        protocol=max(1, value.client_transaction_version),
+    )
+    if state in PREPARED and value.next_producer_id != NO_ID:
+        one.producer_id, one.producer_epoch = value.next_producer_id, 0
+    return one
 
 
 def marker_batch(
@@ -165,17 +141,16 @@ def marker_batch(
 
 
 MOST_TRANSACTIONS = 10_000
-MOST_JOURNAL = 16 << 20  # bytes that a journal grows by before all is written anew
-Append = Callable[[Partition, RecordBatch], int]
 
 
 class Transactions:
     """The transactional ids.
 
     Args:
-        controller: has the log directories, each of which remembers all transactions, and the partitions.
+        controller: has the partitions.
         groups: keep the offsets that transactions commit.
         purgatory: wakes those whose time is over.
+        log: `__transaction_state`.
         append: writes a batch to a partition; returns an error code.
         new_id: gives a producer id.
         time_ms: gives the time of day, in milliseconds since 1970.
@@ -186,6 +161,7 @@ class Transactions:
         controller: Controller,
         groups: Groups,
         purgatory: Purgatory,
+        log: InternalTopic,
         append: Append,
         new_id: Callable[[], int],
         time_ms: Callable[[], int],
@@ -193,26 +169,30 @@ class Transactions:
         self._controller, self._groups, self._purgatory = controller, groups, purgatory
         self._append, self._new_id, self._time_ms = append, new_id, time_ms
         self._known: dict[str, Transaction] = {}
-        self._journals: Journals[KnownTransactions] = Journals("transactions", controller.guarded)
+        self._log = log
         self._restore()
 
     def _restore(self) -> None:
-        """Begin with what the journals tell: end what was decided, abort what was open."""
-        log_dirs = self._controller.log_dirs()
-        found = self._journals.open(log_dirs, KnownTransactions, self._controller.notes.append)
-        known = found[0][1] if found else KnownTransactions()
-        self._known = known.transactions
-        for group_id, commits in known.offsets.items():
-            self._groups.restore_commits(group_id, commits)
+        """Restore the transactions: those that were decided are ended, and open ones go on until their time is over."""
+        for _, latest in self._log.latest():
+            for key, value in latest.values.items():
+                try:
+                    found = decode_transaction_record(key, value)
+                except KwireError:
+                    continue
+                message: Any = found.key.message
+                if message is not None and found.value is not None and found.value.message is not None:
+                    one = _transaction(message.transactional_id, found.value.message)
+                    self._known[one.transactional_id] = one
         for one in self._known.values():
             if one.state is TransactionState.ONGOING:
-                self.fence(one)
+                self._time(one, 0.0)  # looks at the clock, which is not known before the first tick
         self.retry()
-        self._rewrite()
 
-    def _rewrite(self) -> None:
-        nobody = encode_record(coordinator_record(messages.TransactionLogKey(transactional_id="")))
-        self._journals.rewrite([one.row() for one in self._known.values()] or [nobody])
+    def _time(self, one: Transaction, deadline: float) -> None:
+        """Look after an open transaction at a time, in seconds."""
+        one.timer = Parked(lambda over: self._expire(one))
+        self._purgatory.park(one.timer, deadline)
 
     def all(self) -> list[Transaction]:
         """Return all transactional ids."""
@@ -270,28 +250,27 @@ class Transactions:
             return codes.PRODUCER_FENCED
         return codes.CONCURRENT_TRANSACTIONS if one.state in PREPARED else one
 
-    def add(
-        self,
-        one: Transaction,
-        now: float,
-        places: Iterable[Place] = (),
-        groups: Iterable[str] = (),
-        protocol: int = 1,
-    ) -> None:
-        """Take partitions and groups into a transaction, which begins with the first one."""
-        if one.state is not TransactionState.ONGOING:
+    def add(self, one: Transaction, now: float, places: Iterable[Place], protocol: int = 1) -> None:
+        """Add partitions to a transaction, which begins with the first one.
+
+        For offsets of a group, this is the group's partition of `__consumer_offsets`.
+        """
+        is_new = one.state is not TransactionState.ONGOING
+        if is_new:
             one.state, one.protocol, one.started_ms = TransactionState.ONGOING, protocol, self._time_ms()
-            one.partitions, one.groups = {}, {}
-            one.timer = Parked(lambda over: self._expire(one))
-            self._purgatory.park(one.timer, now + one.timeout_ms / 1000)
+            one.partitions = {}
+            self._time(one, now + one.timeout_ms / 1000)
         before = len(one.partitions)
         one.partitions.update(dict.fromkeys(places))
-        one.groups.update(dict.fromkeys(groups))
-        if len(one.partitions) != before:
+        if is_new or len(one.partitions) != before:
             self._remember(one)
 
     def _expire(self, one: Transaction) -> None:
-        if one.state is TransactionState.ONGOING:
+        one.timer = None
+        left_ms = one.started_ms + one.timeout_ms - self._time_ms()
+        if one.state is TransactionState.ONGOING and left_ms > 0:
+            self._time(one, self._purgatory.now + left_ms / 1000)
+        elif one.state is TransactionState.ONGOING:
             self.fence(one)
 
     def fence(self, one: Transaction) -> None:
@@ -318,13 +297,13 @@ class Transactions:
         if not is_open and is_commit:
             return codes.INVALID_TXN_STATE
         if not is_open:
-            one.partitions, one.groups = {}, {}
+            one.partitions = {}
         one.protocol = protocol
         self._end(one, is_commit=is_commit, bumps_epoch=protocol == 2)
         return codes.NONE
 
     def _end(self, one: Transaction, *, is_commit: bool, bumps_epoch: bool) -> None:
-        """Decide a transaction, then do what was decided; after a crash in between the journal has the decision."""
+        """Decide a transaction, then do what was decided; after a crash in between the log has the decision."""
         if one.timer is not None:
             self._purgatory.forget(one.timer)
             one.timer = None
@@ -333,15 +312,7 @@ class Transactions:
         if bumps_epoch:
             self._bump(one)
         one.state = TransactionState.PREPARE_COMMIT if is_commit else TransactionState.PREPARE_ABORT
-        pending = self._groups.pending(producer_id, one.groups) if is_commit else ()
-        offsets = [
-            commit_row(group.group_id, *place, commit)
-            for group, commits in pending
-            for place, commit in commits.items()
-        ]
-        if self._journals.is_open:
-            self._journals.write([one.row(), *offsets])
-        self._groups.end_transaction(producer_id, one.groups, is_commit=is_commit)
+        self._remember(one)
         self._mark(one)
 
     def _mark(self, one: Transaction) -> None:
@@ -354,7 +325,7 @@ class Transactions:
                 del one.partitions[topic, index]
         if not one.partitions:
             one.state = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
-            one.groups, one.started_ms = {}, -1
+            one.started_ms = -1
         self._remember(one)
 
     def mark(
@@ -368,7 +339,10 @@ class Transactions:
             return codes.INVALID_PRODUCER_EPOCH
         now, coordinator = self._time_ms(), coordinator_epoch
         batch = marker_batch(producer_id, epoch, is_commit=is_commit, coordinator_epoch=coordinator, timestamp=now)
-        return self._append(partition, batch)
+        code = self._append(partition, batch)
+        if partition.topic == GROUPS and code == codes.NONE:
+            self._groups.end_transaction(producer_id, partition.index, is_commit=is_commit)
+        return code
 
     def retry(self) -> None:
         """Write the markers that could not be written before."""
@@ -377,7 +351,4 @@ class Transactions:
                 self._mark(one)
 
     def _remember(self, one: Transaction) -> None:
-        if self._journals.is_open:
-            self._journals.write([one.row()])
-            if self._journals.size > MOST_JOURNAL:
-                self._rewrite()
+        self._log.write(one.transactional_id, [one.row(self._time_ms())])

@@ -72,6 +72,10 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "topic_collides": ("{topic!r} is too much like {other!r}: dots and _ are one in metrics", "take another name"),
     "reserved_topic": ("{topic!r} is the controllers' own", "take another name"),
+    "internal_topic": (
+        "{topic!r} is internal: the broker restores groups and transactions from it",
+        "delete groups instead",
+    ),
     "topic_exists": ("there is a topic {topic!r} already", "take another name, or delete that"),
     "too_many_partitions": ("this would be more than {most} partitions", "ask for fewer, or delete topics"),
     "partitions_not_consecutive": (

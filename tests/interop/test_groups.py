@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -9,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from kwire.net.client import Address
+from kwire.testing import Kafka
 from tests.interop.clients import KAFKA_PYTHON, PATIENCE, Reader, need_client, served, until, until_stable
 from tests.interop.kafka import JVM, RELEASES, jars, java, need
+from tests.interop.transaction_steps import Steps
 
 COUNT = 100_000
 RELEASE, TOOLS = RELEASES[0], "org.apache.kafka.tools.consumer"
@@ -116,3 +119,26 @@ def test_kafkas_own_tool_for_groups(places: list[Address], tmp_path: Path) -> No
     assert ask("--list", "--state").split() == ["GROUP", "STATE", "g", "Empty"]
     assert "was successful" in ask("--delete", "--group", "g")
     assert ask("--list").split() == []
+
+
+def test_kafkas_tools_read_the_internal_topics(tmp_path: Path) -> None:
+    need("java", "mvn")
+    with Kafka(directory=tmp_path, topics=["t"]) as kafka:
+        kafka.produce("t", b"a")
+        steps = Steps(kafka.bootstrap_servers, lambda seconds: None)
+        steps.begin()
+        made = steps.init()
+        who = made.producer_id, made.producer_epoch
+        assert (steps.add_offsets(*who), steps.commit_offset(*who, 5), steps.end(*who, True)[0]) == (0, 0, 0)
+        for connection in steps.connections.values():
+            connection.close()
+
+    def dumped(topic: str, decoder: str) -> str:
+        found = (str(one) for one in tmp_path.glob(f"broker-1/0/{topic}-*/*.log") if one.stat().st_size)
+        return java("4.1.0", "kafka.tools.DumpLogSegments", "--files", ",".join(found), "--print-data-log", decoder)
+
+    offsets = dumped("__consumer_offsets", "--offsets-decoder")
+    assert '"data":{"offset":5,' in offsets
+    assert "endTxnMarker: COMMIT" in offsets
+    states = dumped("__transaction_state", "--transaction-log-decoder")
+    assert [int(one) for one in re.findall(r'"transactionStatus":(\d)', states)] == [0, 1, 2, 4]

@@ -113,15 +113,13 @@ def _heartbeat(request: RequestContext, group: Group, consumer: ConsumerGroup, m
     asked, groups, before = request.message, request.cluster.groups, member.size
     is_new = member.member_id not in consumer.target
     changed = _update(member, asked) or is_new
+    place = member.epoch, set(member.assigned), set(member.revoking)
     groups.held.take(member.size - before)
-    topics = request.cluster.controller.topics.values()
     epoch = consumer.epoch
-    ids = {topic.name: topic.topic_id for topic in topics}
-    consumer.plan({topic.name: len(topic.partitions) for topic in topics}, ids=ids, changed=changed)
-    if consumer.epoch != epoch:
-        group.generation = consumer.epoch
-        groups.remember_generation(group)
+    groups.plan(group, consumer, changed=changed)
     consumer.reconcile(member, _owned(request), request.now)
+    if epoch != consumer.epoch or place != (member.epoch, member.assigned, member.revoking):
+        groups.remember(group)
     groups.keep_consumer(group, member, request.now)
     return _answer(request, member)
 

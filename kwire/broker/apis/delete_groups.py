@@ -55,11 +55,11 @@ def offset_delete(request: RequestContext) -> Any:
                 code = codes.UNKNOWN_TOPIC_OR_PARTITION
             elif row.name in subscribed:
                 code = codes.GROUP_SUBSCRIBED_TO_TOPIC
-            elif group.commits.remove(row.name, index):
+            else:
                 deleted.append((row.name, index))
             parts.append(response.OffsetDeleteResponsePartition(partition_index=index, error_code=code))
         rows.append(response.OffsetDeleteResponseTopic(name=row.name, partitions=tuple(parts)))
-    request.cluster.groups.remember_commits(group, deleted)
+    request.cluster.groups.delete_commits(group, deleted)
     return response(topics=tuple(rows))
 
 

@@ -9,7 +9,7 @@ from ... import messages
 from ...codecs.json import uuid_text
 from ...errors.refused import InvalidRequest, Refused, UnknownTopicId
 from ..cluster import RequestContext
-from ..topics import Topic
+from ..topics import INTERNAL, Topic
 
 FIRST_WITH_IDS = 6
 NO_ID = bytes(16)
@@ -29,6 +29,8 @@ def _topic(request: RequestContext, name: str | None, topic_id: bytes, twice: bo
     result = messages.DeleteTopicsResponse.DeletableTopicResult
     try:
         topic = _found(request, name, topic_id, twice)
+        if topic.name in INTERNAL:
+            raise InvalidRequest("internal_topic", topic=topic.name)
     except Refused as error:
         return result(name=name, topic_id=topic_id, error_code=error.error_code, error_message=str(error))
     request.cluster.delete(topic)

@@ -8,7 +8,7 @@ from ... import messages
 from ...values import ErrorCode
 from .. import codes
 from ..cluster import RequestContext
-from ..groups.coordinator import coordinator_of
+from ..internal_topics import GROUPS, TRANSACTIONS, coordinator_of
 
 FIRST_WITH_MANY = 4  # from this version on a request has several keys (KIP-699)
 GROUP, TRANSACTION = 0, 1
@@ -29,7 +29,8 @@ def _found(request: RequestContext, key: str) -> dict[str, Any]:
         return _no_coordinator(code, ErrorCode(code).about)
     if request.message.key_type not in (GROUP, TRANSACTION):
         return _no_coordinator(codes.INVALID_REQUEST, "only groups and transactions are coordinated here")
-    node_id = coordinator_of(key, controller)
+    topic = TRANSACTIONS if request.message.key_type == TRANSACTION else GROUPS
+    node_id = coordinator_of(key, controller, topic)
     if node_id is None:
         return _no_coordinator(codes.COORDINATOR_NOT_AVAILABLE, "no broker is alive")
     node = controller.nodes[node_id]

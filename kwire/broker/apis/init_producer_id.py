@@ -8,6 +8,7 @@ from ... import messages
 from .. import codes
 from ..cluster import RequestContext
 from ..groups.membership import problem_with
+from ..internal_topics import TRANSACTIONS
 from ..transactions import HIGHEST_EPOCH, Transaction
 
 MOST_TIMEOUT_MS = 15 * 60 * 1000  # Kafka's transaction.max.timeout.ms
@@ -33,7 +34,7 @@ def _transactional(request: RequestContext) -> Transaction | int:
         return codes.INVALID_REQUEST
     if not 0 < asked.transaction_timeout_ms <= MOST_TIMEOUT_MS:
         return codes.INVALID_TRANSACTION_TIMEOUT
-    if code := problem_with(request, asked.transactional_id):
+    if code := problem_with(request, asked.transactional_id, TRANSACTIONS):
         return code
     begin = request.cluster.transactions.begin_producer
     found = begin(asked.transactional_id, asked.transaction_timeout_ms, asked.producer_id, asked.producer_epoch)

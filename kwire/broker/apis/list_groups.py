@@ -6,8 +6,8 @@ from typing import Any
 
 from ... import messages
 from ..cluster import RequestContext
-from ..groups.coordinator import coordinator_of
 from ..groups.group import Group
+from ..internal_topics import coordinator_of
 
 CLASSIC, CONSUMER = "classic", "consumer"
 

@@ -16,25 +16,35 @@ def offset_commit(request: RequestContext) -> Any:
     """Answer OffsetCommit."""
     groups, response = request.cluster.groups, messages.OffsetCommitResponse
     group = _committing(request)
-    rows, kept = [], []
+    commits: dict[tuple[str, int], Commit] = {}
+    errors: list[list[int]] = []
     for sent in request.message.topics:
-        topic = request.cluster.controller.find(sent.name, sent.topic_id)
+        errors.append([checked_commit(request, group, sent, part, commits) for part in sent.partitions])
+    failed = groups.commit(group, commits) if isinstance(group, Group) else codes.NONE
+    rows = []
+    for sent, found in zip(request.message.topics, errors, strict=True):
         parts = tuple(
-            response.OffsetCommitResponsePartition(
-                partition_index=part.partition_index,
-                error_code=group
-                if isinstance(group, int)
-                else _commit(request, group, topic, part, by_id=not sent.name),
-            )
-            for part in sent.partitions
+            response.OffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code or failed)
+            for part, code in zip(sent.partitions, found, strict=True)
         )
         rows.append(response.OffsetCommitResponseTopic(name=sent.name, topic_id=sent.topic_id, partitions=parts))
-        kept += [(topic.name, part.partition_index) for part in parts if topic is not None and not part.error_code]
-    if isinstance(group, Group) and kept:
-        groups.remember_commits(group, kept)
     if isinstance(group, Group) and group.is_unused and not group.generation:
         groups.delete(group)
     return response(topics=tuple(rows))
+
+
+def checked_commit(
+    request: RequestContext, group: Group | int, sent: Any, part: Any, commits: dict[tuple[str, int], Commit]
+) -> int:
+    """Add a row of a request to the commits, or return why it cannot be kept."""
+    topic = request.cluster.controller.find(sent.name, sent.topic_id)
+    found = group if isinstance(group, int) else _kept_commit(request, topic, part, by_id=not sent.name)
+    if isinstance(found, int) or topic is None:
+        return found if isinstance(found, int) else codes.UNKNOWN_TOPIC_OR_PARTITION
+    if not isinstance(found, Commit) or not request.cluster.groups.held.has_room(found.size * (len(commits) + 1)):
+        return codes.GROUP_MAX_SIZE_REACHED
+    commits[topic.name, part.partition_index] = found
+    return codes.NONE
 
 
 def _committing(request: RequestContext) -> Group | int:
@@ -61,15 +71,7 @@ def _member_committing(request: RequestContext, generation: int) -> Group | int:
     return codes.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
 
 
-def _commit(request: RequestContext, group: Group, topic: Topic | None, part: Any, *, by_id: bool) -> int:
-    found = kept_commit(request, topic, part, by_id=by_id)
-    if isinstance(found, int) or topic is None:
-        return found if isinstance(found, int) else codes.UNKNOWN_TOPIC_OR_PARTITION
-    group.commits.put(topic.name, part.partition_index, found)
-    return codes.NONE
-
-
-def kept_commit(request: RequestContext, topic: Topic | None, part: Any, *, by_id: bool) -> Commit | int:
+def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, *, by_id: bool) -> Commit | int:
     """Return the commit that a row of a request is about, or the error code if it cannot be kept."""
     if topic is None or not 0 <= part.partition_index < len(topic.partitions):
         return codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION

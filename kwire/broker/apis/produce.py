@@ -12,7 +12,7 @@ from .. import codes
 from ..cluster import RequestContext
 from ..log import Log
 from ..quotas import PRODUCE
-from ..topics import Partition, Topic
+from ..topics import INTERNAL, Partition, Topic
 from ..transactions import TransactionState
 
 FIRST_WITH_ABORTABLE = 11  # KIP-890
@@ -41,6 +41,8 @@ def _partition(request: RequestContext, topic: Topic | None, sent: Any, *, by_id
     if topic is None or not 0 <= sent.index < len(topic.partitions):
         unknown = codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
         outcome: Outcome = (unknown, -1, None)
+    elif topic.name in INTERNAL:
+        outcome = codes.INVALID_TOPIC_EXCEPTION, -1, "only the broker writes to internal topics"
     else:
         outcome = _write(request, topic, sent.index, sent.records or b"")
     return messages.ProduceResponse.PartitionProduceResponse(

@@ -12,13 +12,13 @@ from ... import messages
 from ...values import ErrorCode
 from .. import codes
 from ..cluster import RequestContext
-from ..groups.coordinator import coordinator_of
-from ..groups.group import Group, GroupState
+from ..groups.group import Commit, Group, GroupState
 from ..groups.membership import consumer_problem, member_or_problem, problem_with
-from ..producers import Producer
+from ..internal_topics import TRANSACTIONS, Producer, coordinator_of
+from ..producers import Producer as KnownProducer
 from ..topics import Partition
 from ..transactions import Place, Transaction, TransactionState
-from .offset_commit import kept_commit
+from .offset_commit import checked_commit
 
 FIRST_WITH_BATCHES = 4  # versions of AddPartitionsToTxn from here on are between brokers, for several producers
 FIRST_WITH_FENCED = 2  # versions of the others from here on have PRODUCER_FENCED (KIP-588)
@@ -29,7 +29,7 @@ def _checked(request: RequestContext, transactional_id: str, producer_id: int, e
     """Return a transaction, or the error code that says why the producer may not go on with it here."""
     if not transactional_id:
         return codes.INVALID_REQUEST
-    if code := problem_with(request, transactional_id):
+    if code := problem_with(request, transactional_id, TRANSACTIONS):
         return code
     found = request.cluster.transactions.checked(transactional_id, producer_id, epoch)
     return _as_version(request, found) if isinstance(found, int) else found
@@ -113,7 +113,8 @@ def add_offsets_to_txn(request: RequestContext) -> Any:
     found = _checked(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)
     if isinstance(found, int):
         return messages.AddOffsetsToTxnResponse(error_code=found)
-    request.cluster.transactions.add(found, request.now, groups=[asked.group_id])
+    place = request.cluster.groups.log_place(asked.group_id)
+    request.cluster.transactions.add(found, request.now, [place])
     return messages.AddOffsetsToTxnResponse()
 
 
@@ -121,23 +122,20 @@ def txn_offset_commit(request: RequestContext) -> Any:
     """Answer TxnOffsetCommit: the offsets are kept when the transaction is committed."""
     response, asked = messages.TxnOffsetCommitResponse, request.message
     group = _committing(request)
+    commits: dict[tuple[str, int], Commit] = {}
+    errors = [[checked_commit(request, group, row, part, commits) for part in row.partitions] for row in asked.topics]
+    failed = codes.NONE
+    if isinstance(group, Group):
+        producer = Producer(asked.producer_id, asked.producer_epoch)
+        failed = request.cluster.groups.commit_pending(group, producer, commits)
     rows = []
-    for row in asked.topics:
-        topic = request.cluster.controller.find(row.name, row.topic_id)
-        parts = []
-        for part in row.partitions:
-            commit = group if isinstance(group, int) else kept_commit(request, topic, part, by_id=not row.name)
-            if not isinstance(commit, int) and isinstance(group, Group) and topic is not None:
-                pending = group.pending_commits.setdefault(asked.producer_id, {})
-                before = pending.get((topic.name, part.partition_index))
-                group.held.take(commit.size - (before.size if before else 0))
-                pending[topic.name, part.partition_index] = commit
-            code = commit if isinstance(commit, int) else codes.NONE
-            parts.append(
-                response.TxnOffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code)
-            )
+    for row, found in zip(asked.topics, errors, strict=True):
+        parts = tuple(
+            response.TxnOffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code or failed)
+            for part, code in zip(row.partitions, found, strict=True)
+        )
         topic_row = response.TxnOffsetCommitResponseTopic
-        rows.append(topic_row(name=row.name, topic_id=row.topic_id, partitions=tuple(parts)))
+        rows.append(topic_row(name=row.name, topic_id=row.topic_id, partitions=parts))
     return response(topics=tuple(rows))
 
 
@@ -150,11 +148,12 @@ def _committing(request: RequestContext) -> Group | int:
     if isinstance(found, int):
         return codes.INVALID_PRODUCER_EPOCH if found == codes.PRODUCER_FENCED else found
     is_second = request.version >= FIRST_OF_PROTOCOL_2
-    if not is_second and (found.state is not TransactionState.ONGOING or asked.group_id not in found.groups):
+    place = cluster.groups.log_place(asked.group_id)
+    if not is_second and (found.state is not TransactionState.ONGOING or place not in found.partitions):
         return codes.INVALID_TXN_STATE
     group = _group_of(request)
     if is_second and isinstance(group, Group):
-        cluster.transactions.add(found, request.now, groups=[asked.group_id], protocol=2)
+        cluster.transactions.add(found, request.now, [place], protocol=2)
     return group
 
 
@@ -246,7 +245,7 @@ def describe_transactions(request: RequestContext) -> Any:
 
 def _described(request: RequestContext, transactional_id: str) -> Any:
     response = messages.DescribeTransactionsResponse
-    if code := problem_with(request, transactional_id):
+    if code := problem_with(request, transactional_id, TRANSACTIONS):
         code = codes.INVALID_REQUEST if not transactional_id else code
         return response.TransactionState(transactional_id=transactional_id, error_code=code)
     one = request.cluster.transactions.find(transactional_id)
@@ -292,7 +291,7 @@ def list_transactions(request: RequestContext) -> Any:
 def _own(request: RequestContext) -> Iterator[Transaction]:
     cluster = request.cluster
     for one in cluster.transactions.all():
-        if coordinator_of(one.transactional_id, cluster.controller) == request.node_id:
+        if coordinator_of(one.transactional_id, cluster.controller, TRANSACTIONS) == request.node_id:
             yield one
 
 
@@ -326,7 +325,7 @@ def _producers_in(request: RequestContext, place: Place) -> Any:
     return row(partition_index=place[1], error_message=None, active_producers=tuple(rows))
 
 
-def _producer(producer_id: int, found: Producer, first_offset: int) -> Any:
+def _producer(producer_id: int, found: KnownProducer, first_offset: int) -> Any:
     return messages.DescribeProducersResponse.ProducerState(
         producer_id=producer_id,
         producer_epoch=found.epoch,

@@ -119,17 +119,24 @@ class ConsumerGroup:
             ids: of all topics, by which Kafka orders them.
             changed: whether members have.
         """
-        read = {name: count for name, count in counts.items() if any(one.reads(name) for one in self.members.values())}
-        if not changed and read == self.counts:
+        before = self.counts
+        self.recount(counts)
+        if not changed and self.counts == before:
             return
-        self.epoch, self.counts = self.epoch + 1, read
+        self.epoch += 1
         members = [
-            Member(name, [*filter(one.reads, read)], None, one.instance_id, owned=[*self.target.get(name, ())])
+            Member(name, [*filter(one.reads, self.counts)], None, one.instance_id, owned=[*self.target.get(name, ())])
             for name, one in self.members.items()
         ]
         is_range = self.assignor == RANGE
+        read = self.counts
         found = assign_server_range(read, members) if is_range else assign_uniform(read, members, ids=ids)
         self.target = {name: set(places) for name, places in found.items()}
+
+    def recount(self, counts: Mapping[str, int]) -> None:
+        """Note the numbers of partitions of the topics that members read."""
+        members = self.members.values()
+        self.counts = {name: count for name, count in counts.items() if any(one.reads(name) for one in members)}
 
     def reconcile(self, member: ConsumerMember, owned: Assigned | None, now: float) -> None:
         """Bring a member nearer to its target.

@@ -1,130 +1,25 @@
-"""All groups of a served cluster, their coordinators, and their journal.
+"""All groups of a served cluster, and their records in `__consumer_offsets`.
 
-The brokers share all groups: if a coordinator stops, the next broker continues with the same state.
+The brokers share all groups: if a coordinator stops, the next leader of its partition continues with the same state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from math import inf
-from typing import Any
 
-from ... import messages
-from ...cluster.java_compat import string_hash
-from ...internal import coordinator_record, decode_group_record, encode_record
-from ...records import Record
+from .. import codes
 from ..configs import Settings
 from ..controller import Controller
-from ..metadata_journal import Journals, Row
+from ..internal_topics import InternalTopic, Producer
+from ..metadata_journal import Row
 from ..purgatory import Parked, Purgatory
-from .consumer_group import ConsumerGroup, ConsumerMember
+from ..topics import Topic
+from .consumer_group import ConsumerGroup, ConsumerMember, TopicPartition
 from .group import LEAST_SIZE, Commit, Group, GroupState, Held
+from .group_records import Restorer, changes, commit_row, group_rows
 from .rebalance import Rebalancing
-
-VALUE_VERSION = 4  # version of OffsetCommitValue: the first with the topic id (KIP-848)
-
-
-@dataclass(slots=True)
-class KnownGroup:
-    """The restored state of one group; `commits` are by topic and partition."""
-
-    generation: int = 0
-    protocol_type: str | None = None
-    commits: dict[tuple[str, int], Commit] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class KnownGroups:
-    """The state of groups restored from a journal, by group id.
-
-    >>> known, commit = KnownGroups(), Commit(5, 0, "m", bytes(16))
-    >>> for number, (key, value) in enumerate([commit_row("g", "t", 1, commit), commit_row("g", "t", 2, None)]):
-    ...     known.learn(Record(number, 0, key, value))
-    >>> known.groups["g"].commits
-    {('t', 1): Commit(offset=5, leader_epoch=0, metadata='m', \
-topic_id=b'\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00')}
-    """
-
-    groups: dict[str, KnownGroup] = field(default_factory=dict)
-
-    def learn(self, record: Record) -> None:
-        """Apply a record; raises DecodeError if it is invalid. Records of other types are ignored."""
-        found = decode_group_record(record.key or b"", record.value)
-        key: Any = found.key.message
-        value: Any = found.value.message if found.value is not None else None
-        if found.value is not None and value is None:
-            return  # of an unknown version
-        if found.key.name == "OffsetCommitKey":
-            self._learn_commit(self.groups.setdefault(key.group, KnownGroup()), (key.topic, key.partition), value)
-        elif found.key.name == "GroupMetadataKey":
-            self._learn_generation(key.group, value)
-
-    def _learn_generation(self, group_id: str, value: Any) -> None:
-        if value is None:
-            self.groups.pop(group_id, None)
-        else:
-            group = self.groups.setdefault(group_id, KnownGroup())
-            group.generation, group.protocol_type = value.generation, value.protocol_type or None
-
-    def _learn_commit(self, group: KnownGroup, place: tuple[str, int], value: Any) -> None:
-        if value is None:
-            group.commits.pop(place, None)
-        else:
-            group.commits[place] = commit_of(value)
-
-
-def commit_of(value: Any) -> Commit:
-    """Return the commit that an OffsetCommitValue holds."""
-    return Commit(value.offset, value.leader_epoch, value.metadata, value.topic_id)
-
-
-def commit_row(group_id: str, topic: str, index: int, commit: Commit | None) -> Row:
-    """Return the record of a commit for a partition; its value is None if the commit is deleted."""
-    key = messages.OffsetCommitKey(group=group_id, topic=topic, partition=index)
-    if commit is None:
-        return encode_record(coordinator_record(key))
-    value = messages.OffsetCommitValue(
-        offset=commit.offset,
-        leader_epoch=commit.leader_epoch,
-        metadata=commit.metadata,
-        commit_timestamp=-1,  # wall-clock time is not available here
-        topic_id=commit.topic_id,
-    )
-    return encode_record(coordinator_record(key, value, VALUE_VERSION))
-
-
-def group_row(group: Group) -> Row:
-    """Return the record of a group's generation."""
-    value = messages.GroupMetadataValue(
-        protocol_type=group.protocol_type or "", generation=group.generation, protocol=None, leader=None, members=()
-    )
-    return encode_record(coordinator_record(messages.GroupMetadataKey(group=group.group_id), value, VALUE_VERSION))
-
-
-def all_rows(group: Group) -> Iterator[Row]:
-    """Return all records of a group."""
-    if group.generation:
-        yield group_row(group)
-    for topic, indexes in group.commits.topics():
-        for index in indexes:
-            yield commit_row(group.group_id, topic, index, group.commits.last(topic, index))
-
-
-def removal_rows(group: Group) -> Iterator[Row]:
-    """Return the records that delete a group."""
-    for topic, indexes in group.commits.topics():
-        for index in indexes:
-            yield commit_row(group.group_id, topic, index, None)
-    yield removal_row(group.group_id)
-
-
-def removal_row(group_id: str) -> Row:
-    """Return the record that deletes a group's generation."""
-    return encode_record(coordinator_record(messages.GroupMetadataKey(group=group_id)))
-
-
-MOST_JOURNAL = 16 << 20  # bytes appended to a journal before it is rewritten
 
 
 class Groups:
@@ -135,77 +30,97 @@ class Groups:
         rebalancing: their state machine.
 
     Args:
-        controller: has the log directories, each with a journal of all groups, and the topics.
+        controller: has the topics.
         purgatory: for delayed responses.
+        log: `__consumer_offsets`.
+        time_ms: returns the time of day, in milliseconds since 1970.
     """
 
-    def __init__(self, controller: Controller, purgatory: Purgatory) -> None:
+    def __init__(
+        self, controller: Controller, purgatory: Purgatory, log: InternalTopic, time_ms: Callable[[], int]
+    ) -> None:
         self.settings: Settings = controller.settings
         self._controller, self._purgatory = controller, purgatory
+        self._log, self._time_ms = log, time_ms
         self.held: Held = Held(self.settings.most_group_bytes)
-        self.rebalancing: Rebalancing = Rebalancing(
-            purgatory, self.settings.initial_rebalance_delay, self.remember_generation
-        )
+        self.rebalancing: Rebalancing = Rebalancing(purgatory, self.settings.initial_rebalance_delay, self.remember)
         self._groups: dict[str, Group] = {}
-        self._journals: Journals[KnownGroups] = Journals("groups", controller.guarded)
-        self._rewritten = 0  # bytes
-        self._restore(controller)
+        self._restore()
 
-    def _restore(self, controller: Controller) -> None:
-        """Restore groups from the journals, without commits for deleted topics."""
-        found = self._journals.open(controller.log_dirs(), KnownGroups, controller.notes.append)
-        for group_id, known in found[0][1].groups.items() if found else ():
-            group = Group(group_id, self.held, generation=known.generation, protocol_type=known.protocol_type)
-            for (topic, index), commit in known.commits.items():
-                if controller.find(None, commit.topic_id) is not None:
-                    group.commits.put(topic, index, commit)
-            self._groups[group_id] = group
-        self._rewrite()
+    def _restore(self) -> None:
+        """Restore groups with members and commits, but without commits for deleted topics."""
+        restorer = Restorer(lambda group_id: self._groups.setdefault(group_id, Group(group_id, self.held)), self._find)
+        for _, latest in self._log.latest():
+            restorer.restore(latest.values, latest.pending)
+        for group in self._groups.values():
+            group.written = group_rows(group, self._find, self._time_ms())
+            if group.consumer is not None:
+                group.consumer.recount(self.partition_counts())
+                group.state = group.consumer.state
+            if group.members or group.consumer is not None:
+                self._purgatory.park(Parked(partial(self._begin, group)), 0.0)
 
-    def _rewrite(self) -> None:
-        rows = [row for group in self._groups.values() for row in all_rows(group)]
-        # at least one record, so that older journals are recognised as such
-        self._journals.rewrite(rows or [removal_row("")])
-        self._rewritten = self._journals.size
+    def _begin(self, group: Group, over: bool) -> None:
+        """Start the sessions of restored members: time is not known before the first tick."""
+        now = self._purgatory.now
+        for member in group.members.values():
+            self.rebalancing.keep(group, member, now)
+        for consumer in list(group.consumer.members.values() if group.consumer is not None else ()):
+            self.keep_consumer(group, consumer, now)
 
-    def _remember(self, rows: Iterable[Row]) -> None:
-        if self._journals.is_open:
-            self._journals.write(list(rows))
-            if self._journals.size > 2 * self._rewritten + MOST_JOURNAL:
-                self._rewrite()
+    def _find(self, name: str | None, topic_id: bytes) -> Topic | None:
+        return self._controller.find(name, topic_id)
 
-    def remember_generation(self, group: Group) -> None:
-        """Journal the generation of a group."""
-        self._remember([group_row(group)])
+    def partition_counts(self) -> dict[str, int]:
+        """Return the number of partitions of each topic."""
+        return {topic.name: len(topic.partitions) for topic in self._controller.topics.values()}
 
-    def remember_commits(self, group: Group, places: Iterable[tuple[str, int]]) -> None:
-        """Journal the commits of a group, by topic and partition."""
-        self._remember(commit_row(group.group_id, *place, group.commits.last(*place)) for place in places)
+    def plan(self, group: Group, consumer: ConsumerGroup, *, changed: bool = True) -> None:
+        """Make a new target assignment, if members have changed, or the topics that they read."""
+        ids = {topic.name: topic.topic_id for topic in self._controller.topics.values()}
+        consumer.plan(self.partition_counts(), ids=ids, changed=changed)
+        group.generation = consumer.epoch
 
-    def restore_commits(self, group_id: str, commits: Mapping[tuple[str, int], Commit]) -> None:
-        """Keep commits of a transaction that was decided before a restart."""
-        if (group := self.found_or_made(group_id)) is not None:
-            for place, commit in commits.items():
-                group.commits.put(*place, commit)
-            self.remember_commits(group, commits)
+    def remember(self, group: Group) -> None:
+        """Write what has changed of a group and its members."""
+        rows = group_rows(group, self._find, self._time_ms())
+        self._log.write(group.group_id, changes(group.written, rows))
+        group.written = rows
 
-    def pending(
-        self, producer_id: int, group_ids: Iterable[str]
-    ) -> Iterator[tuple[Group, dict[tuple[str, int], Commit]]]:
-        """Give the commits that wait for the end of a producer's transaction."""
-        for group in filter(None, map(self.find, group_ids)):
-            if commits := group.pending_commits.get(producer_id):
-                yield group, commits
+    def _commit_rows(self, group: Group, commits: Mapping[TopicPartition, Commit | None]) -> list[Row]:
+        now = self._time_ms()
+        return [commit_row(group.group_id, *place, commit, now) for place, commit in commits.items()]
 
-    def end_transaction(self, producer_id: int, group_ids: Iterable[str], *, is_commit: bool) -> None:
-        """Keep the commits of a producer's transaction, or forget them."""
-        for group, commits in list(self.pending(producer_id, group_ids)):
-            del group.pending_commits[producer_id]
-            self.held.take(-sum(commit.size for commit in commits.values()))
-            if is_commit:
-                for place, commit in commits.items():
-                    group.commits.put(*place, commit)
-                self.remember_commits(group, commits)
+    def commit(self, group: Group, commits: Mapping[TopicPartition, Commit]) -> int:
+        """Store commits of a group; returns an error code."""
+        code = self._log.write(group.group_id, self._commit_rows(group, commits))
+        for place, commit in commits.items() if code == codes.NONE else ():
+            group.commits.put(*place, commit)
+        return code
+
+    def delete_commits(self, group: Group, places: Iterable[TopicPartition]) -> None:
+        """Delete commits of a group."""
+        deleted = [place for place in places if group.commits.remove(*place)]
+        self._log.write(group.group_id, self._commit_rows(group, dict.fromkeys(deleted)))
+
+    def commit_pending(self, group: Group, producer: Producer, commits: Mapping[TopicPartition, Commit]) -> int:
+        """Store commits that take effect when a transaction is committed; returns an error code."""
+        code = self._log.write(group.group_id, self._commit_rows(group, commits), producer)
+        for place, commit in commits.items() if code == codes.NONE else ():
+            group.add_pending(producer.id, *place, commit)
+        return code
+
+    def log_place(self, group_id: str) -> TopicPartition:
+        """Return the partition of `__consumer_offsets` that has a group."""
+        return self._log.name, self._log.index_of(group_id)
+
+    def end_transaction(self, producer_id: int, index: int, *, is_commit: bool) -> None:
+        """Store the pending commits of a transaction, or forget them, when its marker is in a partition of the log."""
+        for group in self._groups.values():
+            if producer_id in group.pending_commits and self._log.index_of(group.group_id) == index:
+                for place, commit in group.end_pending(producer_id).items():
+                    if is_commit:
+                        group.commits.put(*place, commit)
 
     def find(self, group_id: str) -> Group | None:
         """Return a group; None if it does not exist."""
@@ -272,9 +187,9 @@ class Groups:
         consumer = group.consumer
         consumer.members.pop(member.member_id, None)
         self.held.take(-member.size)
-        consumer.plan({topic.name: len(topic.partitions) for topic in self._controller.topics.values()})
-        group.generation, group.state = consumer.epoch, consumer.state
-        self.remember_generation(group)
+        self.plan(group, consumer)
+        group.state = consumer.state
+        self.remember(group)
 
     def delete(self, group: Group) -> None:
         """Delete a group without members."""
@@ -284,20 +199,11 @@ class Groups:
             self._purgatory.forget(group.consumer.timer)
         for member_id in list(group.pending):
             group.expect_no_longer(member_id)
-        if group.generation or group.commits:
-            self._remember(removal_rows(group))
+        places = [(topic, index) for topic, indexes in group.commits.topics() for index in indexes]
+        rows = self._commit_rows(group, dict.fromkeys(places)) + changes(group.written, {})
+        if rows:
+            self._log.write(group.group_id, rows)
+        group.written = {}
         group.commits.clear()
         group.state = GroupState.DEAD
         self.held.take(-group.size)
-
-
-def coordinator_of(group_id: str, controller: Controller) -> int | None:
-    """Return the id of the broker that coordinates a group; None if none is alive.
-
-    Args:
-        group_id: its Java hash selects the broker, as in Kafka.
-        controller: has the live brokers.
-    """
-    nodes = [node for _, node in sorted(controller.nodes.items())]
-    start = abs(string_hash(group_id)) % len(nodes)
-    return next((node.node_id for node in nodes[start:] + nodes[:start] if node.is_alive), None)

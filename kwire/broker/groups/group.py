@@ -182,6 +182,7 @@ class Group:
         prolonging, has_newcomers: by how much that phase may be extended, and whether there is a reason.
         consumer: its members and their assignments where the broker assigns (KIP-848); None for a classic group.
         pending_commits: what waits for the end of a transaction, by producer id, topic and partition.
+        written: its last records in `__consumer_offsets`, but for commits, by key.
         timer, wakes: its next timer, and the time.
 
     >>> group = Group("g", Held(1 << 20))
@@ -207,6 +208,7 @@ class Group:
     prolonging: float = 0.0
     has_new_members: bool = False
     pending_commits: dict[int, dict[tuple[str, int], Commit]] = field(default_factory=dict)
+    written: dict[bytes, bytes] = field(default_factory=dict)
     consumer: ConsumerGroup | None = None
     timer: Parked | None = None
     wakes: float = inf
@@ -273,6 +275,19 @@ class Group:
         self.static[member.instance_id] = member_id
         if leads:
             self.leader = member_id
+
+    def add_pending(self, producer_id: int, topic: str, index: int, commit: Commit) -> None:
+        """Keep a commit until the end of a transaction."""
+        commits = self.pending_commits.setdefault(producer_id, {})
+        before = commits.get((topic, index))
+        self.held.take(commit.size - (before.size if before else 0))
+        commits[topic, index] = commit
+
+    def end_pending(self, producer_id: int) -> dict[tuple[str, int], Commit]:
+        """Remove and return the commits of a transaction that has ended."""
+        commits = self.pending_commits.pop(producer_id, {})
+        self.held.take(-sum(commit.size for commit in commits.values()))
+        return commits
 
     def is_unstable(self, topic: str, index: int) -> bool:
         """Whether a commit for a partition waits for the end of a transaction."""

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from .. import codes
 from ..cluster import RequestContext
-from .coordinator import coordinator_of
+from ..internal_topics import GROUPS, coordinator_of
 from .group import Group, Member
 
 
-def problem_with(request: RequestContext, group_id: str, *, needs_name: bool = True) -> int:
-    """Return the error code of a group request that this broker cannot handle; 0 if it can.
+def problem_with(request: RequestContext, group_id: str, topic: str = GROUPS, *, needs_name: bool = True) -> int:
+    """Return the error code of a group or transaction request that this broker cannot handle; 0 if it can.
 
     Args:
         request: the request.
-        group_id: the group of the request.
+        group_id: its group or transactional id.
+        topic: the internal topic that decides who coordinates it.
         needs_name: whether the empty group id, which old consumers use for commits, is refused.
     """
     if needs_name and not group_id:
         return codes.INVALID_GROUP_ID
     if code := request.error(group=group_id):
         return code
-    is_mine = coordinator_of(group_id, request.cluster.controller) == request.node_id
+    is_mine = coordinator_of(group_id, request.cluster.controller, topic) == request.node_id
     return codes.NONE if is_mine else codes.NOT_COORDINATOR
 
 

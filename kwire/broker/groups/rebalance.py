@@ -95,7 +95,7 @@ class Rebalancing:
     Args:
         purgatory: for delayed responses.
         initial_delay: seconds to wait for more members after the first one.
-        remember: called with each group that starts a generation.
+        remember: called with each group that is stable or empty.
     """
 
     def __init__(self, purgatory: Purgatory, initial_delay: float, remember: Callable[[Group], None]) -> None:
@@ -172,7 +172,6 @@ class Rebalancing:
         group.generation += 1
         group.protocol = group.choose_protocol()
         group.state = GroupState.COMPLETING_REBALANCE
-        self._remember(group)
         self._end_phase_at(group, now + group.rebalance_timeout)
         for member in group.members.values():
             self._respond(member, joined(group, member, includes_members=member.member_id == group.leader))
@@ -196,6 +195,8 @@ class Rebalancing:
         group.state = GroupState.STABLE
         for member in group.members.values():
             self._assign(group, member, assignments.get(member.member_id, b""))
+        self._remember(group)
+        for member in group.members.values():
             self._answer_sync(group, member, assigned(group, member), now)
 
     def _assign(self, group: Group, member: Member, assignment: bytes) -> None:
@@ -220,6 +221,8 @@ class Rebalancing:
         self._respond(member, not_joined(codes.FENCED_INSTANCE_ID, member.member_id))
         self._answer_sync(group, member, not_assigned(codes.FENCED_INSTANCE_ID), now)
         group.rename(member, member_id)
+        if group.state is GroupState.STABLE:
+            self._remember(group)
         self.keep(group, member, now)
 
     def keep(self, group: Group, member: Member, now: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.broker import Settings, codes
-from kwire.broker.groups.coordinator import coordinator_of
+from kwire.broker.internal_topics import coordinator_of
 from tests.broker.groups.driving import Mate, World
 from tests.broker.served import M
 

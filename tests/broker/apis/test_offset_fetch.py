@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kwire.broker import codes
-from kwire.broker.groups.coordinator import coordinator_of
+from kwire.broker.internal_topics import coordinator_of
 from tests.broker.groups.driving import Mate, World
 from tests.broker.served import M
 

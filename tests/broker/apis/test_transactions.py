@@ -8,7 +8,7 @@ import pytest
 
 import kwire
 from kwire.broker import codes
-from kwire.broker.transactions import MOST_TRANSACTIONS, TransactionState
+from kwire.broker.transactions import HIGHEST_EPOCH, MOST_TRANSACTIONS, TransactionState
 from kwire.testing import Kafka
 from tests.broker.groups.driving import World
 from tests.broker.served import M
@@ -90,17 +90,47 @@ def committed(world: World) -> int:
     return int(found.committed_offset)
 
 
-def test_what_was_committed_is_there_after_a_restart_and_what_was_open_is_aborted() -> None:
+def test_what_was_committed_is_there_after_a_restart_and_what_was_open_goes_on() -> None:
     disk = StoredDisk("/d", 1 << 30)
     world = World(disks=[disk])
     producer = Producer(world)
     assert (producer.produce(b"a"), producer.commit_offset(3), producer.end(True)) == (0, 0, 0)
     assert (producer.produce(b"b"), producer.commit_offset(9)) == (0, 0)
+    again = producer.world = World(disks=[disk])
+    assert read(again) == ([b"a"], 0)
+    assert again.group().is_unstable("t", 0)
+    assert (producer.produce(b"c"), producer.end(True)) == (0, 0)
+    assert (read(again), committed(again)) == (([b"a", b"b", b"c"], 0), 9)
+    assert (read(World(disks=[disk])), committed(World(disks=[disk]))) == (([b"a", b"b", b"c"], 0), 9)
+
+
+def test_what_was_open_is_aborted_when_its_time_is_over_after_a_restart() -> None:
+    disk = StoredDisk("/d", 1 << 30)
+    producer = Producer(World(disks=[disk]))
+    assert (producer.produce(b"a"), producer.commit_offset(9)) == (0, 0)
+    again = producer.world = World(disks=[disk])
+    again.now = 0.0
+    again.wait(59)
+    assert again.cluster.transactions.all()[0].state is TransactionState.ONGOING
+    again.wait(2)
+    assert (read(again), committed(again), producer.end(True)) == (([], 1), -1, codes.PRODUCER_FENCED)
+
+
+def test_the_producer_id_that_follows_the_highest_epoch_is_there_after_a_restart() -> None:
+    disk = StoredDisk("/d", 1 << 30)
+    world = World(disks=[disk])
+    producer = Producer(world)
+    one = world.cluster.transactions.all()[0]
+    one.producer_epoch = producer.epoch = HIGHEST_EPOCH
+    assert producer.produce(b"a") == 0
+    partition = world.cluster.controller.topics["t"].partitions[0]
+    leader, partition.leader = partition.leader, -1  # the marker is still due when the process ends
+    assert producer.end(True) == 0
+    partition.leader = leader
     again = World(disks=[disk])
-    assert (read(again), committed(again)) == (([b"a"], 1), 3)
-    producer.world = again
-    assert producer.end(True) == codes.PRODUCER_FENCED
-    assert Producer(again).produce(b"c") == 0
+    found = again.cluster.transactions.all()[0]
+    assert (found.producer_id, found.producer_epoch, found.state) == (one.producer_id, 0, "CompleteCommit")
+    assert (read(again), one.producer_id == producer.id) == (([b"a"], 0), False)
 
 
 def test_a_decision_is_carried_out_after_a_restart() -> None:

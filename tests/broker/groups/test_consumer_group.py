@@ -101,11 +101,19 @@ def test_groups_of_both_kinds_are_listed_and_an_empty_one_changes_its_kind() -> 
     assert again.epoch == 0  # there is a classic member now
 
 
-def test_epochs_go_on_after_a_restart() -> None:
+def test_members_and_assignments_are_there_after_a_restart() -> None:
     disk = StoredDisk("/d", 1 << 30)
-    epoch = Consumer(World(disks=[disk]), "a").epoch
-    again = Consumer(World(disks=[disk]), "a")
-    assert (again.epoch, again.assigned) == (epoch + 1, [0, 1])
+    member = Consumer(World(disks=[disk]), "a")
+    again = World(disks=[disk])
+    group = again.group()
+    assert group.consumer is not None
+    before = group.consumer.members["a"]
+    assert (before.epoch, before.assigned, group.state) == (member.epoch, {("t", 0), ("t", 1)}, GroupState.STABLE)
+    member.world = again
+    assert (member.beat(), member.epoch) == (0, 1)
+    again.wait(46)  # the session begins anew when time is known
+    assert group.state is GroupState.EMPTY
+    assert World(disks=[disk]).group().generation == 2
 
 
 @pytest.mark.parametrize("assignor", ["range", "uniform"])

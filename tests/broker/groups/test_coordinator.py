@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kwire.broker import codes
-from kwire.broker.groups.coordinator import coordinator_of
+from kwire.broker.internal_topics import coordinator_of
 from tests.broker.groups.driving import Mate, World
 
 

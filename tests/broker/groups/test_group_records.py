@@ -1,20 +1,19 @@
-"""Groups over a restart: generations and commits stay, members do not, and damage in one directory costs nothing."""
+"""Groups over a restart: members and commits stay, and damage in one directory costs nothing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
 from kwire.broker import codes
-from kwire.broker.groups import coordinator
 from kwire.broker.groups.group import GroupState
+from kwire.cluster.java_compat import string_hash
 from kwire.internal import decode_group_record
-from tests.broker.groups.driving import Mate, World
-from tests.broker.served import M
+from tests.broker.groups.driving import SESSION, Mate, World
+from tests.broker.served import M, batch, fetch, produce
 from tests.broker.stored import StoredDisk
 
 
@@ -29,8 +28,14 @@ def committed(world: World, group: str = "g", index: int = 0) -> tuple[int, str]
     return row.committed_offset, row.metadata
 
 
+def log_of(disk: StoredDisk, group: str = "g") -> bytearray:
+    """The only segment of the partition of `__consumer_offsets` that has a group."""
+    (file,) = disk.logs["__consumer_offsets", abs(string_hash(group)) % 50].values()
+    return file
+
+
 def records_in(disk: StoredDisk) -> list[Any]:
-    data = b"".join(bytes(file) for _, file in sorted(disk.journals["groups"].items()))
+    data = bytes(log_of(disk))
     return [
         decode_group_record(record.key or b"", record.value)
         for one in kwire.parse_records(data)
@@ -38,18 +43,23 @@ def records_in(disk: StoredDisk) -> list[Any]:
     ]
 
 
-def test_commits_and_generations_are_there_and_members_join_again() -> None:
+def test_commits_and_members_are_there_and_members_go_on() -> None:
     disks = disks_of()
     mates = World(disks=disks).mates(2)
     assert [mate.commit(5 + index, index, metadata="m") for index, mate in enumerate(mates)] == [0, 0]
     world = World(disks=disks)
     assert [committed(world, index=index) for index in (0, 1)] == [(5, "m"), (6, "m")]
     group = world.group()
-    assert (group.state, group.generation, group.protocol_type) == (GroupState.EMPTY, 2, "consumer")
-    mates[0].world = world
-    assert mates[0].commit(7) == mates[0].beat() == codes.UNKNOWN_MEMBER_ID
-    assert Mate(world).join().generation_id == 3
-    assert World(disks=disks).group().generation == 3
+    assert (group.state, group.generation, group.protocol_type) == (GroupState.STABLE, 2, "consumer")
+    assert (group.protocol, group.leader, len(group.members)) == ("range", mates[0].member_id, 2)
+    for mate in mates:
+        mate.world = world
+    assert (mates[0].commit(7), mates[1].beat(), mates[1].sync().assignment) == (0, 0, b"1")
+    world.wait(SESSION + 1)
+    assert (group.state, group.members) == (GroupState.EMPTY, {})
+    again = World(disks=disks)
+    assert (again.group().state, again.group().generation) == (GroupState.EMPTY, group.generation)
+    assert Mate(again).join().generation_id == group.generation + 1
 
 
 def test_who_assigns_partitions_on_its_own_goes_on() -> None:
@@ -73,39 +83,50 @@ def test_deleted_groups_and_topics_are_forgotten() -> None:
     assert committed(world, "b") == (-1, "")
 
 
-def test_the_records_are_kafkas_and_few_after_a_start() -> None:
+def test_the_records_are_kafkas() -> None:
     disks = disks_of(2)
-    world = World(disks=disks)
-    (mate,) = world.mates(1)
-    for offset in range(20):
-        mate.commit(offset)
-    assert [len(records_in(disk)) for disk in disks] == [22, 22]  # the first one says that there is no group
-    World(disks=disks)
+    (mate,) = World(disks=disks).mates(1)
+    assert mate.commit(19, metadata="m") == 0
     for disk in disks:
         generation, commit = records_in(disk)
-        assert (generation.value.name, generation.value.message.generation) == ("GroupMetadataValue", 1)
+        group = generation.value.message
+        assert (generation.value.name, group.generation, group.protocol, group.leader) == (
+            "GroupMetadataValue",
+            1,
+            "range",
+            mate.member_id,
+        )
+        (member,) = group.members
+        assert (member.member_id, member.subscription, member.assignment) == (mate.member_id, b"range", b"0")
+        assert (member.session_timeout, member.rebalance_timeout, member.client_id) == (10_000, 60_000, "c")
         assert (commit.key.message.group, commit.key.message.topic, commit.value.message.offset) == ("g", "t", 19)
 
 
-def test_a_journal_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coordinator, "MOST_JOURNAL", 1000)
-    disks = disks_of()
-    world = World(disks=disks)
+def test_clients_read_them_and_cannot_write_or_delete_them() -> None:
+    world = World()
     (mate,) = world.mates(1)
-    for offset in range(100):
-        mate.commit(offset)
-        assert sum(map(len, disks[0].journals["groups"].values())) < 3000
-    assert committed(World(disks=disks)) == (99, "")
+    assert mate.commit(19) == 0
+    index = abs(string_hash("g")) % 50
+    row = fetch(world.cluster, topic="__consumer_offsets", index=index)
+    (batch_of_group, batch_of_commit) = kwire.parse_records(row.records)
+    (record,) = batch_of_commit.records()
+    assert decode_group_record(record.key or b"", record.value).key.message.topic == "t"
+    assert batch_of_group.last_offset == 0
+    refused = produce(world.cluster, batch(b"x"), topic="__consumer_offsets", index=index)
+    assert refused.error_code == codes.INVALID_TOPIC_EXCEPTION
+    deleted = world.ask("DeleteTopics", 5, topic_names=("__consumer_offsets",)).responses[0]
+    assert deleted.error_code == codes.INVALID_REQUEST
 
 
-def test_values_of_a_later_version_are_left_out() -> None:
+def test_records_of_unknown_types_and_versions_are_left_out() -> None:
     disks = disks_of()
     Mate(World(disks=disks), "alone").commit(9)
-    (file,) = disks[0].journals["groups"].values()
-    last = list(kwire.parse_records(bytes(file)))[-1]
-    (record,) = last.records()
-    value = b"\0\x63" + (record.value or b"")[2:]
-    file += kwire.build_batch([kwire.Record(record.offset + 1, 0, record.key, value)])
+    file = log_of(disks[0], "alone")
+    (record,) = list(kwire.parse_records(bytes(file)))[-1].records()
+    key, value = record.key or b"", record.value or b""
+    rows = [(b"\0\x63" + key[2:], value), (key + b"x", value), (key[:-1] + b"\1", b"\0\x63" + value[2:]), (b"", b"")]
+    records = [kwire.Record(record.offset + place, 0, *row) for place, row in enumerate(rows, 1)]
+    file += kwire.build_batch(records, base_offset=record.offset + 1)
     assert committed(World(disks=disks), "alone") == (9, "")
 
 
@@ -116,7 +137,7 @@ def test_damage_in_one_directory_loses_no_commit(data: Any) -> None:
     for offset in range(4):
         assert mate.commit(offset, offset % 2) == 0
     damaged = data.draw(st.sampled_from(disks))
-    file = damaged.journals["groups"][0]
+    file = log_of(damaged)
     if data.draw(st.booleans()):
         file[data.draw(st.integers(0, len(file) - 1))] ^= data.draw(st.integers(1, 255))
     else:

@@ -1,0 +1,166 @@
+"""Internal topics: the records from which coordinators restore their state, and which broker coordinates what.
+
+A key's partition is chosen by the hash of its group or transactional id, as in Kafka; the leader of that partition is
+the coordinator. Knows no content of the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from ..cluster.java_compat import string_hash
+from ..cluster.state import NO_LEADER
+from ..errors.refused import Refused
+from ..internal import decode_control_record
+from ..records import Record, RecordBatch, build_batch, parse_records
+from . import codes
+from .controller import Controller
+from .metadata_journal import Row
+from .producers import ABORT, COMMIT
+from .topics import GROUPS, TRANSACTIONS, Partition, Topic
+
+_PORTION = 1 << 20
+Append = Callable[[Partition, RecordBatch], int]
+
+
+class Producer(NamedTuple):
+    """The producer id and epoch of a transaction's records."""
+
+    id: int = -1
+    epoch: int = -1
+
+
+NOBODY = Producer()
+
+
+class Latest:
+    """The last value of each key of a partition, as after compaction.
+
+    Attributes:
+        values: by key; deleted keys are not included.
+        pending: values of open transactions by producer id; None deletes a key.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[bytes, bytes] = {}
+        self.pending: dict[int, dict[bytes, bytes | None]] = {}
+
+    def learn(self, batch: RecordBatch) -> None:
+        """Apply a batch; raises DecodeError if its records are invalid."""
+        for record in batch.records():
+            key = record.key or b""
+            if batch.is_control:
+                self._end(batch.producer_id, decode_control_record(key, record.value).type)
+            elif batch.is_transactional:
+                self.pending.setdefault(batch.producer_id, {})[key] = record.value
+            else:
+                self._put(key, record.value)
+
+    def _end(self, producer_id: int, kind: int) -> None:
+        if kind in (ABORT, COMMIT):
+            rows = self.pending.pop(producer_id, {})
+            for key, value in rows.items() if kind == COMMIT else ():
+                self._put(key, value)
+
+    def _put(self, key: bytes, value: bytes | None) -> None:
+        if value is None:
+            self.values.pop(key, None)
+        else:
+            self.values[key] = value
+
+
+class InternalTopic:
+    """One internal topic.
+
+    Args:
+        name: its name.
+        controller: creates it, and has its partitions.
+        append: writes a batch to a partition; returns an error code.
+        time_ms: returns the time of day, in milliseconds since 1970.
+    """
+
+    def __init__(self, name: str, controller: Controller, append: Append, time_ms: Callable[[], int]) -> None:
+        self.name = name
+        self._controller, self._append, self._time_ms = controller, append, time_ms
+
+    def index_of(self, key: str) -> int:
+        """Return the number of the partition of a group or transactional id; -1 if the topic cannot be created."""
+        topic = _topic(self._controller, self.name)
+        return -1 if topic is None else _index(topic, key)
+
+    def write(self, key: str, rows: Iterable[Row], producer: Producer = NOBODY) -> int:
+        """Append records of a group or transactional id; returns an error code.
+
+        If the leader's directory fails, the next leader writes them.
+
+        Args:
+            key: the group or transactional id.
+            rows: the keys and values of the records.
+            producer: the producer, if the records are part of a transaction.
+        """
+        topic = _topic(self._controller, self.name)
+        if topic is None:
+            return codes.COORDINATOR_NOT_AVAILABLE
+        now = self._time_ms()
+        records = [Record(place, now, row_key, value) for place, (row_key, value) in enumerate(rows)]
+        if not records:
+            return codes.NONE
+        is_transactional = producer.id >= 0
+        data = build_batch(
+            records,
+            producer_id=producer.id,
+            producer_epoch=producer.epoch,
+            base_sequence=0 if is_transactional else -1,
+            is_transactional=is_transactional,
+        )
+        (batch,) = parse_records(data)
+        partition = topic.partitions[_index(topic, key)]
+        code = codes.KAFKA_STORAGE_ERROR
+        for _ in partition.replicas:
+            code = self._append(partition, batch)
+            if code == codes.NONE:
+                break
+        return code
+
+    def latest(self) -> Iterator[tuple[int, Latest]]:
+        """Yield the last values of each partition that has a leader, with its number."""
+        topic = self._controller.topics.get(self.name)
+        for partition in topic.partitions if topic is not None else ():
+            replica = partition.replicas.get(partition.leader)
+            if replica is None or replica.log is None:
+                continue
+            log, found = replica.log, Latest()
+            at = log.start
+            while at < log.end and (data := log.read(at, log.measure(at, _PORTION))):
+                for batch in parse_records(data):
+                    found.learn(batch)
+                    at = batch.last_offset + 1
+            yield partition.index, found
+
+
+def coordinator_of(key: str, controller: Controller, topic_name: str = GROUPS) -> int | None:
+    """Return the id of the broker that coordinates a group or transactional id; None if there is none.
+
+    Args:
+        key: the group or transactional id.
+        controller: has the internal topic; it is created if necessary.
+        topic_name: of groups or transactions.
+    """
+    topic = _topic(controller, topic_name)
+    leader = NO_LEADER if topic is None else topic.partitions[_index(topic, key)].leader
+    return None if leader == NO_LEADER else leader
+
+
+def _index(topic: Topic, key: str) -> int:
+    return abs(string_hash(key)) % len(topic.partitions)
+
+
+def _topic(controller: Controller, name: str) -> Topic | None:
+    try:
+        return controller.topics.get(name) or controller.create_internal(name)
+    except Refused:
+        return None
+
+
+__all__ = ["GROUPS", "NOBODY", "TRANSACTIONS", "InternalTopic", "Latest", "Producer", "coordinator_of"]
