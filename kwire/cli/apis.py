@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import Any
 
 from ..errors import UnknownMessage
 from ..names import folded
 from ..spec.catalog import catalog_for
 from ..spec.releases import Api, first_release, releases, removed_in
-from .inputs import named_release
+from .inputs import name_and_version, named_release
 from .options import add_command
 
 
@@ -45,11 +46,13 @@ def found_apis(names: list[str]) -> list[Api]:
     """Return the apis that keys, names, or parts of names that none has, name; all where there are no names."""
     apis = [api for _, api in sorted(releases().apis.items())]
     found = {} if names else {api.key: api for api in apis}
-    for name in names:
+    for text in names:
+        name = name_and_version(text)[0]
+        name = name if name.isdecimal() else re.sub("(?i)(?<=.)(request|response)$", "", name)
         exact = {api.key: api for api in apis if api.is_named(name)}
         near = exact or {api.key: api for api in apis if folded(name) in folded(api.name)}
         if not near:
-            raise UnknownMessage("api", name, [api.name for api in apis])
+            raise UnknownMessage("api", text, [api.name for api in apis])
         found |= near
     return [found[key] for key in sorted(found)]
 

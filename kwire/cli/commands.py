@@ -279,8 +279,8 @@ class _Print(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, values: Any, option_string: Any = None) -> None:
         """Print and exit."""
-        from .completion import completion
+        from .completion import SCRIPTS
         from .help import manual
 
-        print(completion(values, parser_for()) if values else manual(parser_for(), __version__), end="")
+        print(SCRIPTS[values] if values else manual(parser_for(), __version__), end="")
         parser.exit()

@@ -1,13 +1,57 @@
-"""Completion scripts for bash, zsh and fish, made from the parser."""
+"""Completion in bash, zsh and fish: scripts that ask `kwire --complete` for what may stand at the cursor.
+
+Options and commands come from the parser; apis, versions, releases and error codes from the specs; topics, clients and
+fields from the files on the line, of which the first frames are read.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+import shlex
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-SHELLS = ("bash", "zsh", "fish")
+from ..errors import KwireError
+
+if TYPE_CHECKING:
+    from ..protocol import Result
+
+# Why no library: shtab's scripts are made once, so they cannot know the topics of a file, and in bash they do not
+# complete what is behind a colon (Metadata:1).
+SCRIPTS = {
+    "bash": """\
+# bash completion for kwire: eval "$(kwire --print-completion bash)"
+_kwire() { local IFS=$'\\n'; COMPREPLY=($(kwire --complete bash "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)); }
+complete -o default -o bashdefault -F _kwire kwire
+""",
+    "zsh": """\
+#compdef kwire
+# zsh completion for kwire: eval "$(kwire --print-completion zsh)"
+_kwire() {
+  local -a found=("${(@f)$(kwire --complete zsh "${words[1,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "$found" ]]; then _describe kwire found -M 'm:{a-zA-Z}={A-Za-z}'; else _files; fi
+}
+compdef _kwire kwire
+""",
+    "fish": """\
+# fish completion for kwire: kwire --print-completion fish | source
+function __kwire_complete
+    set -l found (kwire --complete fish (commandline -cp | string collect) 2>/dev/null)
+    test -n "$found" && printf '%s\\n' $found || __fish_complete_path (commandline -ct)
+end
+complete -c kwire -f -a '(__kwire_complete)'
+""",
+}
+SHELLS = tuple(SCRIPTS)
+MOST_FRAMES, MOST_SECONDS = 5_000, 1.0  # that are read of the files on the line
+SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # names out of files that a shell takes as they are
+Found = dict[str, str]  # a word that may stand there -> what it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,123 +61,220 @@ class Words:
     path: tuple[str, ...]
     commands: dict[str, str]
     options: dict[str, str]
-    choices: dict[str, tuple[str, ...]]
-    files: bool
 
 
-def completion(shell: str, parser: argparse.ArgumentParser) -> str:
-    """Return the script for a shell of `SHELLS`.
+def complete(shell: str, line: str, parser: argparse.ArgumentParser) -> list[str]:
+    """Return what may stand at the end of a command line, as a script of `SCRIPTS` reads it; nothing for files.
 
-    >>> completion("fish", argparse.ArgumentParser("kwire")).splitlines()[-1]
-    "complete -c kwire -n '__kwire_at ' -l help -d 'show this help message and exit'"
+    >>> from kwire.cli.commands import parser_for
+    >>> complete("bash", "kwire schema leaderandisrre", parser_for(["schema"]))
+    ['LeaderAndIsrRequest', 'LeaderAndIsrResponse']
     """
-    words = list(words_of(parser))
-    return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](words)
+    words, inner = _split(line), _commands(parser)
+    if len(words) > 2 and inner is not None and words[1] not in inner.choices and words[1][:1] not in ("-", ""):
+        words.insert(1, "decode")  # kwire FILE
+    found = _Line(words[1:-1], words[-1], parser).found() if len(words) > 1 else {}
+    if shell == "fish":
+        return [f"{word}\t{about}" for word, about in found.items()]
+    if shell == "zsh":
+        return [word.replace(":", "\\:") + (f":{about}" if about else "") for word, about in found.items()]
+    # bash takes a colon and an equals sign for the ends of words, and replaces what is behind the last of them.
+    behind = max(words[-1].rfind(":"), words[-1].rfind("=")) + 1
+    return [word[behind:] for word in found]
+
+
+def _split(line: str) -> list[str]:
+    """Split a line at blanks; the last word is what is to be completed, and may be empty."""
+    try:
+        words = shlex.split(line)
+    except ValueError:  # a quote that is still open
+        words = line.split()
+    return [*words, ""] if not line or line[-1].isspace() else words
+
+
+@dataclass
+class _Line:
+    """The words before the cursor, and the one at it."""
+
+    before: list[str]
+    word: str
+    parser: argparse.ArgumentParser
+    path: tuple[str, ...] = ()
+    positionals: list[str] = field(default_factory=list)
+
+    def found(self) -> Found:
+        """Return what may stand at the cursor."""
+        waiting = self._walk()
+        if waiting is not None:
+            return self._values(waiting)
+        actions = [action for action in self.parser._actions if action.help != argparse.SUPPRESS]
+        if self.word.startswith("-"):
+            return _matching(self.word, {name: _about(one) for one in actions for name in one.option_strings})
+        places = [action for action in actions if not action.option_strings]
+        return self._values(places[min(len(self.positionals), len(places) - 1)]) if places else {}
+
+    def _walk(self) -> argparse.Action | None:
+        """Read the words before the cursor; return the option that waits for a value, if one does."""
+        waiting, left = None, 0
+        for word in self.before:
+            if left:
+                left -= 1
+            elif word.startswith("-") and word != "-":
+                waiting = self.parser._option_string_actions.get(word)
+                nargs = 0 if waiting is None else waiting.nargs
+                left = nargs if isinstance(nargs, int) else 1
+            elif (inner := _commands(self.parser)) is not None and word in inner.choices:
+                self.parser, self.path = inner.choices[word], (*self.path, word)
+            else:
+                self.positionals.append(word)
+        return waiting if left else None
+
+    def _values(self, action: argparse.Action) -> Found:
+        if isinstance(action, argparse._SubParsersAction):
+            return _matching(self.word, {pseudo.dest: pseudo.help or "" for pseudo in action._choices_actions})
+        if action.choices:
+            return _matching(self.word, dict.fromkeys(map(str, action.choices), ""))
+        names = action.option_strings or [f"{' '.join(self.path)} {action.dest}"]
+        values = next((VALUES[name] for name in names if name in VALUES), None)
+        if values is None:
+            return {}
+        if values in LISTS:
+            done, comma, word = self.word.rpartition(",")
+            return {f"{done}{comma}{one}": about for one, about in _matching(word, values(self)).items()}
+        return _matching(self.word, values(self))
+
+    @property
+    def files(self) -> list[str]:
+        """The files on the line."""
+        return [word for word in self.before if Path(word).is_file()]
+
+
+def _commands(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser] | None:
+    return next((one for one in parser._actions if isinstance(one, argparse._SubParsersAction)), None)
+
+
+def _matching(word: str, found: Found) -> Found:
+    return {one: about for one, about in found.items() if one.casefold().startswith(word.casefold())}
+
+
+def _about(action: argparse.Action) -> str:
+    return re.sub(r"\s+", " ", action.help or "").replace("%%", "%")
+
+
+def _apis(line: _Line) -> Found:
+    """Return apis and messages; behind a colon the versions."""
+    from ..spec.catalog import catalog_for
+
+    catalog = catalog_for()
+    name, colon, _ = line.word.partition(":")
+    if not colon:
+        return dict.fromkeys((*catalog.apis(), *(catalog.names() if line.word else ())), "")
+    with suppress(KwireError):
+        versions = catalog.spec(catalog.named(name)[0]).versions
+        return {f"{name}:{version}": "" for version in reversed(list(versions))}
+    return {}
+
+
+def _releases(line: _Line) -> Found:
+    from ..spec.releases import releases
+
+    return dict.fromkeys(reversed(releases().names), "")
+
+
+def _codes(line: _Line) -> Found:
+    from ..values import kind
+
+    return {str(code): str(getattr(code, "about", "")) for code in kind("ErrorCode")}
+
+
+def _profiles(line: _Line) -> Found:
+    from ..spec.catalog import profiles
+
+    return dict.fromkeys(profiles(), "")
+
+
+def _columns(line: _Line) -> Found:
+    from ..analysis import COLUMNS
+
+    return dict.fromkeys(COLUMNS, "")
+
+
+def _kinds(line: _Line) -> Found:
+    from ..redaction import REASONS
+
+    return dict(REASONS)
+
+
+def _help_topics(line: _Line) -> Found:
+    from .commands import COMMANDS
+    from .help import TOPICS
+
+    topics = {name: about for name, (about, _) in TOPICS.items()}
+    return topics | {name: command.about for name, command in COMMANDS.items()}
+
+
+def _topics(line: _Line) -> Found:
+    from ..protocol import Request, Response
+    from ..protocol.summary import MessageSummary
+
+    summary = MessageSummary()
+    results = (result for result in _results(line.files) if isinstance(result, Request | Response))
+    topics = (topic for result in results for topic in summary.facts(result.codec, result.message).topics)
+    return {topic: "" for topic in topics if SAFE.fullmatch(topic)}
+
+
+def _clients(line: _Line) -> Found:
+    from ..render.line import client_of
+
+    return {client: "" for client in map(client_of, _results(line.files)) if client and SAFE.fullmatch(client)}
+
+
+def _fields(line: _Line) -> Found:
+    """Return properties of frames, and the fields of the messages in the files."""
+    from ..codecs.field_plan import places_in
+    from ..field_paths import PROPERTIES
+
+    codecs = {result.codec for result in _results(line.files) if result.codec is not None}
+    fields = {path.rpartition(".")[2] for codec in codecs for path in places_in(codec)}
+    return {name: one.about for name, one in PROPERTIES.items()} | dict.fromkeys(sorted(fields), "")
+
+
+def _results(files: Iterable[str]) -> Iterator[Result]:
+    """Decode the first frames of files, for as long as someone waits for it."""
+    from ..input import open_dump
+    from ..protocol import FrameDecoder
+
+    until = time.monotonic() + MOST_SECONDS
+    for file in files:
+        with suppress(KwireError, OSError), open_dump(file) as dump:
+            decoder = FrameDecoder()
+            for frame in islice(dump.frames, MOST_FRAMES):
+                yield decoder.decode(frame)
+                if time.monotonic() > until:
+                    return
+
+
+# What follows an option, or stands as an argument of a command.
+VALUES: dict[str, Callable[[_Line], Found]] = {
+    **dict.fromkeys(("--api", "--as", "--template", "schema names", "diff names", "apis names", "call api"), _apis),
+    **dict.fromkeys(("--release", "--removed-in"), _releases),
+    **dict.fromkeys(("--topic", "--log-of"), _topics),
+    "--client": _clients,
+    "--fields": _fields,
+    "--by": _columns,
+    "--profile": _profiles,
+    "--keep": _kinds,
+    "errors names": _codes,
+    "help topic": _help_topics,
+}
+LISTS = (_fields, _columns, _kinds)  # with commas between
 
 
 def words_of(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Words]:
     """Yield the words of a parser, then those of its commands."""
-    commands, options, choices = {}, {}, {}
-    files, inner = False, []
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            abouts = {pseudo.dest: pseudo.help or "" for pseudo in action._choices_actions}
-            commands = {name: abouts.get(name, "") for name in action.choices}
-            inner = list(action.choices.items())
-            continue
-        about = re.sub(r"\s+", " ", action.help or "").replace("%%", "%")
-        options.update(dict.fromkeys(action.option_strings, about))
-        if action.choices:
-            choices.update({option: tuple(map(str, action.choices)) for option in action.option_strings})
-        files |= not action.option_strings
-    yield Words(path, commands, options, choices, files)
-    for name, child in inner:
+    inner = _commands(parser)
+    commands = {} if inner is None else {pseudo.dest: pseudo.help or "" for pseudo in inner._choices_actions}
+    options = {name: _about(action) for action in parser._actions for name in action.option_strings}
+    yield Words(path, commands, options)
+    for name, child in {} if inner is None else inner.choices.items():
         yield from words_of(child, (*path, name))
-
-
-def _bash(words: list[Words]) -> str:
-    cases = "\n".join(
-        f"    '{' '.join(one.path)}') words='{' '.join((*one.commands, *one.options))}' ;;" for one in words
-    )
-    values = {option: choices for one in words for option, choices in one.choices.items()}
-    options = "\n".join(
-        f"    {option}) COMPREPLY=($(compgen -W '{' '.join(choices)}' -- \"$cur\")); return ;;"
-        for option, choices in sorted(values.items())
-    )
-    paths = "|".join(f"'{' '.join(one.path)}'" for one in words if one.path)
-    return f"""\
-# bash completion for kwire: eval "$(kwire --print-completion bash)"
-_kwire() {{
-  local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" at='' words='' word try
-  for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-    try="${{at:+$at }}$word"
-    case "$try" in {paths}) at="$try" ;; esac
-  done
-  case "$prev" in
-{options}
-  esac
-  case "$at" in
-{cases}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
-}}
-complete -o default -o bashdefault -F _kwire kwire
-"""
-
-
-def _zsh(words: list[Words]) -> str:
-    cases = []
-    for one in words:
-        lines = [_zsh_word(word, about) for word, about in (*one.commands.items(), *one.options.items())]
-        cases.append(f"    {_quote(' '.join(one.path))}) words_of=({' '.join(lines)}) ;;")
-    paths = "|".join(_quote(" ".join(one.path)) for one in words if one.path)
-    nl = "\n"
-    return f"""\
-#compdef kwire
-# zsh completion for kwire: eval "$(kwire --print-completion zsh)"
-_kwire() {{
-  local at='' word try
-  local -a words_of
-  for word in ${{words[2,CURRENT-1]}}; do
-    try="${{at:+$at }}$word"
-    case "$try" in {paths}) at="$try" ;; esac
-  done
-  case "$at" in
-{nl.join(cases)}
-  esac
-  _describe kwire words_of
-  _files
-}}
-compdef _kwire kwire
-"""
-
-
-def _fish(words: list[Words]) -> str:
-    lines = [
-        "# fish completion for kwire: kwire --print-completion fish | source",
-        "function __kwire_at",
-        "    set -l at",
-        "    for word in (commandline -opc)[2..]",
-        '        contains -- "$at $word" ' + " ".join(_quote(" " + " ".join(one.path)) for one in words if one.path),
-        '        and set at "$at $word"',
-        "    end",
-        '    test "$at" = (test -n "$argv[1]"; and echo " $argv[1]"; or echo "")',
-        "end",
-    ]
-    for one in words:
-        where = f"complete -c kwire -n '__kwire_at {' '.join(one.path)}'" if len(one.path) < 2 else ""
-        where = where or f"complete -c kwire -n '__kwire_at \"{' '.join(one.path)}\"'"
-        lines += [f"{where} -a {name} -d {_quote(about)}" for name, about in one.commands.items()]
-        for option, about in one.options.items():
-            flag = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
-            values = f" -xa {_quote(' '.join(one.choices[option]))}" if option in one.choices else ""
-            lines.append(f"{where} {flag}{values} -d {_quote(about)}")
-    return "\n".join(lines) + "\n"
-
-
-def _zsh_word(word: str, about: str) -> str:
-    return _quote(f"{word}:{about}")
-
-
-def _quote(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"

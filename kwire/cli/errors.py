@@ -7,6 +7,7 @@ import textwrap
 from typing import Any
 
 from ..errors import UnknownMessage
+from ..names import folded
 from ..values import Value, kind
 from .options import add_command
 
@@ -36,7 +37,7 @@ def _errors_like(codes: type[Value], word: str) -> list[Value]:
         code = codes(word)
         found = [code] if code.name else []
     except UnknownMessage:
-        found = [code for code in codes if word.casefold() in str(code).casefold()]
+        found = [code for code in codes if folded(word) in folded(str(code))]
     if not found:
         raise UnknownMessage("error code", word, [str(code) for code in codes])
     return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 from ..errors import DecodeError, EncodeError, KwireError, suggestion
 from .commands import COMMANDS, START, parser_for
 from .terminal import complain, prepare_streams
+
+WITH_APIS = ("apis", "call", "check", "decode", "diff", "encode", "explain", "report", "schema", "slice")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(arguments)
+        is_completion = arguments[:1] == ["--complete"] and len(arguments) == 3
+        return _complete(*arguments[1:]) if is_completion else _run(arguments)
     except BrokenPipeError:
         # The reader of the pipe has closed it; nothing may be written any more, not even at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -50,7 +54,7 @@ def _run(arguments: list[str]) -> int:
         arguments.insert(0, "decode")  # kwire FILE
         parser = parser_for(["decode"])
     try:
-        options = parser.parse_args(arguments)
+        options = parser.parse_args(with_versions(arguments))
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
@@ -65,6 +69,32 @@ def _run(arguments: list[str]) -> int:
             raise
         complain(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "))
         return 2
+
+
+def _complete(shell: str, line: str) -> int:
+    """Answer a script of `kwire --print-completion`."""
+    from .completion import complete
+
+    named = [word for word in line.split() if word in COMMANDS]
+    for word in complete(shell, line, parser_for(named or ["decode"])):
+        print(word)
+    return 0
+
+
+def with_versions(arguments: list[str]) -> list[str]:
+    """Read `fetch v12` as `fetch:12`: a name of an api or message, and a word that is a version and no file.
+
+    >>> with_versions(["schema", "fetch", "v12", "3", "v1"])
+    ['schema', 'fetch:12', '3:1']
+    """
+    joined = arguments[:1]
+    for word in arguments[1:]:
+        is_version = re.fullmatch(r"v\d{1,5}", word) and not Path(word).exists()
+        if is_version and len(joined) > 1 and re.fullmatch(r"[A-Za-z][A-Za-z_-]*|\d{1,5}", joined[-1]):
+            joined[-1] += f":{word[1:]}"
+        else:
+            joined.append(word)
+    return joined if arguments[0] in WITH_APIS else arguments
 
 
 def _misplaced(parser: argparse.ArgumentParser, word: str) -> tuple[str, str] | None:

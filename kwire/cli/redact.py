@@ -7,6 +7,7 @@ import sys
 from itertools import chain
 from typing import Any
 
+from ..errors import suggestion
 from ..redaction import REASONS, Redactor
 from ..render.style import table
 from ..render.values import count_text
@@ -66,5 +67,6 @@ def _kinds(text: str) -> set[str]:
     kinds = {word.strip() for word in text.split(",") if word.strip()}
     unknown = sorted(kinds - set(REASONS))
     if unknown:
-        raise UsageError(f"--keep {', '.join(unknown)}: write some of {', '.join(REASONS)}")
+        hint = suggestion(unknown[0], REASONS) or f"write some of {', '.join(REASONS)}"
+        raise UsageError(f"--keep {', '.join(unknown)}: {hint}")
     return kinds

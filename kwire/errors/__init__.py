@@ -40,13 +40,14 @@ def path_text(segments: Iterable[str | int]) -> str:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """Return the known word that was probably meant, or an empty text.
+    """Return the known word that was probably meant, whatever its case, or an empty text.
 
-    >>> suggestion("MetadataRespons", ["MetadataResponse", "FetchResponse"])
+    >>> suggestion("METADATARESPONS", ["MetadataResponse", "FetchResponse"])
     'did you mean MetadataResponse?'
     """
-    close = get_close_matches(word, islice(known, MOST_COMPARED), n=1)
-    return f"did you mean {close[0]}?" if close else ""
+    folded = {name.casefold(): name for name in islice(known, MOST_COMPARED)}
+    close = get_close_matches(word.casefold(), folded, n=1)
+    return f"did you mean {folded[close[0]]}?" if close else ""
 
 
 def version_hint(first: int | None, last: int | None = None, version: int | None = None) -> str:

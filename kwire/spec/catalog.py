@@ -406,14 +406,17 @@ def catalog_for(profile: str | None = None, release: str | None = None) -> Catal
     """Return the catalog of the specs that come with kwire.
 
     Args:
-        profile: `KIP-36`, `KIP-112`, `KIP-879`; None for what Kafka released.
+        profile: `KIP-36`, `KIP-112`, `KIP-879`, also written `kip36` or `36`; None for what Kafka released.
         release: a Kafka release such as `3.9`, with the layouts that early access had then; None for all of them.
 
     Raises:
         UnknownMessage: there is no such profile or release.
     """
-    if profile and profile not in profiles():
-        raise UnknownMessage("profile", profile, profiles())
+    if profile:
+        known = {folded(name): name for name in profiles()}
+        if (found := known.get(folded(profile)) or known.get(f"kip{profile}")) is None:
+            raise UnknownMessage("profile", profile, profiles())
+        profile = found
     return _catalog(profile or "", releases().find(release) if release else None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -77,10 +78,13 @@ class Releases:
     def find(self, name: str) -> str:
         """Return the full name of a release: `3.9` and `3.9.1` are `3.9.2`, the one of that line that was looked at.
 
-        Raises UnknownMessage if there is none.
+        `v3.9`, `kafka-3.9.1` and `3.9-IV0` name it, too. Raises UnknownMessage if there is none.
         """
+        number = re.sub(
+            r"^(?:apache[- ]?)?(?:kafka(?:_2\.\d+)?[- ]?)?v?(?=\d)|(?<=\d)(?:-iv\d+|\.x)$", "", name.strip().casefold()
+        )
         for known in reversed(self.names):
-            if known == name or known.startswith(f"{name}.") or _line(known) == _line(name):
+            if known == number or known.startswith(f"{number}.") or _line(known) == _line(number):
                 return known
         raise UnknownMessage("release", name, self.names)
 

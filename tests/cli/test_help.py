@@ -8,7 +8,7 @@ import pytest
 
 from kwire.cli import main
 from kwire.cli.commands import COMMANDS, parser_for
-from kwire.cli.completion import completion, words_of
+from kwire.cli.completion import SCRIPTS, words_of
 from kwire.field_paths import PROPERTIES
 from tests.cli.test_commands import out
 
@@ -56,6 +56,6 @@ def test_kwire_alone_says_what_to_do(capsys: pytest.CaptureFixture[str], monkeyp
 
 
 def test_scripts_and_the_page_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert out(capsys, "--print-completion", "zsh") == completion("zsh", parser_for())
+    assert out(capsys, "--print-completion", "zsh") == SCRIPTS["zsh"]
     assert out(capsys, "--print-manual").startswith(".TH KWIRE 1 ")
     assert main(["--print-completion", "csh"]) == 2
