@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .codecs.columns import columns as columns
     from .codecs.tracing import Span as Span
     from .display_filter import DisplayFilter as DisplayFilter
+    from .display_filter import FilterError as FilterError
     from .display_filter import parse_filter as parse_filter
     from .errors import DecodeError as DecodeError
     from .errors import EncodeError as EncodeError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from .errors import SpecError as SpecError
     from .errors import UnknownMessage as UnknownMessage
     from .errors import UnsupportedVersion as UnsupportedVersion
-    from .filter_tokens import FilterError as FilterError
     from .input import open_dump as open_dump
     from .input import read_disk as read_disk
     from .input import read_dump as read_dump
@@ -82,7 +82,7 @@ _MODULES = {
     "DecodeError": "errors",
     "DisplayFilter": "display_filter",
     "EncodeError": "errors",
-    "FilterError": "filter_tokens",
+    "FilterError": "display_filter",
     "Frame": "protocol",
     "FrameDecoder": "protocol",
     "FrameReader": "protocol",

@@ -1,15 +1,14 @@
 """Display filters: expressions over the header and the decoded fields of a frame, as `kwire decode --where` takes them.
 
-Wireshark calls such an expression a display filter. A path names a field wherever it stands in a message:
-`error_code` is any error code, `topics[].name` any name of a topic. A test holds if it holds for any of the values.
-Knows results and specs; reads no files.
+Wireshark calls such an expression a display filter. A path names a field at any place of a message: `error_code` is any
+error code, `topics[].name` any name of a topic. A test is true if it is true for any of the values. No files are read.
 """
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -18,12 +17,99 @@ from typing import Any, NamedTuple
 from .codecs.json import uuid_text
 from .errors import KwireError, suggestion
 from .field_paths import PROPERTIES, FieldPath, fields_of, kind_name
-from .filter_tokens import COMPARISONS, FilterError, Token, tokens
 from .names import snake_case
 from .protocol import Result
 from .spec.catalog import Catalog, catalog_for
 from .spec.model import FieldSpec, MessageSpec
 from .values import kind_of
+
+
+class FilterError(KwireError):
+    """A display filter that cannot be read.
+
+    Attributes:
+        text: the filter.
+        column: where the mistake is, counted from 0.
+        problem: what is wrong.
+        hint: what to write instead; may be empty.
+    """
+
+    def __init__(self, text: str = "", column: int = 0, problem: str = "", hint: str = "") -> None:
+        self.text: str = text
+        self.column: int = column
+        self.problem: str = problem
+        self.hint: str = hint
+        self.add_note(f"  {text}\n  {' ' * column}^")
+
+    def __str__(self) -> str:
+        return f"column {self.column + 1}: {self.problem}" + (f"; {self.hint}" if self.hint else "")
+
+
+_TOKENS = re.compile(
+    r"""\s*(?:
+    (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+  | (?P<number>-?(?:0[xX][0-9A-Fa-f]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?P<unit>[A-Za-z]*))
+  | (?P<path>\.?[A-Za-z_]\w*(?:\[\d*\])?(?:\.[A-Za-z_]\w*(?:\[\d*\])?)*)
+  | (?P<sign>==|!=|<=|>=|&&|\|\||[<>=~!(),])
+    )""",
+    re.VERBOSE,
+)
+UNITS: dict[str, float] = {
+    "": 1, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9,
+    "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
+}  # fmt: skip
+_WORDS = frozenset(("and", "or", "not", "in", "contains", "matches", "true", "false", "null"))
+_SIGNS = {"&&": "and", "||": "or", "!": "not", "~": "matches", "=": "=="}
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_ESCAPED = re.compile(r"\\(.)")
+
+
+class Token(NamedTuple):
+    """A word of a filter, and the column where it begins."""
+
+    kind: str  # text, number, path, word, sign, end
+    value: Any
+    column: int
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Split a filter into tokens; the last one is of kind `end`. Raises FilterError."""
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = _TOKENS.match(text, at)
+        if match is None:
+            column = at + len(text[at:]) - len(text[at:].lstrip())
+            is_open = text[column] in "\"'"
+            problem = "the text has no closing quote" if is_open else f"{text[column]!r} has no meaning here"
+            raise FilterError(text, column, problem)
+        kind = str(match.lastgroup) if match["number"] is None else "number"
+        column, word = match.start(kind), match[kind]
+        if kind == "sign":
+            word = _SIGNS.get(word, word)
+            kind = "word" if word.isalpha() else "sign"
+        elif kind == "path" and word in _WORDS:
+            kind = "word"
+        elif kind == "text":
+            word = _ESCAPED.sub(r"\1", word[1:-1])
+        elif kind == "number":
+            word = _number(text, match)
+        yield Token(kind, word, column)
+        at = match.end()
+    yield Token("end", "", end)
+
+
+def _number(text: str, match: re.Match[str]) -> float | int:
+    unit = match["unit"]
+    if unit not in UNITS:
+        hint = f"write one of {', '.join(filter(None, UNITS))}"
+        raise FilterError(text, match.start("unit"), f"{unit} is no unit", hint)
+    digits = match["number"][: len(match["number"]) - len(unit)]
+    number: float | int = int(digits, 16) if "x" in digits.lower() else float(digits)
+    number = int(digits) if isinstance(number, float) and digits.lstrip("-").isdigit() else number
+    return number if UNITS[unit] == 1 else number * UNITS[unit]
+
 
 MOST_TEXT, MOST_DEPTH = 10_000, 100  # characters of a filter; parentheses and `not` within each other
 Holds = Callable[[Result], bool]

@@ -154,7 +154,7 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
 
 
 def _value_lines(left: object, right: object) -> list[str] | None:
-    from .render.field_differences import value_lines
+    from .render.diff import value_lines
 
     try:
         lines = value_lines(left, right)

@@ -7,8 +7,7 @@ import pickle
 import pytest
 
 import kwire
-from kwire.display_filter import parse_filter, parse_path
-from kwire.filter_tokens import FilterError
+from kwire.display_filter import FilterError, parse_filter, parse_path
 from tests.conftest import ROOT
 
 RESULTS = list(kwire.decode_frames(kwire.read_dump(str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"))))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire.errors import DumpError
-from kwire.hex_dialects import DIALECTS
-from kwire.hex_text import parse_hex_text
+from kwire.hex_text import DIALECTS, parse_hex_text
 
 FRAME = bytes.fromhex("00000010 0012 0000 0000002a 0005 6b77697265 00")
 SAMPLES = {

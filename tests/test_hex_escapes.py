@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.hex_dialects import unbase64, unescape, unlist
+from kwire.hex_text import unbase64, unescape, unlist
 
 
 def test_a_list_may_have_short_numbers_and_capitals() -> None:

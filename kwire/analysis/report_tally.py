@@ -15,8 +15,8 @@ from ..codecs import Codec
 from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
 from ..protocol.api_registry import Call
 from ..protocol.body_cache import Bodies, Kind, Repeats, decode_clean
-from ..protocol.captured_frame import SECOND, CapturedBatch, CapturedFrame, frame_of
 from ..protocol.fragments import loses
+from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of
 from ..protocol.summary import error_codes
 from ..render.values import count_text
 

@@ -21,9 +21,9 @@ from ..protocol import (
     cut_short,
 )
 from ..protocol.api_registry import Apis, Call
-from ..protocol.captured_frame import CapturedBatch, CapturedFrame, Endpoints
 from ..protocol.fragments import BareToken, unexpected_response
 from ..protocol.frame_header import client_in
+from ..protocol.framing import CapturedBatch, CapturedFrame, Endpoints
 from ..protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
 from ..protocol.summary import MessageSummary, software_of
 from ..spec.catalog import Catalog, catalog_for

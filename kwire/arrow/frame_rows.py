@@ -13,10 +13,10 @@ from ..errors import DecodeError
 from ..errors.decode import Truncated, UnexpectedResponse
 from ..protocol import Connection, Frame, Header, Source, cut_short
 from ..protocol.api_registry import Api, Apis
-from ..protocol.captured_frame import NOBODY, CapturedFrame, Endpoints, NamedEnds
 from ..protocol.decoder import unread
 from ..protocol.fragments import CutShort
 from ..protocol.frame_parser import FrameReading
+from ..protocol.framing import NOBODY, CapturedFrame, Endpoints, NamedEnds
 from .errors import Fault, fault_of
 from .raw_frames import Cut
 

@@ -12,9 +12,9 @@ from struct import Struct
 from ..errors import DecodeError
 from ..native.states import ConversationState, EndsState
 from ..protocol import Frame, FrameReader
-from ..protocol.captured_frame import NOBODY, CapturedBatch, CapturedFrame, frame_of, numbers_of
 from ..protocol.fragments import BareToken, CutShort, Fragment, NoFrame, PassedOver
 from ..protocol.fragments import Gap as GapFault
+from ..protocol.framing import NOBODY, CapturedBatch, CapturedFrame, frame_of, numbers_of
 from .frame_stream import Cut, Direction, Search
 from .kafka_frame_detection import FAR, NO, REQUESTS, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
 from .link_layers import address_text, end_text

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from ..errors import DumpError
 from ..native.states import FrameBatch
 from ..protocol import Frame
-from ..protocol.captured_frame import CapturedBatch
 from ..protocol.fragments import BrokenDump, CutRecord, Damaged, LostPackets
+from ..protocol.framing import CapturedBatch
 from ..spec.catalog import Catalog
 from .conversation import Conversation, note, written
 from .kafka_connection_detection import Opening, begins_at_once

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from ..protocol import LEAST, LIMIT
-from ..protocol.captured_frame import CapturedFrame
+from ..protocol.framing import CapturedFrame
 from .conversation import Conversation
 from .frame_stream import Search
 from .kafka_frame_detection import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, STRONG, WEAK, Recogniser, Verdict

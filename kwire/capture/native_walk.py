@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..native import ENGINE
-from ..protocol.captured_frame import CapturedBatch
+from ..protocol.framing import CapturedBatch
 from .conversation import Conversation
 from .link_layers import Segment, link_layout
 from .pcap import NEAR, SECOND, Interface, PcapReader

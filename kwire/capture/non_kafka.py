@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ..protocol.captured_frame import CapturedFrame
 from ..protocol.fragments import Encrypted, NoFrame, NotKafka
 from ..protocol.fragments import Gap as GapFault
+from ..protocol.framing import CapturedFrame
 from .conversation import Conversation, TcpEnds
 from .kafka_frame_detection import STRONG, Recogniser
 from .tcp_reassembly import Connection, Gap, Portion, Unseen

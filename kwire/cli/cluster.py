@@ -22,8 +22,15 @@ from ..net.admin import ask_model
 from ..net.client import BrokerConnection, address
 from ..protocol import Result
 from ..protocol.fragments import NotKafka
-from ..render.cluster import cluster_json, cluster_lines, difference_json, difference_lines, metric_lines
-from ..render.group_lines import group_json, group_lines
+from ..render.cluster import (
+    cluster_json,
+    cluster_lines,
+    difference_json,
+    difference_lines,
+    group_json,
+    group_lines,
+    metric_lines,
+)
 from ..render.style import json_text
 from ..zookeeper import ZooKeeperConnection, ZooKeeperSessions
 from .filters import Span

@@ -11,8 +11,8 @@ from io import BytesIO
 from typing import Any
 
 from ..errors import DumpError, KwireError
+from ..input.open import read_text
 from ..input.request_log import Notes, frames_of, looks_like_log, readable_frames
-from ..input.text_files import read_text
 from ..protocol import Frame
 from ..render.schema_text import template
 from ..render.values import count_text

@@ -19,8 +19,8 @@ from ..errors import DecodeError, DumpError, KwireError
 from ..input import Dump, open_dump, open_hex
 from ..input.file_systems import entries_in, entry_of
 from ..protocol import Frame, FrameDecoder, Result
-from ..protocol.captured_frame import CapturedBatch
 from ..protocol.fragments import Damaged, NotKafka
+from ..protocol.framing import CapturedBatch
 from ..protocol.header_reader import Peek
 from ..render.values import count_text
 from ..spec.catalog import Catalog, catalog_for

@@ -10,11 +10,10 @@ from typing import Any, Protocol
 from ..input import Dump
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import FrameDecoder, Result
-from ..protocol.captured_frame import CapturedBatch, CapturedFrame
+from ..protocol.framing import CapturedBatch, CapturedFrame
 from ..protocol.summary import MessageSummary
-from ..render.captured_lines import MOST_TEXT, CapturedLines, one_by_one
+from ..render.captured_lines import MOST_TEXT, CapturedLines, JsonLines, one_by_one
 from ..render.json_frame import json_line
-from ..render.json_lines import JsonLines
 from ..render.line import FrameLines
 from ..render.record_json import record_json_line
 from ..render.record_text import RecordLines

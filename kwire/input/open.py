@@ -1,6 +1,7 @@
 """Opens a dump, detects its format from its first bytes, and yields its frames.
 
-What reads other things than captures is imported where there are such: half of the start-up of `kwire stats`.
+Formats that are recognised and not supported are refused, with the command that converts them. Readers of anything but
+captures and raw frames are imported on first use: that is half of the start-up of `kwire stats`.
 """
 
 from __future__ import annotations
@@ -12,26 +13,114 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from ..capture.conversation import written
+from ..capture.conversation import SASL_HANDSHAKE_0, written
 from ..capture.frame_extractor import Streams
 from ..capture.pcap import MAGICS, Packet, PcapReader
 from ..capture.pcapng import MAGIC, PcapngReader
 from ..capture.record_cursor import PORTION
 from ..capture.sharding import ALL, Share
 from ..errors import DumpError
-from ..protocol import Frame, Source
-from ..protocol.captured_frame import CapturedBatch
+from ..errors.decode import BadFrame
+from ..protocol import LEAST, LIMIT, Frame, FrameReader, Source, cut_short
+from ..protocol.fragments import BrokenDump
+from ..protocol.framing import CapturedBatch, int32
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import Znode, looks_like_znodes, znodes_in
 from .compressed import Opened, unpacked
 from .file_systems import local_path, open_file
-from .raw_frames import raw_frames
-from .unsupported_formats import refuse_foreign, refuse_unknown
 
 if TYPE_CHECKING:
     from ..hex_text import HexText
     from ..logs.disk_files import DiskFile, DiskItem, DiskKind
     from .log_files import Item
+
+# name -> how it begins
+UNSUPPORTED = {
+    "a Sun snoop capture": (b"snoo",),
+    "a Network Monitor capture": (b"RTSS", b"GMBU"),
+    "a Sniffer capture": (b"TRSN", b"XCP\0"),
+    "an Observer capture": (b"Obse",),
+    "a btsnoop capture": (b"btsn",),
+    "an AIX iptrace capture": (b"iptr",),
+    "an HP-UX nettl trace": (b"TR\0d",),
+    "a 5View capture": (b"\xaa\xaa\xaa\xaa",),
+    "a LANalyzer capture": (b"\x01\x10L\0\x01\x05",),
+    "a Visual Networks capture": (b"\x05VNF\x0a",),
+    "pcap as a modified libpcap wrote it": (b"\x34\xcd\xb2\xa1", b"\xa1\xb2\xcd\x34"),
+    "a K12 text capture": (b"+---------+",),
+}
+# name -> (how it begins, how to read what is in it); several files may be in one of these
+ARCHIVES = {
+    "a zip archive": (b"PK\x03\x04", "unzip -p FILE | kwire decode -"),
+    "a 7-Zip archive": (b"7z\xbc\xaf\x27\x1c", "7z x -so FILE | kwire decode -"),
+    "a RAR archive": (b"Rar!\x1a\x07", "unrar p -inul FILE | kwire decode -"),
+}
+_TAR_MAGIC, _TAR_AT = b"ustar", 257
+CONVERT = "pcap and pcapng are read: editcap -F pcapng FILE NEW.pcapng"
+
+
+def refuse_foreign(head: bytes, file: str) -> None:
+    """Raise DumpError if these are the first bytes of a capture that is not read."""
+    for name, magics in UNSUPPORTED.items():
+        if head.startswith(magics):
+            raise DumpError(f"this is {name}, which is not read", file=file, hint=CONVERT)
+    for name, (magic, remedy) in ARCHIVES.items():
+        if head.startswith(magic):
+            raise DumpError(f"this is {name}", file=file, hint=f"unpack it: {remedy}")
+    if head[_TAR_AT:].startswith(_TAR_MAGIC):
+        raise DumpError("this is a tar archive", file=file, hint="unpack it: tar -xOf FILE | kwire decode -")
+
+
+TRIED = "pcap, pcapng, gzip, zstd, xz, bzip2, log segment, files beside segments, hex text, log of requests, raw frames"
+
+
+def refuse_unknown(head: bytes, file: str) -> None:
+    """Raise DumpError if raw frames do not begin like this: then nobody knows what it is."""
+    size = int32(head, 0)
+    if len(head) >= 4 and not LEAST <= size <= LIMIT:
+        problem = f"this is no dump that is known here; as a frame it would have {size} bytes; tried: {TRIED}"
+        raise DumpError(problem, file=file, offset=0, hint="does it begin in the middle of a frame?")
+
+
+PIECE = 1 << 22  # of bytes that are no frames
+
+
+def raw_frames(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
+    """Cut frames out of bytes; what is in no whole frame is given out as it is, with what is wrong if that is known."""
+    reader = FrameReader()
+    try:
+        for portion in portions:
+            for frame in reader.feed(portion):
+                if frame.data.startswith(SASL_HANDSHAKE_0, 4):
+                    reader.least = 0  # the answer to a bare token may be empty
+                yield replace(frame, source=replace(frame.source, file=file))
+    except BadFrame:
+        yield from _pieces_of_rest(reader, portions, file)
+        return
+    except DumpError as error:
+        yield from _rest_of_frames(reader, file, "the dump cannot be read further")
+        yield Frame(b"", Source(file), fault=BrokenDump(found=str(error), offset=error.offset or 0))
+        return
+    yield from _rest_of_frames(reader, file, "the dump ended")
+
+
+def _rest_of_frames(reader: FrameReader, file: str, cause: str) -> Iterator[Frame]:
+    if reader.rest:
+        yield Frame(reader.rest, Source(file, reader.count, reader.offset), fault=cut_short(reader.rest, cause))
+
+
+def _pieces_of_rest(reader: FrameReader, portions: Iterator[bytes], file: str) -> Iterator[Frame]:
+    """Give out what follows an impossible size as it is, in pieces, for the input may have no end."""
+    rest, offset, count = bytearray(reader.rest), reader.offset, reader.count
+    for portion in portions:
+        rest += portion
+        if len(rest) >= PIECE:
+            yield Frame(bytes(rest), Source(file, count, offset))
+            offset, count = offset + len(rest), count + 1
+            rest.clear()
+    if rest:
+        yield Frame(bytes(rest), Source(file, count, offset))
+
 
 HEAD = 4096  # bytes that show what JSON is of
 LONGEST_TEXT = 1 << 28
@@ -382,3 +471,48 @@ def _of_packets(packets: tuple[bytes, ...], file: str, remarks: list[str]) -> It
         remarks.append(f"{reader.gaps} bytes are missing between the packets")
     if reader.others:
         remarks.append(f"{reader.others} packets without TCP were left out")
+
+
+LONGEST_FILE = 1 << 31  # bytes
+
+
+def read_text(path: str | Path, hint: str) -> str:
+    """Read a text in UTF-8, compressed or not.
+
+    Args:
+        path: a file; `-` is standard input.
+        hint: what to do with another file.
+
+    Raises:
+        DumpError: it is no text; with what it is.
+        OSError: it cannot be read.
+    """
+    data = bytearray()
+    with open_unpacked(path) as opened:
+        for portion in opened.portions():
+            data += portion
+            if len(data) > LONGEST_FILE:
+                raise DumpError(f"more than {LONGEST_FILE} bytes of text", file=str(path), hint="split it")
+    kind = _binary_kind(bytes(data[:128]))
+    try:
+        if kind is None:
+            return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        kind = f"no text in UTF-8 (byte 0x{data[error.start]:02x} at offset {error.start})"
+    raise DumpError(f"this is {kind}", file=str(path), hint=hint)
+
+
+def _binary_kind(head: bytes) -> str | None:
+    """Say what a file that begins so is, if it is no text.
+
+    >>> _binary_kind(bytes.fromhex("00000004 00000007")), _binary_kind(b'{"kwire": 1}')
+    ('no text, but raw frames or other bytes', None)
+    """
+    for kind, (magics, _) in CAPTURES.items():
+        if head[:4] in magics:
+            return f"a capture ({kind})"
+    if b"\0" not in head:
+        return None
+    from ..logs import looks_like_log
+
+    return "a log segment" if looks_like_log(head) else "no text, but raw frames or other bytes"

@@ -1,11 +1,12 @@
-"""The apis and versions that frame headers can name, each looked up once.
+"""The apis and versions that frame headers can name, each looked up once; which requests are never answered (acks=0).
 
-Knows catalogs and header versions; reads no frames.
+No frames are read here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from typing import Any
 
 from ..caches import once_attribute
 from ..codecs import Codec, codec_in
@@ -14,7 +15,45 @@ from ..spec.catalog import Catalog, catalog_for
 from .frame_parser import API_VERSIONS, REFUSED
 from .framing import Frame
 from .header_versions import header_version_for
-from .in_flight_requests import prefixes_of
+
+# Requests that are never answered: message -> (attribute, value).
+UNANSWERED: dict[str, tuple[str, Any]] = {
+    "ProduceRequest": ("acks", 0),  # the producer requests no acknowledgement
+}
+ALL_REPLICAS, LEADER_ONLY = -1, 1  # acks
+
+
+def expects_response(message: Any) -> bool:
+    """Whether a request will be answered.
+
+    >>> from kwire import messages
+    >>> expects_response(messages.ProduceRequest(acks=0)), expects_response(messages.ProduceRequest(acks=1))
+    (False, True)
+    """
+    attribute, value = UNANSWERED.get(type(message).__name__, ("", None))
+    return not attribute or bool(getattr(message, attribute) != value)
+
+
+def prefixes_of(codec: Codec, *, answered: bool) -> tuple[bytes, ...]:
+    """Return the possible first bytes of request bodies that are certainly answered, or certainly not; empty if all
+    are.
+
+    Other requests must be decoded to decide.
+
+    >>> from kwire import codec
+    >>> [[p.hex() for p in prefixes_of(codec("ProduceRequest", 9), answered=answered)] for answered in (True, False)]
+    [['00ffff', '000001'], ['000000']]
+    >>> prefixes_of(codec("MetadataRequest", 1), answered=True)
+    ()
+    """
+    attribute, unanswered = UNANSWERED.get(codec.name, ("", None))
+    prefixes = []
+    for value in () if not attribute else (ALL_REPLICAS, LEADER_ONLY) if answered else (unanswered,):
+        body = codec.encode(codec.message_class(**{attribute: value}))
+        stop = next(span.stop for span in codec.trace(body) if span.path == attribute)
+        prefixes.append(body[:stop])
+    return tuple(prefixes)
+
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE = 17, 36, 58
 MOST_KNOWN = 4096  # a spec with an open version range can have any number

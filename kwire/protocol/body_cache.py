@@ -13,9 +13,9 @@ from ..codecs import Codec
 from ..errors import DecodeError
 from ..native.states import KindState
 from .api_registry import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Call
-from .captured_frame import CapturedFrame
 from .frame_header import Header
 from .frame_parser import API_VERSIONS
+from .framing import CapturedFrame
 from .header_reader import DecodedConnection
 from .summary import software_of
 

@@ -16,12 +16,11 @@ from typing import Any
 
 from ..errors import DecodeError
 from .api_registry import Api, Call
-from .captured_frame import CapturedFrame, numbers_of
-from .connection_state import ConnectionState, best_answered, contradicts, is_request, is_response, is_whole
+from .connection_state import ConnectionState, Doubt, best_answered, contradicts, is_request, is_response, is_whole
 from .fragments import BareToken, CutShort, loses
 from .frame_header import CLIENT_ID, Header, client_in
 from .frame_parser import may_be_downgraded
-from .in_flight_requests import Doubt
+from .framing import CapturedFrame, numbers_of
 
 _INT32 = Struct(">i").unpack_from
 

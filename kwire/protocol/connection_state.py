@@ -7,7 +7,7 @@ Tracks requests in flight, also those that are never answered, the authenticatio
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
 from struct import Struct
 from typing import Any
@@ -15,12 +15,11 @@ from typing import Any
 from ..errors.decode import UnexpectedResponse
 from ..native.states import NO_CALLS, PairingState
 from ..spec.catalog import Catalog, catalog_for
-from .api_registry import SASL_HANDSHAKE, Api, Apis, Call
+from .api_registry import SASL_HANDSHAKE, Api, Apis, Call, expects_response
 from .fragments import unexpected_response
 from .frame_header import CLIENT_ID, Header, client_in
 from .frame_parser import FrameReading, may_be_downgraded
 from .framing import Frame
-from .in_flight_requests import Doubt, expects_response
 from .results import Request, Response
 
 
@@ -90,6 +89,49 @@ MOST_ASKED = 0xFFFF  # requests of an authenticating client, counted by correlat
 MANY = 1024  # requests in flight from which on an index of correlation ids is built after a failed search
 _NUMBERS = Struct(">ii").unpack_from
 _INT32 = Struct(">i").unpack_from
+
+
+class Doubt:
+    """The requests in flight that a response may match only by chance, because bytes were lost.
+
+    Requests may be among the lost bytes, and old clients reuse correlation ids. Responses come in order, and ids
+    usually increase: the response to a lost request may match a request from before the loss whose own response was
+        lost, or one with the same id as the first request after the loss.
+
+    Attributes:
+        active: whether there are any.
+    """
+
+    __slots__ = ("_before", "active")
+
+    def __init__(self) -> None:
+        self.active: bool = False
+        self._before: Any = None  # the newest request from before the loss, while it is in flight
+
+    def lose(self, in_flight: Sequence[Any]) -> None:
+        """Record a loss of bytes after these requests in flight."""
+        self.active = True
+        self._before = in_flight[-1] if in_flight else None
+
+    def covers(self, request: Any, in_flight: Iterable[Any]) -> bool:
+        """Whether a response that matches a request in flight may answer a lost one instead."""
+        if not self.active:
+            return False
+        behind = iter(in_flight)
+        if self._before is not None:
+            for one in behind:
+                if one is request:
+                    return True
+                if one is self._before:
+                    break
+        return bool(request.correlation_id == next(behind, request).correlation_id)
+
+    def settle(self, request: Any, overtaken: Sequence[Any]) -> None:
+        """Record that a request was answered, and which ones its response overtook."""
+        if self._before is None or any(one is self._before for one in overtaken):
+            self.active = False
+        if not self.active or request is self._before:
+            self._before = None
 
 
 class ConnectionState(PairingState):

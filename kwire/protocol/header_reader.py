@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ..spec.catalog import Catalog, catalog_for
 from .api_registry import Api, Apis, Call
-from .captured_frame import NOBODY as WHOLE_FILE
-from .captured_frame import Endpoints
 from .connection import Connection
 from .connection_state import is_whole
 from .fragments import CutShort
 from .frame_header import Header
 from .frame_parser import API_VERSIONS
-from .framing import Frame, int32
+from .framing import NOBODY as WHOLE_FILE
+from .framing import Endpoints, Frame, int32
 from .results import NOBODY, Client
 
 if TYPE_CHECKING:

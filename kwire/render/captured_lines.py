@@ -1,6 +1,7 @@
-"""Text lines of captured frames, made from bytes without building frames and results.
+"""Text lines and JSON lines of captured frames, written from bytes without building frames and messages.
 
-Only of what nearly all frames are; the rest is decoded. The lines are those of `line.FrameLines`.
+Complete frames without faults are written here, which are nearly all; any other frame is decoded first. The lines are
+equal to those of `line.FrameLines` and `json_frame.json_line`.
 """
 
 from __future__ import annotations
@@ -9,13 +10,21 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Protocol
 
+import msgspec
+
 from ..codecs import Codec
+from ..codecs.fast_path import has_table
+from ..native import ENGINE
 from ..protocol import FrameDecoder, Result
-from ..protocol.api_registry import Call
+from ..protocol.api_registry import Apis, Call
 from ..protocol.body_cache import Bodies, Kind, Repeats, decode_clean
-from ..protocol.captured_frame import SECOND, CapturedBatch, CapturedFrame, frame_of
-from ..redaction.rules import may_carry, may_hold_secrets
+from ..protocol.frame_header import Header
+from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, Endpoints, frame_of
+from ..protocol.header_reader import DecodedConnection
+from ..redaction.masking import mask_message
+from ..redaction.rules import MESSAGES, may_carry, may_hold_secrets
 from .line import ARROWS, FrameLines, errors_text, fitted, name_text, time_text
+from .style import escape
 
 LATEST = 253402300799 * SECOND  # what calendars have
 
@@ -110,3 +119,119 @@ class _Kind(Kind):
         super().__init__(call, is_request, codec, bodies, tagged)
         self.head = f"{ARROWS[codec.spec.type]} {name_text(codec)}"
         self.client = call.client_id or ""
+
+
+Tails = tuple[bytes, bytes, str, str]
+
+
+class JsonLines:
+    """Writes the lines of one capture.
+
+    Args:
+        decoder: decodes what is left to it; the connections are its own.
+        file: the name of the capture.
+        sealed: leave secrets out.
+    """
+
+    def __init__(self, decoder: FrameDecoder, file: str, *, sealed: bool = True) -> None:
+        self.decoder: FrameDecoder = decoder
+        self.file: str = file
+        self.sealed: bool = sealed
+        start = f'"source":{{"file":{_json_text(file)},"frame":'
+        self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
+        self._repeats = Repeats(self._kind, self.body_text, len)
+        # for what batches write themselves (`FrameBatch.json_lines`)
+        self.apis: Apis = decoder.connections.apis
+        self.heads: tuple[bytes, ...] = tuple(head.encode() for head in self._heads)
+        self.kinds, self.meet, self.forget = self._repeats.kinds, self._repeats.meet, decoder.connections.forget
+
+    def written(self, batch: CapturedBatch, number: int, carefully: Carefully) -> Iterator[tuple[str, int]]:
+        """Yield the lines of a batch, many together, with the number of their frames; arguments as of a `Writer`."""
+        if ENGINE != "native":
+            yield from one_by_one(self, batch, number, carefully)
+            return
+        self._carefully, at = carefully, 0
+        while at < len(batch):
+            at, frames, text, interrupt = batch.json_lines(self, at, number, MOST_TEXT)
+            number += frames
+            yield text, frames
+            if interrupt is not None:
+                raise interrupt
+
+    def begin(self, ends: Endpoints) -> DecodedConnection:
+        """Return the connection that frames came on."""
+        connection = self.decoder.connections.of(ends)
+        if connection.note is None:
+            _json_tails(connection, ends)
+        return connection
+
+    def rest(
+        self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
+    ) -> str:
+        """Return the line of a frame that batches do not write; `header` is there if its connection has taken it."""
+        if connection is None or header is None:
+            line = self.line(captured, number)
+            return line if isinstance(line, str) else self._carefully(line)
+        frame = frame_of(captured, self.file, number)
+        return self._carefully(self.decoder.result(frame, connection, header, SECOND))
+
+    def line(self, captured: CapturedFrame, number: int) -> str | Result:
+        """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
+        ends, asked, offset, now, _, _, first, second = captured
+        connection = self.decoder.connections.of(ends)
+        header, kind, text = self._repeats.take(connection, captured)
+        if kind is None or text is None or now is None or now < SECOND:
+            return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
+        tails = (connection.note or _json_tails(connection, ends))[2:]
+        time, correlation_id = repr(now / SECOND), second if asked else first
+        head = f'{self._heads[asked]}{number},"offset":{offset},"time":{time}{tails[asked]}{kind.head}{correlation_id}'
+        return head + kind.tail + text + "}\n"
+
+    def _kind(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> _JsonKind | None:
+        carries = self.sealed and may_carry(codec)
+        if carries and is_request and not str(call.client_id).isprintable():
+            return None  # it may be read out of a secret
+        return _JsonKind(call, is_request, codec, bodies, tagged, carries or (self.sealed and codec.name in MESSAGES))
+
+    def body_text(self, kind: _JsonKind, body: bytes) -> str | None:
+        """Return the text of a body, without the secrets in it."""
+        codec = kind.codec
+        message = decode_clean(codec, body) if kind.may_hold_secrets else None
+        if message is not None and may_hold_secrets(codec, message):
+            text: str | None = msgspec.json.encode(codec.jsonable(mask_message(codec, message))).decode()
+        else:
+            text = codec.json_text(body)
+        return None if text is None else escape(text)
+
+
+class _JsonKind(Kind):
+    """What the lines of requests or responses have in common: the text in front of the correlation id and behind it."""
+
+    __slots__ = ("head", "may_hold_secrets", "tail")
+
+    def __init__(
+        self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool, may_hold_secrets: bool
+    ) -> None:
+        super().__init__(call, is_request, codec, bodies, tagged)
+        self.may_hold_secrets: bool = may_hold_secrets
+        api = call.api
+        self.head: str = (
+            f'{api.key},"apiName":{_json_text(codec.spec.api_name)},"apiVersion":{api.version},"correlationId":'
+        )
+        of_request = f',"clientId":{_json_text(call.client_id)}}}'
+        of_response = "}" if codec.version == api.version else f'}},"payloadVersion":{codec.version}'
+        self.tail: str = (of_request if is_request else of_response) + ',"payload":'
+        self.front, self.back = self.head.encode(), self.tail.encode()
+        self.is_direct = not may_hold_secrets and has_table(codec)
+
+
+def _json_tails(connection: DecodedConnection, ends: Endpoints) -> Tails:
+    """Note with a connection how the source of its frames goes on behind the time: as bytes, and as text."""
+    start = f',"client":{_json_text(ends.client)},"broker":{_json_text(ends.broker)},"connection":{ends.connection}'
+    response, request = (f'{start},"direction":"{word}"}},"header":{{"apiKey":' for word in ("response", "request"))
+    tails = connection.note = response.encode(), request.encode(), response, request
+    return tails
+
+
+def _json_text(value: str | None) -> str:
+    return escape(msgspec.json.encode(value).decode())

@@ -1,15 +1,18 @@
-"""The state of a cluster as text and as JSON."""
+"""The state of a cluster, and its consumer groups (members with racks, lag, reads across racks), as text and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 from ..cluster import Broker, ClusterState, LogDir, Partition, Tables
+from ..cluster.consumer_groups import ConsumerGroups
+from ..cluster.group_state import GroupState, MemberRow, PartitionRow
 from ..cluster.rack_tree import KIP_36, KIP_879, RackRule
 from ..codecs.json import uuid_text
+from .record_text import safe
 from .style import PLAIN, Style, escape, table
 from .values import count_text
 
@@ -305,3 +308,112 @@ def _findings(state: ClusterState, partitions: list[Partition], rule: RackRule, 
 def _address(broker: Broker) -> str:
     host = f"[{broker.host}]" if ":" in broker.host else broker.host
     return f"{host}:{broker.port}"
+
+
+_HEAD = ("member", "rack", "from", "until", "partitions", "in rack", "read", "across", "bytes", "bytes across", "lag")
+
+
+def group_lines(groups: ConsumerGroups, wanted: str | None = None, style: Style = PLAIN) -> Iterator[str]:
+    """Yield the lines of all groups of which something is known, or of one."""
+    shown = [group for name, group in sorted(groups.groups.items()) if group.is_known and wanted in (None, name)]
+    for index, group in enumerate(shown):
+        if index:
+            yield ""
+        yield style.paint("title", safe(_group_title(group)))
+        history = groups.history(group.group_id)
+        if history:
+            yield from table(_HEAD, [_member_row(row) for row in history], style, right=7)
+            yield from _lists(history)
+        partitions = [row for row in groups.partitions(group.group_id) if row.committed is not None or row.read_from]
+        if partitions:
+            head = ("partition", "committed", "end", "lag", "leader", "read from", "racks of replicas")
+            yield from table(head, [_lag_row(row) for row in partitions], style)
+    if groups.ambiguous:
+        count = count_text(groups.ambiguous, "Fetch answer")
+        yield f"{count} of partitions that members of several groups with one client id have: counted for none"
+    if groups.unreadable:
+        yield f"{count_text(groups.unreadable, 'subscription')} or assignments did not decode"
+
+
+def _group_title(group: GroupState) -> str:
+    words = {
+        "consumer": "consumer group (KIP-848)",
+        "share": "share group (KIP-932)",
+    }
+    parts = [f"{group.group_id}: {words.get(group.protocol, 'classic group')}"]
+    if group.generation is not None:
+        parts.append(f"{'generation' if group.protocol == 'classic' else 'epoch'} {group.generation}")
+    parts += [text for text in (group.assignor, group.state) if text]
+    return ", ".join([*parts, count_text(len(group.members), "member")])
+
+
+def _member_row(row: MemberRow) -> Sequence[str]:
+    return (
+        row.instance_id or _short_id(row.member_id, row.client_id),
+        row.rack or "-",
+        _seconds_text(row.since),
+        _seconds_text(row.until),
+        _number_text(None if row.partitions is None else len(row.partitions)),
+        _number_text(row.local_partitions),
+        str(row.read_partitions),
+        _number_text(row.read_across),
+        str(row.bytes_read),
+        _number_text(row.bytes_across),
+        _number_text(row.lag),
+    )
+
+
+def _short_id(member_id: str, client_id: str | None) -> str:
+    """Return what tells members apart: most ids are a client id and a UUID."""
+    if client_id and member_id.startswith(f"{client_id}-"):
+        return f"{client_id}-{member_id[len(client_id) + 1 :][:8]}"
+    return member_id
+
+
+def _lists(history: Iterable[MemberRow]) -> Iterator[str]:
+    """Yield who has which partitions now."""
+    for row in history:
+        if row.until is None and row.partitions:
+            yield f"  {safe(_short_id(row.member_id, row.client_id))} has {safe(' '.join(row.partitions))}"
+
+
+def _lag_row(row: PartitionRow) -> Sequence[str]:
+    racks = "-" if row.replica_racks is None else " ".join(rack or "-" for rack in row.replica_racks)
+    return (
+        f"{row.topic}-{row.partition}",
+        _number_text(row.committed),
+        _number_text(row.end),
+        _number_text(row.lag),
+        _number_text(row.leader),
+        " ".join(map(str, row.read_from)) or "-",
+        racks,
+    )
+
+
+def _number_text(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+def _seconds_text(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{datetime.fromtimestamp(seconds, UTC):%H:%M:%S.%f}"[:-3]
+
+
+def group_json(groups: ConsumerGroups, wanted: str | None = None) -> dict[str, Any]:
+    """Return the groups, their members from when to when, and their partitions as JSON."""
+    shown = [group for name, group in sorted(groups.groups.items()) if group.is_known and wanted in (None, name)]
+    names = {group.group_id for group in shown}
+    return {
+        "groups": [
+            {
+                "group": group.group_id,
+                "protocol": group.protocol,
+                "state": group.state,
+                "generation": group.generation,
+                "assignor": group.assignor,
+                "members": len(group.members),
+            }
+            for group in shown
+        ],
+        "members": [row._asdict() for row in groups.history() if row.group in names],
+        "partitions": [row._asdict() for row in groups.partitions() if row.group in names],
+    }

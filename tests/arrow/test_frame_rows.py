@@ -13,7 +13,7 @@ import kwire
 from kwire.arrow.frame_rows import Pairing, Row, State
 from kwire.protocol import Request, Response, Token, Undecodable
 from kwire.protocol.api_registry import Apis
-from kwire.protocol.captured_frame import NamedEnds
+from kwire.protocol.framing import NamedEnds
 from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP, conversation
 from tests.arrow.test_reader import HANDSHAKE, HANDSHAKEN, TOKENS, UNKNOWN

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from kwire.arrow.raw_frames import Cut, Walker
 from kwire.errors import DumpError
 from kwire.errors.decode import BadFrame
-from kwire.input.raw_frames import raw_frames
+from kwire.input.open import raw_frames
 from kwire.protocol import LIMIT
 from kwire.protocol.fragments import BrokenDump, CutShort
 

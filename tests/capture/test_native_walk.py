@@ -19,7 +19,7 @@ from kwire.capture.pcapng import MAGIC, PcapngReader
 from kwire.capture.tcp_connections import EVERY, Limits
 from kwire.input.open import packets_of
 from kwire.native import ENGINE
-from kwire.protocol.captured_frame import CapturedBatch
+from kwire.protocol.framing import CapturedBatch
 from tests.capture import building
 from tests.capture.building import ACK, FIN, RST, SYN, Talk, changed, enhanced, interface, packet_of, pcap, section
 from tests.conftest import ROOT, SHARED, each_of

@@ -13,9 +13,9 @@ import pytest
 from kwire.capture.record_cursor import PORTION
 from kwire.errors import DumpError
 from kwire.input import compressed as compression
+from kwire.input import open as raw
 from kwire.input import open as reading
 from kwire.input import open_dump, open_hex, read_dump, request_log
-from kwire.input import raw_frames as raw
 from kwire.protocol import Frame
 from tests.input.test_pasted_packets import ASKED, TCPDUMP, packet
 from tests.input.test_request_log import LINE

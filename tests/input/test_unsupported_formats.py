@@ -8,7 +8,8 @@ import pytest
 
 from kwire.errors import DumpError
 from kwire.input import open_dump
-from kwire.input.unsupported_formats import FORMATS, refuse_foreign
+from kwire.input.open import UNSUPPORTED as FORMATS
+from kwire.input.open import refuse_foreign
 
 
 @pytest.mark.parametrize("name", FORMATS)

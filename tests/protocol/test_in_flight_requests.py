@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kwire
-from kwire.protocol.in_flight_requests import expects_response
+from kwire.protocol.api_registry import expects_response
 
 
 @pytest.mark.parametrize(("acks", "answered"), [(0, False), (1, True), (-1, True)])

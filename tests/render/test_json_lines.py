@@ -13,12 +13,11 @@ import kwire
 from kwire import FrameDecoder
 from kwire.protocol import Result
 from kwire.protocol import body_cache as repeats
-from kwire.protocol.captured_frame import CapturedFrame, NamedEnds, frame_of, numbers_of
+from kwire.protocol.framing import CapturedFrame, NamedEnds, frame_of, numbers_of
 from kwire.protocol.summary import MessageSummary
 from kwire.redaction import mask
-from kwire.render.captured_lines import CapturedLines
+from kwire.render.captured_lines import CapturedLines, JsonLines
 from kwire.render.json_frame import json_line
-from kwire.render.json_lines import JsonLines
 from kwire.render.line import FrameLines
 from tests.capture.captured import CAPTURES
 from tests.conftest import each_of, needs_shared

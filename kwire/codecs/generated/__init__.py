@@ -15,7 +15,7 @@ from ...caches import once_attribute
 from ...wire import Array, Struct
 from ...wire.streams import Elements
 from ..json import JsonWriter, json_writer
-from . import containers, scalars  # noqa: F401 (they register their emitters)
+from . import nodes  # which registers its emitters
 from .emitter import NoEmitter, Reads, Source, Writes, read, write
 from .runtime import CONSTANTS, Refused, refuse
 
@@ -68,7 +68,7 @@ def elements_of(array: Array, title: str) -> Elements | None:
     """Compile what reads so many elements of an array, as `Reader.ahead` wants it; None where there is no emitter."""
     source = Source(f"{title}: elements", **CONSTANTS)
     try:
-        name = containers.read_counted(array, source)
+        name = nodes.read_counted(array, source)
     except NoEmitter:
         return None
     elements: Elements = source.run()[name]
