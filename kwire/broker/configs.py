@@ -92,6 +92,7 @@ class Node:
     rack: str | None = None
     disks: Sequence[Disk] = field(default_factory=lambda: [MemoryDisk()])
     log_dirs: list[LogDir] = field(init=False)
+    configs: dict[str, str] = field(init=False, default_factory=dict)  # of DYNAMIC_CONFIGS; they end with the process
 
     def __post_init__(self) -> None:
         self.log_dirs = [LogDir(disk) for disk in self.disks]
@@ -115,7 +116,7 @@ class Node:
         return Broker(self.node_id, self.host, self.port, self.rack, fenced=not self.is_alive)
 
 
-MOST_LENGTH = 1000  # characters of a value; only lists of throttled replicas are that long
+MOST_LENGTH = 20_000  # characters of a value; only lists of throttled replicas are that long
 _LONG, _INT, _LIST, _TEXT, _YES, _RATIO = (ConfigType(name) for name in "LONG INT LIST STRING BOOLEAN DOUBLE".split())
 _HIGHEST = 2**63 - 1
 _WEEK, _DAY = str(7 * 24 * 3600 * 1000), str(24 * 3600 * 1000)
@@ -167,8 +168,19 @@ TOPIC_CONFIGS: Mapping[str, Config] = {
 }
 
 
-def checked(given: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    """Check and return the configs of a topic.
+# Configs of brokers that can be altered; nothing is copied between the brokers here, so they throttle nothing.
+DYNAMIC_CONFIGS: Mapping[str, Config] = {
+    name: Config(_LONG, str(_HIGHEST))
+    for name in (
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    )
+}
+
+
+def checked(given: Iterable[tuple[str, str | None]], configs: Mapping[str, Config] = TOPIC_CONFIGS) -> dict[str, str]:
+    """Check and return the configs of a topic, or of what has these configs.
 
     Raises:
         InvalidConfig: there is no such config, or its value is invalid.
@@ -178,9 +190,9 @@ def checked(given: Iterable[tuple[str, str | None]]) -> dict[str, str]:
     """
     found = {}
     for name, value in given:
-        if name not in TOPIC_CONFIGS:
-            raise InvalidConfig("unknown_config", config=name)
-        config = TOPIC_CONFIGS[name]
+        if name not in configs:
+            raise InvalidConfig("unknown_config" if configs is TOPIC_CONFIGS else "unknown_broker_config", config=name)
+        config = configs[name]
         if value is None or not _is_right(config, value):
             takes = config.takes if isinstance(config.takes, str) else f"a number from {config.takes} on"
             raise InvalidConfig("bad_config_value", config=name, value=value, takes=takes)

@@ -15,20 +15,26 @@ from typing import Any, NamedTuple
 from ..codecs import Codec
 from ..protocol import Request, Response, Result
 from ..redaction.rules import is_of_metadata_log
-from ..values import ErrorCode
+from ..sensitive_fields import is_sensitive
+from ..values import ConfigResourceType, ConfigSource, ErrorCode
 from .draft_fields import RELEASED, Body, body_of
-from .metadata_log import RECORDS
+from .metadata_log import HIDDEN, RECORDS
 from .state import (
     EPOCH_DURING_DELETE,
     LEADER_DURING_DELETE,
+    MIN_ISR,
     NO_EPOCH,
     NO_LEADER,
     Broker,
     ClusterState,
     LogDir,
     Partition,
+    Settings,
 )
 
+_WITH_CONFIGS = {ConfigResourceType.TOPIC: "topic", ConfigResourceType.BROKER: "broker"}
+_SET = ConfigSource.TOPIC_CONFIG, ConfigSource.DYNAMIC_BROKER_CONFIG, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+_OF_ALL_BROKERS = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, ConfigSource.STATIC_BROKER_CONFIG
 FULL = 2  # the type of an UpdateMetadata request that lists all there is
 UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE, LISTENER_NOT_FOUND = 3, 5, 9, 72
 # KIP-112: the paths of the lists of offline replicas, in the messages that have one.
@@ -329,6 +335,29 @@ def log_dirs_of(body: Body) -> dict[str, LogDir] | None:
     return found
 
 
+def learn_configs(settings: Settings, body: Body) -> None:
+    """Write into settings what a DescribeConfigs response says of topics and brokers: what is set for them.
+
+    Where a topic's `min.insync.replicas` is that of its broker's file, it is taken for the default of all brokers.
+    """
+    for one in body.message.results:
+        if one.error_code or one.resource_type not in _WITH_CONFIGS:
+            continue
+        kind = _WITH_CONFIGS[one.resource_type]
+        for row in one.configs:
+            key = kind, one.resource_name
+            if row.config_source in _OF_ALL_BROKERS and row.name == MIN_ISR:
+                key = "broker", ""
+            is_set = row.config_source in _SET if "results.configs.config_source" in body.fields else not row.is_default
+            configs = settings.configs.setdefault(key, {})
+            if (is_set or key == ("broker", "")) and row.value is not None:
+                configs[row.name] = HIDDEN if row.is_sensitive or is_sensitive(row.name) else row.value
+            else:
+                configs.pop(row.name, None)
+            if not configs:
+                del settings.configs[key]
+
+
 def offline_count(log_dirs: dict[str, LogDir]) -> int:
     """Return how many log directories are offline."""
     return sum(one.error_code == ErrorCode.KAFKA_STORAGE_ERROR for one in log_dirs.values())
@@ -400,7 +429,7 @@ REASSIGNMENTS = (
     "ListPartitionReassignmentsResponse",
 )
 LOG = "FetchResponse", "FetchSnapshotResponse"  # of the metadata log
-OTHERS = "AlterPartitionResponse", "DescribeLogDirsResponse"
+OTHERS = "AlterPartitionResponse", "DescribeLogDirsResponse", "DescribeConfigsResponse"
 MESSAGES = (*CONTROLLER, *ANSWERS, *VIEWS, *DIRECTORIES, *REASSIGNMENTS, *LOG, *OTHERS)  # what a model is made of
 
 

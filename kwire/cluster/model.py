@@ -34,7 +34,7 @@ from .history.offline_replicas import Answer, Directories, DirectoryCounts, Offl
 from .history.tables import Conflict, Racks, Source, Tables, lives, reassignments, shrinks, states
 from .history.timeline import LAG, METADATA_LOG, ZNODES, Brokers, Moment, Timeline
 from .metadata_log import LoggedRecord, MetadataLog, topic_name
-from .state import Broker, ClusterState, Partition
+from .state import Broker, ClusterState, Partition, Settings
 from .znode_events import Znodes
 
 MOST = 10_000  # messages that wait at a time
@@ -272,7 +272,7 @@ class ClusterModel:
             controller,
             None if brokers is None else {one.node_id: one for one in brokers},
             topic_names=dict(self._topic_names),
-            settings=deepcopy(records.settings),
+            settings=self._settings(records.settings),
             log_dirs=deepcopy(facts.log_dirs),
             offline_dirs=self._counts.now(),
         )
@@ -281,6 +281,12 @@ class ClusterModel:
             if not newest.is_deleted:
                 state.put(partition_of(topic, index, newest))
         return state
+
+    def _settings(self, recorded: Settings) -> Settings:
+        """Return what the records have, and of configs what brokers say where no record does."""
+        settings = deepcopy(recorded)
+        settings.configs = deepcopy(self._facts.settings.configs) | settings.configs
+        return settings
 
     @property
     def _topic_names(self) -> Mapping[bytes, str]:
@@ -436,6 +442,9 @@ class ClusterModel:
             self._facts.log_dirs[node] = {**self._facts.log_dirs.get(node, {}), **found}
             self._counts.set(node, found_in.offline_count(self._facts.log_dirs[node]), now)
 
+    def _configured(self, observation: Observation, now: Moment) -> None:
+        found_in.learn_configs(self._facts.settings, observation.body)
+
     def _take(self, events: Iterable[Event], teller: str, now: Moment, source: str, authority: Authority) -> None:
         for topic, partition, state in events:
             if partition is None:
@@ -490,6 +499,7 @@ _ADAPTERS: dict[str, Callable[[ClusterModel, Observation, Moment], None]] = {
     "StopReplicaResponse": ClusterModel._answered,
     "AlterPartitionResponse": ClusterModel._altered,
     "DescribeLogDirsResponse": ClusterModel._described,
+    "DescribeConfigsResponse": ClusterModel._configured,
     _REASSIGN: ClusterModel._reassigned,
     "ListPartitionReassignmentsResponse": ClusterModel._reassigned,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+MIN_ISR = "min.insync.replicas"
 NO_LEADER = -1
 LEADER_DURING_DELETE = EPOCH_DURING_DELETE = -2  # of a partition that is being deleted
 NO_EPOCH = -1
@@ -226,7 +227,7 @@ class ClusterState:
     def min_isr(self, topic: str) -> int:
         """Return how many replicas of a topic's partitions have to be in sync (`min.insync.replicas`)."""
         for key in (("topic", topic), ("broker", "")):
-            value = self.settings.configs.get(key, {}).get("min.insync.replicas", "")
+            value = self.settings.configs.get(key, {}).get(MIN_ISR, "")
             if value.isdecimal():
                 return int(value)
         return 1

@@ -15,10 +15,12 @@ from ..cluster.replica_assignors import create_replica_assignment as asking
 from ..codecs import codec_in
 from ..errors import CallError
 from ..spec.catalog import catalog_for
+from ..values import ConfigResourceType
 from .client import Address, BrokerConnection
 from .client import address as read_address
 
 PAGE = 2000  # partitions in an answer
+TOPICS = 500  # in an answer with their configs
 Members = dict[str, Any] | Callable[[int], dict[str, Any]]  # of a request as JSON, or what makes them for a version
 
 
@@ -84,7 +86,7 @@ def ask_cluster(broker: BrokerConnection) -> ClusterState:
 
 
 def ask_model(broker: BrokerConnection) -> ClusterModel:
-    """Ask a broker for brokers, racks, partitions and reassignments, and each broker for its log directories.
+    """Ask a broker for brokers, racks, partitions, reassignments and configs, each broker for its log directories.
 
     Args:
         broker: a connection to any broker of the cluster.
@@ -99,6 +101,7 @@ def ask_model(broker: BrokerConnection) -> ClusterModel:
     _ask(broker, model, "DescribeClusterRequest", _with_fenced_brokers)
     _ask(broker, model, "ListPartitionReassignmentsRequest", {"topics": None})
     _ask_elr(broker, model)
+    _ask_configs(broker, model)
     for node in list((model.state().brokers or {}).values()):
         if not node.fenced and broker.newest("DescribeLogDirsRequest") is not None:
             _ask_log_dirs(broker, model, Address(node.host, node.port))
@@ -116,6 +119,16 @@ def _ask_elr(broker: BrokerConnection, model: ClusterModel) -> None:
         if following is None:
             return
         cursor = {"topicName": following.topic_name, "partitionIndex": following.partition_index}
+
+
+def _ask_configs(broker: BrokerConnection, model: ClusterModel) -> None:
+    """Ask for the configs of all topics, some at a time, and for the default of all brokers."""
+    names = sorted(model.state().topics)
+    asked = [(ConfigResourceType.BROKER, ""), *((ConfigResourceType.TOPIC, name) for name in names)]
+    for start in range(0, len(asked), TOPICS):
+        part = asked[start : start + TOPICS]
+        rows = [{"resourceType": int(kind), "resourceName": name, "configurationKeys": None} for kind, name in part]
+        _ask(broker, model, "DescribeConfigsRequest", {"resources": rows})
 
 
 def _ask_log_dirs(broker: BrokerConnection, model: ClusterModel, where: Address) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from kwire.broker import Settings
 from kwire.cli import main
 from kwire.net.server import Serving
 from tests.cli.test_commands import out
@@ -55,6 +56,24 @@ def test_a_live_broker(capsys: pytest.CaptureFixture[str]) -> None:
         (["r3", "r1"], False),
     ]
     assert notes == []
+
+
+@pytest.mark.parametrize(("default", "expected"), [(1, ["strict"]), (2, ["strict", "usual"])])
+def test_a_live_broker_is_asked_how_many_replicas_have_to_be_in_sync(
+    default: int, expected: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By topics' own `min.insync.replicas`, else by the brokers'."""
+
+    def use(made: Serving) -> Any:
+        controller = made.cluster.controller
+        controller.create("strict", {0: [1, 2]}, {"min.insync.replicas": "2"})
+        controller.create("usual", {0: [1, 2]})
+        controller.create("lenient", {0: [1, 2]}, {"min.insync.replicas": "1"})
+        made.cluster.fail(*controller.nodes[2].log_dirs)
+        return json.loads(out(capsys, "cluster", str(place(made)), "--under-min-isr", "--json"))
+
+    found, _ = used(use, 3, Settings(min_insync_replicas=default))
+    assert [row["topic"] for row in found["partitions"]] == expected
 
 
 def test_brokers_that_do_not_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +55,33 @@ def test_views_alone_tell_a_story_too() -> None:
 
 def test_other_messages_are_passed_over() -> None:
     assert rows(Observation(messages.FetchRequest(), 12, 1.0), Observation(messages.MetadataRequest(), 12, 1.0)) == []
+
+
+def configs(version: int, *found: tuple[str, str | None, int], topic: str = "t", error: int = 0) -> Observation:
+    """What a broker answers of a topic: names, values, and where they are from; version 0 only has whether set."""
+    response = messages.DescribeConfigsResponse
+    rows = tuple(
+        response.DescribeConfigsResourceResult(name=name, value=value, config_source=source, is_default=source == 5)
+        for name, value, source in found
+    )
+    result = response.DescribeConfigsResult(resource_type=2, resource_name=topic, configs=rows, error_code=error)
+    return Observation(response(results=(result,)), version)
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_configs_that_a_broker_describes(version: int) -> None:
+    model = ClusterModel()
+    isr, secret = "min.insync.replicas", "sasl.jaas.config"
+    model.take(configs(version, (isr, "2", 1), ("retention.ms", "7", 5), (secret, "s", 1)))
+    assert model.state().settings.configs == {("topic", "t"): {isr: "2", secret: "[hidden]"}}
+    assert (model.state().min_isr("t"), model.state().min_isr("u")) == (2, 1)
+    model.take(configs(version, (isr, "1", 5), (secret, None, 5)))
+    assert model.state().settings.configs == {}
+    model.take(configs(version, (isr, "2", 1), error=29))
+    assert model.state().min_isr("t") == 1
+    if version:
+        model.take(configs(version, (isr, "3", 4), topic="u"))  # of its broker's file: of all topics without their own
+        assert (model.state().min_isr("t"), model.state().min_isr("u")) == (3, 3)
 
 
 def test_tables_can_be_had_at_any_time() -> None:

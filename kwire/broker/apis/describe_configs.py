@@ -9,7 +9,7 @@ from ... import messages
 from ...errors.refused import InvalidRequest, Refused
 from ...values import ConfigResourceType, ConfigSource
 from ..cluster import RequestContext
-from ..configs import BROKER_CONFIGS, TOPIC_CONFIGS, Settings, topic_defaults
+from ..configs import BROKER_CONFIGS, DYNAMIC_CONFIGS, TOPIC_CONFIGS, Settings, topic_defaults
 
 FIRST_WITH_TYPES = 1  # of ListConfigResources
 FIRST_WITH_SOURCES = 1  # older versions only distinguish defaults from other values
@@ -53,10 +53,11 @@ def _values(request: RequestContext, row: Any) -> Iterator[Value]:
 
 
 def _topic(request: RequestContext, name: str) -> Iterator[Value]:
-    own = request.cluster.controller.known(name).configs
+    own, usual = request.cluster.controller.known(name).configs, topic_defaults(Settings())
     for config, default in topic_defaults(request.cluster.settings).items():
         set_here = [(config, own[config], ConfigSource.TOPIC_CONFIG)] if config in own else []
-        otherwise = (config, default, ConfigSource.DEFAULT_CONFIG)
+        is_usual = default == usual[config]
+        otherwise = (config, default, ConfigSource.DEFAULT_CONFIG if is_usual else ConfigSource.STATIC_BROKER_CONFIG)
         yield Value(config, TOPIC_CONFIGS[config].type, False, [*set_here, otherwise])
 
 
@@ -67,6 +68,10 @@ def _broker(request: RequestContext) -> Iterator[Value]:
         is_set = value is not None and (config in _GIVEN or value != value_of(node, usual))
         source = ConfigSource.STATIC_BROKER_CONFIG if is_set else ConfigSource.DEFAULT_CONFIG
         yield Value(config, type_, True, [(config, value, source)])
+    for config, dynamic in DYNAMIC_CONFIGS.items():
+        own = node.configs.get(config)
+        set_here = [] if own is None else [(config, own, ConfigSource.DYNAMIC_BROKER_CONFIG)]
+        yield Value(config, dynamic.type, False, [*set_here, (config, dynamic.default, ConfigSource.DEFAULT_CONFIG)])
 
 
 def _row(request: RequestContext, value: Value) -> Any:

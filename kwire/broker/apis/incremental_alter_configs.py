@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import messages
 from ...errors.refused import InvalidConfig, InvalidRequest, Refused
 from ...values import AlterConfigOp, ConfigResourceType, ConfigType
 from ..cluster import RequestContext
-from ..configs import TOPIC_CONFIGS, checked, topic_defaults
+from ..configs import DYNAMIC_CONFIGS, TOPIC_CONFIGS, Config, checked, topic_defaults
 
 
 def incremental_alter_configs(request: RequestContext) -> Any:
-    """Answer IncrementalAlterConfigs (KIP-339) for topics; each resource is changed completely or not at all."""
+    """Answer IncrementalAlterConfigs (KIP-339) for topics and brokers; each is changed completely or not at all."""
     response = messages.IncrementalAlterConfigsResponse
     return response(responses=tuple(_altered(request, row) for row in request.message.resources))
 
@@ -32,17 +32,36 @@ def _altered(request: RequestContext, row: Any, *, anew: bool = False) -> Any:
         result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
     named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
     try:
-        if row.resource_type != ConfigResourceType.TOPIC:
+        if row.resource_type == ConfigResourceType.BROKER:
+            _alter_broker(request, row, anew)
+        elif row.resource_type == ConfigResourceType.TOPIC:
+            _alter_topic(request, row, anew)
+        else:
             raise InvalidRequest("not_to_be_altered", type=row.resource_type)
-        topic = request.cluster.controller.known(row.resource_name)
-        defaults = topic_defaults(request.cluster.settings)
-        after = _anew(row.configs) if anew else _after(topic.configs, defaults, row.configs)
-        configs = checked(after.items())
-        if not request.message.validate_only:
-            request.cluster.controller.configure(topic, configs)
     except Refused as error:
         return result(**named, error_code=error.error_code, error_message=str(error))
     return result(**named, error_message=None)
+
+
+def _alter_topic(request: RequestContext, row: Any, anew: bool) -> None:
+    topic = request.cluster.controller.known(row.resource_name)
+    defaults = topic_defaults(request.cluster.settings)
+    after = _anew(row.configs) if anew else _after(topic.configs, defaults, row.configs)
+    configs = checked(after.items())
+    if not request.message.validate_only:
+        request.cluster.controller.configure(topic, configs)
+
+
+def _alter_broker(request: RequestContext, row: Any, anew: bool) -> None:
+    nodes = {str(node_id): node for node_id, node in request.cluster.controller.nodes.items()}
+    if row.resource_name not in nodes:
+        raise InvalidRequest("no_such_broker", broker=row.resource_name)
+    node = nodes[row.resource_name]
+    defaults = {name: config.default for name, config in DYNAMIC_CONFIGS.items()}
+    after = _anew(row.configs) if anew else _after(node.configs, defaults, row.configs, DYNAMIC_CONFIGS)
+    configs = checked(after.items(), DYNAMIC_CONFIGS)
+    if not request.message.validate_only:
+        node.configs = configs
 
 
 def _anew(configs: Sequence[Any]) -> dict[str, str | None]:
@@ -52,15 +71,20 @@ def _anew(configs: Sequence[Any]) -> dict[str, str | None]:
     return {config.name: config.value for config in configs}
 
 
-def _after(own: dict[str, str], defaults: dict[str, str], changes: Sequence[Any]) -> dict[str, str | None]:
-    """Return the configs of a topic after some changes."""
+def _after(
+    own: dict[str, str],
+    defaults: dict[str, str],
+    changes: Sequence[Any],
+    configs: Mapping[str, Config] = TOPIC_CONFIGS,
+) -> dict[str, str | None]:
+    """Return the configs of a topic, or of what has these configs, after some changes."""
     names = Counter(change.name for change in changes)
     after: dict[str, str | None] = dict(own)
     for change in changes:
         if names[change.name] > 1:
             raise InvalidRequest("in_request_twice", name=change.name)
-        if change.name not in TOPIC_CONFIGS:
-            raise InvalidConfig("unknown_config", config=change.name)
+        if change.name not in configs:
+            checked([(change.name, change.value)], configs)
         if change.value is None and change.config_operation != AlterConfigOp.DELETE:
             raise InvalidRequest("config_without_value", config=change.name)
         if change.config_operation == AlterConfigOp.SET:
@@ -68,15 +92,15 @@ def _after(own: dict[str, str], defaults: dict[str, str], changes: Sequence[Any]
         elif change.config_operation == AlterConfigOp.DELETE:
             after.pop(change.name, None)
         else:
-            after[change.name] = _listed(change, own.get(change.name, defaults[change.name]))
+            after[change.name] = _listed(change, configs[change.name], own.get(change.name, defaults[change.name]))
     return after
 
 
-def _listed(change: Any, value: str) -> str:
+def _listed(change: Any, config: Config, value: str) -> str:
     """Add values to a list, or remove them."""
     operations = (AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT)
-    if TOPIC_CONFIGS[change.name].type != ConfigType.LIST or change.config_operation not in operations:
-        takes = "to be set or deleted" if TOPIC_CONFIGS[change.name].type != ConfigType.LIST else "operations 0 to 3"
+    if config.type != ConfigType.LIST or change.config_operation not in operations:
+        takes = "to be set or deleted" if config.type != ConfigType.LIST else "operations 0 to 3"
         raise InvalidConfig("bad_config_value", config=change.name, value=change.value, takes=takes)
     items, given = filter(None, value.split(",")), change.value.split(",")
     if change.config_operation == AlterConfigOp.SUBTRACT:

@@ -88,6 +88,21 @@ def alter(cluster: ServedCluster, *changes: tuple[str, int, str | None], version
     return str(ErrorCode(answer.error_code))
 
 
+def test_rates_of_replication_are_configs_of_brokers() -> None:
+    cluster, rate = cluster_of(2), "leader.replication.throttled.rate"
+    of_one: dict[str, Any] = {"type_": BROKER, "name": "1"}
+    assert alter(cluster, (rate, SET, "1000"), **of_one, validate_only=True) == "NONE"
+    assert shown(describe(cluster, BROKER, "1"))[rate] == (str(2**63 - 1), "DEFAULT_CONFIG")
+    assert alter(cluster, (rate, SET, "1000"), **of_one) == "NONE"
+    assert shown(describe(cluster, BROKER, "1"))[rate] == ("1000", "DYNAMIC_BROKER_CONFIG")
+    assert not cluster.controller.nodes[2].configs
+    assert alter(cluster, (rate, SET, "fast"), **of_one) == "INVALID_CONFIG"
+    assert alter(cluster, ("num.partitions", SET, "1"), **of_one) == "INVALID_CONFIG"
+    assert alter(cluster, (rate, SET, "1"), type_=BROKER, name="7") == "INVALID_REQUEST"
+    assert alter(cluster, (rate, DELETE, None), **of_one) == "NONE"
+    assert cluster.controller.nodes[1].configs == {}
+
+
 @pytest.mark.parametrize("version", range(2))
 def test_configs_are_altered(version: int) -> None:
     cluster = cluster_of()
@@ -111,7 +126,8 @@ def test_configs_are_altered(version: int) -> None:
         ([("no.such", DELETE, None)], {}, "INVALID_CONFIG"),
         ([("flush.ms", SET, "1"), ("flush.ms", SET, "2")], {}, "INVALID_REQUEST"),
         ([("flush.ms", SET, "1")], {"name": "no"}, "UNKNOWN_TOPIC_OR_PARTITION"),
-        ([("num.partitions", SET, "1")], {"type_": BROKER, "name": "1"}, "INVALID_REQUEST"),
+        ([("num.partitions", SET, "1")], {"type_": BROKER, "name": "1"}, "INVALID_CONFIG"),
+        ([("num.partitions", SET, "1")], {"type_": LOGGER, "name": "1"}, "INVALID_REQUEST"),
     ],
 )
 def test_configs_that_cannot_be_altered(changes: Any, more: Any, code: str) -> None:
