@@ -93,7 +93,7 @@ def pair(body: Any) -> dict[str, tuple[Callable[[Any], Any], Iterable[Any]]]:
 def leave_straight_lines() -> None:
     """Take from an older compiler what learns from the bodies that it has read."""
     from kwire.codecs import generated as compiler
-    from kwire.codecs.generated import nodes as arrays  # type: ignore[attr-defined]
+    from kwire.codecs.generated import containers as arrays  # type: ignore[attr-defined]
     from kwire.codecs.generated import shapes
 
     compiler.by_length = lambda schema, straight, title: straight  # type: ignore[attr-defined]

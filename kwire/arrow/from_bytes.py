@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ..errors import DecodeError
 from ..errors.decode import BadFrame, Truncated, UnknownVersion
-from ..internal.internal_topics import FRAME_VERSION, OFFSET_COMMIT, RecordType, key_version, log_of, record_types
+from ..internal.topic_records import FRAME_VERSION, OFFSET_COMMIT, RecordType, key_version, log_of, record_types
 from ..protocol import LEAST, Connection
 from ..protocol.api_registry import Api, Apis
 from ..spec import MessageSpec

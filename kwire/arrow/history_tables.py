@@ -25,7 +25,7 @@ from ..cluster.metadata_log import logged_records
 from ..cluster.model import Seen, files_of_ids
 from ..codecs import codec_in
 from ..errors import KwireError
-from ..internal.internal_topics import METADATA
+from ..internal.topic_records import METADATA
 from ..logs.recognition import Topic, topic_of_folder
 from ..protocol import Frame, Request, Response, Result
 from ..protocol.fragments import NotKafka

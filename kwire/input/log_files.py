@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..internal.internal_topics import METADATA
+from ..internal.topic_records import METADATA
 from ..logs import Log, LogBatch, LogBytes, topic_of_folder
 from ..logs.log import SegmentReader
 from ..logs.recognition import Topic, credible_stop

@@ -25,7 +25,7 @@ from .envelope import (
     encode_enveloped_request,
     encode_enveloped_response,
 )
-from .internal_topics import (
+from .topic_records import (
     ControlRecord,
     CoordinatorRecord,
     FramedRecord,

@@ -22,7 +22,7 @@ from ..internal import (
     encode_frame,
     encode_record,
 )
-from ..internal.internal_topics import GROUPS, METADATA, REMOTE, SHARES, TRANSACTIONS
+from ..internal.topic_records import GROUPS, METADATA, REMOTE, SHARES, TRANSACTIONS
 from ..protocol import LEAST
 from ..records import Record, RecordBatch
 from ..records.checksums import crc32c

@@ -15,7 +15,7 @@ from ..codecs.tracing import Span, TracingReader
 from ..errors import DecodeError
 from ..errors.decode import BadBatchLength, BadRecordCount, BadRecordSize
 from ..internal import ControlRecord, FramedRecord
-from ..internal.internal_topics import MARKER
+from ..internal.topic_records import MARKER
 from ..internal.versioned_body import Embedded, codec_of
 from ..records import LIMIT, RecordBatch
 from ..records.compression import inflate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kwire import LogBatch, Record, RecordHeader, build_batch
-from kwire.internal.internal_topics import TRANSACTIONS
+from kwire.internal.topic_records import TRANSACTIONS
 from kwire.logs import Log
 from kwire.render.record_text import RecordLines, batch_text
 from tests.logs.test_topics import STATUS, record
