@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 from ..codecs import Codec
 from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
-from ..protocol.api_registry import Call
-from ..protocol.body_cache import Bodies, Kind, Repeats, decode_clean
+from ..protocol.api_registry import Apis, Call
+from ..protocol.body_cache import Kind, Kinds
 from ..protocol.fragments import loses
+from ..protocol.frame_header import Header
 from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of
-from ..protocol.summary import error_codes
+from ..protocol.header_reader import DecodedConnection
+from ..protocol.summary import body_facts, error_codes
 from ..render.values import count_text
 
 STEPS = 64  # bins from one duration to its double: each is 1.1 % wide
@@ -115,17 +117,29 @@ class Timeline:
 
     def add(self, kind: str, *times: float) -> None:
         """Count some of a kind, at times in seconds since 1970, which may come in any order."""
-        if not times:
+        self.add_spans(kind, Counter(math.floor(time / self.width) for time in times), self.width)
+
+    def add_spans(self, kind: str, spans: Mapping[int, int], width: float) -> None:
+        """Count some of a kind.
+
+        Args:
+            kind: what is counted.
+            spans: how many, by the number of their span of time since 1970.
+            width: of the spans, in seconds: one that the bins have or had.
+        """
+        given = width
+        if not spans:
             return
-        earliest, latest = min(times), max(times)
-        while True:
-            first, last = math.floor(earliest / self.width), math.floor(latest / self.width)
-            if max([last, *self._ends]) - min([first, *self._ends]) < self.limit:
-                break
-            self._widen()
-        self._ends = [min([first, *self._ends]), max([last, *self._ends])]
-        for place, count in Counter(math.floor(time / self.width) for time in times).items():
-            self.bins.setdefault(place, Counter())[kind] += count
+        ends = [min(spans), max(spans)]
+        while width < self.width or max(ends + self._ends) - min(ends + self._ends) >= self.limit:
+            if width == self.width:
+                self._widen()
+            width *= 2
+            ends = [end // 2 for end in ends]
+        self._ends = [min(ends + self._ends), max(ends + self._ends)]
+        wider = round(math.log2(width / given))
+        for place, count in spans.items():
+            self.bins.setdefault(place >> wider, Counter())[kind] += count
 
     def _widen(self) -> None:
         self.width *= 2
@@ -218,7 +232,8 @@ class Tally:
         if source.client is not None or source.broker is not None:
             self.connections.add((source.client, source.broker))
         if source.time is not None:
-            self.add_times(kind, [source.time])
+            self.timed += 1
+            self.timeline.add(kind, source.time)
         if isinstance(result, Undecodable):
             self._undecodable(result)
         elif not isinstance(result, Token):
@@ -234,10 +249,10 @@ class Tally:
         self.size += size
         self.kinds[kind] += count
 
-    def add_times(self, kind: str, times: Sequence[float]) -> None:
-        """Note when frames of a kind were seen, in seconds since 1970."""
-        self.timed += len(times)
-        self.timeline.add(kind, *times)
+    def add_spans(self, kind: str, spans: dict[int, int], width: float) -> None:
+        """Note when frames of a kind were seen: how many in spans of so many seconds, by the number of the span."""
+        self.timed += sum(spans.values())
+        self.timeline.add_spans(kind, spans, width)
 
     def add_requests(self, name: str, client: str | None, version: int, count: int, size: int) -> None:
         """Count requests of an api by a client, and all their bytes."""
@@ -297,11 +312,8 @@ def _kind(result: Result) -> str:
     return result.codec.spec.type if result.codec.spec.type in ("request", "response") else "other"
 
 
-SIZE = 128  # bytes that an error code counts where it is held
-
-
 class CapturedTally:
-    """Counts the frames of one capture.
+    """Counts the frames of one capture. What most frames are, batches count themselves (`FrameBatch.tally`).
 
     Args:
         tally: what they are counted in.
@@ -310,71 +322,52 @@ class CapturedTally:
     """
 
     def __init__(self, tally: Tally, decoder: FrameDecoder, file: str) -> None:
-        self.tally: Tally = tally
         self.decoder: FrameDecoder = decoder
         self.file: str = file
-        self._repeats = Repeats(_Kind, self._codes_of, lambda codes: len(codes) * SIZE)
-        self._frames: dict[int, list[Any]] = {}  # by connection: its ends, and the frames that are not in the tally yet
-        self._changed: set[_Kind] = set()  # what has counts that are not in the tally yet
-        self._times: tuple[list[int], list[int]] = [], []  # of responses, of requests
+        self._tally = tally
+        self._kinds = Kinds(_Kind)
         self._number = 0
+        # for what batches count themselves
+        self.apis: Apis = decoder.connections.apis
+        self.kinds, self.meet = self._kinds.of, self._kinds.meet
+        self.begin, self.forget = decoder.connections.of, decoder.connections.forget
 
     def add(self, batch: CapturedBatch) -> None:
         """Count a batch."""
-        for captured in batch:
-            if type(captured) is tuple:
-                self._count(captured)
-                self._number += 1
-            else:
-                self.decoder.connections.forget(captured)
-        for kind in self._changed:
-            kind.flush(self.tally)
-        self._changed.clear()
-        for ends, count in self._frames.values():
-            self.tally.connections.add((ends.client, ends.broker), count)
-        self._frames.clear()
-        for word, times in zip(("response", "request"), self._times, strict=True):
-            self.tally.add_times(word, [time / SECOND for time in times])
-            times.clear()
+        width = self._tally.timeline.width
+        self._number, kinds, ends, spans = batch.tally(self, self._number, width)
+        for kind in kinds:
+            kind.flush(self._tally)
+        for one, count in ends.items():
+            self._tally.connections.add((one.client, one.broker), count)
+        for word, counts in zip(("response", "request"), spans, strict=True):
+            self._tally.add_spans(word, counts, width)
 
-    def _count(self, captured: CapturedFrame) -> None:
-        ends, asked, offset, now, data, _, _, _ = captured
-        connection = self.decoder.connections.of(ends)
-        header, kind, codes = self._repeats.take(connection, captured)
-        if kind is None or codes is None or now is None:
-            frame = frame_of(captured, self.file, self._number)
-            self.tally.add(self.decoder.result(frame, connection, header, SECOND))
-            return
-        kind.count += 1
-        kind.size += len(data)
-        self._changed.add(kind)
-        self._times[asked].append(now)
-        counted = self._frames.get(ends.connection)
-        if counted is None:
-            counted = self._frames[ends.connection] = [ends, 0]
-        counted[1] += 1
-        if not asked:
-            kind.times.append(((header.request or header).time, now))
-        for path, code in codes:
-            self.tally.add_error((kind.codec.spec.api_name, path, code), f"frame {self._number} at {offset}")
+    def rest(
+        self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
+    ) -> None:
+        """Count a frame that batches do not count; its connection and header are there if these were asked for."""
+        if connection is None or header is None:
+            connection = self.decoder.connections.of(captured[0])
+            header = connection.pair(captured)
+        self._tally.add(self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND))
 
-    def _codes_of(self, kind: _Kind, body: bytes) -> tuple[tuple[str, int], ...] | None:
-        """Return the error codes of a response; None if the body must be decoded with its faults."""
-        message = decode_clean(kind.codec, body)
-        if message is None:
-            return None
-        return () if kind.is_request else error_codes(kind.codec, message)
+    def add_errors(self, kind: _Kind, body: bytes, number: int, offset: int) -> None:
+        """Count the error codes of a response."""
+        for path, code in error_codes(kind.codec, kind.codec.decode(body)):
+            self._tally.add_error((kind.codec.spec.api_name, path, code), f"frame {number} at {offset}")
 
 
 class _Kind(Kind):
-    """Counts of a kind: how many frames, their bytes, and of responses the times of each and of its request."""
+    """Counts of a kind: how many frames, their bytes, and how many nanoseconds responses took."""
 
-    __slots__ = ("count", "size", "times")
+    __slots__ = ()
 
-    def __init__(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> None:
-        super().__init__(call, is_request, codec, bodies, tagged)
+    def __init__(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> None:
+        super().__init__(call, is_request, codec, tagged)
+        self.facts = body_facts(codec)
         self.count = self.size = 0
-        self.times: list[tuple[int | None, int]] = []
+        self.times: list[int] = []
 
     def flush(self, tally: Tally) -> None:
         """Add the counts to a tally, and begin anew."""
@@ -383,7 +376,6 @@ class _Kind(Kind):
         if self.is_request:
             tally.add_requests(name, self.call.client_id, self.codec.version, self.count, self.size)
         else:
-            durations = [(now - then) / SECOND for then, now in self.times if then is not None]
-            tally.add_responses(name, self.count, self.size, durations)
+            tally.add_responses(name, self.count, self.size, [time / SECOND for time in self.times])
         self.count = self.size = 0
         self.times.clear()

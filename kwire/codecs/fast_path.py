@@ -6,6 +6,7 @@ The generator is imported where generated source runs: a third of the start-up o
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Protocol
 
 from .. import native
@@ -80,9 +81,17 @@ def read_elements(array: Array, title: str, engine: str = ENGINE) -> Elements:
     return refuse
 
 
-def has_table(codec: Any) -> bool:
-    """Whether the native engine decodes a codec's bodies."""
-    return ENGINE == "native" and type(codec._fast) is native.NodeTable
+@lru_cache(maxsize=1024)
+def table_of(codec: Any) -> native.NodeTable | None:
+    """Return the native engine's table of a codec's bodies; None where another engine reads them."""
+    if ENGINE != "native":
+        return None
+    if type(codec._fast) is native.NodeTable:
+        return codec._fast
+    try:
+        return native.NodeTable(*node_table(codec.schema))
+    except NoTable:
+        return None
 
 
 class ElementReaders(dict[Array, Elements]):

@@ -17,6 +17,7 @@ from ..errors import KwireError
 
 try:
     from ._engine import (
+        BodyFacts,
         ColumnTable,
         NativeMethods,
         NodeTable,
@@ -39,6 +40,7 @@ __all__ = [
     "ENGINE",
     "ENGINES",
     "BadEngine",
+    "BodyFacts",
     "ColumnTable",
     "NativeMethods",
     "NodeTable",

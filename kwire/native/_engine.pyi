@@ -118,6 +118,9 @@ class FrameBatch:
         self, writer: Any, start: int, number: int, most: int
     ) -> tuple[int, int, str, KeyboardInterrupt | None]: ...
     def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]: ...
+    def tally(
+        self, tally: Any, number: int, width: float
+    ) -> tuple[int, list[Any], dict[Any, int], tuple[dict[int, int], dict[int, int]]]: ...
 
 NO_CALLS: dict[Any, Any]
 
@@ -159,16 +162,21 @@ class PairingState:
     _known: dict[int, Any]
     _client: bytes
 
+class BodyFacts:
+    def __init__(self, table: NodeTable, marks: dict[Any, str], guarded: frozenset[str | bytes] = ...) -> None: ...
+
 class KindState:
     call: Any
     codec: Any
-    bodies: Any
     is_request: bool
     tagged: bool
-    is_held: bool
-    is_direct: bool
     front: bytes
     back: bytes
+    table: NodeTable | None
+    facts: BodyFacts | None
+    count: int
+    size: int
+    times: list[int]
 
 class FrameCount:
     owner: Any

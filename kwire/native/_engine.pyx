@@ -16,6 +16,7 @@ from cpython.dict cimport PyDict_Size
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, Py_TPFLAGS_HAVE_GC
 from cpython.tuple cimport PyTuple_GET_SIZE
+from libc.math cimport floor
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memchr, memcmp, memcpy, memset
 
@@ -270,13 +271,16 @@ cdef struct Small:         # most messages are shorter: saves the allocation, 20
     uint8_t[SMALL] bytes
 
 
+cdef inline void aim(Cursor* c, const uint8_t* p, Py_ssize_t size) noexcept:
+    """Stand at the begin of some bytes."""
+    c.at, c.end, c.seen, c.mask = p, p + size, NULL, 0
+
+
 cdef inline int stand(Cursor* c, bytes data, Py_ssize_t start) except -1:
     """Stand at a position of bytes."""
     if start < 0 or start > PyBytes_GET_SIZE(data):
         raise Refused
-    c.at = <const uint8_t*>PyBytes_AS_STRING(data) + start
-    c.end = <const uint8_t*>PyBytes_AS_STRING(data) + PyBytes_GET_SIZE(data)
-    c.seen, c.mask = NULL, 0
+    aim(c, <const uint8_t*>PyBytes_AS_STRING(data) + start, PyBytes_GET_SIZE(data) - start)
     return 0
 
 
@@ -699,6 +703,7 @@ cdef class NativeMethods:
                 pass
         return super().json_text(data, start)
 
+include "_facts.pxi"
 include "_columns.pxi"
 include "_capture.pxi"
 include "_pairing.pxi"

@@ -150,6 +150,7 @@ cdef class FrameBatch:
         cdef int64_t first = number
         cdef Captured* one
         cdef Output o
+        cdef Taken taken = Taken.__new__(Taken)
         apis = writer.apis
         begin(&o, NULL)
         try:
@@ -159,7 +160,7 @@ cdef class FrameBatch:
                 if one.ends == NULL and type(<object>one.held) is not tuple:
                     writer.forget(<object>one.held)
                 else:
-                    self.write_json(one, writer, apis, number, &o)
+                    self.write_json(one, writer, apis, taken, number, &o)
                     number += 1
                     written = o.size
             return at, number - first, text_in(&o), None
@@ -169,25 +170,49 @@ cdef class FrameBatch:
         finally:
             release(&o)
 
-    cdef int write_json(self, const Captured* one, writer, apis, int64_t number, Output* o) except -1:
-        cdef PairingState connection = None
-        cdef CallState call = None
+    def tally(self, tally, int64_t number, double width):
+        """Count frames for a report; what is unusual, its tally does.
+
+        Args:
+            tally: a `CapturedTally`.
+            number: of the first frame in the capture.
+            width: of the spans of time, in seconds.
+
+        Returns:
+            The number after that of the last frame, the kinds that have counted some, how many frames by endpoints, and
+            how many responses and requests by spans of time.
+        """
+        cdef Captured* one
+        cdef Py_ssize_t at
+        cdef Taken taken = Taken.__new__(Taken)
+        cdef list kinds = []
+        cdef dict ends = {}
+        cdef tuple spans = ({}, {})
+        apis = tally.apis
+        for at in range(self.count):
+            one = self.items + at
+            if one.ends == NULL and type(<object>one.held) is not tuple:
+                tally.forget(<object>one.held)
+                continue
+            taken.take(self, one, tally, apis)
+            if taken.call is not None and tallied(one, tally, taken, number, kinds):
+                ends[<object>one.ends] = ends.get(<object>one.ends, 0) + 1
+                span = <int64_t>floor(<double>(<object>one.now / BILLION) / width)
+                (<dict>spans[one.asked])[span] = (<dict>spans[one.asked]).get(span, 0) + 1
+            else:
+                tally.rest(self.captured(one), number, taken.connection, taken.header_of(one))
+            number += 1
+        return number, kinds, ends, spans
+
+    cdef int write_json(self, const Captured* one, writer, apis, Taken taken, int64_t number, Output* o) except -1:
         cdef Py_ssize_t size = o.size
-        cdef int64_t then = NONE
-        cdef object header = None
-        if one.ends != NULL:
-            connection = connection_of(one, writer, apis)
-            call = connection.pair_plain(one, &then)
-        if call is not None:
-            kind = (call.note if call.note is not None else writer.kinds(call))[one.asked]
-            if kind is not None and one.now >= SECOND and write_frame(one, writer, connection, kind, number, o):
+        taken.take(self, one, writer, apis)
+        if taken.call is not None:
+            kind = kind_of(one, writer, taken.call)
+            if kind is not None and one.now >= SECOND and write_frame(one, writer, taken.connection, kind, number, o):
                 return 0
             o.size = size
-            if one.asked:
-                header = connection.in_flight[len(connection.in_flight) - 1]
-            else:
-                header = header_of(call, signed32(be32(bytes_of_frame(one) + 4)), number_or_none(then))
-        put_text(o, writer.rest(self.captured(one), number, connection, header))
+        put_text(o, writer.rest(self.captured(one), number, taken.connection, taken.header_of(one)))
         return 0
 
     cdef bint counted(self, const Captured* one, PairingState connection, counter, list counts) except -1:
@@ -229,6 +254,76 @@ cdef PairingState connection_of(const Captured* one, reader, apis):
     return connection if connection is not None and connection.apis is apis else reader.begin(ends)
 
 
+cdef class Taken:
+    """What the connection of a frame says of it."""
+
+    cdef PairingState connection   # None where there is none
+    cdef CallState call            # None: it must be decoded in full
+    cdef object header             # as `Connection.pair` returns it; None where that was not asked
+    cdef int64_t then              # of a response when the request came
+
+    cdef int take(self, FrameBatch batch, const Captured* one, reader, apis) except -1:
+        self.connection = self.call = self.header = None
+        self.then = NONE
+        if one.ends == NULL:
+            return 0
+        self.connection = connection_of(one, reader, apis)
+        self.call = self.connection.pair_plain(one, &self.then)
+        if self.call is None:
+            self.header = header = (<object>self.connection).pair(batch.captured(one))
+            if not (header.problem or header.overtaken):
+                self.call = header.call
+                self.then = none_or_number((header.request or header).time)
+        return 0
+
+    cdef object header_of(self, const Captured* one):
+        """Return the header, as `Connection.pair` does: of a response without problems that of the request."""
+        if self.header is None and self.connection is not None:
+            if one.asked:
+                self.header = self.connection.in_flight[len(self.connection.in_flight) - 1]
+            else:
+                self.header = header_of(self.call, signed32(be32(bytes_of_frame(one) + 4)), number_or_none(self.then))
+        return self.header
+
+
+cdef inline KindState kind_of(const Captured* one, reader, CallState call):
+    """Return the kind of a frame; None: such frames must be decoded in full."""
+    return (call.note if call.note is not None else reader.kinds(call))[one.asked]
+
+
+cdef bint tallied(const Captured* one, tally, Taken taken, int64_t number, list kinds) except -1:
+    """Count a frame for a report; False: its body needs a closer look."""
+    cdef const uint8_t* p = bytes_of_frame(one)
+    cdef KindState kind = kind_of(one, tally, taken.call)
+    cdef Py_ssize_t start
+    cdef Facts facts
+    if kind is None or kind.facts is None or one.now == NONE:
+        return False
+    start = kind.body_start(p, one.size)
+    if not start or not kind.facts.find(p + start, one.size - start, &facts):
+        return False
+    if not kind.count:
+        kinds.append(kind)
+    kind.count += 1
+    kind.size += one.size
+    if one.asked:
+        meet(one, tally, taken.connection, kind, start)
+        return True
+    if taken.then != NONE:
+        kind.times.append(one.now - taken.then)
+    if facts.has_error:
+        tally.add_errors(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start), number, one.offset)
+    return True
+
+
+cdef int meet(const Captured* one, reader, PairingState connection, KindState kind, Py_ssize_t start) except -1:
+    """Note with a connection who has sent a request."""
+    if one.asked and not same_client(connection.call, kind.call):
+        p = <const char*>bytes_of_frame(one) + start
+        reader.meet(connection, kind, PyBytes_FromStringAndSize(p, one.size - start))
+    return 0
+
+
 cdef bint is_time(now):
     """Whether this is no time, or one of which differences have room here, too."""
     return now is None or -SECOND * SECOND < now < 8 * SECOND * SECOND
@@ -239,13 +334,11 @@ cdef bint write_frame(
 ) except -1:
     """Write the JSON line of a request or response; False: its body needs a closer look."""
     cdef const uint8_t* p = bytes_of_frame(one)
-    cdef Py_ssize_t start = (<CallState>kind.call).start if one.asked else 8
+    cdef Py_ssize_t start = kind.body_start(p, one.size)
     cdef tuple texts = connection.note if connection.note is not None else writer.begin(<object>one.ends).note
     cdef object body = None
-    if kind.tagged:
-        if start >= one.size or p[start]:
-            return False
-        start += 1
+    if not start:
+        return False
     put_bytes(o, writer.heads[one.asked])
     put_decimal(o, number)
     put(o, b',"offset":', 10)
@@ -256,14 +349,13 @@ cdef bint write_frame(
     put_bytes(o, kind.front)
     put_decimal(o, signed32(be32(p + (8 if one.asked else 4))))
     put_bytes(o, kind.back)
-    if not (kind.is_direct and write_body(kind.codec._fast, p + start, one.size - start, o)):
+    if not write_body(kind, p + start, one.size - start, o):
         body = writer.body_text(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start))
         if body is None:
             return False
         put_text(o, body)
     put(o, b"}\n", 2)
-    if one.asked and not same_client(connection.call, kind.call):
-        writer.meet(connection, kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start))
+    meet(one, writer, connection, kind, start)
     return True
 
 
@@ -272,14 +364,17 @@ cdef inline bint same_client(CallState met, CallState call):
     return met is call or (met is not None and call.is_plain and met.client == call.client)
 
 
-cdef bint write_body(NodeTable table, const uint8_t* p, Py_ssize_t size, Output* o) except -1:
+cdef bint write_body(KindState kind, const uint8_t* p, Py_ssize_t size, Output* o) except -1:
     """Write the JSON text of a body if all of it is printable ASCII; False: it is not written."""
     cdef Py_ssize_t start = o.size, i
     cdef uint8_t seen = 0
     cdef Cursor c
-    c.at, c.end = p, p + size
+    cdef Facts facts
+    if kind.table is None or kind.facts is not None and not kind.facts.find(p, size, &facts):
+        return False
+    aim(&c, p, size)
     try:
-        text(table.nodes, &c, o)
+        text(kind.table.nodes, &c, o)
     except (Refused, ValueError):
         o.size = start
         return False

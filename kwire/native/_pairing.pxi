@@ -203,9 +203,20 @@ cdef class PairingState:
 cdef class KindState:
     """The requests or the responses of a call; `body_cache.Kind` knows what its attributes are."""
 
-    cdef public object call, codec, bodies
-    cdef public bint is_request, tagged, is_held, is_direct
+    cdef public object call, codec
+    cdef public bint is_request, tagged
     cdef public bytes front, back
+    cdef public NodeTable table
+    cdef public BodyFacts facts
+    cdef public int64_t count, size
+    cdef public list times
+
+    cdef Py_ssize_t body_start(self, const uint8_t* p, Py_ssize_t size):
+        """Return where the body of a frame begins; 0: its header has tagged fields, or is not whole."""
+        cdef Py_ssize_t start = (<CallState>self.call).start if self.is_request else 8
+        if not self.tagged:
+            return start if start <= size else 0
+        return start + 1 if start < size and p[start] == 0 else 0
 
 
 cdef class FrameCount:

@@ -100,6 +100,16 @@ else:
                     counter.count(one)
                 return 0, 0, []
 
+            def tally(self, tally: Any, number: int, width: float) -> Any:
+                """Count frames for a report: all are left to the tally."""
+                for one in self:
+                    if type(one) is tuple:
+                        tally.rest(one, number, None, None)
+                        number += 1
+                    else:
+                        tally.forget(one)
+                return number, [], {}, ({}, {})
+
         class FrameBuffer(_State):
             """The bytes of a frame that has begun."""
 

@@ -5,13 +5,19 @@ Knows which field holds what; knows no frames and no text output.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..codecs import Codec
+from ..codecs.fast_path import table_of
 from ..codecs.field_plan import Place, found_in, leaves_of, plan_of
 from ..names import snake_case
+from ..native import ENGINE
 from ..values import Value, kind, kind_of
 from ..wire import Integer, String
+
+if TYPE_CHECKING or ENGINE == "native":
+    from ..native import BodyFacts
 
 TOPIC_FIELDS = frozenset(("topic_name", "topic", "topic_names", "subscribed_topic_names", "source_topics"))
 SOFTWARE = ("client_software_name", "client_software_version")
@@ -102,6 +108,30 @@ def is_topic_field(struct: str, attribute: str) -> bool:
     """
     named = attribute == "name" and "_topic" in f"_{snake_case(struct)}" and "Config" not in struct
     return named or attribute in TOPIC_FIELDS
+
+
+@lru_cache(maxsize=1024)
+def body_facts(codec: Codec, guarded: frozenset[str | bytes] = frozenset()) -> BodyFacts | None:
+    """Return what finds topics and error codes in bodies natively; None where only messages can be asked.
+
+    Args:
+        codec: of the bodies.
+        guarded: names and ids of topics; bodies about one of them are left to other readers.
+    """
+    table = table_of(codec)
+    if table is None:
+        return None
+    try:
+        return BodyFacts(table, dict(step.interest for step in leaves_of(plan_of(codec, _mark))), guarded)
+    except ValueError:
+        return None
+
+
+def _mark(place: Place) -> tuple[Any, str] | None:
+    topic = _topic(place)
+    if topic is not None:
+        return place.field, "topic id" if isinstance(topic, _Id) else "topic name"
+    return (place.field, "error code") if _error_code(place) else None
 
 
 class _Id(NamedTuple):

@@ -16,6 +16,7 @@ from ..spec.catalog import WIRE_TYPES, catalog_for
 from ..wire import UNSIGNED_VARINT, Reader
 
 TOPIC, TOPIC_ID = "__cluster_metadata", bytes(15) + b"\x01"
+METADATA_LOG: frozenset[str | bytes] = frozenset((TOPIC, TOPIC_ID))
 MESSAGES = frozenset(("FetchResponse", "FetchSnapshotResponse"))
 RECORDS = frozenset(("records", "unaligned_records"))
 _CREDENTIALS, _CONFIG_RECORD = "UserScramCredentialRecord", "ConfigRecord"

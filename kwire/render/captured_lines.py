@@ -13,16 +13,17 @@ from typing import Protocol
 import msgspec
 
 from ..codecs import Codec
-from ..codecs.fast_path import has_table
+from ..codecs.fast_path import table_of
 from ..native import ENGINE
 from ..protocol import FrameDecoder, Result
 from ..protocol.api_registry import Apis, Call
-from ..protocol.body_cache import Bodies, Kind, Repeats, decode_clean
+from ..protocol.body_cache import Kind, Kinds, decode_clean
 from ..protocol.frame_header import Header
 from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, Endpoints, frame_of
 from ..protocol.header_reader import DecodedConnection
+from ..protocol.summary import body_facts
 from ..redaction.masking import mask_message
-from ..redaction.rules import MESSAGES, may_carry, may_hold_secrets
+from ..redaction.rules import MESSAGES, METADATA_LOG, may_carry, may_hold_secrets
 from .line import ARROWS, FrameLines, errors_text, fitted, name_text, time_text
 from .style import escape
 
@@ -66,7 +67,7 @@ class CapturedLines:
         self.file: str = file
         self.lines: FrameLines = lines
         self.sealed: bool = sealed
-        self._repeats = Repeats(self._kind, self._read, len)
+        self._kinds = Kinds(self._kind)
 
     def written(self, batch: CapturedBatch, number: int, carefully: Carefully) -> Iterator[tuple[str, int]]:
         """Yield the lines of a batch, as `one_by_one` does."""
@@ -81,9 +82,12 @@ class CapturedLines:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
         ends, asked, _, now, data, _, first, second = captured
         connection = self.decoder.connections.of(ends)
-        header, kind, text = self._repeats.take(connection, captured)
+        header, kind, body = self._kinds.take(connection, captured)
+        text = None if kind is None else self._read(kind, body)
         if kind is None or text is None or now is None or not 0 <= now < LATEST:
             return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
+        if asked and header.call is not connection.call:
+            self._kinds.meet(connection, kind, body)
         moment = datetime.fromtimestamp(now / SECOND, UTC)
         first_word, second_word = (kind.client, text) if asked else (text, kind.client)
         rest = f"{first_word}  {second_word}" if first_word else second_word
@@ -92,12 +96,10 @@ class CapturedLines:
         style = self.lines.style
         return f"{self.lines.date(moment)}{style.paint('value', fitted(line, style.width))}\n"
 
-    def _kind(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> _Kind | None:
+    def _kind(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> _Kind | None:
         if self.sealed and may_carry(codec):
             return None
-        kind = _Kind(call, is_request, codec, bodies, tagged)
-        kind.is_held = not self.lines.summary.is_named_by_others(codec)
-        return kind
+        return _Kind(call, is_request, codec, tagged)
 
     def _read(self, kind: _Kind, body: bytes) -> str | None:
         """Return what a line says of a body: errors and topics."""
@@ -115,8 +117,8 @@ class _Kind(Kind):
 
     __slots__ = ("client", "head")
 
-    def __init__(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> None:
-        super().__init__(call, is_request, codec, bodies, tagged)
+    def __init__(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> None:
+        super().__init__(call, is_request, codec, tagged)
         self.head = f"{ARROWS[codec.spec.type]} {name_text(codec)}"
         self.client = call.client_id or ""
 
@@ -139,11 +141,11 @@ class JsonLines:
         self.sealed: bool = sealed
         start = f'"source":{{"file":{_json_text(file)},"frame":'
         self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
-        self._repeats = Repeats(self._kind, self.body_text, len)
+        self._kinds = Kinds(self._kind)
         # for what batches write themselves (`FrameBatch.json_lines`)
         self.apis: Apis = decoder.connections.apis
         self.heads: tuple[bytes, ...] = tuple(head.encode() for head in self._heads)
-        self.kinds, self.meet, self.forget = self._repeats.kinds, self._repeats.meet, decoder.connections.forget
+        self.kinds, self.meet, self.forget = self._kinds.of, self._kinds.meet, decoder.connections.forget
 
     def written(self, batch: CapturedBatch, number: int, carefully: Carefully) -> Iterator[tuple[str, int]]:
         """Yield the lines of a batch, many together, with the number of their frames; arguments as of a `Writer`."""
@@ -168,7 +170,8 @@ class JsonLines:
     def rest(
         self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
     ) -> str:
-        """Return the line of a frame that batches do not write; `header` is there if its connection has taken it."""
+        """Return the line of a frame that batches do not write; its connection and header are there if these were asked
+        for."""
         if connection is None or header is None:
             line = self.line(captured, number)
             return line if isinstance(line, str) else self._carefully(line)
@@ -179,19 +182,22 @@ class JsonLines:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
         ends, asked, offset, now, _, _, first, second = captured
         connection = self.decoder.connections.of(ends)
-        header, kind, text = self._repeats.take(connection, captured)
-        if kind is None or text is None or now is None or now < SECOND:
+        header, kind, body = self._kinds.take(connection, captured)
+        text = None if kind is None or now is None or now < SECOND else self.body_text(kind, body)
+        if kind is None or text is None or now is None:
             return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
+        if asked and header.call is not connection.call:
+            self.meet(connection, kind, body)
         tails = (connection.note or _json_tails(connection, ends))[2:]
         time, correlation_id = repr(now / SECOND), second if asked else first
         head = f'{self._heads[asked]}{number},"offset":{offset},"time":{time}{tails[asked]}{kind.head}{correlation_id}'
         return head + kind.tail + text + "}\n"
 
-    def _kind(self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool) -> _JsonKind | None:
+    def _kind(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> _JsonKind | None:
         carries = self.sealed and may_carry(codec)
         if carries and is_request and not str(call.client_id).isprintable():
             return None  # it may be read out of a secret
-        return _JsonKind(call, is_request, codec, bodies, tagged, carries or (self.sealed and codec.name in MESSAGES))
+        return _JsonKind(call, is_request, codec, tagged, carries or (self.sealed and codec.name in MESSAGES))
 
     def body_text(self, kind: _JsonKind, body: bytes) -> str | None:
         """Return the text of a body, without the secrets in it."""
@@ -209,10 +215,8 @@ class _JsonKind(Kind):
 
     __slots__ = ("head", "may_hold_secrets", "tail")
 
-    def __init__(
-        self, call: Call, is_request: bool, codec: Codec, bodies: Bodies, tagged: bool, may_hold_secrets: bool
-    ) -> None:
-        super().__init__(call, is_request, codec, bodies, tagged)
+    def __init__(self, call: Call, is_request: bool, codec: Codec, tagged: bool, may_hold_secrets: bool) -> None:
+        super().__init__(call, is_request, codec, tagged)
         self.may_hold_secrets: bool = may_hold_secrets
         api = call.api
         self.head: str = (
@@ -222,7 +226,8 @@ class _JsonKind(Kind):
         of_response = "}" if codec.version == api.version else f'}},"payloadVersion":{codec.version}'
         self.tail: str = (of_request if is_request else of_response) + ',"payload":'
         self.front, self.back = self.head.encode(), self.tail.encode()
-        self.is_direct = not may_hold_secrets and has_table(codec)
+        self.facts = body_facts(codec, METADATA_LOG) if may_hold_secrets and not may_carry(codec) else None
+        self.table = None if may_hold_secrets and self.facts is None else table_of(codec)
 
 
 def _json_tails(connection: DecodedConnection, ends: Endpoints) -> Tails:

@@ -10,7 +10,7 @@ import pytest
 import kwire
 from kwire.cli import lines as lines_module
 from kwire.cli.commands import parser_for
-from kwire.protocol.body_cache import Repeats
+from kwire.protocol.body_cache import Kinds
 from tests.capture.building import Talk, capture
 from tests.capture.captured import CAPTURES
 from tests.cli.test_main import ran
@@ -90,7 +90,7 @@ def test_many_lines_come_in_pieces(
 def test_an_interrupt_prints_what_was_read_and_counts_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    meet, calls = Repeats.meet, []
+    meet, calls = Kinds.meet, []
 
     def interrupted(self: Any, *arguments: Any) -> Any:
         calls.append(1)
@@ -98,7 +98,7 @@ def test_an_interrupt_prints_what_was_read_and_counts_it(
             raise KeyboardInterrupt
         return meet(self, *arguments)
 
-    monkeypatch.setattr(Repeats, "meet", interrupted)
+    monkeypatch.setattr(Kinds, "meet", interrupted)
     code, lines, remarks = told(capsys, "decode", "--jsonl", str(capture_of(tmp_path, kafka(), kafka(50001))))
     assert (code, lines.count("\n")) == (130, 6)
     assert "6 frames, 0 undecodable" in remarks

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import kwire
 from kwire import FrameDecoder
 from kwire.protocol import Result
-from kwire.protocol import body_cache as repeats
 from kwire.protocol.framing import CapturedFrame, NamedEnds, frame_of, numbers_of
 from kwire.protocol.summary import MessageSummary
 from kwire.redaction import mask
@@ -163,7 +162,7 @@ def test_headers_without_a_client_and_apis_that_nobody_knows() -> None:
     for api in range(-300, 3000):
         data = bytes.fromhex("0000000a") + (api << 16 & 0xFFFFFFFF).to_bytes(4, "big") + bytes(6)
         lines.line(said_by(NamedEnds("", "", 1), (True, data)), 0)
-    assert len(lines._repeats._bodies) < 200
+    assert len(lines.apis._known) < 200
 
 
 def test_a_time_that_is_none_or_nearly_none() -> None:
@@ -172,27 +171,6 @@ def test_a_time_that_is_none_or_nearly_none() -> None:
     for now in (None, 0, 999_999_999):
         assert not isinstance(lines.line((ends, True, 0, now, *said[4:]), 0), str)
     assert isinstance(lines.line((ends, True, 0, 10**9, *said[4:]), 0), str)
-
-
-def test_what_is_held_is_bounded_and_what_is_used_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeats, "MOST_HELD", 10_000)
-    lines, ends = JsonLines(FrameDecoder(), FILE), NamedEnds("", "", 1)
-    for number in range(1000):
-        request = M.MetadataRequest(topics=[M.MetadataRequest.MetadataRequestTopic(name=f"topic {number}")])
-        lines.line(said_by(ends, asked(request, 1, number)), 0)
-        lines.line(said_by(ends, METADATA), 0)
-        (bodies,) = (one for codec, one in lines._repeats._bodies.items() if codec.name == "MetadataRequest")
-        held = [*bodies.newer.items(), *bodies.older.items()]
-        assert sum(len(body) + len(text) for body, text in held) < 20_000
-        assert METADATA[1][16:] in bodies.newer
-    assert 20 < len(held) < 200
-
-
-def test_what_is_long_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeats, "LONGEST", 100)
-    lines = JsonLines(FrameDecoder(), FILE)
-    assert isinstance(lines.line(said_by(NamedEnds("", "", 1), METADATA), 0), str)
-    assert not any(bodies.newer for bodies in lines._repeats._bodies.values())
 
 
 POOL: list[Spoken] = [
