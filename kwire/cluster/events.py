@@ -472,13 +472,14 @@ class Observation:
 
 
 def observed(result: Result) -> Observation | None:
-    """Return the observation in a decoded frame; None for irrelevant frames."""
+    """Return the observation in a decoded frame, or in the Envelope that it is (KIP-590); None for irrelevant ones."""
     if not isinstance(result, Request | Response):
         return None
-    source = result.frame.source
+    source, inside = result.frame.source, result.inside
+    forwarded = inside if isinstance(inside, Request | Response) else result
     found = Observation(
-        result.message,
-        result.codec,
+        forwarded.message,
+        forwarded.codec,
         source.time,
         source.client or "",
         source.broker or "",

@@ -310,7 +310,8 @@ def _address(broker: Broker) -> str:
     return f"{host}:{broker.port}"
 
 
-_HEAD = ("member", "rack", "from", "until", "partitions", "in rack", "read", "across", "bytes", "bytes across", "lag")
+_HELD = ("member", "rack", "from", "until", "has", "near", "lag")
+_READ = ("member", "from", "read", "across", "bytes", "bytes across")
 
 
 def group_lines(groups: ConsumerGroups, wanted: str | None = None, style: Style = PLAIN) -> Iterator[str]:
@@ -322,7 +323,9 @@ def group_lines(groups: ConsumerGroups, wanted: str | None = None, style: Style 
         yield style.paint("title", safe(_group_title(group)))
         history = groups.history(group.group_id)
         if history:
-            yield from table(_HEAD, [_member_row(row) for row in history], style, right=7)
+            yield from table(_HELD, [_member_row(row) for row in history], style, right=3)
+            if reading := [_reading_row(row) for row in history if row.read_partitions]:
+                yield from table(_READ, reading, style, right=4)
             yield from _lists(history)
         partitions = [row for row in groups.partitions(group.group_id) if row.committed is not None or row.read_from]
         if partitions:
@@ -355,11 +358,18 @@ def _member_row(row: MemberRow) -> Sequence[str]:
         _seconds_text(row.until),
         _number_text(None if row.partitions is None else len(row.partitions)),
         _number_text(row.local_partitions),
+        _number_text(row.lag),
+    )
+
+
+def _reading_row(row: MemberRow) -> Sequence[str]:
+    return (
+        row.instance_id or _short_id(row.member_id, row.client_id),
+        _seconds_text(row.since),
         str(row.read_partitions),
         _number_text(row.read_across),
         str(row.bytes_read),
         _number_text(row.bytes_across),
-        _number_text(row.lag),
     )
 
 

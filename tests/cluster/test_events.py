@@ -14,7 +14,9 @@ from kwire.cluster.events import (
     events_of_view,
     listed_by_controller,
     listed_by_view,
+    observed,
 )
+from tests.internal.test_envelope import ROWS, conversation
 
 from .history.saying import Update, leader_and_isr, update, view
 
@@ -58,3 +60,12 @@ def test_live_brokers_have_endpoints_and_racks() -> None:
     new = Update.UpdateMetadataBroker(id=1, endpoints=(where,), rack="")
     assert listed_by_controller(body_of(Update(live_brokers=(new,)), 8)) == (Listed(1, None, ("L://[::1]:9",)),)
     assert listed_by_view(view(1.0, live=(3,)).body) == (Listed(3, None, ("b3:9",)),)
+
+
+def test_what_an_envelope_forwards_is_seen() -> None:
+    """Envelopes of Kafka 4.4's brokers; reassignments come to controllers in no other way."""
+    seen = {one.name: (one, outer) for row in ROWS for outer in conversation(row) if (one := observed(outer))}
+    asked = "AlterPartitionReassignmentsRequest"
+    assert seen.keys() == {asked, "AlterPartitionReassignmentsResponse", "ListPartitionReassignmentsResponse"}
+    for one, outer in seen.values():
+        assert (one.message, one.correlation_id) == (outer.inside.message, outer.correlation_id)
