@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +35,7 @@ from ..render.cluster import (
 from ..render.style import json_text
 from ..zookeeper import ZooKeeperConnection, ZooKeeperSessions
 from .filters import Span
-from .inputs import Reading, UsageError, dumps_in, files_of, results, title_of
+from .inputs import Reading, UsageError, dumps_in, files_of, part_read, results, title_of
 from .log_entries import Entry, entries
 from .options import add_colour, add_command, add_inputs
 from .terminal import remark, style_for, with_progress
@@ -126,7 +127,7 @@ def _lines(options: argparse.Namespace) -> Iterable[str]:
 
 def _groups(options: argparse.Namespace) -> int:
     """Print the consumer groups that the frames tell of."""
-    groups, read = ConsumerGroups(), with_progress(results(options))
+    groups, read = ConsumerGroups(), with_progress(results(options), partial(part_read, options))
     for result in takewhile(_limit_of_frames(options.at), read):
         groups.see(result)
     known = sorted(name for name, group in groups.groups.items() if group.is_known)
@@ -260,7 +261,7 @@ def _found(options: argparse.Namespace) -> Iterator[_Found]:
     for dump in dumps_in(others, logs=True, zookeeper=True):
         connections: dict[int | None, ZooKeeperConnection] = {}
         read: Iterator[Result | Entry] = entries(reading.items(dump), sealed=False)
-        for item in with_progress(read):
+        for item in with_progress(read, partial(part_read, others)):
             yield from _items(item, connections, sessions)
 
 

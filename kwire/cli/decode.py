@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import groupby, islice
 from typing import Any
 
@@ -25,7 +26,7 @@ from ..versions import Versions
 from .explain import Ours, ours
 from .fields import FORMATS, write_fields
 from .filters import add_filters, filter_for, pushed_filter
-from .inputs import PushedFilter, Reading, UsageError, catalog_of, dumps_in, masker, results
+from .inputs import PushedFilter, Reading, UsageError, catalog_of, dumps_in, masker, part_read, results
 from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, are_for, is_quick
 from .log_entries import LogFilter, entries, is_bad, is_faulty
 from .options import add_colour, add_command, add_inputs
@@ -112,7 +113,7 @@ def _chosen(options: argparse.Namespace, summary: MessageSummary, counts: Counte
     salvage = not options.strict
     found = _read(options, salvage, pushed)
     decoded = _counted(entries(found, salvage=salvage, sealed=not options.show_secrets), counts)
-    decoded = with_progress(decoded, wanted=not sys.stdout.isatty())
+    decoded = with_progress(decoded, partial(part_read, options), wanted=not sys.stdout.isatty())
     shown = _shown(decoded, lambda item: of_log(item) if isinstance(item, ENTRY) else wanted(item), counts)
     if not (options.json or options.jsonl):
         shown = ours(shown, foreign=options.conn is not None)
@@ -161,7 +162,10 @@ def _lines(options: argparse.Namespace, form: Form, counts: Counter[str]) -> Ite
         decoded: Iterator[Item] = entries(
             reading.with_disk(dump), salvage=reading.salvage, sealed=not options.show_secrets
         )
-        yield from map(form.text, with_progress(_counted(decoded, counts), wanted=not sys.stdout.isatty()))
+        yield from map(
+            form.text,
+            with_progress(_counted(decoded, counts), partial(part_read, options), wanted=not sys.stdout.isatty()),
+        )
     yield form.end()
 
 

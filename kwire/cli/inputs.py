@@ -6,8 +6,9 @@ import argparse
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +18,7 @@ from ..capture.sharding import ALL, Share
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError, DumpError, KwireError
 from ..input import Dump, open_dump, open_hex
-from ..input.file_systems import entries_in, entry_of
+from ..input.file_systems import entries_in, entry_of, local_path
 from ..protocol import Frame, FrameDecoder, Result
 from ..protocol.fragments import Damaged, NotKafka
 from ..protocol.framing import CapturedBatch
@@ -231,6 +232,29 @@ def title_of(options: argparse.Namespace) -> str:
     return ", ".join([*(["hex text"] if options.hex is not None else []), *options.files])
 
 
+def part_read(options: argparse.Namespace) -> float | None:
+    """Return which part of all input files `dumps_in` has read, 0 to 1; None where a size is not known."""
+    position: Callable[[], int] | None = getattr(options, "position", None)
+    if position is None:
+        return None
+    if "input_size" not in options:
+        options.input_size = _size_of(options)
+    with suppress(ValueError):  # the file was closed meanwhile
+        return min(position() / options.input_size, 1.0) if options.input_size else None
+    return None
+
+
+def _size_of(options: argparse.Namespace) -> int | None:
+    """Return how many bytes all input files have."""
+    sizes = []
+    for file, _ in files_of(options.files, getattr(options, "recursive", False)):
+        path = local_path(file)
+        if file == "-" or path is None or not path.is_file():
+            return None
+        sizes.append(path.stat().st_size)
+    return sum(sizes)
+
+
 def dumps_in(
     options: argparse.Namespace,
     remarks: list[str] | None = None,
@@ -246,10 +270,11 @@ def dumps_in(
     a `share` may be read; `non_kafka` then counts the streams of other protocols, so that those of other shares can be
     added before they are named. With `zookeeper`, packets of ZooKeeper are frames with a fault, and not remarked.
     """
-    bare = getattr(options, "body", False)
+    bare, before = getattr(options, "body", False), 0
     for file, opened, found in _inputs(options, bare, share, zookeeper):
         try:
             with opened as dump:
+                options.position = partial(_position, dump, before)
                 if not bare:
                     remark(f"{file}: read as {dump.kind}")
                 if (dump.batches is not None or dump.disk is not None) and not logs:
@@ -261,10 +286,15 @@ def dumps_in(
                     remark(f"{file}: {text}")
                     if remarks is not None:
                         remarks.append(f"{file}: {text}")
+                before = options.position()
         except (DumpError, OSError) as error:
             if not found or isinstance(error, BrokenPipeError):
                 raise (_with_name(error, file) if isinstance(error, OSError) else error) from None
             _skip(file, error)
+
+
+def _position(dump: Dump, before: int) -> int:
+    return before + dump.position()
 
 
 def _naming(dump: Dump, file: str) -> Dump:

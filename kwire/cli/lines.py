@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Protocol
 
 from ..input import Dump
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import FrameDecoder, Result
-from ..protocol.framing import CapturedBatch, CapturedFrame
+from ..protocol.framing import CapturedBatch, CapturedFrame, count_frames
 from ..protocol.summary import MessageSummary
 from ..render.captured_lines import MOST_TEXT, CapturedLines, JsonLines, one_by_one
 from ..render.json_frame import json_line
@@ -20,7 +21,7 @@ from ..render.record_text import RecordLines
 from ..render.style import Style
 from ..render.tree import tree
 from ..spec.catalog import catalog_for
-from .inputs import Reading
+from .inputs import Reading, part_read
 from .log_entries import Entry
 from .terminal import with_progress
 
@@ -176,6 +177,7 @@ class Lines:
     ) -> None:
         self.dump: Dump = dump
         self.form, self.count, self.passed = form, count, passed
+        self._part = partial(part_read, reading.options)
         self._decoder, self._seal = reading.decoder(), reading.seal
         self._quick = form.writer(self._decoder, dump.file, sealed=reading.sealed)
         self._number = self._frames = self._size = 0  # frames that were not decoded, and characters, not given out yet
@@ -184,7 +186,7 @@ class Lines:
     def __iter__(self) -> Iterator[str]:
         """Yield lines, with their newlines, as many together as the capture gives at once."""
         assert self.dump.captured is not None
-        for batch in with_progress(self.dump.captured, weight=len, wanted=not sys.stdout.isatty()):
+        for batch in with_progress(self.dump.captured, self._part, weight=count_frames, wanted=not sys.stdout.isatty()):
             try:
                 yield from self._written(batch)
             except KeyboardInterrupt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..errors import suggestion
 from ..redaction import REASONS, Redactor
 from ..render.style import table
 from ..render.values import count_text
-from .inputs import UsageError, catalog_of, dumps_in, timed_frames
+from .inputs import UsageError, catalog_of, dumps_in, part_read, timed_frames
 from .options import add_command, add_profile, add_raw
 from .output import FrameOutput, output_bytes
 from .terminal import remark, with_progress
@@ -51,7 +52,7 @@ def redact(options: argparse.Namespace) -> int:
     with output_bytes(options.output, options.files) as stream:
         output = FrameOutput(stream, raw=options.raw)
         frames = chain.from_iterable(map(timed_frames, dumps_in(options)))
-        for frame, nanoseconds in with_progress(frames):
+        for frame, nanoseconds in with_progress(frames, partial(part_read, options)):
             output.write(frame, redactor.redact(frame), nanoseconds)
         output.finish()
     rows = [[kind, str(redactor.counts[kind]), REASONS[kind]] for kind in REASONS if redactor.counts[kind]]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from ..analysis.report_page import report_html
 from ..analysis.report_tally import CapturedTally, Tally
-from .inputs import Reading, dumps_in, masker, title_of
+from ..protocol.framing import count_frames
+from ..render.values import count_text
+from .inputs import Reading, dumps_in, masker, part_read, title_of
 from .options import add_command, add_inputs
 from .output import output_text, refuse_input
-from .terminal import with_progress
+from .terminal import remark, with_progress
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -27,19 +30,34 @@ def add_parser(commands: Any, about: str) -> None:
 
 
 def report(options: argparse.Namespace) -> int:
-    """Count all frames, then write the page. Returns 1 if a frame did not decode."""
+    """Count all frames, also until Ctrl-C, and write the page. Returns 1 if a frame did not decode."""
     if options.output:
         refuse_input(options.output, options.files, recursive=options.recursive)  # before all is read
-    tally, reading = Tally(masker(options)), Reading(options, sealed=False)
+    tally = Tally(masker(options))
+    try:
+        _count(options, tally)
+    except KeyboardInterrupt:
+        tally.remarks.append(f"interrupted after {count_text(tally.frames, 'frame')}: what follows them was not read")
+        remark(tally.remarks[-1])
+        _write(options, tally)
+        raise
+    _write(options, tally)
+    return 1 if tally.problems else 0
+
+
+def _count(options: argparse.Namespace, tally: Tally) -> None:
+    reading, part = Reading(options, sealed=False), partial(part_read, options)
     for dump in dumps_in(options, tally.remarks):
         if dump.captured is not None and reading.named is None:
             captured = CapturedTally(tally, reading.decoder(), dump.file)
-            for batch in with_progress(dump.captured, weight=len):
+            for batch in with_progress(dump.captured, part, weight=count_frames):
                 captured.add(batch)
         else:
-            for result in with_progress(reading.results(dump)):
+            for result in with_progress(reading.results(dump), part):
                 tally.add(result)
+
+
+def _write(options: argparse.Namespace, tally: Tally) -> None:
     with output_text(options.output, options.files, recursive=options.recursive) as write:
         for piece in report_html(title_of(options), tally):
             write(piece)
-    return 1 if tally.problems else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..protocol.summary import MessageSummary
 from ..redaction import mask
 from ..render.values import count_text
 from .filters import Test, add_filters, filter_for
-from .inputs import UsageError, catalog_of, dumps_in, timed_frames
+from .inputs import UsageError, catalog_of, dumps_in, part_read, timed_frames
 from .options import add_command, add_files, add_profile, add_raw
 from .output import FrameOutput, output_bytes
 from .terminal import remark, with_progress
@@ -52,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
     with output_bytes(options.write, options.files, recursive=options.recursive) as stream:
         output = FrameOutput(stream, raw=options.raw)
         for dump in dumps_in(options):
-            for frame, nanoseconds in Slice(FrameDecoder(catalog), wanted).chosen(with_progress(timed_frames(dump))):
+            frames = with_progress(timed_frames(dump), partial(part_read, options))
+            for frame, nanoseconds in Slice(FrameDecoder(catalog), wanted).chosen(frames):
                 output.write(frame, None, nanoseconds)
         output.finish()
     remark(f"{count_text(output.count, 'frame')} written, with requests and responses of those that were chosen")

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,9 +21,10 @@ from ..capture.sharding import ALL, Share
 from ..errors import KwireError, suggestion
 from ..native import ENGINE
 from ..protocol.fragments import BareToken
+from ..protocol.framing import count_frames
 from ..render.style import escape, json_text, table
 from ..render.values import count_text
-from .inputs import NonKafkaStreams, UsageError, catalog_of, dumps_in, named_release
+from .inputs import NonKafkaStreams, UsageError, catalog_of, dumps_in, named_release, part_read
 from .options import add_colour, add_command, add_files, add_profile
 from .terminal import remark, style_for, with_progress
 
@@ -192,12 +194,13 @@ class Tally:
     def count(self, share: Share, helpers: Helpers | None = None) -> None:
         """Count a share, and then what helpers have counted."""
         non_kafka = None if share == ALL else self.non_kafka
+        part = partial(part_read, self.options)
         for dump in dumps_in(self.options, share=share, non_kafka=non_kafka):
             if dump.captured is not None and not self.traffic.deep:
-                for batch in with_progress(dump.captured, weight=lambda batch: len(batch) * share.parts):
+                for batch in with_progress(dump.captured, part, weight=lambda batch: count_frames(batch) * share.parts):
                     self.traffic.add_batch(batch)
             elif not share.part:
-                for frame in with_progress(dump.frames):
+                for frame in with_progress(dump.frames, part):
                     self.traffic.add(frame)
             if helpers is not None:
                 self.add(helpers)

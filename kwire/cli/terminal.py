@@ -137,25 +137,25 @@ T = TypeVar("T")
 
 def with_progress(
     items: Iterator[T],
-    noun: str = "frames",
+    part: Callable[[], float | None] = lambda: None,
     *,
     stream: TextIO | None = None,
     clock: Callable[[], float] = time.monotonic,
     wanted: bool = True,
     weight: Callable[[T], int] = lambda item: 1,
 ) -> Iterator[T]:
-    """Pass items on, and count them on the terminal; the line is cleared at the end.
+    """Pass frames on, and count them on the terminal; the line is cleared at the end. Silent with CI or TERM=dumb.
 
     Args:
         items: what is passed on.
-        noun: what they are.
+        part: returns which part of the input was read, 0 to 1, or None if that is not known.
         stream: where to write; stderr unless given.
         clock: seconds; for tests.
         wanted: pass items on silently if not.
-        weight: how many one item is.
+        weight: how many frames one item is.
     """
     stream = stream or sys.stderr
-    if not wanted or not stream.isatty():
+    if not wanted or not stream.isatty() or os.environ.get("CI") or os.environ.get("TERM") == "dumb":
         yield from items
         return
     start = clock()
@@ -167,10 +167,30 @@ def with_progress(
             count += weight(item)
             now = clock()
             if now >= due:
-                stream.write(f"{_CLEAR}kwire: {count:,} {noun}, {count / (now - start):,.0f} a second")
+                stream.write(f"{_CLEAR}kwire: {progress_text(count, now - start, part())}")
                 stream.flush()
                 due, shown = now + BETWEEN, True
     finally:
         if shown:
             stream.write(_CLEAR)
             stream.flush()
+
+
+def progress_text(frames: int, seconds: float, part: float | None) -> str:
+    """Write how far the work is.
+
+    >>> progress_text(42_007, 3.2, 0.25)
+    '42,007 frames, 13,127 a second, 25 %, 10 s left'
+    >>> progress_text(42_007, 3.2, None)
+    '42,007 frames, 13,127 a second'
+    """
+    text = f"{frames:,} frames, {frames / seconds:,.0f} a second"
+    if not part:
+        return text
+    left = round(seconds * (1 - part) / part)
+    return f"{text}, {part:.0%}, {_time_text(left)} left".replace("%", " %")
+
+
+def _time_text(seconds: int) -> str:
+    minutes = seconds // 60
+    return f"{seconds} s" if minutes < 2 else f"{minutes} min" if minutes < 120 else f"{minutes // 60} h"

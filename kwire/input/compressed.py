@@ -24,12 +24,13 @@ _GZIP_WINDOW = 31  # zlib's word for: a gzip member with its header and checksum
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An input whose first bytes were looked at: `head` (at least four bytes, if there are so many), the rest, and
-    for people what was taken off (`gzip around `)."""
+    """An input whose first bytes were looked at: `head` (at least four bytes, if there are so many), the rest, for
+    people what was taken off (`gzip around `), and what returns how many bytes of the file were read."""
 
     head: bytes
     rest: Iterator[bytes]
     prefix: str = ""
+    position: Callable[[], int] = int
 
     def portions(self) -> Iterator[bytes]:
         """All of it."""

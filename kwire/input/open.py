@@ -147,7 +147,7 @@ class Dump:
     A log segment or snapshot has `batches` (`LogBatch`, and `LogBytes` for what is in none) and no frames: to read
     these is a DumpError. Of all else `batches` is None.
     `captured` is there for captures: the same as `frames`, of which either can be read, for who counts millions; `file`
-    is the source of their frames.
+    is the source of their frames. `position` returns how many bytes of the file were read.
     """
 
     kind: str
@@ -157,6 +157,7 @@ class Dump:
     captured: Iterator[CapturedBatch] | None = None
     file: str = ""
     disk: DiskFile | None = None
+    position: Callable[[], int] = int
 
 
 @contextmanager
@@ -189,7 +190,7 @@ def open_dump(
     with open_unpacked(path) as opened:
         specs = catalog or catalog_for()
         dump = _capture(opened, str(path), specs, share, zookeeper) or _dump(opened, str(path), bare, specs, topic)
-        yield replace(dump, kind=opened.prefix + dump.kind)
+        yield replace(dump, kind=opened.prefix + dump.kind, position=opened.position)
 
 
 def read_znodes(path: str | Path) -> list[Znode] | None:
@@ -311,7 +312,7 @@ def open_unpacked(path: str | Path) -> Iterator[Opened]:
         yield unpacked(_portions(sys.stdin.buffer), "-")
     else:
         with open_file(path) as stream:
-            yield unpacked(_portions(stream), str(path))
+            yield replace(unpacked(_portions(stream), str(path)), position=stream.tell)
 
 
 def _is_file(name: str) -> bool:

@@ -310,6 +310,11 @@ def numbers_of(data: bytes) -> tuple[int | None, int]:
     return None, 0
 
 
+def count_frames(batch: CapturedBatch) -> int:
+    """Count the frames of a batch: what has a fault is none, nor is the end of a connection."""
+    return len(batch) - sum(type(one) is not tuple or one[5] is not None for one in batch.others())
+
+
 def frame_of(captured: CapturedFrame, file: str, number: int, closed: Sequence[int] = ()) -> Frame:
     """Create a `Frame`; `number` counts from 0, `closed` are the connections that ended since the previous frame."""
     ends, asked, offset, nanoseconds, data, fault, _, _ = captured
