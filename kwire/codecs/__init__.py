@@ -1,6 +1,7 @@
 """Codecs: one message at one version, with `decode`, `encode`, `trace`, `to_json`, `from_json`.
 
-The fast path is tried first; what it refuses, the reference path decodes and explains. Knows no headers and no frames.
+The fast path is tried first; the reference path decodes and explains the bytes that it refuses. Headers and frames are
+in `kwire.protocol`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The fast path of a message at one version, native or generated; for what it refuses, the reference path raises
-errors.
+"""The fast path of a message at one version, native or generated; the reference path raises the errors for bytes that
+it refuses.
 
 The generator is imported where generated source runs: a third of the start-up of a command.
 """

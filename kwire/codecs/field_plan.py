@@ -1,6 +1,6 @@
 """Finds fields of interest in messages, by a plan that is created once per codec.
 
-Knows schema trees and messages; the caller defines what is of interest (topics, error codes, secrets, records).
+The caller defines which fields are of interest: topics, error codes, secrets, records.
 """
 
 from __future__ import annotations

@@ -5,13 +5,11 @@
     +-- UnknownMessage         the caller: no message, profile or release of that name
     +-- UnsupportedVersion     the caller: the message has no such version
     +-- DumpError              the input: a container or text that cannot be read
-    +-- CallError              the other side: a broker that cannot be reached, or breaks off
-    +-- ZnodeError             the input: data of a ZooKeeper node that is not what its path says
-    +-- EncodeError            the caller: a value that cannot be written
-    +-- Refused                the caller: an operation that a cluster refuses; its subclasses are in
-    `kwire.errors.refused`
-    +-- MissingExtra           the installation: an optional library is not installed
-    +-- DecodeError            the bytes; its subclasses are in `kwire.errors.decode`
+    +-- CallError the other side: a broker that is unreachable, or closes the connection +-- ZnodeError the input: data
+    of a ZooKeeper node that does not match its path +-- EncodeError the caller: a value that cannot be written +--
+    Refused the caller: an operation that a cluster refuses; its subclasses are in `kwire.errors.refused` +--
+    MissingExtra the installation: an optional library is not installed +-- DecodeError the bytes; its subclasses are in
+    `kwire.errors.decode`
 
 An error carries data (position, expected and actual values); its text is formatted here from that data.
 """
@@ -87,8 +85,8 @@ class KwireError(Exception):
 class SpecError(KwireError):
     """A JSON spec that is not valid.
 
-    `file`, `line` (from 1) and `json_path` say where, `problem` what is wrong, `hint` what to write
-    instead; `others` holds the further errors of the same file.
+    `file`, `line` (from 1) and `json_path` locate it; `problem` describes it; `hint` is what to write instead; `others`
+    has the further errors of the same file.
     """
 
     def __init__(
@@ -292,12 +290,11 @@ class DecodeError(_PlacedError):
     """Bytes that cannot be decoded as this message.
 
     Attributes: `offset` (in bytes, from the start of what was decoded: of the body for a codec, of the
-    frame's size field for a frame), `path`, `message`, `version`, `need` and `have` (bytes needed and
-    there, where that is the trouble), `raw` (the bytes of the fault itself), `partial` (what was decoded
-    before, as a dict), `rest` (all bytes from `offset` on), `faults` (tolerated before it, in salvage).
-    `quotes` says whether text among its data may repeat bytes of the message, which masked output then hides.
-    For a fault in bytes that were compressed, `offset` is where these lie, and `inflated_offset` and `rest`
-    are of the bytes they hold.
+    frame's size field for a frame), `path`, `message`, `version`, `need` and `have` (bytes needed and available, if too
+    few), `raw` (the bytes of the fault itself), `partial` (the fields decoded before, as a dict), `rest` (all bytes
+    from `offset` on), `faults` (tolerated before it, in salvage). `quotes` says whether text among its data may repeat
+    bytes of the message, which masked output then hides. For a fault in compressed bytes, `offset` is the position of
+    the compressed bytes, and `inflated_offset` and `rest` refer to the decompressed bytes.
     """
 
     problem = "the bytes do not decode"

@@ -175,7 +175,7 @@ class CannotAssign(Refused):
     """Kafka's assignor fails for this consumer group; `assignor` is the assignor's name in Kafka."""
 
     assignor = ""
-    count = 0  # of partitions, members or rounds, as the reason says
+    count = 0  # of partitions, members or rounds, depending on the reason
     thrown = {
         "no_members": "java.lang.IllegalArgumentException",
         "division_by_zero": "java.lang.ArithmeticException",
@@ -302,7 +302,7 @@ class ReplicaAssignmentRefused(Refused):
 
 
 class BadStep(KwireError):
-    """A step of a scenario that cannot be played: `problem` says why, `hint` what can be."""
+    """A step of a scenario that cannot be run: `problem` is the reason, `hint` lists possible steps."""
 
     def __init__(self, problem: str = "", hint: str = "") -> None:
         self.problem: str = problem

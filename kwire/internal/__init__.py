@@ -1,7 +1,7 @@
 """Formats inside messages that carry their own version: consumer protocol, internal topics, KRaft records, Envelope.
 
-Knows which message a field or record holds and what precedes it; knows no batches and no files. An unknown type or
-version keeps its bytes, and what was decoded encodes to the same bytes.
+This package decides which message a field or record contains and what precedes it; batches and files are read
+elsewhere. An unknown type or version keeps its bytes, and every decoded value encodes to the same bytes.
 """
 
 from .consumer_protocol import (

@@ -25,8 +25,8 @@ def decode_subscription(data: bytes) -> Embedded:
         data: `metadata` of a protocol in JoinGroupRequest, or of a member in JoinGroupResponse.
 
     Returns:
-        An `Embedded` whose message is a `ConsumerProtocolSubscription`. A version above 3 is read as 3, and what
-        stands behind the message is in `rest`, as with Kafka's own reader.
+        An `Embedded` whose message is a `ConsumerProtocolSubscription`. A version above 3 is read as 3, and the bytes
+        after the message are in `rest`, as in Kafka's own reader.
 
     Raises:
         DecodeError: the version is negative, or the bytes are no subscription.
@@ -152,7 +152,7 @@ def decode_sticky_user_data(data: bytes) -> StickyUserData:
         data: `user_data` of a subscription.
 
     Raises:
-        DecodeError: neither version 1 nor 0. Kafka's leader takes such bytes as: owns nothing, generation -1.
+        DecodeError: neither version 1 nor 0. Kafka's leader reads such bytes as no owned partitions and generation -1.
 
     >>> found = decode_sticky_user_data(bytes.fromhex("00000001 000161 00000001 00000002 00000009"))
     >>> found.owned[0].topic, found.owned[0].partitions, found.generation

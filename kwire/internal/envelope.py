@@ -1,8 +1,8 @@
-"""Envelopes (KIP-590): requests that a broker forwards to the controller, with who sent them and from where.
+"""Envelopes (KIP-590): requests that a broker forwards to the controller, with the principal and address of the client.
 
-Inside is a whole request, header and body, without the size that precedes it on a connection; inside the
-answer a whole response. Who sent it stands as DefaultPrincipal behind an int16 version, unless the cluster has
-a principal builder of its own.
+An envelope contains a complete request, header and body, without the size that precedes it on a connection; the
+response contains a complete response. The principal is an int16 version and DefaultPrincipal, unless the cluster has a
+custom principal builder.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ SIZE = 4  # bytes of the size that is left out
 
 @dataclass(frozen=True, slots=True)
 class Enveloped:
-    """What was inside an envelope.
+    """The content of an envelope.
 
     Attributes:
         request: the request, with header, codec and message.
-        principal: who sent it, with `DefaultPrincipal` as message; None where nobody is named. One that is written
-            in another way is kept as bytes in `rest`.
+        principal: the client's principal, with `DefaultPrincipal` as message; None if there is none. A principal in
+            another format is kept as bytes in `rest`.
         client_address: the client's address in 4 or 16 bytes.
     """
 
@@ -50,7 +50,7 @@ def decode_enveloped_request(envelope: Any) -> Enveloped:
         envelope: a decoded `EnvelopeRequest`.
 
     Raises:
-        DecodeError: what is inside is no request, or none that is known; offsets count as if it had its size in front.
+        DecodeError: the content is not a request, or an unknown one; offsets count as if its size preceded it.
 
     >>> inner = bytes.fromhex("0003 0001 00000007 ffff ffffffff")
     >>> envelope = messages.EnvelopeRequest(request_data=inner, client_host_address=bytes([127, 0, 0, 1]))
@@ -64,7 +64,7 @@ def decode_enveloped_request(envelope: Any) -> Enveloped:
 
 
 def decode_enveloped_response(envelope: Any, request: Request) -> Response | None:
-    """Open the answer to an envelope.
+    """Open the response to an envelope.
 
     Args:
         envelope: a decoded `EnvelopeResponse`.
@@ -74,7 +74,7 @@ def decode_enveloped_response(envelope: Any, request: Request) -> Response | Non
         The response; None where the envelope itself failed (`error_code` says why).
 
     Raises:
-        DecodeError: what is inside is not the response to that request.
+        DecodeError: the content is not a response to that request.
     """
     if envelope.response_data is None:
         return None
@@ -100,7 +100,7 @@ def encode_enveloped_request(content: Enveloped) -> Any:
 
 
 def encode_enveloped_response(response: Response | None, error_code: int = 0) -> Any:
-    """Put a response into the answer to an envelope, or say why there is none. Raises EncodeError."""
+    """Wrap a response as the response to an envelope, or an error code if there is none. Raises EncodeError."""
     data = None
     if response is not None:
         header = response.header
@@ -122,7 +122,7 @@ def _open(data: bytes, **what: Any) -> Request | Response:
 
 
 def principal_of(envelope: Any) -> Embedded | None:
-    """Return who sent what is inside a decoded `EnvelopeRequest`, as `Enveloped.principal` says it."""
+    """Return the principal of a decoded `EnvelopeRequest`, as in `Enveloped.principal`."""
     return _principal(envelope.request_principal)
 
 
@@ -132,4 +132,4 @@ def _principal(data: bytes | None) -> Embedded | None:
     try:
         return read_newest(data, PRINCIPAL)
     except DecodeError:
-        return Embedded(None, None, None, data)  # by a principal builder of somebody's own
+        return Embedded(None, None, None, data)  # from a custom principal builder

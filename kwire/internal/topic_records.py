@@ -47,10 +47,10 @@ def record_types(catalog: Catalog) -> dict[tuple[str, int], RecordType]:
     """Return for each (log, type) its messages.
 
     Args:
-        catalog: whose specs.
+        catalog: the specs.
 
     Raises:
-        SpecError: two messages of a log have the same type, and `SUPERSEDED` does not say which one it is.
+        SpecError: two messages of a log have the same type, and `SUPERSEDED` does not choose one.
 
     >>> from kwire.spec.catalog import catalog_for
     >>> record_types(catalog_for())["__share_group_state", 0]
@@ -96,10 +96,10 @@ def decode_group_record(key: bytes, value: bytes | None, *, legacy_keys: bool = 
         legacy_keys: number key messages as Kafka up to 4.0 does: the version is the type.
 
     Returns:
-        Key and value, each with its message; a type or version that is not known keeps its bytes.
+        Key and value, each with its message; an unknown type or version keeps its bytes.
 
     Raises:
-        DecodeError: the bytes are not what their type says; offsets count from the start of key or value.
+        DecodeError: the bytes do not match their type; offsets count from the start of key or value.
 
     >>> record = decode_group_record(bytes.fromhex("0002 000467726f75"), None)
     >>> record.key.name, record.key.version, record.key.message.group, record.value
@@ -170,7 +170,7 @@ def _decode(log: str, key: bytes, value: bytes | None, legacy_keys: bool) -> Coo
 
 
 def key_version(name: str, number: int, legacy: bool = False) -> int:
-    """Return the version of a key's message: 0, or its type where that is the only one or asked for."""
+    """Return the version of a key's message: 0, or its type if that is the only one or requested."""
     versions = versions_of(name)
     return number if number in versions and (legacy or 0 not in versions) else 0
 
@@ -208,7 +208,7 @@ def decode_metadata_frame(data: bytes) -> FramedRecord:
         data: the record's value.
 
     Raises:
-        DecodeError: the varints are cut short, or the bytes are not what they say.
+        DecodeError: the varints are truncated, or the bytes do not match them.
 
     >>> record = decode_metadata_frame(bytes.fromhex("01 09 00" + 16 * "ab" + "00"))
     >>> record.value.name, record.value.version, record.value.message.topic_id.hex()[:4]
@@ -293,11 +293,11 @@ def decode_control_record(key: bytes, value: bytes | None) -> ControlRecord:
         key, value: of the record.
 
     Returns:
-        Key and value; a type or version that is not known keeps its bytes. A key or an end of a transaction of
-        a newer version is read as the newest known, and its tail kept, as with Kafka's own reader.
+        Key and value; an unknown type or version keeps its bytes. A key or EndTxnMarker of a newer version is read as
+        the newest known one, and the bytes after it are kept, as in Kafka's own reader.
 
     Raises:
-        DecodeError: the bytes are not what their type says.
+        DecodeError: the bytes do not match their type.
 
     >>> record = decode_control_record(bytes.fromhex("00000001"), bytes.fromhex("0000 00000094"))
     >>> record.type, record.value.message

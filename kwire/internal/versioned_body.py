@@ -1,4 +1,4 @@
-"""A message behind its version: the value, and how such a body is read and written."""
+"""A message that follows its version: the value, and functions that read and write it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..wire import INT16, Reader
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A message that stood behind its version.
+    """A message that follows its version.
 
     Attributes:
-        name: of the message; None for a type that is not known.
-        version: as the bytes say it; None where they say none.
-        message: the decoded message; None where type or version is not known.
-        rest: the bytes behind the message; all of them where there is no message.
+        name: of the message; None for an unknown type.
+        version: the version in the bytes; None if there is none.
+        message: the decoded message; None if type or version is unknown.
+        rest: the bytes after the message; all bytes if there is no message.
     """
 
     name: str | None
@@ -47,9 +47,9 @@ def versions_of(name: str) -> Versions:
 
 
 def read_embedded(reader: Reader, name: str | None, version: int) -> Embedded:
-    """Read a message whose version is known by now; of an unknown type or version take the bytes as they are.
+    """Read a message whose version has been read; keep the bytes of an unknown type or version.
 
-    Raises DecodeError, also for bytes left over behind a known message.
+    Raises DecodeError, also for bytes left over after a known message.
     """
     if name is None or version not in versions_of(name):
         return Embedded(name, version, None, reader.read())

@@ -1,7 +1,8 @@
-"""Log segments, metadata logs and snapshots: bytes of a broker's disk become batches and records with their meaning.
+"""Decodes log segments, metadata logs, snapshots and the other files of a broker's disk.
 
-Sans-IO. `log` finds batches, also behind damage; `recognition` finds out which topic a log belongs to; `spans` maps
-bytes to fields; `disk_files` reads what lies beside segments, and `checks` compares them with it. Opens no files.
+Sans-IO: no files are opened. `log` finds batches, also after damaged bytes; `recognition` identifies the topic of a
+log; `spans` maps bytes to fields; `disk_files` reads indexes, snapshots and checkpoints, and `checks` compares them
+with the segments.
 """
 
 from .disk_files import DiskEntry

@@ -51,14 +51,14 @@ def check_disk_file(
 
     Args:
         kind: of the file, as of its entries.
-        entries: of the file, without what could not be read.
-        batches: of the segment that an index is of; of all segments of the folder for the other files. None where
-            there is none: then the file is compared with itself only.
-        base: the offset in the name of the file: of a snapshot, the offset it is valid for.
-        ends: for checkpoints of offsets: the end of the log (its last offset and one) of each folder beside the file.
+        entries: of the file, without undecodable ones.
+        batches: of the segment of an index; of all segments of the folder for other files. With None, the file is only
+            checked for consistency.
+        base: the offset in the name of the file; for a snapshot, the offset at which it was taken.
+        ends: for offset checkpoints: the log end offset (last offset + 1) of each folder beside the file.
 
     Yields:
-        What is wrong, in the order of the entries or of the batches.
+        Differences, in the order of the entries or of the batches.
     """
     if kind in ("recovery points", "high watermarks", "log start offsets", "cleaner offsets", "offset checkpoint"):
         yield from _offsets(entries, ends or {})
@@ -69,17 +69,17 @@ def check_disk_file(
 
 
 class _Walk:
-    """The batches of a log, of which each is looked at once; knows the first offset of compressed old messages too."""
+    """The batches of a log, each read once, with the first offset of compressed old messages too."""
 
     def __init__(self, batches: Batches) -> None:
         self._batches = iter(batches)
         self.batch: RecordBatch | None = None
         self.first = 0
-        self.end: int | None = None  # the offset behind the last batch passed
+        self.end: int | None = None  # the offset after the last batch read
         self.next()
 
     def next(self) -> None:
-        """Go to the next batch; `batch` is None behind the last."""
+        """Go to the next batch; `batch` is None after the last."""
         if self.batch is not None:
             self.end = self.batch.last_offset + 1
         self.batch = next(self._batches, None)
@@ -186,7 +186,7 @@ def _transaction_index(entries: Entries, batches: Batches | None) -> Iterator[Di
 
 
 def _within(entries: Entries) -> Iterator[tuple[Difference | None, DiskEntry]]:
-    """Yield entries, each with what is wrong with it in itself."""
+    """Yield entries, each with its internal inconsistencies."""
     before = -1
     for entry in entries:
         value = cast(AbortedTransaction, entry.value)
@@ -279,7 +279,7 @@ def _epochs(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
 
 @dataclass(slots=True)
 class _Producer:
-    """What the log says of a producer."""
+    """The state of a producer according to the log."""
 
     epoch: int = -1
     last: RecordBatch | None = None
@@ -289,7 +289,7 @@ class _Producer:
 
 @dataclass(slots=True)
 class _Producers:
-    """What batches say of their producers, as a broker that replays the log learns it."""
+    """The states of producers according to the batches, as a broker that replays the log builds them."""
 
     found: dict[int, _Producer] = field(default_factory=dict)
 
@@ -308,7 +308,9 @@ class _Producers:
 
 
 def _snapshot(entries: Entries, batches: Batches | None, base: int) -> Iterator[Difference]:
-    """Producers stand in a snapshot once, and their last batches are those of the log in front of its offset."""
+    """Each producer appears in a snapshot once, and its last batches are those of the log before the snapshot's
+    offset.
+    """
     producers = _Producers()
     for batch in batches or ():
         if batch.last_offset >= base:
@@ -331,7 +333,7 @@ def _snapshot(entries: Entries, batches: Batches | None, base: int) -> Iterator[
 
 
 def _state(entry: DiskEntry, known: _Producer) -> Iterator[Difference]:
-    """Compare a producer of a snapshot with what the log says of it."""
+    """Compare a producer of a snapshot with its state according to the log."""
     state: Any = entry.value
     expected = {"epoch": known.epoch, "last_offset": -1, "last_sequence": -1}
     if known.last is not None:
@@ -348,7 +350,7 @@ def _state(entry: DiskEntry, known: _Producer) -> Iterator[Difference]:
 
 
 def _quorum(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
-    """The epoch of a quorum's state is none that the log has left behind, and its leader is a voter."""
+    """The epoch of a quorum's state is not older than the log's, and its leader is a voter."""
     greatest = max((batch.partition_leader_epoch for batch in batches or ()), default=-1)
     for entry in entries:
         state = entry.fields
@@ -360,7 +362,7 @@ def _quorum(entries: Entries, batches: Batches | None) -> Iterator[Difference]:
 
 
 def _offsets(entries: Entries, ends: Mapping[str, int]) -> Iterator[Difference]:
-    """No offset is behind the end of its partition's log, whose folder stands beside the file."""
+    """No offset is beyond the end of its partition's log, whose folder is beside the file."""
     seen = set[str]()
     for entry in entries:
         value = cast(PartitionOffset, entry.value)
@@ -429,7 +431,7 @@ _CRC = {0: (12, 16), 1: (12, 16), 2: (17, 21)}
 
 
 class Compared(NamedTuple):
-    """Bytes as they were and as they are built again; `inside` says that they are records decompressed."""
+    """The original bytes and the rebuilt bytes; `inside` means that they are decompressed records."""
 
     was: bytes
     again: bytes
@@ -437,18 +439,19 @@ class Compared(NamedTuple):
 
 
 def rebuild(batch: RecordBatch, *, limit: int = LIMIT) -> Compared:
-    """Build a batch again from what it was read to.
+    """Build a batch again from its decoded records.
 
     Args:
         batch: with its bytes.
-        limit: the most bytes that its records may take once decompressed.
+        limit: the largest decompressed size of its records, in bytes.
 
     Returns:
-        The bytes to compare: of the batch, or if these agree but for what compression decides, of what is inside.
+        The bytes to compare: of the batch, or if these agree except for the compressed part, of the decompressed
+        records.
 
     Raises:
         DecodeError: the records cannot be read.
-        EncodeError: something was read that cannot be written.
+        EncodeError: a decoded value cannot be encoded.
         MissingExtra: the compression needs a library that is not installed.
 
     >>> from kwire import Record, build_batch, parse_records

@@ -1,7 +1,7 @@
 """Files beside the segments on a broker's disk: indexes, producer snapshots, checkpoints, quorum state, properties.
 
 Recognises them by name or content, and yields their entries; bytes that cannot be read are `LogBytes` with the reason.
-Knows no folders: what an entry says of a log, `checks` compares.
+`checks` compares entries with the log.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class PartitionOffset(NamedTuple):
 
 
 class PartitionMetadata(NamedTuple):
-    """The id of the topic whose partition lies in this folder."""
+    """The id of the topic whose partition is in this folder."""
 
     version: int
     topic_id: str
@@ -99,12 +99,11 @@ class DiskEntry:
 
     Attributes:
         kind: of the file: a name in `KINDS`.
-        index: how many entries are in front of it.
-        position: where it begins in the file, in bytes.
-        value: what it says; a message for the producers of snapshots, a dict for quorum states and
-            properties.
+        index: the number of entries before it.
+        position: its offset in the file, in bytes.
+        value: its content; a message for the producers of snapshots, a dict for quorum states and properties.
         file: the name of the file.
-        faults: what is wrong with it and was tolerated.
+        faults: the faults that were tolerated.
     """
 
     kind: str
@@ -116,7 +115,7 @@ class DiskEntry:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The fields of the value, by their names in snake_case; of properties, as they are."""
+        """The fields of the value, by their names in snake_case; properties keep their names."""
         if isinstance(self.value, dict):
             return self.value
         if not isinstance(self.value, msgspec.Struct):
@@ -125,7 +124,7 @@ class DiskEntry:
 
 
 class BadDiskFile(DecodeError):
-    """Bytes of a file beside the segments that are not what its name says; `found` says why."""
+    """Bytes of a file that do not match the file's name; `found` is the reason."""
 
     problem = "{found}"
     quotes = False
@@ -135,7 +134,7 @@ class BadDiskFile(DecodeError):
 
 
 class WrongCount(Tolerated):
-    """A count that does not match the entries behind it."""
+    """A count that does not match the entries after it."""
 
     problem = "the count says {need} entries, there are {have}"
     hint = "the file was cut short, or written by hand"
@@ -171,7 +170,7 @@ class _Fixed:
         yield from _allocated(at - zeros + len(raw), zeros, file) if zeros else ()
 
     def _cuts(self, portions: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
-        """Yield entries with their places; zeros many at once, and at the end what is no whole entry."""
+        """Yield entries with their positions; zeros joined, and at the end an incomplete entry."""
         left, passed, size = b"", 0, self.layout.size
         for portion in portions:
             data = left + portion
@@ -399,8 +398,8 @@ def disk_kind(name: str, head: bytes = b"") -> DiskKind | None:
     """Recognise a file of a broker's disk.
 
     Args:
-        name: of the file, without folders; a `.gz` or `.zst` behind it is passed over.
-        head: its first bytes: where the name says nothing they may. Indexes have no content that tells.
+        name: of the file, without folders; a suffix `.gz` or `.zst` is ignored.
+        head: its first bytes, used if the name is not recognised. Indexes are recognised by their names only.
 
     >>> disk_kind("00000000000000000000.timeindex").name, disk_kind("-", b"version: 0\\ntopic_id: x").name
     ('time index', 'partition metadata')

@@ -1,6 +1,4 @@
-"""A log that is read portion by portion: batches, their records, and bytes that are in no batch; it goes on behind
-damage.
-"""
+"""Reads a log portion by portion: batches, their records, and bytes outside of batches. Damage does not end it."""
 
 from __future__ import annotations
 
@@ -38,11 +36,11 @@ class LogBytes:
     """Bytes of a log that could not be read.
 
     Attributes:
-        position: where they lie in the log; of a record that was compressed, where the compressed bytes do.
-        count: how many there are.
-        data: the bytes, of a record that was compressed inflated; none for zeros; `Hidden` where they may be secret.
-        error: why; None for zeros, which are space that was allocated ahead.
-        batch: the batch they are in; None outside of batches.
+        position: their offset in the log; for a compressed record, that of the compressed bytes.
+        count: their number.
+        data: the bytes, decompressed; empty for zeros; `Hidden` if they may be secret.
+        error: the reason; None for zeros, which are preallocated space.
+        batch: the batch that contains them; None outside of batches.
         file: the name of the log.
     """
 
@@ -54,7 +52,7 @@ class LogBytes:
     file: str = ""
 
     def joined(self, count: int) -> LogBytes:
-        """Return zeros, with more zeros behind them."""
+        """Return these zeros joined with the following zeros."""
         return replace(self, count=self.count + count)
 
 
@@ -63,11 +61,11 @@ class LogRecord:
     """A record of a log.
 
     Attributes:
-        record: offset, timestamp, key, value and headers as they are.
-        index: how many records of its batch are in front of it.
-        message: what key and value say, in control batches and in Kafka's own logs; else None.
-        fault: why they could not be read so, where they should; then `message` is None.
-        batch: the batch it is in.
+        record: offset, timestamp, and the bytes of key, value and headers.
+        index: the number of records of its batch before it.
+        message: the decoded key and value, in control batches and in Kafka's internal topics; otherwise None.
+        fault: why they could not be decoded; then `message` is None.
+        batch: the batch that contains it.
     """
 
     record: Record
@@ -82,10 +80,11 @@ class LogBatch:
     """A batch of a log.
 
     Attributes:
-        header: its header, with all its bytes (`data`), the place in the log (`position`) and number (`index`).
-        topic: Kafka's own topic that the log is of; None for others, and as long as it is not known.
+        header: its header, with all its bytes (`data`), the offset in the log in bytes (`position`) and its number
+            (`index`).
+        topic: the internal topic of the log; None for other topics, and until it is identified.
         file: the name of the log.
-        faults: what was tolerated, of the header and, as they are read, of the records.
+        faults: the tolerated faults of the header and of the records read so far.
     """
 
     header: RecordBatch
@@ -123,7 +122,7 @@ class LogBatch:
 
 
 class NoBatch(DecodeError):
-    """Bytes between the place where the batches were lost and the next good one; `found` says why they were lost."""
+    """Bytes between the last valid batch and the next one; `found` is the reason."""
 
     problem = "{count} bytes are in no batch: {found}"
     quotes = False
@@ -167,16 +166,16 @@ class SegmentReader:
         self._final = False
         self._why: str | None = None  # the batches are lost, for this reason
         self._scan = 0
-        self._zeros: LogBytes | None = None  # not given out yet, for more may follow
+        self._zeros: LogBytes | None = None  # not yielded yet, because more may follow
 
     def feed(self, data: bytes) -> Iterator[Cut]:
-        """Take more bytes; yields what is known by now."""
+        """Add bytes; yields the entries that are complete."""
         self._data += data
         self._proofs += _PROOFS_PER_BYTE * len(data)
         yield from self._cuts()
 
     def finish(self) -> Iterator[Cut]:
-        """Say that there are no more bytes; yields what is left."""
+        """End the input; yields the remaining entries."""
         self._final = True
         yield from self._cuts()
         if self._zeros is not None:
@@ -203,7 +202,7 @@ class SegmentReader:
         yield cut
 
     def _next(self) -> Iterator[Cut]:
-        """Give out the batch that stands in front, if it is all there."""
+        """Return the first batch of the buffer, if it is complete."""
         data, stop = self._data, stop_of(self._data, 0)
         if stop == NO:
             self._lose(self._reason())
@@ -216,8 +215,9 @@ class SegmentReader:
             self._lose("its checksum is wrong, and no batch follows where it should end")
 
     def _is_followed(self, stop: int) -> bool:
-        """Whether a length can be right although the checksum is wrong: no good batch begins before it ends, and there
-        is a batch, zeros or the end behind."""
+        """Whether a length can be right although the checksum is wrong: no valid batch begins before its end, and a
+        batch, zeros or the end of the log follows.
+        """
         if self._holds_a_batch(stop):
             return False
         if stop == len(self._data):
@@ -263,7 +263,7 @@ class SegmentReader:
         yield cut
 
     def _reason(self) -> str:
-        """Say what is wrong with the header in front."""
+        """Return what is wrong with the first header."""
         length = int.from_bytes(self._data[8:12], "big", signed=True)
         if LEAST_LENGTH[0] <= length <= MOST_BATCH_BYTES:
             magic = magic_at(self._data)
@@ -276,7 +276,7 @@ class SegmentReader:
         self._why, self._scan = why, 0
 
     def _find(self) -> Iterator[Cut]:
-        """Look for the next good batch, and give out what lies in front of it."""
+        """Find the next valid batch, and return the bytes before it."""
         place = self._look()
         if place is None and not self._final and self._scan < PIECE:
             return
@@ -287,7 +287,9 @@ class SegmentReader:
         self._scan = 0
 
     def _look(self) -> int | None:
-        """Return where a good batch begins, from `_scan` on; None if none is known to, and `_scan` says up to where."""
+        """Return the start of the next valid batch from `_scan` on; None if none was found up to the new value of
+        `_scan`.
+        """
         while (place := next_candidate(self._data, self._scan)) is not None:
             stop = credible_stop(self._data, place)
             self._scan = place
@@ -305,7 +307,7 @@ class SegmentReader:
         return self._proofs >= 0 and is_sound(self._data, at, stop)
 
     def _lost(self, stop: int, why: str) -> Iterator[Cut]:
-        """Give out the bytes up to a place, zeros in front and behind apart."""
+        """Return the bytes up to a position, with leading and trailing zeros as separate entries."""
         zeros = min(first_not_zero(self._data, 0), stop)
         if zeros >= LOG_OVERHEAD or zeros == stop > 0:
             yield self._piece(zeros, "")
@@ -337,15 +339,15 @@ class SegmentReader:
 
 
 class Log:
-    """The batches of a log, once, in their order.
+    """An iterator over the batches of a log.
 
     Args:
         portions: its bytes, in any portions.
         file: its name.
-        topic: the topic it is of, where that is known; else its records may tell.
+        topic: the topic of the log, if known; otherwise it is identified by its records.
 
     Attributes:
-        topic: what is known of the topic so far.
+        topic: the topic as identified so far.
 
     >>> from kwire import Record, build_batch
     >>> data = build_batch([Record(7, key=b"k", value=b"v")])

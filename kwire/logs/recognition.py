@@ -72,7 +72,7 @@ def is_sound(data: bytes | bytearray, at: int, stop: int) -> bool:
 
 
 def next_candidate(data: bytearray, at: int) -> int | None:
-    """Return the next place from `at` on where a header could begin; None if there is none in these bytes."""
+    """Return the next position from `at` on at which a header could begin; None if there is none in these bytes."""
     while True:
         found = _HEADER.search(data, at)
         if found is None:
@@ -86,19 +86,19 @@ def next_candidate(data: bytearray, at: int) -> int | None:
 
 
 def first_not_zero(data: bytes | bytearray, at: int) -> int:
-    """Return the place of the first byte from `at` on that is not zero; the end if there is none."""
+    """Return the position of the first nonzero byte from `at` on; the end if there is none."""
     found = _NOT_ZERO.search(data, at)
     return len(data) if found is None else found.start()
 
 
 def looks_like_log(head: bytes) -> bool:
-    """Say whether bytes are the beginning of a log: by a whole batch and its checksum, or by what is there of a header.
+    """Whether bytes are the beginning of a log: by a complete batch and its checksum, or by a partial header.
 
     Args:
-        head: the first bytes of something, the more the better.
+        head: the first bytes of a file or stream, the more the better.
 
-    A frame's size is where a log has the upper half of its first offset, so that below offset 2**34 they cannot be
-    mistaken for each other; above it, only the checksum of a whole batch counts.
+    A frame has its size where a log has the upper half of its first offset, so that the two cannot be confused below
+    offset 2**34; above it, only the checksum of a complete batch counts.
     """
     is_no_frame = int.from_bytes(head[:4], "big") < LEAST
     stop = credible_stop(head, 0)
@@ -110,7 +110,7 @@ def looks_like_log(head: bytes) -> bool:
 
 
 def _begins_damaged(head: bytes) -> bool:
-    """Whether there is a good batch behind damage."""
+    """Whether a valid batch follows damaged bytes."""
     data, at = bytearray(head), 0
     for _ in range(100):
         place = next_candidate(data, at)
@@ -152,7 +152,7 @@ def _length(data: bytes | bytearray, at: int) -> int:
     return int.from_bytes(data[at : at + 4], "big", signed=True)
 
 
-ENOUGH = 50  # records of a batch that are looked at
+ENOUGH = 50  # records of a batch that are examined
 OF_A_QUORUM = range(2, 7)  # types of control records: leader change, snapshots, the voters
 _FOLDER = re.compile(r"(__\w+)-\d+(\.[0-9a-f]+-(delete|future|stray))?")
 
@@ -166,7 +166,7 @@ INTERNAL = (*_KEYED, *_FRAMED)
 
 
 class Meaning(NamedTuple):
-    """What a record says, or why it could not be read; neither for bytes that are not Kafka's own."""
+    """The decoded content of a record, or why it could not be decoded; neither outside of internal topics."""
 
     message: ControlRecord | CoordinatorRecord | FramedRecord | None = None
     fault: DecodeError | None = None
@@ -183,10 +183,10 @@ def topic_of_folder(name: str) -> str | None:
 
 
 class Topic:
-    """What is known of the topic of a log.
+    """The topic of a log, as far as it has been identified.
 
     Args:
-        name: of the topic, where it is known; any other than Kafka's own leaves the records as they are.
+        name: of the topic, if known; records are decoded only for internal topics.
 
     Attributes:
         name: one of `INTERNAL`, or None.
@@ -199,7 +199,7 @@ class Topic:
         self._settled = name is not None
 
     def learn(self, batch: RecordBatch) -> None:
-        """Look at a batch, as long as it is not known whose log this is."""
+        """Examine a batch, unless the topic has been identified."""
         if self._settled:
             return
         records = _some_records(batch)
@@ -218,7 +218,7 @@ class Topic:
         self.name, self.found, self._settled = name, True, True
 
     def read(self, batch: RecordBatch, record: Record) -> Meaning:
-        """Say what a record of this log says."""
+        """Decode a record of this log."""
         try:
             if batch.is_control:
                 return Meaning(decode_control_record(record.key or b"", record.value))

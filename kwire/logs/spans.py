@@ -1,6 +1,6 @@
 """Maps bytes of a batch to fields: its header, its records, and the messages inside keys and values.
 
-Compressed records are one span; what they hold is explained apart, for its bytes are others.
+Compressed records are one span; the decompressed bytes are explained separately.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def explain_batch(batch: LogBatch, *, limit: int = LIMIT) -> tuple[Explained, Ex
 
 
 def _traced(reader: TracingReader, read: Callable[[], None]) -> None:
-    """Read; what is not understood or left over becomes a last span."""
+    """Read a value; undecodable bytes and bytes left over become a last span."""
     try:
         read()
         if reader.finish():
@@ -112,7 +112,7 @@ def _batch(reader: TracingReader, header: RecordBatch, compressed: bool) -> None
 
 
 def _records(reader: TracingReader, count: int) -> None:
-    """Read records; of one that cannot be read the rest is a span, and the next one is where its size says."""
+    """Read records; the rest of an undecodable record is one span, and its size gives the start of the next record."""
     index, end = 0, reader.end
     while index < count and reader.pos < end:
         reader.path[:] = ["records", index]
@@ -191,7 +191,7 @@ def _deepened(spans: list[Span], data: bytes, batch: LogBatch) -> Iterator[Span]
 
 
 def _next_message(entries: Iterator[object], prefix: str) -> Message | None:
-    """Return what the record says whose spans are next; records are asked for in their order."""
+    """Return the decoded content of the next record, in the order of the records."""
     wanted = int(prefix.rpartition("[")[2].rstrip("]") or 0)
     for index, entry in enumerate(entries):
         if isinstance(entry, LogRecord) and entry.index == wanted:
@@ -202,7 +202,7 @@ def _next_message(entries: Iterator[object], prefix: str) -> Message | None:
 
 
 def _part(message: Message, name: str) -> tuple[Embedded, _Front] | None:
-    """Return the message in a key or value, and what stands in front of it."""
+    """Return the message in a key or value, and the fields that precede it."""
     if isinstance(message, FramedRecord):
         front: _Front = [(part, UNSIGNED_VARINT) for part in ("frame_version", "type", "version")]
         return (message.value, front) if name == "value" else None
@@ -258,12 +258,11 @@ def _sealed(message: Any) -> Any:
 
 
 def mask_log_bytes(item: LogBytes, topic: str | None) -> LogBytes:
-    """Return bytes that are in no record without what they may hold, if they are of the metadata log or of none.
+    """Return bytes outside of records with their content hidden, if they belong to the metadata log or to no log.
 
     Args:
         item: the bytes.
-        topic: of the log they are in, empty if it is not known; None where no batch is before them: they may be of no
-            log at all.
+        topic: of their log, empty if unknown; None if no batch precedes them: they may belong to no log at all.
     """
     if item.error is None or isinstance(item.data, Hidden):
         return item

@@ -1,7 +1,7 @@
 """The classes of Kafka's messages, each one `msgspec.Struct` for all versions: `kwire.messages.MetadataRequest`.
 
-A class is made on first use; its inner structs are its attributes: `UpdateMetadataRequest.UpdateMetadataBroker`. A
-profile's stand in `getattr(kwire.messages, "KIP-112")`, and layouts that Kafka 3.6 was the last to have in
+A class is created on first use; its inner structs are its attributes: `UpdateMetadataRequest.UpdateMetadataBroker`. The
+classes of a profile are in `getattr(kwire.messages, "KIP-112")`, and layouts that existed up to Kafka 3.6 in
 `kwire.messages.kafka_3_6`. Type checkers and editors read a stub instead of this, which `kwire.stubs` generates.
 """
 

@@ -1,7 +1,7 @@
 """Makes one `msgspec.Struct` class per message, good for all its versions.
 
-The classes are plain values: frozen, compared by value, pickled by name; they know no versions. Their constructors make
-tuples of lists, and the 16 bytes of a uuid of a `uuid.UUID`, so that a message equals the one that its bytes decode to.
+The classes are plain values without a version: frozen, compared by value, pickled by name. Their constructors convert
+lists to tuples, and a `uuid.UUID` to its 16 bytes, so that a message equals the one that its bytes decode to.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _CONVERTED: dict[type, dict[str, tuple[bool, bool]]] = {}  # class -> field -> w
 
 
 def _immutable(kind: tuple[bool, bool] | None, value: Any) -> Any:
-    """Return an array as a tuple, and a UUID as bytes; what is neither is left to the encoder, which says so."""
+    """Return an array as a tuple, and a UUID as bytes; the encoder raises the error for any other value."""
     is_array, has_uuids = kind or (False, False)
     if is_array and isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
         return tuple(_immutable((False, has_uuids), item) for item in value) if has_uuids else tuple(value)
@@ -76,7 +76,7 @@ def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
 
     Returns:
         A frozen `msgspec.Struct`. Its attributes are the fields in the order of the spec, each with Kafka's
-        default, and `unknown_tags`: None, or the raw bytes of tagged fields that nobody here knows.
+        default, and `unknown_tags`: None, or the raw bytes of unknown tagged fields.
     """
     classes: dict[str, type[msgspec.Struct]] = {}
     home = spec.profile or (f"kafka_{spec.release.replace('.', '_')}" if spec.release else "")
@@ -97,9 +97,9 @@ def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
 
 
 class _Docstring(str):
-    """The docstring of a message's class: written when it is read, which costs more than making the class.
+    """The docstring of a message's class, created when it is read: creating it costs more than creating the class.
 
-    `cls.__doc__` calls `__get__`; `help` looks past that and wants a str, of which it asks `expandtabs` first.
+    `cls.__doc__` calls `__get__`; `help` bypasses that, and calls `expandtabs` of the str that it expects.
     """
 
     def __new__(cls, spec: MessageSpec, struct: StructSpec) -> Self:
@@ -117,7 +117,7 @@ class _Docstring(str):
 
 
 def _reduced(message: Any, spec: MessageSpec, struct: str) -> tuple[Any, ...]:
-    """Pickle a message of somebody's own specs: no module has its class, which is made of the spec there too."""
+    """Pickle a message of a user's specs: its class is in no module, so unpickling creates it from the spec."""
     return _message_of, (spec, struct, msgspec.structs.astuple(message))
 
 

@@ -1,6 +1,6 @@
 """Encodes and decodes the frames of connections. Sans-IO.
 
-Knows sizes, headers, and which response belongs to which request; knows no files and no sockets.
+Sizes, headers, and the pairing of responses with requests are here; files and sockets are in other packages.
 """
 
 from .connection import Connection

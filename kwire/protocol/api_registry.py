@@ -71,7 +71,7 @@ class Api:
         bare: whether frames consist of the body only.
 
     Attributes:
-        asks, answers: whether the caller wants its requests and its responses; both by default.
+        asks, answers: whether its requests and its responses are to be decoded; both by default.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Call(CallState):
         is_answered: whether all of them are answered; otherwise, only those that continue with one of `answered`
             certainly are.
         is_plain: whether all its responses have the requested version.
-        refused: how responses begin that may have another one; empty if none has.
+        refused: the first bytes of responses that may have another version; empty if there are none.
         note: free for use by the reader of headers; initially None.
     """
 
@@ -211,7 +211,7 @@ class Apis:
 
     Args:
         catalog: the specs.
-        choose: sets which frames of an api the caller wants.
+        choose: sets which frames of an api are to be decoded.
 
     >>> apis = Apis(catalog_for())
     >>> apis.get(3 << 16 | 12).name, apis.get(3 << 16 | 999)

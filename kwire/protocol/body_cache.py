@@ -97,7 +97,7 @@ class Kinds(Generic[K]):
         return header, kind, data[start + kind.tagged :]
 
     def meet(self, connection: DecodedConnection, kind: K, body: bytes) -> None:
-        """Note with a connection who has sent a request."""
+        """Record the client of a request with its connection."""
         call = kind.call
         if call.api.key == API_VERSIONS:  # each may contain another client software
             connection.meet(call.api.key, call.client_id, software_of(kind.codec.decode(body)))

@@ -66,7 +66,7 @@ class Connection(ConnectionState):
             data: the complete frame, with its size field; or the available bytes of a truncated one.
             from_client: whether the client sent it; None if that must be derived from its content.
             time: of the frame, in any unit; returned in the header, and in the header of its response.
-            fault: why the bytes are not a complete frame, if their container knows it (`Frame.fault`).
+            fault: why the bytes are not a complete frame, if their container reports it (`Frame.fault`).
 
         Returns:
             The header. Invalid bytes never raise an error; see `Header.problem`.

@@ -92,7 +92,7 @@ _INT32 = Struct(">i").unpack_from
 
 
 class Doubt:
-    """The requests in flight that a response may match only by chance, because bytes were lost.
+    """The requests in flight that a response may match accidentally, because bytes were lost.
 
     Requests may be among the lost bytes, and old clients reuse correlation ids. Responses come in order, and ids
     usually increase: the response to a lost request may match a request from before the loss whose own response was

@@ -90,11 +90,13 @@ class FrameDecoder:
         return replace(result, error=error, client=connection.client, is_private=connection.authenticating)
 
     def decode_wanted(self, frame: Frame, wanted: Wanted) -> Result | None:
-        """Decode one frame if it is wanted; else return None, and read of its body only what others depend on.
+        """Decode one frame if it is selected; otherwise return None, and read its body only if later frames depend on
+        it.
 
         Args:
             frame: the frame.
-            wanted: asked of its header; a frame whose header cannot be read is decoded without asking.
+            wanted: called with its header, returns whether to decode it; a frame with an invalid header is always
+                decoded.
         """
         connection, header = self.connections.receive(frame)
         found = peek_of(frame, header, self.connections.apis)

@@ -44,7 +44,7 @@ class Frame:
     """The bytes of one frame, including the size field.
 
     `message` and `version` are set if the container or the user declares the type of the frame: that message with its
-    header, or with `bare` its body only. `profile` is the profile of its specs. `fault` is set if the container knows
+    header, or with `bare` its body only. `profile` is the profile of its specs. `fault` is set if the container reports
     that these bytes are not a complete frame. `closed` are the numbers of connections that ended since the previous
     frame.
     """

@@ -13,7 +13,7 @@ from ..versions import Versions
 EXCEPTIONS: dict[str, tuple[Versions, int | None]] = {
     # The first brokers sent the controller their shutdown request without a client id.
     "ControlledShutdownRequest": (Versions.parse("0"), 0),
-    # KIP-511: a client must be able to read it before it knows the broker's versions.
+    # KIP-511: a client must be able to read it before it has the broker's versions.
     "ApiVersionsResponse": (Versions.parse("0+"), 0),
     # KIP-36 defines the correlation id as the body's first field, without a header.
     "TopicMetadataResponse": (Versions.parse("1"), None),

@@ -30,7 +30,7 @@ class Guess:
         result: the decoded frame.
         doubts: evidence against it: enum values without a name, control characters in text, odd counts.
         named: whether it is a request whose header contains this api and version.
-        evidence: how many bytes are text or known codes, which is unlikely by chance.
+        evidence: how many bytes are text or known codes, which random bytes rarely are.
     """
 
     codec: Codec

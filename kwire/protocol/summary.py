@@ -1,6 +1,6 @@
 """The summary of a message: its topics, error codes and client software.
 
-Knows which field holds what; knows no frames and no text output.
+The names and types of fields decide which of them hold topics, error codes and software.
 """
 
 from __future__ import annotations

@@ -189,11 +189,11 @@ HIGHEST = 2**31 - 1  # bytes of a batch
 
 
 class Batches(Generic[Item]):
-    """The batches in some bytes, once, in their order; made by `parse_records`.
+    """An iterator over the batches in some bytes; created by `parse_records`.
 
     Attributes:
-        rest: the bytes behind the last whole batch; empty until the end is reached.
-        faults: a `CutBatch` for them. What is wrong with one batch stands in the batch.
+        rest: the bytes after the last complete batch; empty until the end is reached.
+        faults: a `CutBatch` for them. Faults of one batch are in that batch.
     """
 
     def __init__(self, data: bytes, *, salvage: bool, may_be_cut: bool, check_crcs: bool) -> None:
@@ -206,7 +206,7 @@ class Batches(Generic[Item]):
         return self
 
     def __next__(self) -> Item:
-        """Return the next batch; in strict mode raise what is wrong with it."""
+        """Return the next batch; in strict mode raise its first fault."""
         start = self._at
         try:
             stop = self._stop(start)
@@ -277,13 +277,13 @@ class Batches(Generic[Item]):
 def read_whole(
     data: bytes, position: int = 0, index: int = 0, *, salvage: bool = False, check_crc: bool = True
 ) -> RecordBatch:
-    """Read the header of one batch that is there to its end, and check its checksum.
+    """Read the header of one complete batch, and verify its checksum.
 
     Args:
-        data: its bytes, as many as its length field says and its magic needs.
+        data: its bytes, as many as its length field and its magic require.
         position, index: as in `RecordBatch`.
         salvage: return a batch with a wrong checksum too, with that fault.
-        check_crc: whether to look at the checksum.
+        check_crc: whether to verify the checksum.
 
     Raises:
         BadChecksum: in strict mode; `partial` is the batch.
@@ -323,13 +323,13 @@ def parse_records(
     Args:
         data: batches of magic 2, messages of magic 0 and 1, and any mix of them.
         salvage: yield undecodable records too, and collect what Kafka tolerates as faults.
-        may_be_cut: accept that the last batch is not whole, as in Fetch responses, in strict mode too.
-        check_crcs: whether to check the checksums of the batches.
+        may_be_cut: accept a truncated last batch, as in Fetch responses, in strict mode too.
+        check_crcs: whether to verify the checksums of the batches.
 
     Returns:
-        An iterator over the batches by their headers; `RecordBatch.records` reads further. Its `rest` and `faults` tell
-        of a last batch that is cut off. In strict mode it raises a DecodeError at the first fault; in salvage it
-        gives `UndecodableRecords` instead, and goes on behind them where it can.
+        An iterator over the batches, of which only the headers are parsed; `RecordBatch.records` decodes the records.
+        Its `rest` and `faults` describe a truncated last batch. In strict mode it raises a DecodeError at the first
+        fault; in salvage it yields `UndecodableRecords` instead, and continues after them if possible.
 
     >>> from kwire import Record, build_batch
     >>> data = build_batch([Record(7, 1700000000000, b"key", b"value")])

@@ -197,7 +197,7 @@ def read_batch(walk: Walk) -> Iterator[Record | UndecodableRecords]:
 
 
 def _check_count(reader: PlacedReader, count: int, index: int) -> None:
-    """Demand as many records as the batch says; behind the header of an empty one, Kafka does not look."""
+    """Require as many records as the header counts; Kafka ignores bytes after the header of an empty batch."""
     rest = reader.data[reader.pos :]
     if count == 0 and rest:
         reader.fault_field("records", TrailingBytes, reader.pos, have=len(rest), raw=rest)
@@ -228,7 +228,7 @@ def _maker(walk: Walk) -> Callable[[Any], Record]:
 def _read_slowly(
     walk: Walk, reader: PlacedReader, index: int, make: Callable[[Any], Record]
 ) -> Record | UndecodableRecords:
-    """Read a record by its layout. Only a size that says nothing ends the reading of the batch."""
+    """Read a record by its layout. Only an invalid size ends the reading of the batch."""
     start, depth = reader.pos, len(reader.path)
     walk.stand(reader.data, start)
     reader.path += ("records", index)

@@ -33,7 +33,7 @@ from .layouts import (
 
 # Magic 0 has no timestamps; that is not an error.
 _TIMESTAMP_TYPES = {0: ("NoTimestampType", "CreateTime"), 1: ("CreateTime", "LogAppendTime")}
-# The attribute bits that are fields of their own.
+# The attribute bits that are separate fields.
 _NAMED = {0: COMPRESSION, 1: COMPRESSION | LOG_APPEND_TIME, 2: 0x7F}
 _NUMBERS = "partition_leader_epoch", "producer_id", "producer_epoch", "base_sequence", "attributes"
 _NUMBERS_OR_NONE = "base_offset", "last_offset", "base_timestamp", "max_timestamp", "delete_horizon"

@@ -21,16 +21,16 @@ LIMIT = 64 * 1024 * 1024  # bytes of records that one batch may hold once inflat
 
 
 class Inflated(NamedTuple):
-    """Inflated bytes, and what was left over of the compressed ones behind their end."""
+    """Decompressed bytes, and the input after the end of the compressed data."""
 
     data: bytes
     tail: bytes = b""
 
 
-class Room:
-    """Memory of a fixed size to inflate into.
+class OutputBuffer:
+    """An output buffer of a fixed size.
 
-    The operating system gives the memory only as it is written to, and the bytes are given out without a copy.
+    The operating system commits the memory only as it is written to, and the bytes are returned without a copy.
     """
 
     def __init__(self, size: int) -> None:
@@ -38,7 +38,7 @@ class Room:
         self.view = self._buffer.getbuffer()
 
     def first(self, count: int) -> bytes:
-        """Return the first `count` bytes, and give the rest back; the room is of no more use then."""
+        """Return the first `count` bytes, and free the rest; the buffer cannot be used afterwards."""
         self.view.release()
         self._buffer.truncate(count)
         return self._buffer.getvalue()
@@ -54,7 +54,7 @@ def library(codec: str) -> Any:
 
 
 def run(codec: str, function: Any, *arguments: Any) -> Any:
-    """Call a function of the library; what it complains of becomes a BadCompression."""
+    """Call a function of the library; its errors become a BadCompression."""
     try:
         return function(*arguments)
     except (library(codec).DecompressionError, OSError, ValueError, OverflowError) as error:
@@ -90,12 +90,12 @@ def inflate_snappy(data: bytes, limit: int) -> Inflated:
         total += sizes[-1]
         if total > limit:
             exceed("snappy", limit, len(data))
-    room, done, view = Room(total), 0, memoryview(data)
+    output, done, view = OutputBuffer(total), 0, memoryview(data)
     decompress = library("snappy").snappy.decompress_raw_into
     for start, stop, size in zip(bounds[::2], bounds[1::2], sizes, strict=True):
-        run("snappy", decompress, view[start:stop], room.view[done : done + size])
+        run("snappy", decompress, view[start:stop], output.view[done : done + size])
         done += size
-    return Inflated(room.first(total), data[end:])
+    return Inflated(output.first(total), data[end:])
 
 
 def deflate_snappy(data: bytes) -> bytes:
@@ -136,7 +136,7 @@ def _snappy_size(data: bytes, at: int) -> int:
 
 
 def _is_snappy_header(data: bytes, at: int) -> bool:
-    """Whether another stream begins here; snappy-java looks at the versions of all but the first."""
+    """Whether another stream begins here; snappy-java checks the versions of all but the first."""
     if at + len(SNAPPY_HEADER) > len(data):
         refuse("snappy", "a header is cut short", at)
     if data[at : at + 8] != _SNAPPY_MAGIC:
@@ -147,7 +147,7 @@ def _is_snappy_header(data: bytes, at: int) -> bool:
 
 
 def _snappy_claim(data: bytes, start: int, stop: int) -> int:
-    """Return the size that a snappy says it holds, if it can hold so much."""
+    """Return the uncompressed size that a snappy block claims, if that is possible."""
     size = shift = 0
     for byte in data[start : min(stop, start + 5)]:
         size |= (byte & 0x7F) << shift
@@ -176,7 +176,7 @@ def inflate_lz4(data: bytes, limit: int, *, magic: int = 2) -> Inflated:
     """Inflate one frame. Raises BadCompression, or LimitExceeded for more than `limit` bytes, without a place."""
     at, longest = _read_lz4_header(data, magic)
     extra = 4 if data[4] & _BLOCK_CHECKSUM else 0
-    room = Room(min(_most_of_lz4(data, at, longest, extra), limit + longest))
+    output = OutputBuffer(min(_most_of_lz4(data, at, longest, extra), limit + longest))
     decompress = library("lz4").lz4.decompress_block_into
     done = 0
     while size := _little_endian(data, at) & ~_LZ4_STORED:
@@ -184,17 +184,17 @@ def inflate_lz4(data: bytes, limit: int, *, magic: int = 2) -> Inflated:
         block = data[at + 4 : at + 4 + size]
         _check_lz4_block(data, at, size, longest, extra)
         if stored:
-            room.view[done : done + size] = block
+            output.view[done : done + size] = block
             done += size
         else:
-            done += run("lz4", decompress, block, room.view[done : done + longest], longest)
+            done += run("lz4", decompress, block, output.view[done : done + longest], longest)
         if done > limit:
             exceed("lz4", limit, len(data))
         at += 4 + size + extra
     stop = at + 4 + (4 if data[4] & _CONTENT_CHECKSUM else 0)  # which Kafka does not check either
     if stop > len(data):
         refuse("lz4", "the content checksum is cut off", at)
-    return Inflated(room.first(done), data[stop:])
+    return Inflated(output.first(done), data[stop:])
 
 
 def deflate_lz4(data: bytes, *, magic: int = 2) -> bytes:
@@ -273,14 +273,14 @@ def inflate_zstd(data: bytes, limit: int) -> Inflated:
         refuse("zstd", "there are no bytes")
     most, window = _zstd_needs(data)
     allowed = limit if window <= ZSTD_WINDOW else max((limit + ZSTD_WINDOW) // 2, limit + ZSTD_WINDOW - window)
-    room = Room(min(most, allowed))
+    output = OutputBuffer(min(most, allowed))
     try:
-        size: int = run("zstd", library("zstd").zstd.decompress_into, data, room.view)
+        size: int = run("zstd", library("zstd").zstd.decompress_into, data, output.view)
     except BadCompression as error:
         if error.found[1] == _ZSTD_FULL and most > allowed:
             exceed("zstd", allowed, len(data), **_ZSTD_WINDOW_COUNTS if allowed < limit else {})
         raise
-    return Inflated(room.first(size))
+    return Inflated(output.first(size))
 
 
 def deflate_zstd(data: bytes) -> bytes:
@@ -289,9 +289,9 @@ def deflate_zstd(data: bytes) -> bytes:
 
 
 def _zstd_needs(data: bytes) -> tuple[int, int]:
-    """Return the most bytes that the frames can hold, and the largest of their windows.
+    """Return the largest possible size of the frames' content, and the largest of their windows.
 
-    What is no frame ends the search; the library will complain of it.
+    Bytes that are not a frame end the search; the library will report them.
     """
     most = window = at = 0
     while at + 8 <= len(data):
@@ -310,7 +310,7 @@ def _zstd_needs(data: bytes) -> tuple[int, int]:
 
 
 def _zstd_frame_header(data: bytes, at: int) -> tuple[int, int, int]:
-    """Return where the blocks begin, the size of the window, and that of the checksum behind the blocks."""
+    """Return the start of the blocks, the size of the window, and that of the checksum after the blocks."""
     flags = data[at]
     single = flags & 0x20
     dictionary = (0, 1, 2, 4)[flags & 3]

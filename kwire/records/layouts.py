@@ -1,4 +1,4 @@
-"""How batches, records and messages lie in bytes, in the vocabulary of `kwire.wire`.
+"""The byte layouts of batches, records and messages, as nodes of `kwire.wire`.
 
 Nothing is decompressed or verified here. Sources: "Record Batch" and "Message sets" in Kafka's documentation.
 """
@@ -25,9 +25,9 @@ class RecordHeader(NamedTuple):
 class Record(msgspec.Struct, frozen=True, gc=False):
     """One record, in any magic.
 
-    `timestamp` is in milliseconds since 1970; -1 where there is none (magic 0). In a batch whose times are those of
-    the broker (`LogAppendTime`) it is the broker's, and `create_timestamp` what the producer wrote, where that is
-    kept. `attributes` are the record's own: none of magic 2 are in use. `headers` exist in magic 2 only.
+    `timestamp` is in milliseconds since 1970; -1 where there is none (magic 0). In a batch with the broker's timestamps
+    (`LogAppendTime`) it is the broker's, and `create_timestamp` is the producer's, if that is kept. `attributes` are
+    those of the record: none are in use in magic 2. `headers` exist in magic 2 only.
     """
 
     offset: int
@@ -48,7 +48,7 @@ class UndecodableRecords(NamedTuple):
 
 # The int64 and int32 that every magic begins with: the offset, and how many bytes follow.
 LOG_OVERHEAD = 12
-# Of any magic: up to the byte that says which it is.
+# Of any magic: up to and including the magic byte.
 UP_TO_MAGIC = 17
 # offset, length, leader epoch, magic, crc, attributes, last offset delta, base and max timestamp, producer id and
 # epoch, base sequence, count
@@ -128,7 +128,7 @@ class BatchHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RecordFields(NamedTuple):
-    """A record of magic 2 as it is written, behind its size."""
+    """The fields of a record of magic 2 after its size."""
 
     attributes: int
     timestamp_delta: int
@@ -139,7 +139,7 @@ class RecordFields(NamedTuple):
 
 
 class MessageFields(NamedTuple):
-    """A message of magic 0 or 1 as it is written, behind its attributes; magic 0 has no timestamp."""
+    """The fields of a message of magic 0 or 1 after its attributes; magic 0 has no timestamp."""
 
     key: bytes | None
     value: bytes | None

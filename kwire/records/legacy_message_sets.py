@@ -100,12 +100,12 @@ def _stop(reader: PlacedReader, index: int) -> int | None:
 
 
 def _base_offset(walk: Walk, reader: PlacedReader) -> int:
-    """Return what is to be added to the offsets inside: nothing, or in magic 1 what makes the last one right."""
+    """Return the number to add to the inner offsets: 0, or in magic 1 the one that makes the last offset right."""
     last = _last_offset(reader.data)
     if last is None:
         reader.refuse_field("value", EmptyMessageSet, reader.pos)
     outer = walk.batch.last_offset
-    # librdkafka used to write 0 here; Kafka then takes the offsets inside for what they are.
+    # librdkafka used to write 0 here; Kafka then takes the inner offsets as absolute.
     if walk.batch.magic == 0 or outer == 0:
         return 0
     if outer < last:
@@ -114,7 +114,7 @@ def _base_offset(walk: Walk, reader: PlacedReader) -> int:
 
 
 def _last_offset(data: bytes) -> int | None:
-    """Return the offset that the last whole message of a message set says; None if there is none."""
+    """Return the offset field of the last complete message of a message set; None if there is none."""
     last, at = None, 0
     while at + LOG_OVERHEAD <= len(data):
         offset, size = _OFFSET_AND_SIZE.unpack_from(data, at)

@@ -1,6 +1,6 @@
 """Kafka's JSON message specs, typed and validated: a spec that exists is valid.
 
-Knows JSON and Kafka's rules for specs; knows nothing of bytes, and nothing of Python classes.
+JSON and Kafka's rules for specs are here; bytes and Python classes are in other packages.
 Source: the message format of Apache Kafka's generator (`generator/` and `common/message/README.md`).
 """
 

@@ -28,7 +28,7 @@ from .releases import releases
 _API_KEY = re.compile(r'^\s*"apiKey"\s*:\s*"?(\d+)', re.MULTILINE)
 _TYPE = re.compile(r'^\s*"type"\s*:\s*"([a-z-]+)"', re.MULTILINE)
 _SOURCES = ("src/main/resources/common/message", "src/main/resources/common/metadata")
-HEAD = 1024  # bytes of a file, in which our specs say what they are of
+HEAD = 1024  # bytes of a file that contain the name and api key in our specs
 WIRE_TYPES = ("request", "response")
 
 
@@ -55,10 +55,11 @@ class Layer:
 
     @classmethod
     def of_anything(cls, folder: Path) -> Layer:
-        """Make a layer of somebody else's folder, or of a whole Kafka checkout. All of it is read and checked now.
+        """Create a layer from a user's folder, or from a Kafka checkout. All of it is read and validated immediately.
 
         Raises:
-            SpecError: a spec is not valid, a message is there twice, two messages claim the same api key and version.
+            SpecError: a spec is not valid, a message is defined twice, or two messages claim the same api key and
+                version.
             OSError: a file cannot be read.
         """
         files = tuple((str(path), _text(path)) for path in _spec_files(folder))
@@ -173,7 +174,7 @@ def _shipped(profile: str, release: str) -> Layer | None:
 
 
 def is_shipped(spec: MessageSpec) -> bool:
-    """Whether a spec comes with kwire, and is not somebody's own."""
+    """Whether a spec is part of kwire, not of a user's folder."""
     layer = _shipped(spec.profile, spec.release)
     return layer is not None and str(layer.files.get(spec.name)) == spec.file
 
@@ -220,9 +221,9 @@ class Catalog:
     """The message specs of some folders; made by `kwire.codec`'s arguments, or by `from_directory`.
 
     Args:
-        layers: the folders' specs; the first hide those behind them.
+        layers: the folders' specs; earlier folders hide later ones.
         profile: the profile's name; empty for released messages.
-        release: limit api versions to those this Kafka release speaks.
+        release: limit api versions to those that this Kafka release supports.
     """
 
     def __init__(self, layers: Sequence[Layer], profile: str = "", release: str | None = None) -> None:
@@ -237,7 +238,7 @@ class Catalog:
 
         Args:
             folder: a folder of `.json` specs, or a whole Kafka checkout.
-            alone: know nothing but these; else the released messages stand behind them.
+            alone: only these specs; otherwise the released messages are searched after them.
 
         Raises:
             SpecError: a spec is not valid, or two of them claim the same api key and version.
@@ -322,7 +323,7 @@ class Catalog:
             version: of apis that were renamed, the one that had this version.
 
         Raises:
-            UnknownMessage: there is none; the text names the nearest.
+            UnknownMessage: there is none; the text suggests similar names.
 
         >>> catalog_for().named("API_VERSIONS"), catalog_for().named("3"), catalog_for().named("fetchrequest")
         (['ApiVersionsRequest', 'ApiVersionsResponse'], ['MetadataRequest', 'MetadataResponse'], ['FetchRequest'])
@@ -345,7 +346,7 @@ class Catalog:
         return [name.removesuffix("Request") for name in self.names() if name.endswith("Request")]
 
     def find(self, api_key: int, type_name: str, version: int | None = None) -> MessageSpec | None:
-        """Return the request or response of an api key that has `version`; None if there is none.
+        """Return the request or response of an api key that has `version`; None if there is no such message.
 
         Without a version, the first one that has the key.
         """
@@ -398,7 +399,7 @@ def overlays_for(release: str | None) -> list[str]:
 
 @once
 def catalog_of(layers: tuple[Layer, ...], profile: str, release: str | None) -> Catalog:
-    """Return the catalog of these layers, one for all who ask: its codecs are compiled once."""
+    """Return the catalog of these layers, always the same object, so that its codecs are compiled once."""
     return Catalog(layers, profile, release)
 
 

@@ -1,7 +1,7 @@
-"""JSON with comments, where every value knows its line.
+"""Parses JSON with comments; every value has its line number.
 
-Kafka's specs are written so. Knows JSON, knows nothing of Kafka. No recursion deeper than
-`DEPTH`, no file longer than `LONGEST`: specs are hostile input.
+Kafka's specs have this format. Recursion is limited to `DEPTH` and files to `LONGEST`, because specs are untrusted
+input.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOKEN = re.compile(
     |(?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_COMMENT_LINE = re.compile(r"^[ \t]*//.*", re.MULTILINE)  # in JSON no text goes on from the line before
+_COMMENT_LINE = re.compile(r"^[ \t]*//.*", re.MULTILINE)  # in JSON no string spans lines
 
 
 class _Token(NamedTuple):
@@ -56,7 +56,7 @@ class Value:
         return _path(self.place)
 
     def error(self, problem: str, hint: str = "") -> SpecError:
-        """Make the error that says what is wrong with this value."""
+        """Return an error about this value."""
         return SpecError(problem, file=self.file, line=self.line, json_path=self.json_path, hint=hint)
 
     def members(self, allowed: frozenset[str]) -> dict[str, Value]:
@@ -109,7 +109,8 @@ def parse(text: str, file: str) -> Value:
 
 
 def parse_plain(text: str, file: str) -> Value | None:
-    """Parse a document whose comments have lines of their own, in a sixth of the time; None for what `parse` is for.
+    """Parse a document with comments on separate lines only, in a sixth of the time of `parse`; None for other
+    documents.
 
     All lines are 0: to report an error, the caller parses the document again.
     """
@@ -202,7 +203,7 @@ class _Parser:
             if colon.text != ":":
                 self.need(colon, f"a colon behind {excerpt(name)}", place)
             value = self.value((place, name), depth + 1)
-            # Kafka 3.9's DescribeTopicPartitionsRequest says "versions" twice, both times the same.
+            # Kafka 3.9's DescribeTopicPartitionsRequest has "versions" twice, with equal values.
             if name in members and not _is_same_scalar(members[name].value, value.value):
                 self.fail(key, f"the key {excerpt(name)} stands here twice", place, "keep one of them")
             members[name] = value

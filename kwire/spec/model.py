@@ -23,8 +23,8 @@ class FieldSpec:
     """One field of a struct.
 
     `type` is Kafka's: `int32`, `[]string`, `MetadataResponseBroker`, `[]MetadataResponseBroker` ...
-    `default` is a Python value; `...` stands for a fresh struct. `struct` is there for struct types and
-    arrays of them. `owner` is the name of the struct that has the field.
+    `default` is a Python value; `...` means a new struct. `struct` is there for struct types and arrays of them.
+    `owner` is the name of the struct that has the field.
     """
 
     owner: str
@@ -147,7 +147,7 @@ NULLABLE = frozenset({"string", "bytes", "records"})
 
 
 def default_for(type_name: str, given: Value | None, versions: Versions, nullable: Versions) -> Any:
-    """Return the default as a Python value; `...` stands for a fresh struct.
+    """Return the default as a Python value; `...` means a new struct.
 
     As in Kafka's generator, a null without quotes is as if no default were given; "null" in quotes is null.
     Raises SpecError at the place of `given` when it does not suit the type.
@@ -246,7 +246,7 @@ def class_doc(spec: MessageSpec, struct: StructSpec) -> str:
 
 
 def struct_doc(spec: MessageSpec, struct: StructSpec) -> str:
-    """Return what a message is, or where a struct stands, without its fields."""
+    """Return the description of a message or the position of a struct, without its fields."""
     paragraphs = _message(spec) if struct is spec.struct else _uses(spec, struct)
     return "\n\n".join(fill(paragraph, _WIDTH, break_long_words=False) for paragraph in paragraphs)
 
@@ -264,7 +264,7 @@ def field_doc(spec: MessageSpec, field: FieldSpec) -> str:
 
 
 def _message(spec: MessageSpec) -> list[str]:
-    """Return what stands above the spec, if that is no licence, and what kind of message it is."""
+    """Return the comment above the spec, unless it is a licence, and the type of the message."""
     comment = _COMMENT.search(spec.text)
     about = " ".join(line.strip().removeprefix("//").strip() for line in comment[1].splitlines()) if comment else ""
     kind = _KINDS[spec.type].format(key=spec.api_key)
@@ -273,6 +273,6 @@ def _message(spec: MessageSpec) -> list[str]:
 
 
 def _uses(spec: MessageSpec, struct: StructSpec) -> list[str]:
-    """Return what the fields that hold a struct say."""
+    """Return the descriptions of the fields that hold a struct."""
     fields = [field for owner in spec.structs() for field in owner.fields if field.struct is struct]
     return [f"In `{field.attribute}`: {field.about}".strip() for field in fields] or [f"A struct of {spec.name}."]

@@ -23,10 +23,10 @@ class Api:
 
     Attributes:
         key: the api key.
-        name: what the newest release calls it.
+        name: its name in the newest release.
         names: release -> its name from then on.
-        changes: release -> the versions spoken from then on; none where it was removed.
-        stable: release -> the versions without an unstable one on top; only releases that have such a one.
+        changes: release -> the versions supported from then on; none if it was removed.
+        stable: release -> the versions without an unstable highest one; only for releases that have one.
     """
 
     key: int
@@ -76,7 +76,7 @@ class Releases:
         return cls(tuple(table["releases"]), apis, _ranges(table["keyVersions"]))
 
     def find(self, name: str) -> str:
-        """Return the full name of a release: `3.9` and `3.9.1` are `3.9.2`, the one of that line that was looked at.
+        """Return the full name of a release: `3.9` and `3.9.1` are `3.9.2`, the release of that line in the table.
 
         `v3.9`, `kafka-3.9.1` and `3.9-IV0` name it, too. Raises UnknownMessage if there is none.
         """
@@ -89,7 +89,7 @@ class Releases:
         raise UnknownMessage("release", name, self.names)
 
     def api(self, api: int | str) -> Api:
-        """Return an api by key, by name or by a former name, in whatever case.
+        """Return an api by key, by name or by a former name, in any case.
 
         Raises UnknownMessage if there is none.
         """
@@ -112,17 +112,17 @@ class Releases:
         return name
 
     def versions(self, release: str, api_key: int) -> Versions:
-        """Return the versions of an api that a release speaks; none if it does not know the api."""
+        """Return the versions of an api that a release supports; none if it does not have the api."""
         api = self.apis.get(api_key)
         return self.at(release, api.changes, NONE) if api else NONE
 
     def at(self, release: str, steps: dict[str, Any], before: Any) -> Any:
-        """Return what is true of a release: the last step up to it, or `before` if there is none."""
+        """Return the value for a release: that of the last step up to it, or `before` if there is none."""
         reached = self.names[: self.names.index(self.find(release)) + 1]
         return next((steps[name] for name in reversed(reached) if name in steps), before)
 
     def speakers(self, api: Api, version: int | None) -> tuple[str, ...]:
-        """Return the releases that speak a version of an api, or any version, oldest first.
+        """Return the releases that support a version of an api, or any version, oldest first.
 
         Raises UnsupportedVersion if there is none.
         """
@@ -135,7 +135,7 @@ class Releases:
 
 @once
 def releases() -> Releases:
-    """Return the table of releases and the api versions that each speaks."""
+    """Return the table of releases and the api versions that each supports."""
     return Releases.parse((SCHEMAS / "releases.json").read_bytes())
 
 
@@ -162,13 +162,13 @@ class Release:
     table: Releases = field(repr=False, compare=False)
 
     def versions(self, api: int | str) -> Versions:
-        """Return the versions of an api that this release speaks.
+        """Return the versions of an api that this release supports.
 
         Args:
             api: its key, its name, or a name it had in an older release.
 
         Returns:
-            The versions, an unstable one on top among them; none where the release lacks the api.
+            The versions, including an unstable highest one; none if the release lacks the api.
 
         Raises:
             UnknownMessage: no release has such an api.
@@ -180,7 +180,7 @@ class Release:
         return self.table.versions(self.name, self.table.api(api).key)
 
     def stable_versions(self, api: int | str) -> Versions:
-        """Return the versions without those that the release enables only by configuration (KIP-848's first, say).
+        """Return the versions without those that the release enables only by configuration, such as KIP-848's first.
 
         Raises UnknownMessage as `versions` does.
 
@@ -192,7 +192,7 @@ class Release:
         return self.table.api(api).stable.get(self.name, self.versions(api))
 
     def name_of(self, api: int | str) -> str:
-        """Return what this release calls an api, whether or not it speaks it yet.
+        """Return the name of an api in this release, also if the release does not support it.
 
         Raises UnknownMessage as `versions` does.
 
@@ -203,7 +203,7 @@ class Release:
         return self.table.name_of(self.name, self.table.api(api).key)
 
     def apis(self) -> tuple[str, ...]:
-        """Return the apis that this release speaks, by the names they have now, in the order of their keys.
+        """Return the apis that this release supports, by their current names, in the order of their keys.
 
         >>> import kwire
         >>> kwire.release("0.10.0").apis()[-2:], len(kwire.release("4.4").apis())
@@ -216,10 +216,10 @@ def release(name: str) -> Release:
     """Return a release of Kafka.
 
     Args:
-        name: such as `3.9.2`; `3.9` is the newest of its line that kwire knows.
+        name: such as `3.9.2`; `3.9` is the newest of its line in kwire's table.
 
     Raises:
-        UnknownMessage: kwire knows no such release.
+        UnknownMessage: the table has no such release.
 
     >>> release("3.9")
     Release(name='3.9.2')
@@ -228,7 +228,7 @@ def release(name: str) -> Release:
 
 
 def first_release(api: int | str, version: int | None = None) -> str:
-    """Return the first release that speaks a version of an api, or the api at all.
+    """Return the first release that supports a version of an api, or any version.
 
     Args:
         api: its key, its name, or a name it had in an older release.
@@ -236,7 +236,7 @@ def first_release(api: int | str, version: int | None = None) -> str:
 
     Raises:
         UnknownMessage: no release has such an api.
-        UnsupportedVersion: no release speaks that version.
+        UnsupportedVersion: no release supports that version.
 
     >>> first_release("Fetch", 12), first_release("CreateTopics")
     ('2.7.2', '0.10.1.1')
@@ -245,14 +245,14 @@ def first_release(api: int | str, version: int | None = None) -> str:
 
 
 def removed_in(api: int | str, version: int | None = None) -> str | None:
-    """Return the release that took away a version of an api, or the whole of it, for good.
+    """Return the release that removed a version of an api, or all versions, permanently.
 
     Args:
         api: its key, its name, or a name it had in an older release.
         version: None for all versions.
 
     Returns:
-        The first release after the last that speaks it; None when the newest still does.
+        The first release after the last that supports it; None if the newest still does.
 
     Raises:
         UnknownMessage, UnsupportedVersion: as `first_release` does.

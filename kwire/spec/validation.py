@@ -1,4 +1,4 @@
-"""Validates what the keys of a spec say together: Kafka's rules for fields, structs and messages."""
+"""Validates the keys of a spec against each other: Kafka's rules for fields, structs and messages."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _check_api_key(spec: MessageSpec, place: Value, members: Members) -> None:
 
 
 def _check_coordinator(spec: MessageSpec, place: Value, members: Members) -> None:
-    """Check what Kafka 4.1 asks of the keys and values in the logs of coordinators."""
+    """Check Kafka 4.1's rules for the keys and values of coordinator records."""
     if spec.api_key is None:
         raise place.error(f"a {spec.type} needs an api key, which is its record type", 'write "apiKey": ...')
     if spec.type == "coordinator-value":
@@ -85,13 +85,13 @@ def _check_coordinator(spec: MessageSpec, place: Value, members: Members) -> Non
 
 
 def check_tree(spec: MessageSpec, place: Value, places: Places, common: Mapping[str, StructSpec]) -> None:
-    """Check what shows only where structs stand in a message. Raises SpecError.
+    """Check the rules that depend on the position of structs in a message. Raises SpecError.
 
     Args:
         spec: the message.
-        place: where it stands.
-        places: where the fields of each of its structs stand.
-        common: its common structs by name, also those that no field has.
+        place: its place in the file.
+        places: the places of the fields of each of its structs.
+        common: its common structs by name, including unused ones.
     """
     for field, where in zip(spec.struct.fields, places.get(spec.name, ()), strict=True):
         if field.map_key:

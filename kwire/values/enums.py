@@ -1,8 +1,7 @@
 """Names for numbers: error codes, ACL operations, sentinels such as LATEST, and which field holds which kind.
 
-A value is an int that prints its name; a number that nobody has named stays a number. Knows numbers and
-names, and no messages but by name. The tables are `schemas/values.json`, read on first use: each kind is made
-then, and is an attribute of `kwire.values`.
+A value is an int that prints its name; a number without a name stays a number. The tables are in `schemas/values.json`,
+which is read on first use: each kind is created then, and is an attribute of `kwire.values`.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class Value(IntEnum):
 
 
 class ErrorCodeBase(Value):
-    """Error codes. They say besides what to do."""
+    """Error codes, with their meaning and the action to take."""
 
     @property
     def about(self) -> str:
@@ -85,7 +84,7 @@ class ErrorCodeBase(Value):
 
     @property
     def since(self) -> str | None:
-        """The first release that has the code, 0.8.2.2 being the oldest looked at; None for an unknown one."""
+        """The first release that has the code, from 0.8.2.2 on; None for an unknown code."""
         return self._row.get("since")
 
     @property

@@ -1,7 +1,7 @@
-"""Kafka's wire types as construct classes: bytes to values and back, side by side.
+"""Kafka's wire types as construct classes, which parse and build values.
 
-Knows bytes, knows no JSON and no versions: whether something is compact, nullable or tagged was
-decided when the tree was grown (`kwire.codecs.schema_tree`). Source: "Protocol Primitive Types" and KIP-482.
+A node has no versions: whether a field is compact, nullable or tagged is decided when the tree is built
+(`kwire.codecs.schema_tree`). Source: "Protocol Primitive Types" and KIP-482.
 """
 
 from .primitives import (

@@ -78,7 +78,7 @@ class Boolean(Node):
 
 
 class Uuid(Node):
-    """Sixteen raw bytes, most significant first. There is no null: all zeroes stand for none."""
+    """Sixteen raw bytes, most significant first. There is no null: all zeroes mean none."""
 
     type_name: str = "uuid"
     least: int = 16
@@ -272,7 +272,7 @@ _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 
 class _Counted(Node):
-    """What has a length in front; null where `nullable`."""
+    """A value with a length prefix; may be null if `nullable`."""
 
     word = "?"
 
@@ -315,7 +315,7 @@ class String(_Counted):
         if not isinstance(obj, str):
             self.wrong_type(stream, obj)
         try:
-            raw = str.encode(obj)  # a subclass may have an `encode` of its own
+            raw = str.encode(obj)  # a subclass may override `encode`
         except UnicodeEncodeError:
             stream.refuse(WrongType, need="text without lone surrogates", found=ascii(obj)[:60])
         if len(raw) > self.longest:

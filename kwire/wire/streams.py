@@ -1,6 +1,6 @@
-"""`Reader` and `Writer`: position in the bytes and in the message; and `Node`, the base class of the tree.
+"""`Reader` and `Writer`, with their position in the bytes and in the message; and `Node`, the base class of the tree.
 
-The path is kept here, so that an error knows its field without any node passing text along.
+They keep the path, so that an error names its field although the nodes pass no names.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ __all__ = ["Construct", "Subconstruct"]
 
 
 MOST_FAULTS = 10_000
-# Of bytes, a position and a count: so many elements of an array, and the position behind them.
+# Arguments: bytes, a position and a count. Result: that many elements of an array, and the position after them.
 Elements = Callable[[bytes, int, int], tuple[Sequence[Any], int]]
 
 
 def bytes_of(data: Any) -> bytes:
-    """Return anything like bytes as bytes; raises TypeError for text, numbers and the like."""
+    """Return a bytes-like object as bytes; raises TypeError for text, numbers and other objects."""
     if type(data) is bytes:
         return data
     try:
@@ -58,15 +58,16 @@ def bytes_of(data: Any) -> bytes:
 
 
 class Reader:
-    """A position in bytes, and in the message they are read as. Acts as construct's stream.
+    """A position in the bytes and in the message. Acts as construct's stream.
 
     Args:
         data: all the bytes.
         start: where to begin.
         salvage: collect what Kafka tolerates in `faults` instead of raising it.
 
-    `ahead` gives the fast path of an array's elements, set by a codec that knows one: what is refused is explained by
-    reading it again, and that would take many times as long as accepting it, element by element.
+    `ahead` returns the fast path of an array's elements, if the codec has one: the reference path reads refused bytes
+    again to explain them, and skips the valid elements of long arrays this way, because reading them one by one takes
+    many times as long.
     """
 
     __slots__ = ("ahead", "data", "end", "faults", "message", "path", "pos", "salvage", "version")
@@ -83,7 +84,7 @@ class Reader:
         self.ahead: Callable[[Any], Elements] | None = None
 
     def take(self, count: int) -> bytes:
-        """Return the next `count` bytes, and stand behind them; Truncated if there are fewer."""
+        """Return the next `count` bytes and advance; raises Truncated if there are fewer."""
         start, stop = self.pos, self.pos + count
         if stop > self.end:
             self.refuse(Truncated, start, need=count, have=self.end - start)
@@ -98,9 +99,10 @@ class Reader:
         return value
 
     def elements(self, array: Construct, count: int) -> Sequence[Any] | None:
-        """Read `count` elements of an array by the fast path; None, and nothing read, if it refuses one or is missing.
+        """Read `count` elements of an array by the fast path; None, without advancing, if it refuses one or is missing.
 
-        It takes only what the reference reads without fault or note, so either may read the next element.
+        The fast path accepts only bytes that the reference path reads without fault or note, so either may read the
+        next element.
         """
         if self.ahead is None or type(self.data) is not bytes:
             return None
@@ -114,11 +116,11 @@ class Reader:
         return items
 
     def prefix(self, node: Construct) -> Any:
-        """Read a count, marker or tag in front of the parts that follow."""
+        """Read a count, marker or tag that precedes the parts."""
         return node._parse(self, None, "")
 
     def mark(self, start: int, type_name: str, value: Any) -> None:
-        """Say what the bytes from `start` to here were; of use to who traces."""
+        """Report the bytes from `start` to here as one field; does nothing unless tracing."""
 
     def refuse(self, kind: type[DecodeError], offset: int, **facts: Any) -> NoReturn:
         """Raise an error with all that is known here."""
@@ -136,12 +138,12 @@ class Reader:
         self.note(kind, offset, **facts)
 
     def note(self, kind: type[Tolerated], offset: int, **facts: Any) -> None:
-        """Note what is legal and yet worth telling, in strict too; beyond `MOST_FAULTS` nothing more is kept."""
+        """Record a note about legal but unusual bytes, in strict mode too; at most `MOST_FAULTS` are kept."""
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(self._error(kind, offset, facts))
 
     def finish(self) -> bytes:
-        """Demand that nothing is left over; in salvage, return what is."""
+        """Require that no bytes are left over; in salvage, return them."""
         left = self.data[self.pos : self.end]
         if left:
             self.fault(TrailingBytes, self.pos, have=len(left), raw=left)
@@ -191,7 +193,7 @@ class Writer:
 class Node(Construct):
     """A wire type.
 
-    `type_name` is what traces call it, `least` the fewest bytes that a value takes, `nullable` whether it may be None.
+    `type_name` is its name in traces, `least` the smallest size of a value in bytes, `nullable` whether it may be None.
     """
 
     type_name: str = "?"

@@ -86,7 +86,7 @@ class Array(Node):
 
 
 class _Count(Node):
-    """The count in front of an array's elements."""
+    """The count that precedes an array's elements."""
 
     def __init__(self, array: Array) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class Absent(NamedTuple):
 
 
 class Struct(Node):
-    """The fields one after the other; in flexible versions tagged fields behind them (KIP-482)."""
+    """Fields in sequence; in flexible versions tagged fields follow (KIP-482)."""
 
     type_name = "struct"
 
@@ -150,7 +150,7 @@ class Struct(Node):
 
     @property
     def all_fields(self) -> tuple[Field, ...]:
-        """The fields in wire order, and behind them the tagged ones by tag."""
+        """The fields in wire order, then the tagged ones by tag."""
         return self.fields + (tuple(self.tagged.fields.values()) if self.tagged else ())
 
     def _parse(self, stream: Reader, context: Any, path: str) -> Any:
@@ -223,7 +223,7 @@ class NullableStruct(Node):
 
 
 class UnknownNode(TypeError):
-    """A node of a kind that no walk of the tree knows."""
+    """A node whose type is not handled by a walk of the tree."""
 
 
 class Content(NamedTuple):

@@ -1,6 +1,6 @@
 """Tagged fields (KIP-482): a count, then tag, size and value of each, in ascending order of the tags.
 
-Known tags become fields. Unknown ones are kept as they are written, all of a struct in one raw slice.
+Known tags become fields. The unknown tags of a struct are kept as one raw slice of bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..errors.decode import (
 from .primitives import UNSIGNED_VARINT, short_varint, unsigned_varint
 from .streams import Node, Reader, Writer
 
-HIGHEST_TAG = 2**31 - 2  # Kafka's writer stops in front of 2147483647
+HIGHEST_TAG = 2**31 - 2  # Kafka's writer does not write 2147483647
 
 
 class TaggedFields(Node):
@@ -71,7 +71,7 @@ class TaggedFields(Node):
         stream.out = outer
 
     def unknown_section(self, raw: Any, stream: Writer) -> bytes:
-        """Write a section of unknown tags only. A slice that is written as a writer would is taken as it is."""
+        """Write a section of unknown tags only. A slice in canonical form is copied."""
         if isinstance(raw, bytes):
             stop, left, _ = pass_unknown(raw, 0, len(raw), -1, self.foreign | self.fields.keys())
             if stop == len(raw):
@@ -80,7 +80,7 @@ class TaggedFields(Node):
         return unsigned_varint(len(entries)) + b"".join(unsigned_varint(tag) + sized for tag, sized in entries)
 
     def unknown_entries(self, raw: Any, stream: Writer) -> list[tuple[int, bytes]]:
-        """Check a slice of unknown tags, and take it apart: of each its tag, and size and data as they are written."""
+        """Check a slice of unknown tags, and split it: the tag of each, and its size and data as raw bytes."""
         if not isinstance(raw, bytes | bytearray):
             stream.refuse(BadUnknownTags, found=f"{type(raw).__name__} is not bytes")
         try:
@@ -110,7 +110,7 @@ class _Section:
         count = stream.child("tagged_fields", _TAG_COUNT)
         try:
             while count:
-                if type(stream) is Reader:  # the path says nothing of these, and nothing traces them
+                if type(stream) is Reader:  # these have no path, and are not traced
                     count = self.pass_unknown(count)
                 if count:
                     self.tag()
@@ -120,7 +120,7 @@ class _Section:
                 self.values["unknown_tags"] = bytes(self.unknown)
 
     def pass_unknown(self, count: int) -> int:
-        """Read unknown tags as long as nothing is odd; return how many tags of any kind are left."""
+        """Read unknown tags as long as they are in canonical form; return how many tags of any kind are left."""
         stream, start = self.stream, self.stream.pos
         taken = self.node.foreign | self.node.fields.keys()
         stop, left, last = pass_unknown(stream.data, start, count, self.last, taken, stream.end)
@@ -167,7 +167,9 @@ class _Section:
         stream.mark(start, "unknown tag", data)
         del stream.path[-2:]
         self.last_unknown = tag
-        self.unknown += unsigned_varint(tag) + unsigned_varint(size) + data  # as it is written, should it be overlong
+        self.unknown += (
+            unsigned_varint(tag) + unsigned_varint(size) + data
+        )  # the raw bytes, in case a varint is overlong
 
     def known_tag(self, tag: int, size: int, field: Any, start: int) -> None:
         stream = self.stream
@@ -206,17 +208,17 @@ _TAG_COUNT = _TagCount()
 def pass_unknown(
     data: bytes, position: int, count: int, last: int, taken: Collection[int], end: int | None = None
 ) -> tuple[int, int, int]:
-    """Pass over unknown tags that are written as a writer would: in order, their numbers in as few bytes as they take.
+    """Skip unknown tags in canonical form: in ascending order, with varints of the shortest length.
 
     Args:
-        data, position: where they begin.
-        count: the most to pass over.
-        last: the number of the tag in front.
-        taken: numbers that are not unknown.
-        end: where the bytes end; that of `data` by default.
+        data, position: the bytes, and the start of the tags.
+        count: the most tags to skip.
+        last: the number of the previous tag.
+        taken: the numbers of known tags.
+        end: the end of the bytes; that of `data` by default.
 
     Returns:
-        The position behind them, how many of `count` are left, and the number of the last one.
+        The position after them, how many of `count` are left, and the number of the last one.
 
     >>> pass_unknown(bytes.fromhex("05 02 abcd 09 00 07 00"), 0, 3, -1, ())
     (6, 1, 9)
@@ -276,7 +278,7 @@ def split_tags(raw: bytes | bytearray | None) -> list[tuple[int, bytes]]:
             tags.append((tag, data[start:behind]))
     except (IndexError, ValueError):
         pass
-    stream = Reader(data, behind, salvage=True)  # for what is left: nothing, or what is written otherwise
+    stream = Reader(data, behind, salvage=True)  # for the rest: empty, or not in canonical form
     while stream.pos < stream.end:
         tag, size = (UNSIGNED_VARINT._parse(stream, None, "") for _ in "ts")
         tags.append((tag, stream.take(size)))
@@ -284,7 +286,7 @@ def split_tags(raw: bytes | bytearray | None) -> list[tuple[int, bytes]]:
 
 
 def join_tags(tags: Iterable[tuple[int, bytes]]) -> bytes | None:
-    """Make a struct's `unknown_tags` of (tag, data) pairs; None if there are none.
+    """Encode (tag, data) pairs as the `unknown_tags` of a struct; None if there are none.
 
     >>> join_tags([(5, b"\\xab\\xcd"), (9, b"")]).hex(" ")
     '05 02 ab cd 09 00'

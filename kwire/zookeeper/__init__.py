@@ -1,8 +1,7 @@
-"""What brokers and their controller kept in ZooKeeper's nodes: their JSON in all its versions, to the byte, and the
-packets that read and write them.
+"""Znodes of brokers and the controller: their JSON in all versions, byte for byte, and ZooKeeper's client protocol.
 
-Knows which path holds what, and the form each release wrote; knows no sockets. Reading takes the keys
-in any order and keeps unknown ones; what was read is written as it stood.
+The path of a znode decides its type. Keys are read in any order, and unknown keys are kept; a value that was read is
+written as the same bytes.
 """
 
 from .client_protocol import Znode, ZooKeeperConnection, ZooKeeperSessions

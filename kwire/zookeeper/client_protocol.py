@@ -1,8 +1,8 @@
-"""ZooKeeper's client protocol, decoded far enough to know what znodes hold: path, data, version, children.
+"""ZooKeeper's client protocol, decoded as far as it concerns znodes: path, data, version, children.
 
-Packets of a connection in, znodes out. Requests and replies are matched by their xid; a reply whose request was not
-captured, and a packet that does not decode, say nothing. Source: `zookeeper.jute` of Apache ZooKeeper 3.8 (records),
-and `ZooDefs.OpCode` (operations).
+Takes the packets of a connection and yields znodes. Requests and replies are matched by their xid; a reply whose
+request was not captured, and a packet that does not decode, are ignored. Source: `zookeeper.jute` of Apache ZooKeeper
+3.8 (records), and `ZooDefs.OpCode` (operations).
 """
 
 from __future__ import annotations
@@ -149,11 +149,11 @@ class ZooKeeperConnection:
         self._is_new = [True, True]
 
     def packet(self, is_client: bool, data: bytes, time: float | None) -> Iterator[Znode]:
-        """Take the next packet; yields what it says of znodes.
+        """Take the next packet; yields the znodes that it contains.
 
         Args:
             is_client: whether the client sent it.
-            data: the packet with its length in front.
+            data: the packet, including its length.
             time: when it was captured, in seconds since 1970.
         """
         body = _Jute(data[4:])

@@ -14,15 +14,15 @@ import msgspec
 
 from ..errors import NotInVersion, WrongType, ZnodeError
 
-# what msgspec says: a problem, and a place inside the value
+# msgspec's error text: a problem, and a path in the value
 _MSGSPEC_ERROR = re.compile(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?", re.DOTALL)
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
-    """A node, or an object inside one. A field that there is not is None.
+    """A node, or an object inside one. A missing field is None.
 
-    `unknown` has the members that kwire does not know, and known ones that are null. `order` has the keys as
-    they stood, where that differs from `ORDERS`: other releases wrote the same version in another order.
+    `unknown` has the unknown members, and known ones that are null. `order` has the keys in their original order, if
+    that differs from `ORDERS`: other releases wrote the same version in another order.
     """
 
     ORDERS: ClassVar[dict[Any, str]] = {}
@@ -75,7 +75,7 @@ def members_of(node: Node) -> dict[str, Any]:
 
 
 def _member(info: msgspec.structs.FieldInfo, members: dict[str, Any], keys: list[str], place: Place) -> Any:
-    """Return a field's value; what is not there is None where the version has it, else the default."""
+    """Return a field's value; a missing field is None if the version has it, otherwise the default."""
     key, optional = info.encode_name, type(None) in get_args(info.type)
     if members.get(key) is not None:
         return _value(info.type, members[key], place.child(f".{key}"))
@@ -218,8 +218,8 @@ class Controller(Node, frozen=True, kw_only=True):
 class LogDirEvent(Node, frozen=True, kw_only=True):
     """`/log_dir_event_notification/log_dir_event_N`: a broker lost a log directory (KIP-112).
 
-    `event` is the int 1; the word `LogDirReset` is of the KIP's earlier wording. Kafka's own reader looks at
-    `broker` alone.
+    `event` is the int 1; the word `LogDirReset` is from an earlier text of the KIP. Kafka's own reader uses only
+    `broker`.
     """
 
     ORDERS = {1: "version broker event"}
@@ -262,7 +262,7 @@ class PreferredReplicaElection(Node, frozen=True, kw_only=True):
 
 
 class PartitionReassignment(Node, frozen=True, kw_only=True):
-    """`/admin/reassign_partitions`: reassignments asked for and not done yet."""
+    """`/admin/reassign_partitions`: requested reassignments that are not completed."""
 
     ORDERS = {1: "version partitions"}
     partitions: tuple[AssignedPartition, ...]
@@ -287,7 +287,9 @@ class FeatureState(Node, frozen=True, kw_only=True):
 
 
 class ProducerIdBlock(Node, frozen=True, kw_only=True):
-    """`/latest_producer_id_block`: the producer ids given out last, and to whom (KIP-98). Bounds are text."""
+    """`/latest_producer_id_block`: the producer ids allocated last, and the broker they went to (KIP-98). Bounds are
+    text.
+    """
 
     ORDERS = {1: "version broker block_start block_end"}
     broker: int

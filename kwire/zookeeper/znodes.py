@@ -40,7 +40,8 @@ PATHS: dict[str, type[Node] | type[int]] = {
 
 
 def node_type(path: str) -> type[Node] | type[int] | None:
-    """Return what a path holds: a class, `int`, or None for a folder, plain text, or what is not Kafka's.
+    """Return the type of a path's data: a class, `int`, or None for a folder, plain text, or a path that is not
+    Kafka's.
 
     >>> node_type("/brokers/ids/3"), node_type("/controller_epoch"), node_type("/brokers")
     (<class 'kwire.zookeeper.znode_values.BrokerRegistration'>, <class 'int'>, None)
@@ -53,14 +54,14 @@ def read_znode(path: str, data: bytes | str | None) -> Any:
 
     Args:
         path: of the node, without a prefix (chroot) that the cluster may have.
-        data: what it holds.
+        data: its bytes.
 
     Returns:
-        A value of the class that `node_type` names; None where that is None, or the node is empty: brokers
-        create some nodes empty and fill them in the same transaction.
+        A value of the class that `node_type` returns; None if that is None, or the node is empty: brokers create some
+        nodes empty and fill them in the same transaction.
 
     Raises:
-        ZnodeError: the data is not what the path says; with the place in the JSON.
+        ZnodeError: the data does not match the path; with the path in the JSON.
 
     >>> read_znode("/controller", b'{"version":1,"brokerid":2,"timestamp":"1795244004984"}').brokerid
     2
@@ -77,14 +78,14 @@ def read_znode(path: str, data: bytes | str | None) -> Any:
 
 
 def znodes_in(text: str) -> list[Znode] | None:
-    """Return the znodes in JSON text; None if it is none of these forms.
+    """Return the znodes in JSON text; None if the text has another form.
 
     Args:
-        text: an object of paths with what they hold (text, or null), or a line of JSON for each change, with `path` and
-            `data`, and where they are known `op` (`delete` has no data), `version`, `zxid` and `time` (ISO 8601).
+        text: an object that maps paths to data (text, or null), or a line of JSON for each change, with `path` and
+            `data`, and if known `op` (`delete` has no data), `version`, `zxid` and `time` (ISO 8601).
 
     Raises:
-        ZnodeError: a line is no such change.
+        ZnodeError: a line is not such a change.
 
     >>> znodes_in('{"/controller_epoch": "7"}')
     [Znode(path='/controller_epoch', data=b'7', version=-1, zxid=-1, time=None, children=None, file='')]
@@ -128,10 +129,11 @@ def _bytes(data: Any) -> bytes:
 
 
 def write_znode(value: Node | int) -> bytes:
-    """Write a node's data: what was read as it stood, a new value as the newest release of its version does.
+    """Write a node's data: a value that was read as the same bytes, a new value as the newest release of its version
+    writes it.
 
     Raises:
-        EncodeError: a member that does not fit, or that the value's version would lose.
+        EncodeError: a member has the wrong type, or does not exist in the value's version.
 
     >>> write_znode(znode_values.Controller(brokerid=1, timestamp="1795244004984", version=1))
     b'{"version":1,"brokerid":1,"timestamp":"1795244004984"}'

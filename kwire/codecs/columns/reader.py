@@ -127,7 +127,7 @@ class Columns:
             data = body if type(body) is bytes else as_bytes(body)
             if data is None:
                 continue
-            if size and len(data) >= enough:  # nothing is added to a body that fills Arrow's offsets by itself
+            if size and len(data) >= enough:  # a body that fills Arrow's offsets is a batch alone
                 yield from self._batches(collector, some, numbers)
                 some, numbers, size = [], [], 0
             some.append(data)

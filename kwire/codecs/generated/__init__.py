@@ -65,7 +65,9 @@ def compile_decoder(schema: Struct, title: str) -> Decoder:
 
 
 def elements_of(array: Array, title: str) -> Elements | None:
-    """Compile what reads so many elements of an array, as `Reader.ahead` wants it; None where there is no emitter."""
+    """Compile the function that reads a number of elements of an array, for `Reader.ahead`; None if there is no
+    emitter.
+    """
     source = Source(f"{title}: elements", **CONSTANTS)
     try:
         name = nodes.read_counted(array, source)

@@ -11,13 +11,13 @@ from kwire.records import compression
 
 @pytest.mark.parametrize("size, count", [(0, 0), (1, 1), (1, 0), (100, 3), (100, 100), (1 << 20, 5)])
 def test_a_room_gives_its_first_bytes(size: int, count: int) -> None:
-    room = compression.Room(size)
+    room = compression.OutputBuffer(size)
     room.view[:count] = b"x" * count
     assert room.first(count) == b"x" * count
 
 
 def test_two_rooms_do_not_share_memory() -> None:
-    one, other = compression.Room(1), compression.Room(1)
+    one, other = compression.OutputBuffer(1), compression.OutputBuffer(1)
     one.view[0] = 7
     assert (one.first(1), other.first(1)) == (b"\x07", b"\x00")
     assert bytes(1) == b"\x00"
