@@ -9,8 +9,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -98,6 +99,30 @@ def tokens(text: str) -> Iterator[Token]:
         yield Token(kind, word, column)
         at = match.end()
     yield Token("end", "", end)
+
+
+def seconds_of(text: str, day: date | None = None) -> float:
+    """Return an ISO time in seconds since 1970; without a zone it is UTC, as kwire prints times.
+
+    Args:
+        text: `2026-11-21T09:30:00`, with or without a zone, or a date.
+        day: the day of a time of day such as `09:30`; without it, such times are refused.
+
+    Raises:
+        ValueError: the text is no such time.
+
+    >>> seconds_of("2026-11-21T06:00:00"), seconds_of("2026-11-21T07:00:00+01:00"), seconds_of("1970-01-02")
+    (1795240800.0, 1795240800.0, 86400.0)
+    """
+    moment = None
+    if day is not None:
+        with suppress(ValueError):
+            moment = datetime.combine(day, time.fromisoformat(text))
+    moment = moment or datetime.fromisoformat(text)
+    try:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except OverflowError:
+        raise ValueError(f"{text}: no calendar has this time") from None
 
 
 def _number(text: str, match: re.Match[str]) -> float | int:
@@ -381,8 +406,8 @@ class _Parser:
 
     def _moment(self, literal: Token) -> float:
         try:
-            return datetime.fromisoformat(literal.value.replace("Z", "+00:00")).astimezone().timestamp()
-        except (ValueError, OverflowError):
+            return seconds_of(literal.value)
+        except ValueError:
             hint = "write it as 2026-11-21T09:30:00Z, or in seconds since 1970"
             raise self._error("no time", hint, literal.column) from None
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from .codecs import Codec
 from .codecs.field_plan import places_in
 from .protocol import Request, Response, Result, Undecodable
+from .protocol.results import client_of
 from .spec.model import FieldSpec, MessageSpec, StructSpec
 
 Steps = tuple[tuple[str, int | None], ...]  # names of attributes; of arrays the index of one element, or None for all
@@ -31,14 +32,12 @@ def _source(name: str) -> Callable[[Result], Any]:
     return lambda result: getattr(result.frame.source, name)
 
 
+def _own(name: str) -> Callable[[Result], Any]:
+    return lambda result: getattr(result, name, None)
+
+
 def _type(result: Result) -> str:
     return type(result).__name__.lower()
-
-
-def latency_of(result: Result) -> float | None:
-    """Return the seconds between the frame of a request and that of its response; None for all other frames."""
-    then, now = getattr(result, "asked_at", None), result.frame.source.time
-    return None if then is None or now is None else round(now - then, 6)
 
 
 def _error(result: Result) -> str | None:
@@ -46,15 +45,16 @@ def _error(result: Result) -> str | None:
 
 
 PROPERTIES: dict[str, Property] = {
-    "api": Property("text", lambda result: getattr(result, "api_name", None), "name of the api: Metadata"),
-    "api_key": Property("number", lambda result: getattr(result, "api_key", None), "number of the api"),
-    "version": Property("number", lambda result: getattr(result, "api_version", None), "version of the api"),
+    "api": Property("text", _own("api_name"), "name of the api: Metadata"),
+    "api_key": Property("number", _own("api_key"), "number of the api"),
+    "version": Property("number", _own("api_version"), "version of the api"),
     "type": Property("text", _type, "request, response, token or undecodable"),
-    "correlation_id": Property("number", lambda result: getattr(result, "correlation_id", None), "correlation id"),
-    "client_id": Property("text", lambda result: result.client.client_id, "client id of the connection"),
+    "correlation_id": Property("number", _own("correlation_id"), "correlation id"),
+    "client_id": Property("text", client_of, "client id of the request, of a response that of its request"),
     "software": Property("text", lambda result: result.client.software, "client software, as ApiVersions names it"),
     "size": Property("number", lambda result: len(result.frame.data), "bytes of the frame, with its size field"),
-    "latency": Property("number", latency_of, "of a response: seconds since its request"),
+    "latency": Property("number", _own("latency"), "of a response: seconds since its request"),
+    "request_frame": Property("number", _own("request_frame"), "of a response: number of the frame of its request"),
     "time": Property("time", _source("time"), "when the frame was captured"),
     "frame": Property("number", _source("frame"), "number of the frame in the capture"),
     "client": Property("text", _source("client"), "ip:port of the client"),

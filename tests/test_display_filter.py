@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 
 import pytest
 
@@ -75,6 +76,27 @@ def test_time() -> None:
     times = [one.frame.source.time for one in RESULTS]
     assert 0 < len(chosen('time < "2026-11-21T06:27:00Z"')) < len(RESULTS)
     assert len(chosen(f"time <= {times[0]}")) == 1
+
+
+def test_a_time_without_a_zone_is_utc_wherever_the_filter_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = chosen('time < "2026-11-21T06:27:00Z"')
+    assert wanted == chosen('time < "2026-11-21T08:27:00+02:00"')
+    try:
+        for zone in ("America/New_York", "UTC-9", "UTC"):
+            monkeypatch.setenv("TZ", zone)
+            time.tzset()
+            assert chosen('time < "2026-11-21T06:27:00"') == wanted
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_the_frame_of_the_request() -> None:
+    (asked,) = chosen("frame == 22")
+    (answer,) = chosen("request_frame == 22")
+    assert (type(asked), type(answer)) == (kwire.Request, kwire.Response)
+    assert answer.correlation_id == asked.correlation_id  # type: ignore[union-attr]
+    assert chosen("requestFrame == 22 and client_id == 'lab-rack-range-2'") == [answer]
 
 
 def test_null_is_a_value() -> None:

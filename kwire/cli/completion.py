@@ -224,7 +224,7 @@ def _topics(line: _Line) -> Found:
 
 
 def _clients(line: _Line) -> Found:
-    from ..render.line import client_of
+    from ..protocol.results import client_of
 
     return {client: "" for client in map(client_of, _results(line.files)) if client and SAFE.fullmatch(client)}
 

@@ -48,7 +48,8 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
         "  kwire decode reply.bin --guess            what could it be?\n"
         "\nA line: time (UTC) or frame number, -> to the broker or <- back, api:version,\n"
-        "#correlation id, size, client id, !errors, topics.\n",
+        "#correlation id, size, client id, !errors, topics. 302ms @61: the latency of a\n"
+        "response, and the frame of its request.\n",
         decode,
     )
     add_inputs(parser)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
 
-from ..display_filter import DisplayFilter, parse_filter
+from ..display_filter import DisplayFilter, parse_filter, seconds_of
 from ..protocol import Frame, Request, Response, Result, Undecodable
+from ..protocol.results import client_of
 from ..protocol.summary import MessageSummary
-from ..render.line import client_of
 from ..spec.catalog import Catalog
 from .inputs import PushedFilter, UsageError, name_and_version, named_codecs
 
@@ -156,21 +156,19 @@ class Span:
         except ValueError:
             pass
         try:
-            return _moment(text, first).timestamp()
+            return seconds_of(text, _day_of(first))
         except ValueError:
             raise UsageError(
                 f"{option} {text}: write a time such as 2026-11-21T09:30:00, seconds, or a frame"
             ) from None
 
 
-def _moment(text: str, first: float) -> datetime:
-    """Read an ISO time, UTC unless it says otherwise; a time of day is one of the first frame's day."""
+def _day_of(first: float) -> date | None:
+    """Return the day of the first frame (UTC), of which a time of day is; None if no calendar has it."""
     try:
-        day = datetime.fromtimestamp(first, UTC).date()
-        moment = datetime.combine(day, time.fromisoformat(text))
+        return datetime.fromtimestamp(first, UTC).date()
     except (ValueError, OverflowError, OSError):
-        moment = datetime.fromisoformat(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return None
 
 
 def _number(option: str, text: str | None) -> float | None:

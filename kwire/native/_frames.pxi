@@ -194,7 +194,7 @@ cdef class FrameBatch:
             if one.ends == NULL and type(<object>one.held) is not tuple:
                 tally.forget(<object>one.held)
                 continue
-            taken.take(self, one, tally, apis)
+            taken.take(self, one, tally, apis, number)
             if taken.call is not None and tallied(one, tally, taken, number, kinds):
                 ends[<object>one.ends] = ends.get(<object>one.ends, 0) + 1
                 span = <int64_t>floor(<double>(<object>one.now / BILLION) / width)
@@ -206,10 +206,10 @@ cdef class FrameBatch:
 
     cdef int write_json(self, const Captured* one, writer, apis, Taken taken, int64_t number, Output* o) except -1:
         cdef Py_ssize_t size = o.size
-        taken.take(self, one, writer, apis)
+        taken.take(self, one, writer, apis, number)
         if taken.call is not None:
             kind = kind_of(one, writer, taken.call)
-            if kind is not None and one.now >= SECOND and write_frame(one, writer, taken.connection, kind, number, o):
+            if kind is not None and one.now >= SECOND and write_frame(one, writer, taken, kind, number, o):
                 return 0
             o.size = size
         put_text(o, writer.rest(self.captured(one), number, taken.connection, taken.header_of(one)))
@@ -220,10 +220,11 @@ cdef class FrameBatch:
         cdef const uint8_t* p = bytes_of_frame(one)
         cdef FrameCount count
         cdef CallState call
-        cdef int64_t then = NONE
+        cdef Asked asked
+        cdef int64_t took
         if one.asked and begins(p, one.size, 4, counter.telling):
             counter.meet(connection, PyBytes_FromStringAndSize(<const char*>p, one.size))
-        call = connection.pair_plain(one, &then)
+        call = connection.pair_plain(one, -1, &asked)
         if call is None:
             return False
         count = call.note if call.note is not None else counter.note(connection, call)
@@ -236,14 +237,14 @@ cdef class FrameBatch:
             return True
         count.responses += 1
         count.response_bytes += one.size
-        if then != NONE and one.now != NONE:
-            then = one.now - then
-            if not -LONGEST_WAIT < then < LONGEST_WAIT:
-                count.owner.add_time(then)
+        if asked.now != NONE and one.now != NONE:
+            took = one.now - asked.now
+            if not -LONGEST_WAIT < took < LONGEST_WAIT:
+                count.owner.add_time(took)
                 return True
             count.answered += 1
-            count.time += then
-            count.longest = max(count.longest, then)
+            count.time += took
+            count.longest = max(count.longest, took)
         return True
 
 
@@ -260,20 +261,26 @@ cdef class Taken:
     cdef PairingState connection   # None where there is none
     cdef CallState call            # None: it must be decoded in full
     cdef object header             # as `Connection.pair` returns it; None where that was not asked
-    cdef int64_t then              # of a response when the request came
+    cdef Asked asked               # of a response its request, without references
 
-    cdef int take(self, FrameBatch batch, const Captured* one, reader, apis) except -1:
+    cdef int take(self, FrameBatch batch, const Captured* one, reader, apis, int64_t number) except -1:
+        """Take a frame, given its number in the capture."""
         self.connection = self.call = self.header = None
-        self.then = NONE
+        self.asked.now, self.asked.frame = NONE, -1
         if one.ends == NULL:
             return 0
         self.connection = connection_of(one, reader, apis)
-        self.call = self.connection.pair_plain(one, &self.then)
+        self.call = self.connection.pair_plain(one, number, &self.asked)
         if self.call is None:
             self.header = header = (<object>self.connection).pair(batch.captured(one))
+            if one.asked:
+                header.number(number)
+            request = header if header.is_request else header.request
             if not (header.problem or header.overtaken):
                 self.call = header.call
-                self.then = none_or_number((header.request or header).time)
+                if request is not None:
+                    self.asked.now = none_or_number(request.time)
+                    self.asked.frame = -1 if request.frame is None else request.frame
         return 0
 
     cdef object header_of(self, const Captured* one):
@@ -282,7 +289,7 @@ cdef class Taken:
             if one.asked:
                 self.header = self.connection.in_flight[len(self.connection.in_flight) - 1]
             else:
-                self.header = header_of(self.call, signed32(be32(bytes_of_frame(one) + 4)), number_or_none(self.then))
+                self.header = header_of(self.call, &self.asked)
         return self.header
 
 
@@ -309,8 +316,8 @@ cdef bint tallied(const Captured* one, tally, Taken taken, int64_t number, list 
     if one.asked:
         meet(one, tally, taken.connection, kind, start)
         return True
-    if taken.then != NONE:
-        kind.times.append(one.now - taken.then)
+    if taken.asked.now != NONE:
+        kind.times.append(one.now - taken.asked.now)
     if facts.has_error:
         tally.add_errors(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start), number, one.offset)
     return True
@@ -330,9 +337,10 @@ cdef bint is_time(now):
 
 
 cdef bint write_frame(
-    const Captured* one, writer, PairingState connection, KindState kind, int64_t number, Output* o
+    const Captured* one, writer, Taken taken, KindState kind, int64_t number, Output* o
 ) except -1:
     """Write the JSON line of a request or response; False: its body needs a closer look."""
+    cdef PairingState connection = taken.connection
     cdef const uint8_t* p = bytes_of_frame(one)
     cdef Py_ssize_t start = kind.body_start(p, one.size)
     cdef tuple texts = connection.note if connection.note is not None else writer.begin(<object>one.ends).note
@@ -344,7 +352,10 @@ cdef bint write_frame(
     put(o, b',"offset":', 10)
     put_decimal(o, one.offset)
     put(o, b',"time":', 8)
-    put_text(o, repr(<object>one.now / BILLION))
+    time = <object>one.now / BILLION
+    put_text(o, repr(time))
+    if not one.asked:
+        write_link(&taken.asked, time, o)
     put_bytes(o, texts[one.asked])
     put_bytes(o, kind.front)
     put_decimal(o, signed32(be32(p + (8 if one.asked else 4))))
@@ -357,6 +368,17 @@ cdef bint write_frame(
     put(o, b"}\n", 2)
     meet(one, writer, connection, kind, start)
     return True
+
+
+cdef int write_link(const Asked* asked, object time, Output* o) except -1:
+    """Write what the source of a response says of its request; `time` is that of the response, in seconds."""
+    if asked.now != NONE:
+        put(o, b',"latencySeconds":', 18)
+        put_float(o, round((time - <object>asked.now / BILLION) * 1e6) / 1e6)
+    if asked.frame >= 0:
+        put(o, b',"requestFrame":', 16)
+        put_decimal(o, asked.frame)
+    return 0
 
 
 cdef inline bint same_client(CallState met, CallState call):

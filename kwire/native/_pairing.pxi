@@ -6,19 +6,23 @@ cdef enum:
 cdef struct Asked:
     PyObject* header           # as an object, where one was made
     PyObject* call
-    int64_t correlation_id, now
+    int64_t correlation_id, now, frame
 
 cdef int64_t LONGEST_WAIT = 10000 * SECOND  # as many of them as a batch has frames add up without an overflow
 NO_CALLS = {}  # of a connection whose calls need a closer look
 cdef object _header_class = None
 
 
-cdef object header_of(call, correlation_id, time):
+cdef object header_of(CallState call, const Asked* one):
+    """Make the header of a request."""
     global _header_class
     if _header_class is None:
         from kwire.protocol.frame_header import Header
         _header_class = Header
-    return _header_class(True, call, correlation_id, time)
+    header = _header_class(True, call, one.correlation_id, number_or_none(one.now))
+    if one.frame >= 0:
+        header.number(one.frame)
+    return header
 
 
 cdef class InFlight:
@@ -71,9 +75,10 @@ cdef class InFlight:
         self.size -= 1
         return self.let_go(&one)
 
-    cdef int ask(self, CallState call, int64_t correlation_id, int64_t now) except -1:
+    cdef int ask(self, CallState call, int64_t correlation_id, int64_t now, int64_t frame) except -1:
         cdef Asked* one = self.next()
-        one.header, one.call, one.correlation_id, one.now = NULL, Py_NewRef(<PyObject*>call), correlation_id, now
+        one.header, one.call, one.correlation_id = NULL, Py_NewRef(<PyObject*>call), correlation_id
+        one.now, one.frame = now, frame
         return 0
 
     def append(self, header):
@@ -81,10 +86,11 @@ cdef class InFlight:
         cdef int64_t correlation_id = none_or_number(header.correlation_id)
         cdef Asked* one = self.next()
         one.header, one.call, one.correlation_id, one.now = Py_NewRef(<PyObject*>header), NULL, correlation_id, NONE
+        one.frame = -1
 
     cdef object header(self, Asked* one):
         if one.header == NULL:
-            made = header_of(<object>one.call, one.correlation_id, number_or_none(one.now))
+            made = header_of(<object>one.call, one)
             one.header = Py_NewRef(<PyObject*>made)
         return <object>one.header
 
@@ -167,19 +173,20 @@ cdef class PairingState:
             return (<object>self)._known_call(frame, signed32(be32(p + 4)))
         return <CallState>call
 
-    cdef CallState pair_plain(self, const Captured* one, int64_t* then):
-        """Take a frame as most are, and return its call, and of a response when the request came; None: look closer."""
+    cdef CallState pair_plain(self, const Captured* one, int64_t number, Asked* asked):
+        """Take a frame as most are, whose number may be -1, and return its call, and of a response its request without
+        references; None: look closer."""
         cdef const uint8_t* p = bytes_of_frame(one)
         cdef CallState call
         if not one.asked:
-            return self.answered(p, one.size, then)
+            return self.answered(p, one.size, asked)
         call = self.call_in(p, one.size)
         if call is None or not call.surely_answered(p, one.size):
             return None
-        self.in_flight.ask(call, signed32(be32(p + 8)), one.now)
+        self.in_flight.ask(call, signed32(be32(p + 8)), one.now, number)
         return call
 
-    cdef CallState answered(self, const uint8_t* p, Py_ssize_t size, int64_t* then):
+    cdef CallState answered(self, const uint8_t* p, Py_ssize_t size, Asked* asked):
         """Take the response to the oldest request, and return its call; None: it needs a closer look."""
         cdef InFlight waiting = self.in_flight
         cdef CallState call
@@ -195,7 +202,7 @@ cdef class PairingState:
         call = <CallState>one.call
         if not call.is_plain and begins(p, size, 8, call.refused):
             return None
-        then[0] = one.now
+        asked[0] = one[0]
         waiting.drop()
         return call
 

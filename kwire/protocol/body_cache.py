@@ -78,8 +78,10 @@ class Kinds(Generic[K]):
             return None
         return self._make(call, is_request, codec, tagged)
 
-    def take(self, connection: DecodedConnection, captured: CapturedFrame) -> tuple[Header, K | None, bytes]:
-        """Take the next frame of a connection.
+    def take(
+        self, connection: DecodedConnection, captured: CapturedFrame, number: int
+    ) -> tuple[Header, K | None, bytes]:
+        """Take the next frame of a connection, given its number in the capture.
 
         Returns:
             The header, as from `Connection.pair`; the kind of the frame and its body: None if it must be decoded in
@@ -87,6 +89,8 @@ class Kinds(Generic[K]):
         """
         _, asked, _, now, data, _, first, _ = captured
         header = connection.pair(captured)
+        if asked:
+            header.number(number)
         call = header.call
         if header.problem or first is None or now is None or call is None or header.overtaken:
             return header, None, b""

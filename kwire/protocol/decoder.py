@@ -134,8 +134,7 @@ class FrameDecoder:
             return unread(reading, connection, header)
         if header.is_request:
             return _request(reading, connection, header, codec)
-        then = None if header.request is None else header.request.time
-        return _response(reading, connection, header, codec, None if then is None else then / second)
+        return _response(reading, connection, header, codec, second)
 
 
 def _request(reading: FrameReading, connection: DecodedConnection, header: Header, codec: Codec) -> Result:
@@ -151,10 +150,15 @@ def _request(reading: FrameReading, connection: DecodedConnection, header: Heade
 
 
 def _response(
-    reading: FrameReading, connection: DecodedConnection, header: Header, codec: Codec, asked_at: float | None
+    reading: FrameReading, connection: DecodedConnection, header: Header, codec: Codec, second: float
 ) -> Result:
     """Decode a response and its nested payload."""
-    result = reading.response(codec, None if header.request is None else header.request.message, asked_at)
+    request = header.request
+    if request is None:
+        result = reading.response(codec)
+    else:
+        asked_at = None if request.time is None else request.time / second
+        result = reading.response(codec, request.message, asked_at, request.frame)
     if isinstance(result, Undecodable):
         return result
     inside = inside_response(result, connection, reading)

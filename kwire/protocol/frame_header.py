@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from ..codecs import Codec, codec_in
 from ..spec.catalog import catalog_for
@@ -28,6 +29,7 @@ class Header(msgspec.Struct, frozen=True, gc=False):
             `call` is set if there is a client id) or `fragment` (not a complete frame).
         overtaken: for a response, older requests in flight, which will not be answered.
         decoded: for a request, its header as a message, if a `FrameDecoder` has decoded it.
+        frame: for a request, the number of its frame in the capture, if the reader of frames has set it.
     """
 
     is_request: bool | None
@@ -38,6 +40,7 @@ class Header(msgspec.Struct, frozen=True, gc=False):
     problem: str = ""
     overtaken: tuple[Header, ...] = ()
     decoded: Any = None
+    frame: int | None = None
 
     @property
     def api_key(self) -> int | None:
@@ -73,6 +76,10 @@ class Header(msgspec.Struct, frozen=True, gc=False):
             correlation_id=self.correlation_id,
             client_id=self.client_id,
         )
+
+    def number(self, frame: int | None) -> None:
+        """Set the number of the request's frame: its response names it."""
+        force_setattr(self, "frame", frame)
 
     def answer(self, time: Any) -> Header:
         """Return the header of a response to this request without problems."""

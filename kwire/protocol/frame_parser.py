@@ -52,23 +52,27 @@ class FrameReading:
         """Parse a request."""
         return self._read(codec, Request, "RequestHeader", lambda header: int(header.correlation_id))
 
-    def response(self, codec: Codec, request: Any = None, asked_at: float | None = None) -> Response | Undecodable:
+    def response(
+        self, codec: Codec, request: Any = None, asked_at: float | None = None, request_frame: int | None = None
+    ) -> Response | Undecodable:
         """Parse a response, in the requested version or the one that the broker used instead.
 
         Args:
             codec: of the requested version.
             request: the header of the request.
             asked_at: the time of that request.
+            request_frame: the number of its frame.
         """
-        first = self._response_in(self._answered_in(codec), request, asked_at)
+        asked = {"request": request, "asked_at": asked_at, "request_frame": request_frame}
+        first = self._response_in(self._answered_in(codec), asked)
         if first.codec is codec or (isinstance(first, Response) and not first.faults):
             return first
-        second = self._response_in(codec, request, asked_at)
+        second = self._response_in(codec, asked)
         return second if isinstance(second, Response) else first
 
-    def _response_in(self, codec: Codec, request: Any, asked_at: float | None) -> Response | Undecodable:
+    def _response_in(self, codec: Codec, asked: dict[str, Any]) -> Response | Undecodable:
         number = int32(self.frame.data, 4)
-        return self._read(codec, Response, "ResponseHeader", lambda _: number, request=request, asked_at=asked_at)
+        return self._read(codec, Response, "ResponseHeader", lambda _: number, **asked)
 
     def _answered_in(self, codec: Codec) -> Codec:
         refused = may_be_downgraded(codec.spec.api_key, self.frame.data)

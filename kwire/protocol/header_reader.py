@@ -71,10 +71,14 @@ class Connections(Generic[C]):
         connection = self.on(key, frame.profile)
         if frame.message is None or frame.version is None or not isinstance(frame.fault, CutShort | None):
             from_client = None if source.direction is None else source.direction == "request"
-            return connection, connection.receive(data, from_client, source.time, frame.fault)
-        if frame.bare:
+            header = connection.receive(data, from_client, source.time, frame.fault)
+        elif frame.bare:
             return connection, Header(None, None, None, source.time)
-        return connection, connection.receive_named(data, self.apis.named(frame), source.time)
+        else:
+            header = connection.receive_named(data, self.apis.named(frame), source.time)
+        if header.is_request:
+            header.number(source.frame)
+        return connection, header
 
 
 class DecodedConnection(Connection):

@@ -31,6 +31,15 @@ class CodecOf(Protocol[M]):
         """Decode one body at the reader's position."""
 
 
+def seconds_between(then: float, now: float) -> float:
+    """Return the difference of two times in seconds, in whole microseconds: times of today, as floats, have no more.
+
+    >>> seconds_between(1700000000.000001, 1700000000.25)
+    0.249999
+    """
+    return round((now - then) * 1e6) / 1e6
+
+
 class Client(NamedTuple):
     """The client of a connection, as known from its requests so far: client id, and software name with version
     (KIP-511), empty if ApiVersions did not contain it."""
@@ -96,12 +105,20 @@ class Request(_Decoded[M]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response(_Decoded[M]):
-    """A decoded response. `request` is the header of its request, if known, and `asked_at` the time of that frame;
-    `unanswered` are the headers of requests that it overtook, which will not be answered."""
+    """A decoded response. `request` is the header of its request, if known, `asked_at` the time of that frame and
+    `request_frame` its number; `unanswered` are the headers of requests that it overtook, which will not be
+    answered."""
 
     request: Any = None
     unanswered: tuple[Any, ...] = ()
     asked_at: float | None = None
+    request_frame: int | None = None
+
+    @property
+    def latency(self) -> float | None:
+        """The seconds between the frames of its request and of itself, in whole microseconds; None if unknown."""
+        now = self.frame.source.time
+        return None if self.asked_at is None or now is None else seconds_between(self.asked_at, now)
 
     @property
     def api_version(self) -> int:
@@ -151,3 +168,13 @@ class Undecodable(_Drawn):
 
 
 Result = Request | Response | Token | Undecodable
+
+
+def client_of(result: Result) -> str | None:
+    """Return the client id of a request, or of the request that a response answers; where that is not known, the one
+    that the client of the connection gave last; None if there is none."""
+    header = result.request if isinstance(result, Response) else result.header
+    if isinstance(result, Request | Response) and header is not None:
+        client: str | None = getattr(header, "client_id", None)
+        return client
+    return result.client.client_id if result.frame.source.client else None

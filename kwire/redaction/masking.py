@@ -231,6 +231,8 @@ def mask(result: Result) -> Result:
         return _undecodable(result)
     if isinstance(result, Token):
         return _token(result)
+    if isinstance(result, Response) and not str(getattr(result.request, "client_id", "")).isprintable():
+        result = replace(result, request=_anonymous(result.request))  # it may be read out of a secret
     if may_hold_secrets(result.codec, result.message):
         return _decoded(result)
     left_over = may_leave_secret(result)

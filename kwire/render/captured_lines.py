@@ -21,10 +21,11 @@ from ..protocol.body_cache import Kind, Kinds, decode_clean
 from ..protocol.frame_header import Header
 from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, Endpoints, frame_of
 from ..protocol.header_reader import DecodedConnection
+from ..protocol.results import seconds_between
 from ..protocol.summary import body_facts
 from ..redaction.masking import mask_message
 from ..redaction.rules import MESSAGES, METADATA_LOG, may_carry, may_hold_secrets
-from .line import ARROWS, FrameLines, errors_text, fitted, name_text, time_text
+from .line import ARROWS, FrameLines, errors_text, fitted, link_text, name_text, response_words, time_text
 from .style import escape
 
 LATEST = 253402300799 * SECOND  # what calendars have
@@ -76,40 +77,58 @@ class CapturedLines:
     def result(self, captured: CapturedFrame, number: int) -> Result:
         """Decode a frame, given its number in the capture."""
         connection = self.decoder.connections.of(captured[0])
-        return self.decoder.result(frame_of(captured, self.file, number), connection, connection.pair(captured), SECOND)
+        header = connection.pair(captured)
+        if captured[1]:
+            header.number(number)
+        return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
 
     def line(self, captured: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
         ends, asked, _, now, data, _, first, second = captured
         connection = self.decoder.connections.of(ends)
-        header, kind, body = self._kinds.take(connection, captured)
+        header, kind, body = self._kinds.take(connection, captured, number)
         text = None if kind is None else self._read(kind, body)
         if kind is None or text is None or now is None or not 0 <= now < LATEST:
             return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
         if asked and header.call is not connection.call:
             self._kinds.meet(connection, kind, body)
         moment = datetime.fromtimestamp(now / SECOND, UTC)
-        first_word, second_word = (kind.client, text) if asked else (text, kind.client)
-        rest = f"{first_word}  {second_word}" if first_word else second_word
+        if asked:
+            words: tuple[str, ...] = kind.client, text[1]
+        else:
+            words = response_words(text[0], link_text(*link_of(header, now)), "", text[1], kind.client)
+        rest = "  ".join(filter(None, words))
         correlation_id = f"#{second if asked else first}"
         line = f"{time_text(moment)} {kind.head} {correlation_id:<5} {len(data):>5} B  {rest}".rstrip()
         style = self.lines.style
         return f"{self.lines.date(moment)}{style.paint('value', fitted(line, style.width))}\n"
 
     def _kind(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> _Kind | None:
-        if self.sealed and may_carry(codec):
+        if self.sealed and (may_carry(codec) or not (is_request or str(call.client_id).isprintable())):
             return None
         return _Kind(call, is_request, codec, tagged)
 
-    def _read(self, kind: _Kind, body: bytes) -> str | None:
-        """Return what a line says of a body: errors and topics."""
+    def _read(self, kind: _Kind, body: bytes) -> tuple[str, str] | None:
+        """Return what a line says of a body: errors, and topics."""
         codec = kind.codec
         message = decode_clean(codec, body)
         if message is None or (self.sealed and may_hold_secrets(codec, message)):
             return None
         facts = self.lines.summary.facts(codec, message)
-        errors, topics = "" if kind.is_request else errors_text(facts), ", ".join(facts.topics)
-        return f"{errors}  {topics}" if errors and topics else errors or topics
+        return "" if kind.is_request else errors_text(facts), ", ".join(facts.topics)
+
+
+def link_of(header: Header, now: int) -> tuple[float | None, int | None]:
+    """Return how long a response took, in seconds, and the number of the frame of its request.
+
+    Args:
+        header: of the response, from `Connection.pair`.
+        now: when it was captured, in nanoseconds.
+    """
+    request = header if header.is_request else header.request
+    if request is None:
+        return None, None
+    return None if request.time is None else seconds_between(request.time / SECOND, now / SECOND), request.frame
 
 
 class _Kind(Kind):
@@ -182,7 +201,7 @@ class JsonLines:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
         ends, asked, offset, now, _, _, first, second = captured
         connection = self.decoder.connections.of(ends)
-        header, kind, body = self._kinds.take(connection, captured)
+        header, kind, body = self._kinds.take(connection, captured, number)
         text = None if kind is None or now is None or now < SECOND else self.body_text(kind, body)
         if kind is None or text is None or now is None:
             return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
@@ -190,12 +209,13 @@ class JsonLines:
             self.meet(connection, kind, body)
         tails = (connection.note or _json_tails(connection, ends))[2:]
         time, correlation_id = repr(now / SECOND), second if asked else first
-        head = f'{self._heads[asked]}{number},"offset":{offset},"time":{time}{tails[asked]}{kind.head}{correlation_id}'
+        place = f'{number},"offset":{offset},"time":{time}{"" if asked else _json_link(header, now)}'
+        head = f"{self._heads[asked]}{place}{tails[asked]}{kind.head}{correlation_id}"
         return head + kind.tail + text + "}\n"
 
     def _kind(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> _JsonKind | None:
         carries = self.sealed and may_carry(codec)
-        if carries and is_request and not str(call.client_id).isprintable():
+        if (carries or (self.sealed and not is_request)) and not str(call.client_id).isprintable():
             return None  # it may be read out of a secret
         return _JsonKind(call, is_request, codec, tagged, carries or (self.sealed and codec.name in MESSAGES))
 
@@ -222,12 +242,18 @@ class _JsonKind(Kind):
         self.head: str = (
             f'{api.key},"apiName":{_json_text(codec.spec.api_name)},"apiVersion":{api.version},"correlationId":'
         )
-        of_request = f',"clientId":{_json_text(call.client_id)}}}'
-        of_response = "}" if codec.version == api.version else f'}},"payloadVersion":{codec.version}'
-        self.tail: str = (of_request if is_request else of_response) + ',"payload":'
+        version = f',"payloadVersion":{codec.version}' if codec.version != api.version and not is_request else ""
+        self.tail: str = f',"clientId":{_json_text(call.client_id)}}}{version},"payload":'
         self.front, self.back = self.head.encode(), self.tail.encode()
         self.facts = body_facts(codec, METADATA_LOG) if may_hold_secrets and not may_carry(codec) else None
         self.table = None if may_hold_secrets and self.facts is None else table_of(codec)
+
+
+def _json_link(header: Header, now: int) -> str:
+    """Return what the source of a response says of its request."""
+    latency, number = link_of(header, now)
+    frame = "" if number is None else f',"requestFrame":{number}'
+    return frame if latency is None else f',"latencySeconds":{msgspec.json.encode(latency).decode()}{frame}'
 
 
 def _json_tails(connection: DecodedConnection, ends: Endpoints) -> Tails:

@@ -131,8 +131,11 @@ def _type(result: Result) -> str:
 
 def _source(result: Result) -> dict[str, Any]:
     source = result.frame.source
-    names = ("file", "frame", "offset", "time", "client", "broker", "connection", "direction")
-    return {name: getattr(source, name) for name in names if getattr(source, name) is not None}
+    members = {name: getattr(source, name) for name in ("file", "frame", "offset", "time")}
+    if isinstance(result, Response):
+        members |= {"latencySeconds": result.latency, "requestFrame": result.request_frame}
+    members |= {name: getattr(source, name) for name in ("client", "broker", "connection", "direction")}
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _header(result: Result) -> dict[str, Any]:
@@ -148,8 +151,9 @@ def _header(result: Result) -> dict[str, Any]:
     correlation = getattr(whole, "correlation_id", None)
     if correlation is not None:
         members["correlationId"] = correlation
-    if header is not None and hasattr(header, "client_id"):
-        members["clientId"] = header.client_id
+    request = result.request if isinstance(result, Response) else header
+    if request is not None and hasattr(request, "client_id"):
+        members["clientId"] = request.client_id
     if header is not None and header.unknown_tags:
         members[UNKNOWN_TAGS] = tags_to_json(header.unknown_tags)
     return members

@@ -13,10 +13,11 @@ from ..codecs import Codec
 from ..errors.decode import UnexpectedResponse
 from ..protocol import Frame, Request, Response, Result, SaslMessage, Token, Undecodable
 from ..protocol.fragments import CutShort
+from ..protocol.results import client_of
 from ..protocol.summary import Facts, MessageSummary
 from .json_frame import token_text
 from .style import PLAIN, Style, escape
-from .values import count_text, shorten
+from .values import count_text, duration_text, shorten
 
 ARROWS = {"request": "->", "response": "<-"}  # towards the broker, and back
 
@@ -111,14 +112,19 @@ def _moment(frame: Frame) -> datetime | None:
     return None
 
 
-def client_of(result: Result) -> str | None:
-    """Return the client id of a request, or of the request that a response answers; where that is not known, the one
-    that the client of the connection gave last; None if there is none."""
-    header = result.request if isinstance(result, Response) else result.header
-    if isinstance(result, Request | Response) and header is not None:
-        client: str | None = getattr(header, "client_id", None)
-        return client
-    return result.client.client_id if result.frame.source.client else None
+def link_text(latency: float | None, request_frame: int | None) -> str:
+    """Write how long a response took, and which frame its request is.
+
+    >>> link_text(0.2582, 21), link_text(None, 21), link_text(None, None)
+    ('258ms @21', '@21', '')
+    """
+    took = [] if latency is None else [duration_text(latency)]
+    return " ".join(took if request_frame is None else [*took, f"@{request_frame}"])
+
+
+def response_words(errors: str, link: str, carried: str, topics: str, client: str) -> tuple[str, ...]:
+    """Return what the line of a response says, in order: errors leave the least space for what matters less then."""
+    return (errors, carried, topics, client, link) if errors else (link, carried, topics, client)
 
 
 def errors_text(facts: Facts) -> str:
@@ -151,7 +157,8 @@ def _decoded(result: Request | Response, summary: MessageSummary) -> tuple[str, 
     carried = _inside(result, summary)
     if isinstance(result, Request):
         return head, [faults, carried, client, topics]
-    return head, [faults, errors_text(facts), carried, topics, client]  # what an answer says, before whom it is for
+    link, errors = link_text(result.latency, result.request_frame), errors_text(facts)
+    return head, [faults, *response_words(errors, link, carried, topics, client)]
 
 
 def _inside(result: Request | Response, summary: MessageSummary) -> str:

@@ -23,7 +23,7 @@ from .annotate import error_lines
 from .json_frame import sender_of, token_text
 from .record_text import RecordLines
 from .style import PLAIN, Style, escape
-from .values import count_text, name_of, value_text
+from .values import count_text, duration_text, name_of, value_text
 
 MOST = 1000  # lines of one field
 CONSUMER = "consumer"  # the protocol type of groups whose bytes are known here
@@ -123,6 +123,9 @@ def title(result: Result) -> str:
     source = result.frame.source
     if source.offset is not None:
         parts.append(f"frame {source.frame} at {source.offset}")
+    if isinstance(result, Response) and result.latency is not None:
+        request = "its request" if result.request_frame is None else f"frame {result.request_frame}"
+        parts.append(f"{duration_text(result.latency)} after {request}")
     return ", ".join(parts)
 
 

@@ -51,6 +51,18 @@ def size_text(count: int) -> str:
     return f"{count / (1 << 10 * power):.1f} {'KMGTP'[power - 1]}iB"
 
 
+def duration_text(seconds: float) -> str:
+    """Write a duration with two digits or more, in microseconds, milliseconds or seconds.
+
+    >>> [duration_text(seconds) for seconds in (0, 0.000052, 0.00145, 0.0999, 0.9996, 61.24, 7200, -0.002)]
+    ['0us', '52us', '1.4ms', '100ms', '1.0s', '61s', '7200s', '-2.0ms']
+    """
+    size = abs(seconds)
+    factor, unit = (1e6, "us") if size < 0.0009995 else (1e3, "ms") if size < 0.9995 else (1, "s")
+    digits = int(unit != "us" and size * factor < 9.95)
+    return f"{seconds * factor:.{digits}f}{unit}"
+
+
 def shorten(text: str, width: int) -> str:
     """Cut text that is too wide, and show that it was cut.
 

@@ -16,9 +16,9 @@ from tests.protocol.test_decoder import request, response
 
 LINES = """\
      0 -> LeaderAndIsr:7     #22     116 B  1  lonely
-     1 <- LeaderAndIsr:7     #22      38 B  lonely  1
+     1 <- LeaderAndIsr:7     #22      38 B  @0  lonely  1
      2 -> UpdateMetadata:8   #58     359 B  1  born-after-restart
-     3 <- UpdateMetadata:8   #58      12 B  1
+     3 <- UpdateMetadata:8   #58      12 B  @2  1
      4 -> Metadata:12        #1       55 B  lab-producer  lonely
      5 <- Metadata:12        #1      238 B  !LEADER_NOT_AVAILABLE  lonely  la...
 """

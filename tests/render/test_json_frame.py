@@ -40,7 +40,8 @@ def test_a_request_and_its_response() -> None:
         "payload": {"topics": None},
     }
     assert answer["type"] == "response"
-    assert answer["header"] == {"apiKey": 3, "apiName": "Metadata", "apiVersion": 1, "correlationId": 7}
+    assert answer["header"] == asked["header"]
+    assert list(answer["source"].items())[3:6] == [("time", 1.5), ("latencySeconds", 0.0), ("requestFrame", 3)]
     assert answer["payload"] == {"brokers": [], "controllerId": 3, "topics": []}
 
 

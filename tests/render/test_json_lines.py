@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
 from kwire import FrameDecoder
+from kwire.native.states import FrameBatch
 from kwire.protocol import Result
-from kwire.protocol.framing import CapturedFrame, NamedEnds, frame_of, numbers_of
+from kwire.protocol.framing import SECOND, CapturedFrame, NamedEnds, frame_of, numbers_of
 from kwire.protocol.summary import MessageSummary
 from kwire.redaction import mask
 from kwire.render.captured_lines import CapturedLines, JsonLines
@@ -66,6 +68,7 @@ def text_of(line: str | Result, safe: Callable[[Result], Result] = mask) -> str:
 
 
 METADATA = asked(M.MetadataRequest(topics=None), 1, 7)
+ANSWER = answered(M.MetadataResponse(), 1, 7)
 TOPIC = M.MetadataResponse.MetadataResponseTopic(name="orders\u202e", topic_id=b"\xff" * 16)
 
 
@@ -81,6 +84,30 @@ def test_client_ids() -> None:
     data = bytearray(METADATA[1])
     data[14] = 0xFF
     assert lines_of([METADATA, (True, bytes(data)), METADATA]) == [True, False, True]
+
+
+def test_a_response_says_how_long_it_took_and_which_frame_is_its_request() -> None:
+    """Times that differ by a half of a microsecond too, of captures with nanoseconds."""
+    ends = NamedEnds("10.0.0.1:5000", "10.0.0.2:9092", 7)
+    for took in (0, 1, 499, 500, 501, 1500, 2500, 250_000_500, -3_000, 86_400 * SECOND):
+        native, quick = FrameBatch(), JsonLines(FrameDecoder(), FILE)
+        first, second = said_by(ends, METADATA), said_by(ends, ANSWER)
+        frames: list[CapturedFrame] = [(*first[:3], TIME, *first[4:]), (*second[:3], TIME + took, *second[4:])]
+        native += frames
+        (asked_line, line) = "".join(text for text, _ in quick.written(native, 3, text_of)).splitlines()
+        careful = FrameDecoder()
+        results = [careful.decode(frame_of(captured, FILE, 3 + at)) for at, captured in enumerate(frames)]
+        assert [asked_line, line] == [json_line(result) for result in results]
+        source = msgspec.json.decode(line)["source"]
+        assert source["requestFrame"] == 3
+        assert source["latencySeconds"] == pytest.approx(took / SECOND, abs=0.75e-6)
+        assert "latencySeconds" not in asked_line
+
+
+def test_a_response_hides_a_client_id_that_may_be_read_out_of_a_secret() -> None:
+    asking = asked(M.MetadataRequest(topics=None), 1, 7, "wonder\x00")
+    assert lines_of([asking, ANSWER]) == [True, False]
+    assert lines_of([asking, ANSWER], sealed=False) == [True, True]
 
 
 def test_a_client_id_that_is_longer_than_its_frame_is_none() -> None:

@@ -24,7 +24,7 @@ def lines(*frames: bytes, **source: object) -> list[str]:
 def test_requests_point_to_the_broker_and_responses_back_with_the_client_they_go_to() -> None:
     assert lines(request(7), response(7)) == [
         "     0 -> Metadata:1         #7       20 B  me",
-        "     1 <- Metadata:1         #7       20 B  me",
+        "     1 <- Metadata:1         #7       20 B  @0  me",
     ]
 
 
