@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 from ..records import RecordBatch
 from ..spec.catalog import Catalog, catalog_for
 from . import codes
+from .authentication import Session
+from .authorizer import ANONYMOUS, Authorizer, denial
 from .configs import LogDir, Node, Settings
 from .controller import Controller
-from .faults import Rules
+from .faults import Rules, api_of
 from .fetch_sessions import FetchSessions
 from .groups.coordinator import Groups
 from .internal_topics import GROUPS, TRANSACTIONS, InternalTopic
@@ -51,6 +53,8 @@ class RequestContext:
         version: its version.
         now: when it was received, in seconds of any clock.
         client_id, client_host: the client.
+        principal: who the client is, such as `User:alice`.
+        session: the authentication of its connection.
     """
 
     cluster: Cluster
@@ -60,11 +64,27 @@ class RequestContext:
     now: float
     client_id: str
     client_host: str
+    principal: str = ANONYMOUS
+    session: Session | None = None
 
-    def error(self, topic: str | None = None, partition: int | None = None, group: str | None = None) -> int:
-        """Return the error code of a test's rule for a part of this request; 0 if there is none."""
-        rules = self.cluster.rules
-        return rules.error(self, topic, partition, group) if rules else 0
+    def error(
+        self,
+        topic: str | None = None,
+        partition: int | None = None,
+        group: str | None = None,
+        transactional_id: str | None = None,
+    ) -> int:
+        """Return the error code of a part of this request that the principal has no right to, or that a rule of a test
+        is for; 0 if there is none."""
+        authorizer, rules = self.cluster.authorizer, self.cluster.rules
+        if authorizer is not None and (code := denial(self, api_of(self.message), topic, group, transactional_id)):
+            return code
+        return rules.error(self, topic, partition, transactional_id if group is None else group) if rules else 0
+
+    def allows(self, operation: int, resource_type: int, name: str) -> bool:
+        """Whether the principal may do an operation of ACLs."""
+        authorizer = self.cluster.authorizer
+        return authorizer is None or authorizer.allows(self.principal, self.client_host, operation, resource_type, name)
 
 
 class Cluster:
@@ -79,6 +99,7 @@ class Cluster:
     Attributes:
         catalog: the specs of the served messages.
         table, apis: the served apis by name, and by key.
+        authorizer: allows and denies by ACLs; None allows everything.
         groups: the consumer groups and others.
         transactions: the transactional ids.
         time_ms: gives the time of day, in milliseconds since 1970; set by who runs the cluster.
@@ -96,6 +117,9 @@ class Cluster:
         self.apis: dict[int, Api] = {self._api_key(name, api): api for name, api in table.items()}
         self.controller: Controller = Controller(nodes, settings, rng)
         recover(self.controller)
+        self.authorizer: Authorizer | None = None
+        if settings.authorizer:
+            self.authorizer = Authorizer(settings.super_users, settings.allow_without_acls, self.controller.acls)
         self.rules: Rules = Rules()
         self.quotas: Quotas = Quotas()
         self.fetch_sessions: FetchSessions = FetchSessions(Random(rng.getrandbits(64)))

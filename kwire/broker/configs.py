@@ -46,6 +46,21 @@ class Settings:
     replica_assignor: str = "rack-aware"
     rack_aware_fetch: bool = False  # consumers are sent to a replica in their rack (KIP-392)
     kip_879: bool = False
+    release: str | None = None  # serve only the apis and versions that this Kafka release had
+    authorizer: bool = False  # ACLs are kept and hold, as with Kafka's StandardAuthorizer
+    super_users: tuple[str, ...] = ()
+    allow_without_acls: bool = False  # Kafka's allow.everyone.if.no.acl.found
+    sasl_mechanisms: tuple[str, ...] = ()  # of all listeners; without any, nobody authenticates
+    passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # of users
+    max_reauth: float = 0.0  # seconds after which clients authenticate again (connections.max.reauth.ms); 0 is never
+    tls: bool = False
+
+    @property
+    def protocol(self) -> str:
+        """Kafka's name of the security protocol that clients are to use."""
+        if self.sasl_mechanisms:
+            return "SASL_SSL" if self.tls else "SASL_PLAINTEXT"
+        return "SSL" if self.tls else "PLAINTEXT"
 
 
 @dataclass(slots=True)
@@ -218,19 +233,19 @@ def topic_defaults(settings: Settings) -> dict[str, str]:
     return defaults | {name: str(value) for name, value in here.items()}
 
 
-def _listener(node: Node) -> str:
-    return f"PLAINTEXT://{node.host}:{node.port}"
+def _listener(node: Node, settings: Settings) -> str:
+    return f"{settings.protocol}://{node.host}:{node.port}"
 
 
 BROKER_CONFIGS: Mapping[str, tuple[int, Callable[[Node, Settings], str | None]]] = {
-    "advertised.listeners": (_TEXT, lambda node, settings: _listener(node)),
+    "advertised.listeners": (_TEXT, _listener),
     "auto.create.topics.enable": (_YES, lambda node, settings: str(settings.auto_create_topics).lower()),
     "broker.id": (_INT, lambda node, settings: str(node.node_id)),
     "broker.rack": (_TEXT, lambda node, settings: node.rack),
     "default.replication.factor": (_INT, lambda node, settings: str(settings.default_replication_factor)),
     "delete.topic.enable": (_YES, lambda node, settings: "true"),
     "fetch.max.bytes": (_INT, lambda node, settings: str(settings.fetch_max_bytes)),
-    "listeners": (_TEXT, lambda node, settings: _listener(node)),
+    "listeners": (_TEXT, _listener),
     "log.dirs": (_TEXT, lambda node, settings: ",".join(log_dir.path for log_dir in node.log_dirs)),
     "log.retention.bytes": (_LONG, lambda node, settings: str(settings.retention_bytes)),
     "log.retention.ms": (_LONG, lambda node, settings: "-1"),

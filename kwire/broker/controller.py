@@ -13,15 +13,20 @@ from ..cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
 from ..cluster.java_compat import Rng
 from ..cluster.replica_assignors import ReplicaAssignor, assignor_for, run_assignor
 from ..errors.refused import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition
+from .authentication import Credential, Users
+from .authorizer import Acl
 from .configs import LogDir, Node, Settings
 from .log import Log
 from .metadata_journal import (
     Journals,
     Known,
+    acl_record,
+    acl_removal_record,
     broker_record,
     change_record,
     cluster_record,
     config_record,
+    credential_record,
     partition_records,
     removal_record,
     topic_records,
@@ -60,6 +65,8 @@ class Controller:
         self.by_id: dict[bytes, Topic] = {}
         self.controller_id: int = min(self.nodes)
         self.cluster_id = ""
+        self.acls: dict[Acl, bytes] = {}  # with their ids
+        self.users: Users = Users(settings.passwords)
         self.journals: Journals[Known] = Journals("metadata", self.guarded)
         self.notes: list[str] = []  # messages for the operator, until they are removed
 
@@ -222,6 +229,24 @@ class Controller:
                 changes.append(change_record(topic, partition, partition.leader_epoch != before[0]))
         self.note(changes)
 
+    def add_acl(self, acl: Acl) -> None:
+        """Keep an ACL; one that is there already stays as it is."""
+        if acl not in self.acls:
+            self.acls[acl] = self.rng.randbytes(16)
+            self.note([acl_record(acl, self.acls[acl])])
+
+    def remove_acl(self, acl: Acl) -> None:
+        """Remove an ACL."""
+        self.note([acl_removal_record(self.acls.pop(acl))])
+
+    def set_credential(self, name: str, mechanism: str, credential: Credential | None) -> None:
+        """Keep the SCRAM credential of a user; None removes it."""
+        if credential is None:
+            del self.users.scram[name, mechanism]
+        else:
+            self.users.scram[name, mechanism] = credential
+        self.note([credential_record(name, mechanism, credential)])
+
     def note(self, records: list[bytes]) -> None:
         """Append records to all journals."""
         self.journals.write([(None, record) for record in records])
@@ -230,6 +255,8 @@ class Controller:
         """Rewrite all journals with the current state."""
         records = [cluster_record(self.cluster_id)] if self.cluster_id else []
         records += [broker_record(node) for node in self.nodes.values()]
+        records += [acl_record(acl, acl_id) for acl, acl_id in self.acls.items()]
+        records += [credential_record(*key, one) for key, one in self.users.scram.items()]
         records += [row for topic in self.topics.values() for row in topic_records(topic, topic.partitions)]
         self.journals.rewrite([(None, record) for record in records])
 

@@ -242,13 +242,14 @@ def _check_error(rule: Rule, apis: dict[str, Api]) -> None:
         raise ValueError("name the api whose responses have the error")
     if apis[rule.api].finds_errors:
         return
-    if not _has_code(rule.api):
+    if not has_code(rule.api):
         raise ValueError(f"a {rule.api} response has no error code of its own; use respond() or change()")
     if rule.topic is not None:
         raise ValueError(f"a {rule.api} response has one error code for all of it: name no topic")
 
 
-def _has_code(api: str) -> bool:
+def has_code(api: str) -> bool:
+    """Whether the responses of an api have an error code for all of them."""
     return hasattr(getattr(messages, f"{api}Response")(), "error_code")
 
 

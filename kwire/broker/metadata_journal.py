@@ -17,6 +17,8 @@ from ..errors import KwireError
 from ..internal import decode_metadata_frame, encode_frame, framed_record
 from ..records import Record, RecordBatch, build_batch
 from ..values import ConfigResourceType
+from .authentication import SCRAM, Credential
+from .authorizer import Acl, acl_of
 from .configs import LogDir, Node
 from .storage import Damage, Disk, Store, believed
 from .topics import Partition, Topic
@@ -34,6 +36,8 @@ class Known:
     cluster_id: str = ""
     state: ClusterState = field(default_factory=ClusterState)
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    acls: dict[Acl, bytes] = field(default_factory=dict)
+    scram: dict[tuple[str, str], Credential] = field(default_factory=dict)
 
     def ids(self) -> dict[str, bytes]:
         """Return the ids of topics by name."""
@@ -43,10 +47,24 @@ class Known:
         """Apply a record; raises DecodeError if it is invalid."""
         value = decode_metadata_frame(record.value or b"").value
         learn(self.state, value.message, value.version or 0)
-        if type(value.message).__name__ == "ConfigRecord":
+        name = type(value.message).__name__
+        if name == "ConfigRecord":
             self._configure(value.message)
-        if type(value.message).__name__ == "TopicRecord":
+        elif name == "TopicRecord":
             self.configs.pop(value.message.name, None)
+        else:
+            self._learn_security(name, value.message)
+
+    def _learn_security(self, name: str, record: Any) -> None:
+        if name == "AccessControlEntryRecord":
+            self.acls[acl_of(record)] = bytes(record.id)
+        elif name == "RemoveAccessControlEntryRecord":
+            self.acls = {acl: acl_id for acl, acl_id in self.acls.items() if acl_id != record.id}
+        elif name == "UserScramCredentialRecord":
+            keys = bytes(record.salt), bytes(record.stored_key), bytes(record.server_key)
+            self.scram[record.name, SCRAM[record.mechanism]] = Credential(*keys, record.iterations)
+        elif name == "RemoveUserScramCredentialRecord":
+            self.scram.pop((record.name, SCRAM[record.mechanism]), None)
 
     def _configure(self, record: Any) -> None:
         if record.resource_type == ConfigResourceType.BROKER:
@@ -198,6 +216,35 @@ def broker_record(node: Node) -> bytes:
     endpoint = messages.RegisterBrokerRecord.BrokerEndpoint(name="PLAINTEXT", host=node.host, port=node.port)
     return _written(
         messages.RegisterBrokerRecord(broker_id=node.node_id, rack=node.rack, end_points=(endpoint,), fenced=False)
+    )
+
+
+def acl_record(acl: Acl, acl_id: bytes) -> bytes:
+    """Return the record of an ACL."""
+    fields = acl._asdict()
+    fields["permission_type"] = fields.pop("permission")
+    return _written(messages.AccessControlEntryRecord(id=acl_id, **fields))
+
+
+def acl_removal_record(acl_id: bytes) -> bytes:
+    """Return the record of a removed ACL."""
+    return _written(messages.RemoveAccessControlEntryRecord(id=acl_id))
+
+
+def credential_record(name: str, mechanism: str, credential: Credential | None) -> bytes:
+    """Return the record of a user's SCRAM credential; None is a removed one."""
+    number = next(number for number, known in SCRAM.items() if known == mechanism)
+    if credential is None:
+        return _written(messages.RemoveUserScramCredentialRecord(name=name, mechanism=number))
+    return _written(
+        messages.UserScramCredentialRecord(
+            name=name,
+            mechanism=number,
+            salt=credential.salt,
+            stored_key=credential.stored_key,
+            server_key=credential.server_key,
+            iterations=credential.iterations,
+        )
     )
 
 

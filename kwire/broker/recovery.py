@@ -207,6 +207,8 @@ def recover(controller: Controller) -> None:
     journals = controller.journals.open(controller.log_dirs(), Known, controller.notes.append)
     known = journals[0][1] if journals else Known()
     controller.cluster_id = known.cluster_id
+    controller.acls.update(known.acls)
+    controller.users.scram.update(known.scram)
     ids = known.ids()
     folders = _folders(controller, {id(log_dir): one.ids() for log_dir, one in journals}, ids)
     for name in sorted(ids.keys() | folders.keys()):

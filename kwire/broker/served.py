@@ -9,9 +9,10 @@ from random import Random
 from typing import Any
 
 from .apis import table_for
+from .authorizer import ANONYMOUS
 from .cluster import Cluster, RequestContext
 from .configs import Node, Settings
-from .faults import api_of, error_response
+from .faults import api_of, error_response, has_code
 
 
 class ServedCluster(Cluster):
@@ -31,10 +32,18 @@ class ServedCluster(Cluster):
     """
 
     def __init__(self, nodes: Sequence[Node], settings: Settings, rng: Random) -> None:
-        super().__init__(nodes, settings, rng, table_for(settings.kip_879))
+        super().__init__(nodes, settings, rng, table_for(settings))
 
     def answer(
-        self, node_id: int, message: Any, version: int, *, now: float, client_id: str = "", client_host: str = ""
+        self,
+        node_id: int,
+        message: Any,
+        version: int,
+        *,
+        now: float,
+        client_id: str = "",
+        client_host: str = "",
+        principal: str = ANONYMOUS,
     ) -> Any:
         """Handle a request to one of the brokers.
 
@@ -44,16 +53,17 @@ class ServedCluster(Cluster):
             version: its version.
             now: the time, in seconds.
             client_id, client_host: the client.
+            principal: who the client is.
 
         Returns:
             The response; a `Parked` that will have it; or None without response (Produce with acks=0).
         """
-        return self.handle(RequestContext(self, node_id, message, version, now, client_id, client_host))
+        return self.handle(RequestContext(self, node_id, message, version, now, client_id, client_host, principal))
 
     def handle(self, request: RequestContext) -> Any:
         """Handle a request, as `answer` does; an error rule for all of it replaces the handler."""
         name = api_of(request.message)
         api = self.table[name]
-        if not api.finds_errors and (code := request.error()):
+        if not api.finds_errors and (code := request.error()) and has_code(name):
             return error_response(name, code)
         return api.handler(request)

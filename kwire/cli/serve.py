@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ..broker import Node, ServedCluster, Settings
+from ..broker.authentication import MECHANISMS, principal
 from ..broker.configs import LogDir
 from ..broker.storage import Disk, MemoryDisk
 from ..cluster.replica_assignors import assignor_for
@@ -24,8 +25,9 @@ from ..net.control_http import ControlServer
 from ..net.limits import Notes
 from ..net.log_dirs import FileDisk, locked
 from ..net.metrics_http import MetricsServer
+from ..net.server import tls_context
 from ..render.values import count_text
-from .inputs import UsageError
+from .inputs import UsageError, named_release
 from .options import add_command
 from .terminal import remark
 
@@ -187,6 +189,8 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire serve --cluster cluster.json             with racks and directories\n"
         "  kwire serve --config server.properties         as Kafka's own file says\n"
         "  kwire serve --cluster c.json --fail-log-dir 1:/data/b@30\n"
+        "  kwire serve --sasl-users users --acls --super-user admin\n"
+        "  kwire serve --release 2.8                      apis and versions of Kafka 2.8\n"
         '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
         '"logDirs": ["/data/a", "/data/b"]}, ...]}; all but the id may be missing.\n'
         "Without directories, all is kept in memory; with them topics, records and\n"
@@ -194,7 +198,7 @@ def add_parser(commands: Any, about: str) -> None:
         "is noticed. A directory is used by one process at a time, which holds its file\n"
         ".lock; what a damaged log loses is a line on stderr. As in Kafka, nothing is\n"
         "forced to the disk.\n"
-        "For tests and trials: no replication over the network, and no security.\n",
+        "For tests and trials: no replication over the network.\n",
         serve,
     )
     parser.add_argument("listen", nargs="?", default=":9092", metavar="LISTEN", help="HOST:PORT; default: :9092")
@@ -211,7 +215,7 @@ def add_parser(commands: Any, about: str) -> None:
         help="fail this log directory at a time",
     )
     parser.add_argument("--seed", type=int, metavar="N", help="seed of ids and placement; default: random")
-    parser.add_argument("--profile", choices=("KIP-879",), help="also serve CreateReplicaAssignment")
+    _add_security_options(parser)
     _add_http_options(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="do not log clients")
     parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
@@ -233,6 +237,87 @@ def _add_http_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_security_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("security, all off by default")
+    group.add_argument(
+        "--sasl-users",
+        metavar="FILE",
+        help="clients authenticate; a user in each line, as NAME:PASSWORD. It is a file because other users of the "
+        "machine can see command lines",
+    )
+    group.add_argument(
+        "--sasl-mechanisms",
+        metavar="LIST",
+        help=f"mechanisms that clients may choose; default: {','.join(MECHANISMS)}",
+    )
+    group.add_argument(
+        "--max-reauth", type=float, default=0.0, metavar="SECONDS", help="clients authenticate again after this time"
+    )
+    group.add_argument("--tls-cert", metavar="FILE", help="clients use TLS; certificate of the brokers (PEM)")
+    group.add_argument("--tls-key", metavar="FILE", help="its private key, unless it is in the same file")
+    group.add_argument(
+        "--tls-client-ca",
+        metavar="FILE",
+        help="clients need a certificate that is signed by one of these; its subject is the principal",
+    )
+    group.add_argument("--acls", action="store_true", help="ACLs hold, as with Kafka's StandardAuthorizer")
+    group.add_argument(
+        "--super-user",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="may do everything: a user, or a principal such as User:CN=admin",
+    )
+    group.add_argument(
+        "--allow-without-acls", action="store_true", help="everybody may use resources that no ACL is about"
+    )
+
+
+def users_in(file: str) -> dict[str, str]:
+    """Read users with passwords: NAME:PASSWORD in each line, except for empty ones and those that begin with #.
+
+    Raises:
+        DumpError: a line has no name or no password, or names a user again. It shows no password.
+        OSError: it cannot be read.
+    """
+    found: dict[str, str] = {}
+    for number, line in enumerate(Path(file).read_text("utf-8").splitlines(), 1):
+        name, _, password = line.partition(":")
+        if not line.strip() or line.startswith("#"):
+            continue
+        if not name.strip() or not password or name in found:
+            problem = f"line {number} names a user again" if name in found else f"line {number} is no user"
+            raise DumpError(problem, file=file, hint="write NAME:PASSWORD, each user once")
+        found[name] = password
+    if not found:
+        raise DumpError("there is no user in it", file=file, hint="write NAME:PASSWORD in a line")
+    return found
+
+
+def _security(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings about security; raises UsageError, DumpError or OSError for what cannot be."""
+    if not options.sasl_users and (options.sasl_mechanisms or options.max_reauth):
+        raise UsageError("without --sasl-users nobody authenticates")
+    if not options.tls_cert and (options.tls_key or options.tls_client_ca):
+        raise UsageError("without --tls-cert there is no TLS")
+    if not options.acls and (options.super_user or options.allow_without_acls):
+        raise UsageError("without --acls everybody may do everything")
+    if not 0 <= options.max_reauth < float("inf"):
+        raise UsageError("--max-reauth takes seconds")
+    mechanisms = tuple((options.sasl_mechanisms or ",".join(MECHANISMS)).upper().split(","))
+    if unknown := [one for one in mechanisms if one not in MECHANISMS]:
+        raise UsageError(f"there is no mechanism {excerpt(unknown[0])}; there are {', '.join(MECHANISMS)}")
+    return {
+        "passwords": users_in(options.sasl_users) if options.sasl_users else {},
+        "sasl_mechanisms": mechanisms if options.sasl_users else (),
+        "max_reauth": options.max_reauth,
+        "tls": bool(options.tls_cert),
+        "authorizer": options.acls,
+        "super_users": tuple(map(principal, options.super_user)),
+        "allow_without_acls": options.allow_without_acls,
+    }
+
+
 def _add_topic_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--partitions", type=int, default=1, metavar="N", help="default number of partitions")
     parser.add_argument("--replication-factor", type=int, default=1, metavar="N", help="default replication factor")
@@ -245,6 +330,8 @@ def _add_topic_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--retention-bytes", type=int, default=-1, metavar="N", help="retention per partition; default: -1, unlimited"
     )
+    parser.add_argument("--release", metavar="X.Y", help="serve only the apis and versions that this Kafka release had")
+    parser.add_argument("--profile", choices=("KIP-879",), help="also serve CreateReplicaAssignment")
     parser.add_argument("--rack-aware-fetch", action="store_true", help="send consumers to a replica in their rack")
     parser.add_argument("--no-auto-create", action="store_true", help="disable automatic topic creation")
 
@@ -258,9 +345,11 @@ def serve(options: argparse.Namespace) -> int:
     settings = settings_for(options)
     assignor_for(settings.replica_assignor)
     failures = failures_in(options.fail_log_dir, nodes)
+    tls = tls_context(options.tls_cert, options.tls_key, options.tls_client_ca) if options.tls_cert else None
     log_dirs = [log_dir for node in nodes for log_dir in node.log_dirs]
     with locked(log_dirs), closing(Notes(_quiet if options.quiet else remark)) as notes:
-        control = Control.of(_recovered(nodes, settings, Random(options.seed)), notes, options.control is not None)
+        cluster = _recovered(nodes, settings, Random(options.seed))
+        control = Control.of(cluster, notes, options.control is not None, tls)
         made = control.serving
         try:
             asyncio.run(_serve(control, failures, options.control, options.metrics))
@@ -295,6 +384,8 @@ def settings_for(options: argparse.Namespace) -> Settings:
         retention_bytes=options.retention_bytes,
         replica_assignor=options.assignor or ("multi-level" if kip_879 else "rack-aware"),
         kip_879=kip_879,
+        release=options.release and named_release(options.release).name,
+        **_security(options),
     )
 
 

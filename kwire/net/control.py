@@ -9,7 +9,7 @@ import inspect
 import io
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import messages
 from ..broker import ServedCluster, faults
@@ -24,6 +24,9 @@ from ..records import Record, RecordHeader, build_batch, parse_records
 from ..values import ErrorCode
 from .recorder import Recorder
 from .server import Network, Note, Serving
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 NO_GROUP = "Dead"  # the state of a group that is not there, in Kafka's words
 MOST_NOTES = 1000
@@ -50,13 +53,20 @@ class Control:
         self._rules: dict[int, Rule] = {}
 
     @classmethod
-    def of(cls, cluster: ServedCluster, note: Note | None = None, is_recorded: bool = True) -> Control:
+    def of(
+        cls,
+        cluster: ServedCluster,
+        note: Note | None = None,
+        is_recorded: bool = True,
+        tls: SSLContext | None = None,
+    ) -> Control:
         """Make what serves a cluster, and controls it.
 
         Args:
             cluster: what answers.
             note: is given what an operator wants to know, which is kept in any case.
             is_recorded: whether frames are kept.
+            tls: clients are to use TLS, with this.
         """
         noted: deque[str] = deque(maxlen=MOST_NOTES)
 
@@ -65,7 +75,7 @@ class Control:
             if note is not None:
                 note(text)
 
-        return cls(Serving(cluster, keep, recorded=Recorder() if is_recorded else None), noted)
+        return cls(Serving(cluster, keep, recorded=Recorder() if is_recorded else None, tls=tls), noted)
 
     async def do(self, operation: str, arguments: Mapping[str, Any]) -> Any:
         """Do an operation by its name, and return what it returns; raises ValueError if there is none of this name."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..protocol import Frame, Source
+from ..redaction import REASONS, Redactor
 
 MOST = 64 << 20  # bytes
+SECRETS = {"sasl", "scram", "token"}
 
 
 class Recorder:
@@ -18,6 +21,7 @@ class Recorder:
 
     Attributes:
         is_on: whether any are kept.
+        has_secrets: whether frames carry passwords, or what stands for them.
         left_out: how many frames were forgotten because newer ones needed their room.
 
     >>> recorder = Recorder(most=20)
@@ -30,6 +34,7 @@ class Recorder:
     def __init__(self, most: int = MOST) -> None:
         self.most: int = most
         self.is_on: bool = most > 0
+        self.has_secrets: bool = False
         self.left_out: int = 0
         self._size = 0
         self._frames: deque[Frame] = deque()
@@ -43,8 +48,12 @@ class Recorder:
             self.left_out += 1
 
     def frames(self) -> Iterator[Frame]:
-        """Give the frames, the oldest first."""
-        return iter(list(self._frames))
+        """Give the frames, the oldest first, without secrets."""
+        frames = list(self._frames)
+        if not self.has_secrets:
+            return iter(frames)
+        redactor = Redactor(keep=REASONS.keys() - SECRETS)
+        return (replace(frame, data=redactor.redact(frame)) for frame in frames)
 
     def clear(self) -> None:
         """Forget all frames."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import deque
+from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
 from .. import messages
 from ..broker import Node, Parked
+from ..broker.authentication import AuthenticationFailed, Session, principal_of
 from ..broker.cluster import RequestContext
 from ..broker.connection import ServedRequest, read_request, write_response
-from ..broker.faults import Treatment
+from ..broker.faults import Treatment, api_of
 from ..errors.decode import BadFrame
 from ..protocol import FrameReader, Source
 from .client import TLS_HANDSHAKE, Address
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 PORTION = 1 << 16
 MOST_REQUEST = 16 << 20  # bytes of one request; a sixth of Kafka's, and batches may have 1 MiB
+MOST_UNAUTHENTICATED = 512 << 10  # bytes of a request before (sasl.server.max.receive.size)
+SIZE = 4
+SECRETIVE = frozenset(("SaslHandshake", "SaslAuthenticate", "AlterUserScramCredentials"))  # and what follows them
 MOST_MEMBERS = 100  # of groups, on one connection
 
 
@@ -53,6 +58,11 @@ class ServedConnection:
         self.member_ids: deque[str] = deque(maxlen=MOST_MEMBERS)
         self.place: tuple[str, str] = _end_of(writer, "peername"), _end_of(writer, "sockname")
         self.host: str = self.place[0].rpartition(":")[0].strip("[]")
+        settings, users = serving.cluster.settings, serving.cluster.controller.users
+        principal = principal_of(writer.get_extra_info("peercert"))
+        self.session = Session(users, settings.sasl_mechanisms, SystemRandom(), settings.max_reauth, principal)
+        if not self.session.is_authenticated:
+            self.frames.limit = MOST_UNAUTHENTICATED
         writer.transport.set_write_buffer_limits(PORTION)
 
     async def run(self) -> None:
@@ -75,6 +85,10 @@ class ServedConnection:
             for frame in self.frames.feed(portion):
                 await self.serving.carry(self.node.node_id)
                 self._record(frame.data, is_request=True)
+                if self.session.takes_tokens:
+                    if not await self._take_token(frame.data):
+                        return False
+                    continue
                 received = read_request(frame, self.serving.cluster.catalog, self.serving.cluster.apis)
                 if not isinstance(received, ServedRequest):
                     return await self._refuse(received.answer, received.problem)
@@ -86,6 +100,15 @@ class ServedConnection:
             return await self._refuse(b"", "it speaks TLS; kwire serve has no TLS listener" if is_tls else str(error))
         if not self.share.hold(len(self.frames)):
             return await self._refuse(b"", "there is no room for more requests that have begun")
+        return True
+
+    async def _take_token(self, data: bytes) -> bool:
+        """Answer a bare SASL token, as after SaslHandshake v0. Returns False if the connection is at its end."""
+        try:
+            answer = self.session.authenticate(data[SIZE:], self.serving.now())
+        except AuthenticationFailed as error:
+            return await self._refuse(b"", str(error))
+        await self._send(len(answer).to_bytes(SIZE, "big") + answer)
         return True
 
     def _record(self, data: bytes, *, is_request: bool) -> None:
@@ -104,18 +127,29 @@ class ServedConnection:
     async def _serve(self, received: ServedRequest) -> bool:
         """Answer a request. Returns False if the connection is at its end, as a rule of a test may want it."""
         self.serving.requests += 1
+        api = api_of(received.message)
+        self.serving.recorded.has_secrets |= api in SECRETIVE
+        if problem := self.session.problem(api, self.serving.now()):
+            return await self._refuse(b"", problem)
         cluster, self.client_id = self.serving.cluster, received.client_id
         member_id = getattr(received.message, "member_id", "")
         if member_id and member_id not in self.member_ids:
             self.member_ids.append(member_id)
         node_id, now = self.node.node_id, self.serving.now()
-        request = RequestContext(
-            cluster, node_id, received.message, received.version, now, received.client_id, self.host
-        )
+        client = received.client_id, self.host, self.session.principal, self.session
+        request = RequestContext(cluster, node_id, received.message, received.version, now, *client)
         if not cluster.rules:
             await self._send(self._written(received, await self._answered(request)))
-            return True
-        return await self._treat(received, request, cluster.rules.treat(request))
+            return self._is_let_in()
+        return await self._treat(received, request, cluster.rules.treat(request)) and self._is_let_in()
+
+    def _is_let_in(self) -> bool:
+        """Whether the connection goes on: one whose client is not who it says has its answer, and is closed."""
+        if self.session.has_failed:
+            self.serving.note(f"{self.host}: SASL authentication failed; closed")
+        elif self.session.is_authenticated:
+            self.frames.limit = MOST_REQUEST
+        return not self.session.has_failed
 
     async def _treat(self, received: ServedRequest, request: RequestContext, treatment: Treatment) -> bool:
         """Answer a request as the rules of a test say."""

@@ -8,7 +8,8 @@ Any client in any language can connect to them. Nothing is left behind when the 
     3
 """
 
+from .backends import Tls
 from .kafka import AsyncKafka, Kafka
 from .operations import Requests, Rule
 
-__all__ = ["AsyncKafka", "Kafka", "Requests", "Rule"]
+__all__ = ["AsyncKafka", "Kafka", "Requests", "Rule", "Tls"]

@@ -15,16 +15,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..broker import Disk, MemoryDisk, Node, ServedCluster, Settings
+from ..broker.authentication import MECHANISMS, principal
 from ..errors import CallError
 from ..net.control import Control
 from ..net.control_http import ControlClient
 from ..net.log_dirs import FileDisk, locked
+from ..net.server import tls_context
 
 HOST = "127.0.0.1"
 PATIENCE = 30.0  # seconds for a process or a thread to begin, or to do an operation
+
+
+class Tls(NamedTuple):
+    """The files of a listener with TLS, all PEM.
+
+    `certificate` is that of the brokers, `key` its private key unless it is in the same file; with `client_ca` clients
+    need a certificate that is signed by one of these, and its subject is their principal.
+    """
+
+    certificate: str
+    key: str | None = None
+    client_ca: str | None = None
 
 
 @dataclass(frozen=True)
@@ -41,6 +55,13 @@ class Plan:
     auto_create_topics: bool = True
     seed: int | None = None
     rack_aware_fetch: bool = False
+    users: Mapping[str, str] = field(default_factory=dict, repr=False)
+    sasl_mechanisms: Sequence[str] = MECHANISMS
+    max_reauth: float = 0.0
+    acls: bool = False
+    super_users: Sequence[str] = ()
+    tls: Tls | None = None
+    release: str | None = None
 
     def __post_init__(self) -> None:
         if self.brokers < 1 or self.log_dirs < 1 or self.partitions < 1:
@@ -49,6 +70,9 @@ class Plan:
             raise ValueError(f"{len(self.racks)} racks for {self.brokers} brokers: name one for each broker")
         if not 1 <= self.replicas <= self.brokers:
             raise ValueError(f"{self.brokers} brokers cannot have {self.replicas} replicas of a partition")
+
+        if any(not name or not word or ":" in name or "\n" in name + word for name, word in self.users.items()):
+            raise ValueError("users have a name without colon, and a password; neither has a line end")
 
     @property
     def replicas(self) -> int:
@@ -62,6 +86,13 @@ class Plan:
             num_partitions=self.partitions,
             default_replication_factor=self.replicas,
             rack_aware_fetch=self.rack_aware_fetch,
+            passwords=self.users,
+            sasl_mechanisms=tuple(self.sasl_mechanisms) if self.users else (),
+            max_reauth=self.max_reauth,
+            authorizer=self.acls,
+            super_users=tuple(map(principal, self.super_users)),
+            tls=self.tls is not None,
+            release=self.release,
         )
 
     def paths(self, node_id: int, directory: Path | None) -> list[str]:
@@ -107,7 +138,7 @@ class Running:
     async def start(self) -> None:
         """Begin to serve; raises CallError if a log directory is in use."""
         cluster = self._stack.enter_context(_locked(self.plan))
-        self.control = Control.of(cluster)
+        self.control = Control.of(cluster, tls=tls_context(*self.plan.tls) if self.plan.tls else None)
         self.serving = self.control.serving
         try:
             self.addresses = await self.serving.start()
@@ -183,6 +214,23 @@ class InThread:
         self._loop.close()
 
 
+def _security_options(plan: Plan, folder: Path) -> list[str]:
+    """Return the options of `kwire serve`; passwords are in a file that others cannot read."""
+    options = ["--release", plan.release] if plan.release else []
+    if plan.users:
+        file = folder / "users"
+        file.touch(0o600)
+        file.write_text("".join(f"{name}:{password}\n" for name, password in plan.users.items()), "utf-8")
+        options += ["--sasl-users", str(file), "--sasl-mechanisms", ",".join(plan.sasl_mechanisms)]
+        options += ["--max-reauth", str(plan.max_reauth)]
+    if plan.tls is not None:
+        names = ("--tls-cert", "--tls-key", "--tls-client-ca")
+        options += [word for name, one in zip(names, plan.tls, strict=True) if one for word in (name, str(one))]
+    if plan.acls:
+        options += ["--acls", *(word for name in plan.super_users for word in ("--super-user", name))]
+    return options
+
+
 class AsProcess:
     """A cluster that `kwire serve` runs."""
 
@@ -194,6 +242,7 @@ class AsProcess:
         options += [] if plan.seed is None else ["--seed", str(plan.seed)]
         options += [] if plan.auto_create_topics else ["--no-auto-create"]
         options += ["--rack-aware-fetch"] if plan.rack_aware_fetch else []
+        options += _security_options(plan, folder)
         command = [sys.executable, "-u", "-m", "kwire", "serve", "--cluster", str(folder / "cluster.json"), *options]
         self._log = (folder / "log").open("w+")
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self._log)

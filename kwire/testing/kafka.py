@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from ..broker.authentication import MECHANISMS
 from ..records import Record
-from .backends import AsProcess, Backend, InThread, Plan, Running, topics_of
+from .backends import AsProcess, Backend, InThread, Plan, Running, Tls, topics_of
 from .operations import Operations, Rule
 
 INTERVAL = 0.005  # seconds between two looks at what is waited for
@@ -31,7 +32,15 @@ class _Cluster(Operations):
         auto_create_topics: bool = True,
         seed: int | None = None,
         rack_aware_fetch: bool = False,
+        users: Mapping[str, str] | None = None,
+        sasl_mechanisms: Sequence[str] = MECHANISMS,
+        max_reauth: float = 0.0,
+        acls: bool = False,
+        super_users: Sequence[str] = (),
+        tls: Tls | None = None,
+        release: str | None = None,
     ) -> None:
+        security = users or {}, tuple(sasl_mechanisms), max_reauth, acls, tuple(super_users), tls, release
         self._plan = Plan(
             brokers,
             tuple(racks),
@@ -43,6 +52,7 @@ class _Cluster(Operations):
             auto_create_topics,
             seed,
             rack_aware_fetch,
+            *security,
         )
         self._addresses: Sequence[Any] = ()
 
@@ -81,6 +91,13 @@ class Kafka(_Cluster):
         auto_create_topics: whether clients create topics by asking for them.
         seed: for ids and placements; by chance unless given.
         rack_aware_fetch: whether consumers are sent to a replica in their rack (KIP-392).
+        users: names with passwords, with which clients authenticate (SASL); nobody does so unless given.
+        sasl_mechanisms: that clients may choose, of PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512.
+        max_reauth: seconds after which clients authenticate again (KIP-368); 0 is never.
+        acls: whether ACLs hold, as with Kafka's StandardAuthorizer: nobody may do anything without one.
+        super_users: names or principals that may do everything.
+        tls: the files of a listener with TLS.
+        release: a Kafka release such as `2.8`; only the apis and versions that it had are served.
         process: whether it runs as a process of its own, so that it takes no time of this one's threads.
 
     Raises:

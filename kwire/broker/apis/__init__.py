@@ -5,7 +5,9 @@ One message class covers all versions, so handlers rarely depend on the version.
 
 from __future__ import annotations
 
+from ...spec.releases import release
 from ..cluster import Api
+from ..configs import Settings
 from .acls_and_tokens import (
     alter_client_quotas,
     create_acls,
@@ -18,6 +20,12 @@ from .acls_and_tokens import (
     renew_delegation_token,
 )
 from .api_versions import api_versions
+from .authentication import (
+    alter_user_scram_credentials,
+    describe_user_scram_credentials,
+    sasl_authenticate,
+    sasl_handshake,
+)
 from .consumer_groups import consumer_group_describe, consumer_group_heartbeat
 from .create_partitions import create_partitions
 from .create_replica_assignment import create_replica_assignment
@@ -98,6 +106,10 @@ APIS: dict[str, Api] = {
     "DescribeDelegationToken": Api(1, 3, describe_delegation_token),
     "DescribeClientQuotas": Api(0, 1, describe_client_quotas),
     "AlterClientQuotas": Api(0, 1, alter_client_quotas),
+    "SaslHandshake": Api(0, 1, sasl_handshake),
+    "SaslAuthenticate": Api(0, 2, sasl_authenticate),
+    "DescribeUserScramCredentials": Api(0, 0, describe_user_scram_credentials),
+    "AlterUserScramCredentials": Api(0, 0, alter_user_scram_credentials),
     "DeleteRecords": Api(0, 2, delete_records, finds_errors=True),
     "AlterConfigs": Api(0, 2, alter_configs),
     "OffsetDelete": Api(0, 0, offset_delete, finds_errors=True),
@@ -119,6 +131,19 @@ APIS: dict[str, Api] = {
 DRAFTS: dict[str, Api] = {"CreateReplicaAssignment": Api(0, 0, create_replica_assignment)}
 
 
-def table_for(kip_879: bool) -> dict[str, Api]:
-    """Return the served apis by name."""
-    return APIS | DRAFTS if kip_879 else APIS
+def table_for(settings: Settings) -> dict[str, Api]:
+    """Return the served apis by name; those that a release had, as far as they are served at all.
+
+    Raises:
+        UnknownMessage: there is no such release.
+    """
+    apis = APIS | DRAFTS if settings.kip_879 else APIS
+    if settings.release is None:
+        return apis
+    spoken = release(settings.release)
+    found = {}
+    for name, api in apis.items():
+        shared = [one for one in spoken.stable_versions(name) if api.first <= one <= api.last]
+        if shared:
+            found[name] = api._replace(first=min(shared), last=max(shared))
+    return found

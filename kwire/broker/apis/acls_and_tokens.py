@@ -1,6 +1,6 @@
-"""DescribeAcls, CreateAcls, DeleteAcls, delegation tokens and client quotas, on brokers that authenticate nobody.
+"""DescribeAcls, CreateAcls, DeleteAcls, delegation tokens and client quotas.
 
-As with a Kafka that has no authorizer and no secret for tokens, ACLs and tokens are refused; quotas hold.
+As with a Kafka that has no secret for tokens, these are refused; so are ACLs where there is no authorizer.
 """
 
 from __future__ import annotations
@@ -8,32 +8,134 @@ from __future__ import annotations
 from typing import Any
 
 from ... import messages
+from ...values import AclOperation, ErrorCode, ResourceType
 from .. import codes
+from ..authorizer import (
+    ALLOW,
+    ANY,
+    CLUSTER_NAME,
+    DENY,
+    LITERAL,
+    MOST_ACLS,
+    PREFIXED,
+    UNKNOWN,
+    Acl,
+    Filter,
+    acl_of,
+    denied,
+)
 from ..cluster import RequestContext
 from ..quotas import CLIENT, KEYS, MOST_QUOTAS, USER, Entity
 
 NO_AUTHORIZER = "No Authorizer is configured."
-EXACT, DEFAULT, ANY = 0, 1, 2  # how a component of a filter matches
+EXACT, DEFAULT = 0, 1  # how a component of a filter matches
 
 
 def describe_acls(request: RequestContext) -> Any:
-    """Answer DescribeAcls: there is no authorizer."""
-    message = "No Authorizer is configured on the broker"
-    return messages.DescribeAclsResponse(error_code=codes.SECURITY_DISABLED, error_message=message)
+    """Answer DescribeAcls."""
+    response, authorizer = messages.DescribeAclsResponse, request.cluster.authorizer
+    if authorizer is None:
+        message = "No Authorizer is configured on the broker"
+        return response(error_code=codes.SECURITY_DISABLED, error_message=message)
+    wanted = _filter(request.message)
+    if problem := _filter_problem(wanted):
+        return response(error_code=codes.INVALID_REQUEST, error_message=problem)
+    found: dict[tuple[Any, ...], list[Acl]] = {}
+    for acl in authorizer.matching(wanted):
+        found.setdefault(acl[:3], []).append(acl)
+    resources = tuple(
+        response.DescribeAclsResource(
+            resource_type=kind,
+            resource_name=name,
+            pattern_type=pattern,
+            acls=tuple(
+                response.AclDescription(
+                    principal=one.principal, host=one.host, operation=one.operation, permission_type=one.permission
+                )
+                for one in rows
+            ),
+        )
+        for (kind, name, pattern), rows in found.items()
+    )
+    return response(error_message=None, resources=resources)
+
+
+def _filter(row: Any) -> Filter:
+    names = row.resource_type_filter, row.resource_name_filter, row.pattern_type_filter
+    return Filter(*names, row.principal_filter, row.host_filter, row.operation, row.permission_type)
+
+
+def _filter_problem(wanted: Filter) -> str:
+    kinds = wanted.resource_type, wanted.pattern_type, wanted.operation, wanted.permission
+    return "The filter has an unknown element." if UNKNOWN in kinds else ""
 
 
 def create_acls(request: RequestContext) -> Any:
-    """Answer CreateAcls: there is no authorizer."""
-    row = messages.CreateAclsResponse.AclCreationResult
-    refused = row(error_code=codes.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
-    return messages.CreateAclsResponse(results=(refused,) * len(request.message.creations))
+    """Answer CreateAcls."""
+    row, rows = messages.CreateAclsResponse.AclCreationResult, []
+    refused = request.error()
+    for creation in request.message.creations:
+        if request.cluster.authorizer is None:
+            rows.append(row(error_code=codes.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
+            continue
+        acl = acl_of(creation)
+        problem = _acl_problem(request, acl)
+        if refused or problem:
+            rows.append(
+                row(**denied(refused)) if refused else row(error_code=codes.INVALID_REQUEST, error_message=problem)
+            )
+            continue
+        request.cluster.controller.add_acl(acl)
+        rows.append(row(error_message=None))
+    return messages.CreateAclsResponse(results=tuple(rows))
+
+
+def _acl_problem(request: RequestContext, acl: Acl) -> str:
+    """Return why an ACL cannot be; empty if it can."""
+    if acl.resource_type == ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
+        return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
+    if not acl.resource_name:
+        return "Invalid empty resource name"
+    if acl.resource_type in (UNKNOWN, ANY) or not ResourceType(acl.resource_type).name:
+        return f"Invalid resourceType {acl.resource_type}"
+    if acl.pattern_type not in (LITERAL, PREFIXED):
+        return f"Invalid patternType {acl.pattern_type}"
+    if acl.operation in (UNKNOWN, ANY) or not AclOperation(acl.operation).name:
+        return f"Invalid operation {acl.operation}"
+    if acl.permission not in (ALLOW, DENY):
+        return f"Invalid permissionType {acl.permission}"
+    if not all(acl.principal.partition(":")[::2]):
+        return (
+            f"Could not parse principal from `{acl.principal}` (no colon is present separating the type and the name)"
+        )
+    is_full = len(request.cluster.controller.acls) >= MOST_ACLS
+    return f"there are {MOST_ACLS} ACLs already" if is_full else ""
 
 
 def delete_acls(request: RequestContext) -> Any:
-    """Answer DeleteAcls: there is no authorizer."""
-    row = messages.DeleteAclsResponse.DeleteAclsFilterResult
-    refused = row(error_code=codes.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
-    return messages.DeleteAclsResponse(filter_results=(refused,) * len(request.message.filters))
+    """Answer DeleteAcls."""
+    response, authorizer = messages.DeleteAclsResponse, request.cluster.authorizer
+    rows, refused = [], request.error()
+    for one in request.message.filters:
+        row, wanted = response.DeleteAclsFilterResult, _filter(one)
+        if authorizer is None:
+            rows.append(row(error_code=codes.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
+        elif refused:
+            rows.append(row(**denied(refused)))
+        elif problem := _filter_problem(wanted):
+            rows.append(row(error_code=codes.INVALID_REQUEST, error_message=problem))
+        else:
+            matching = authorizer.matching(wanted)
+            for acl in matching:
+                request.cluster.controller.remove_acl(acl)
+            rows.append(row(error_message=None, matching_acls=tuple(map(_deleted, matching))))
+    return response(filter_results=tuple(rows))
+
+
+def _deleted(acl: Acl) -> Any:
+    fields = acl._asdict()
+    fields["permission_type"] = fields.pop("permission")
+    return messages.DeleteAclsResponse.DeleteAclsMatchingAcl(error_message=None, **fields)
 
 
 def create_delegation_token(request: RequestContext) -> Any:
@@ -69,14 +171,15 @@ def alter_client_quotas(request: RequestContext) -> Any:
     """Answer AlterClientQuotas."""
     response = messages.AlterClientQuotasResponse
     rows = []
+    refused = request.error()
     for entry in request.message.entries:
-        problem = _quota_problem(request, entry)
+        problem = ErrorCode(refused).about if refused else _quota_problem(request, entry)
         if not problem and not request.message.validate_only:
             _set(request, entry)
         entity = tuple(
             response.EntityData(entity_type=one.entity_type, entity_name=one.entity_name) for one in entry.entity
         )
-        code = codes.INVALID_REQUEST if problem else codes.NONE
+        code = refused or (codes.INVALID_REQUEST if problem else codes.NONE)
         rows.append(response.EntryData(error_code=code, error_message=problem or None, entity=entity))
     return response(entries=tuple(rows))
 

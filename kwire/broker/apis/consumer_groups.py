@@ -20,7 +20,7 @@ CONSUMER_TYPE = 1
 def consumer_group_heartbeat(request: RequestContext) -> Any:
     """Answer ConsumerGroupHeartbeat."""
     asked = request.message
-    if code := problem_with(request, asked.group_id) or _problem(request):
+    if code := problem_with(request, asked.group_id) or _problem(request) or _hidden(request):
         return _refused(code)
     group = _group_for(request)
     if isinstance(group, int):
@@ -50,6 +50,12 @@ def _problem(request: RequestContext) -> int:
     if asked.server_assignor is not None and asked.server_assignor not in ASSIGNORS:
         return codes.UNSUPPORTED_ASSIGNOR
     return codes.NONE if check_pattern(asked.subscribed_topic_regex) else codes.INVALID_REGULAR_EXPRESSION
+
+
+def _hidden(request: RequestContext) -> int:
+    """Return the error code of a topic that the principal may not describe."""
+    names = request.message.subscribed_topic_names or ()
+    return next((code for name in names if (code := request.error(name))), codes.NONE)
 
 
 def _refused(code: int) -> Any:

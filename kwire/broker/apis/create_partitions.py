@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import messages
 from ...errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
+from ..authorizer import denied
 from ..cluster import RequestContext
 from ..topics import unique_rows
 
@@ -23,6 +24,8 @@ def _more(request: RequestContext, row: Any, twice: bool) -> Any:
     try:
         if twice:
             raise InvalidRequest("in_request_twice", name=row.name)
+        if code := request.error(row.name):
+            return result(name=row.name, **denied(code))
         topic = controller.known(row.name)
         assignment = controller.place_more(topic, row.count)
         if row.assignments is not None:

@@ -9,7 +9,9 @@ from typing import Any
 
 from ... import messages
 from ...errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused
-from ...values import ConfigSource
+from ...values import AclOperation, ConfigSource, ResourceType
+from .. import codes
+from ..authorizer import CLUSTER_NAME, denied
 from ..cluster import RequestContext
 from ..configs import checked, topic_defaults
 from ..controller import Controller
@@ -31,6 +33,8 @@ def _topic(request: RequestContext, row: Any, twice: bool) -> Any:
     try:
         if twice:
             raise InvalidRequest("in_request_twice", name=row.name)
+        if not _may_create(request, row.name):
+            return result(name=row.name, **denied(codes.TOPIC_AUTHORIZATION_FAILED))
         check_name(row.name, controller.topics)
         configs = checked((config.name, config.value) for config in row.configs)
         assignment = _assignment(controller, row)
@@ -42,10 +46,24 @@ def _topic(request: RequestContext, row: Any, twice: bool) -> Any:
         name=row.name,
         topic_id=made.topic_id if made is not None else bytes(16),
         error_message=None,
-        num_partitions=len(assignment),
-        replication_factor=len(assignment[0]),
-        configs=_configs(request, configs) if request.version >= FIRST_WITH_DETAILS else (),
+        **{"num_partitions": len(assignment), "replication_factor": len(assignment[0])}
+        | _details(request, row.name, configs),
     )
+
+
+def _may_create(request: RequestContext, name: str) -> bool:
+    may = request.allows(AclOperation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
+    return may or request.allows(AclOperation.CREATE, ResourceType.TOPIC, name)
+
+
+def _details(request: RequestContext, name: str, configs: dict[str, str]) -> dict[str, Any]:
+    """Return the configs of the topic, or why the principal does not see them."""
+    if request.version < FIRST_WITH_DETAILS:
+        return {}
+    if not request.allows(AclOperation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name):
+        hidden = {"configs": None, "num_partitions": -1, "replication_factor": -1}
+        return {**hidden, "topic_config_error_code": codes.TOPIC_AUTHORIZATION_FAILED}
+    return {"configs": _configs(request, configs)}
 
 
 def _assignment(controller: Controller, row: Any) -> dict[int, list[int]]:

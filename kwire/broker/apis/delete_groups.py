@@ -50,12 +50,13 @@ def offset_delete(request: RequestContext) -> Any:
         topic = request.cluster.controller.find(row.name)
         parts = []
         for part in row.partitions:
-            index, code = part.partition_index, codes.NONE
-            if topic is None or not 0 <= index < len(topic.partitions):
+            index = part.partition_index
+            code = request.error(row.name, index)
+            if not code and (topic is None or not 0 <= index < len(topic.partitions)):
                 code = codes.UNKNOWN_TOPIC_OR_PARTITION
-            elif row.name in subscribed:
+            elif not code and row.name in subscribed:
                 code = codes.GROUP_SUBSCRIBED_TO_TOPIC
-            else:
+            elif not code:
                 deleted.append((row.name, index))
             parts.append(response.OffsetDeleteResponsePartition(partition_index=index, error_code=code))
         rows.append(response.OffsetDeleteResponseTopic(name=row.name, partitions=tuple(parts)))

@@ -29,9 +29,10 @@ def delete_records(request: RequestContext) -> Any:
 def _delete(request: RequestContext, name: str, part: Any) -> tuple[int, int]:
     """Return an error code, and the first offset that is left."""
     partition = partition_of(request, name, part.partition_index)
-    if partition is None:
-        return codes.UNKNOWN_TOPIC_OR_PARTITION, -1
-    log = request.error(name, part.partition_index) or partition.log_at(request.node_id)
+    code = request.error(name, part.partition_index)
+    if partition is None or code:
+        return code or codes.UNKNOWN_TOPIC_OR_PARTITION, -1
+    log = partition.log_at(request.node_id)
     if isinstance(log, int):
         return log, -1
     topic = request.cluster.controller.known(name)

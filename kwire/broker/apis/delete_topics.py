@@ -8,6 +8,8 @@ from typing import Any
 from ... import messages
 from ...codecs.json import uuid_text
 from ...errors.refused import InvalidRequest, Refused, UnknownTopicId
+from ...values import AclOperation, ResourceType
+from ..authorizer import denied
 from ..cluster import RequestContext
 from ..topics import INTERNAL, Topic
 
@@ -27,6 +29,11 @@ def delete_topics(request: RequestContext) -> Any:
 
 def _topic(request: RequestContext, name: str | None, topic_id: bytes, twice: bool) -> Any:
     result = messages.DeleteTopicsResponse.DeletableTopicResult
+    by_id = request.cluster.controller.by_id.get(topic_id)
+    known = by_id.name if by_id is not None else name
+    if not twice and known is not None and (code := request.error(known)):
+        sees = request.allows(AclOperation.DESCRIBE, ResourceType.TOPIC, known) or name is not None
+        return result(name=known if sees else None, topic_id=topic_id, **denied(code))
     try:
         topic = _found(request, name, topic_id, twice)
         if topic.name in INTERNAL:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ... import messages
-from ...values import EndpointType
+from ...values import EndpointType, ResourceType
 from .. import codes
+from ..authorizer import CLUSTER_NAME, UNASKED, operations
 from ..cluster import RequestContext
 from ..topics import RESERVED
 
@@ -29,7 +30,12 @@ def describe_cluster(request: RequestContext) -> Any:
         for one in nodes
     )
     return response(
-        cluster_id=request.cluster.cluster_id, controller_id=controller.controller_id, brokers=tuple(brokers)
+        cluster_id=request.cluster.cluster_id,
+        controller_id=controller.controller_id,
+        brokers=tuple(brokers),
+        cluster_authorized_operations=operations(request, ResourceType.CLUSTER, CLUSTER_NAME)
+        if asked.include_cluster_authorized_operations
+        else UNASKED,
     )
 
 

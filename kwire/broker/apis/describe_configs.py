@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from ... import messages
 from ...errors.refused import InvalidRequest, Refused
-from ...values import ConfigResourceType, ConfigSource
+from ...values import AclOperation, ConfigResourceType, ConfigSource, ResourceType
+from .. import codes
+from ..authorizer import CLUSTER_NAME, DENIALS, denied
 from ..cluster import RequestContext
 from ..configs import BROKER_CONFIGS, DYNAMIC_CONFIGS, TOPIC_CONFIGS, Settings, topic_defaults
 
@@ -33,6 +35,8 @@ def describe_configs(request: RequestContext) -> Any:
 def _resource(request: RequestContext, row: Any) -> Any:
     result = messages.DescribeConfigsResponse.DescribeConfigsResult
     named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
+    if code := config_denial(request, row, AclOperation.DESCRIBE_CONFIGS):
+        return result(**named, **denied(code))
     try:
         values = list(_values(request, row))
     except Refused as error:
@@ -40,6 +44,14 @@ def _resource(request: RequestContext, row: Any) -> Any:
     wanted = set(row.configuration_keys or ())
     configs = tuple(_row(request, value) for value in values if not wanted or value.name in wanted)
     return result(**named, error_message=None, configs=configs)
+
+
+def config_denial(request: RequestContext, row: Any, operation: int) -> int:
+    """Return the error code if the principal may not do this to the configs of a resource; 0 if it may."""
+    kinds = {ConfigResourceType.TOPIC: ResourceType.TOPIC, ConfigResourceType.GROUP: ResourceType.GROUP}
+    kind = kinds.get(row.resource_type, ResourceType.CLUSTER)
+    name = CLUSTER_NAME if kind == ResourceType.CLUSTER else row.resource_name
+    return codes.NONE if request.allows(operation, kind, name) else DENIALS[kind]
 
 
 def _values(request: RequestContext, row: Any) -> Iterator[Value]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from ... import messages
+from ...values import ResourceType
 from .. import codes
+from ..authorizer import operations
 from ..cluster import RequestContext
 from ..groups.group import GroupState
 from ..groups.membership import problem_with
@@ -26,7 +30,11 @@ def _described(request: RequestContext, group_id: str) -> Any:
         return row(group_id=group_id, error_code=code)
     group = request.cluster.groups.find(group_id)
     if group is not None:
-        return described(group)
+        found = described(group)
+        if request.message.include_authorized_operations:
+            bits = operations(request, ResourceType.GROUP, group_id)
+            return msgspec.structs.replace(found, authorized_operations=bits)
+        return found
     if request.version < FIRST_WITH_NOT_FOUND:
         return row(group_id=group_id, group_state=GroupState.DEAD.value)
     missing = f"there is no group {group_id!r}"

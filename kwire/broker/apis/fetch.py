@@ -65,7 +65,7 @@ def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]
     rows = []
     for row in request.message.topics:
         topic = request.cluster.controller.find(row.topic, row.topic_id)
-        parts = tuple(reading.partition(topic, part, by_id=not row.topic) for part in row.partitions)
+        parts = tuple(reading.partition(topic, part, row.topic) for part in row.partitions)
         rows.append(response.FetchableTopicResponse(topic=row.topic, topic_id=row.topic_id, partitions=parts))
     enough = reading.failed or reading.size >= request.message.min_bytes or not rows
     if measure:
@@ -83,14 +83,15 @@ class _Reading:
         self.is_committed = request.message.isolation_level == READ_COMMITTED
         self.left = min(request.message.max_bytes, request.cluster.fetch_max_bytes)
 
-    def partition(self, topic: Topic | None, part: Any, *, by_id: bool) -> Any:
+    def partition(self, topic: Topic | None, part: Any, name: str) -> Any:
+        if code := self.request.error(topic.name if topic else name or None, part.partition):
+            return self._failure(part, code)
         if topic is None or not 0 <= part.partition < len(topic.partitions):
-            unknown = codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
+            unknown = codes.UNKNOWN_TOPIC_OR_PARTITION if name or topic else codes.UNKNOWN_TOPIC_ID
             return self._failure(part, unknown)
         partition = topic.partitions[part.partition]
-        error = self.request.error(topic.name, partition.index)
         may_follow = self.request.version >= FIRST_WITH_RACKS
-        log = error or partition.log_at(self.request.node_id, part.current_leader_epoch, may_follow=may_follow)
+        log = partition.log_at(self.request.node_id, part.current_leader_epoch, may_follow=may_follow)
         if isinstance(log, int):
             return self._failure(part, log)
         if not log.start <= part.fetch_offset <= log.end:

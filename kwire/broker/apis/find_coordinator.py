@@ -25,7 +25,8 @@ def find_coordinator(request: RequestContext) -> Any:
 
 def _found(request: RequestContext, key: str) -> dict[str, Any]:
     controller = request.cluster.controller
-    if code := request.error(group=key):
+    is_transactional = request.message.key_type == TRANSACTION
+    if code := request.error(transactional_id=key) if is_transactional else request.error(group=key):
         return _no_coordinator(code, ErrorCode(code).about)
     if request.message.key_type not in (GROUP, TRANSACTION):
         return _no_coordinator(codes.INVALID_REQUEST, "only groups and transactions are coordinated here")

@@ -8,9 +8,11 @@ from typing import Any
 
 from ... import messages
 from ...errors.refused import InvalidConfig, InvalidRequest, Refused
-from ...values import AlterConfigOp, ConfigResourceType, ConfigType
+from ...values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigType
+from ..authorizer import denied
 from ..cluster import RequestContext
 from ..configs import DYNAMIC_CONFIGS, TOPIC_CONFIGS, Config, checked, topic_defaults
+from .describe_configs import config_denial
 
 
 def incremental_alter_configs(request: RequestContext) -> Any:
@@ -31,6 +33,8 @@ def _altered(request: RequestContext, row: Any, *, anew: bool = False) -> Any:
     if anew:
         result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
     named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
+    if code := config_denial(request, row, AclOperation.ALTER_CONFIGS):
+        return result(**named, **denied(code))
     try:
         if row.resource_type == ConfigResourceType.BROKER:
             _alter_broker(request, row, anew)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ... import messages
+from ...values import AclOperation, ResourceType
 from .. import codes
+from ..authorizer import CLUSTER_NAME
 from ..cluster import RequestContext
 from ..groups.membership import problem_with
 from ..internal_topics import TRANSACTIONS
@@ -18,6 +20,8 @@ FIRST_WITH_FENCED = 4  # versions from here on have an error code of its own for
 def init_producer_id(request: RequestContext) -> Any:
     """Answer InitProducerId: returns a new id, or the next epoch for a producer that sends its id (KIP-360)."""
     response, asked = messages.InitProducerIdResponse, request.message
+    if code := _denial(request):
+        return response(error_code=code, producer_id=-1, producer_epoch=-1)
     if asked.transactional_id is not None:
         found = _transactional(request)
         if isinstance(found, int):
@@ -26,6 +30,19 @@ def init_producer_id(request: RequestContext) -> Any:
     if asked.producer_id >= 0 and 0 <= asked.producer_epoch < HIGHEST_EPOCH:
         return response(producer_id=asked.producer_id, producer_epoch=asked.producer_epoch + 1)
     return response(producer_id=request.cluster.new_producer_id(), producer_epoch=0)
+
+
+def _denial(request: RequestContext) -> int:
+    """Return the error code if the principal may not write; who may write to any topic may be idempotent (KIP-679)."""
+    cluster, transactional_id = request.cluster, request.message.transactional_id
+    if cluster.authorizer is None:
+        return codes.NONE
+    if transactional_id is not None:
+        return request.error(transactional_id=transactional_id)
+    may = request.allows(AclOperation.IDEMPOTENT_WRITE, ResourceType.CLUSTER, CLUSTER_NAME)
+    who = request.principal, request.client_host
+    may = may or cluster.authorizer.allows_any(*who, AclOperation.WRITE, ResourceType.TOPIC)
+    return codes.NONE if may else codes.CLUSTER_AUTHORIZATION_FAILED
 
 
 def _transactional(request: RequestContext) -> Transaction | int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ... import messages
+from ...values import AclOperation, ResourceType
+from ..authorizer import CLUSTER_NAME
 from ..cluster import RequestContext
 from ..groups.group import Group
 from ..internal_topics import coordinator_of
@@ -16,6 +18,7 @@ def list_groups(request: RequestContext) -> Any:
     """Answer ListGroups: the groups that this broker coordinates."""
     states = {state.lower() for state in request.message.states_filter}
     types = {kind.lower() for kind in request.message.types_filter} or {CLASSIC, CONSUMER}
+    sees_all = request.allows(AclOperation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
     rows = (
         messages.ListGroupsResponse.ListedGroup(
             group_id=group.group_id,
@@ -25,6 +28,7 @@ def list_groups(request: RequestContext) -> Any:
         )
         for group in request.cluster.groups.all()
         if _type_of(group) in types
+        and (sees_all or request.allows(AclOperation.DESCRIBE, ResourceType.GROUP, group.group_id))
         and (not states or group.state.lower() in states)
         and coordinator_of(group.group_id, request.cluster.controller) == request.node_id
     )

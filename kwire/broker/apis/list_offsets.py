@@ -27,17 +27,17 @@ def list_offsets(request: RequestContext) -> Any:
         for part in row.partitions:
             index = part.partition_index
             partition = known[index] if 0 <= index < len(known) else None
-            parts.append(_row(request, partition, part))
+            parts.append(_row(request, row.name, partition, part))
         rows.append(response.ListOffsetsTopicResponse(name=row.name, partitions=tuple(parts)))
     return response(topics=tuple(rows))
 
 
-def _row(request: RequestContext, partition: Partition | None, part: Any) -> Any:
+def _row(request: RequestContext, topic: str, partition: Partition | None, part: Any) -> Any:
     row = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
-    if partition is None:
-        return row(partition_index=part.partition_index, error_code=codes.UNKNOWN_TOPIC_OR_PARTITION)
-    error = request.error(partition.topic, partition.index)
-    log = error or partition.log_at(request.node_id, part.current_leader_epoch)
+    code = request.error(topic, part.partition_index)
+    if partition is None or code:
+        return row(partition_index=part.partition_index, error_code=code or codes.UNKNOWN_TOPIC_OR_PARTITION)
+    log = partition.log_at(request.node_id, part.current_leader_epoch)
     if isinstance(log, int):
         return row(partition_index=part.partition_index, error_code=log)
     try:
@@ -57,18 +57,18 @@ def offset_for_leader_epoch(request: RequestContext) -> Any:
     for row in request.message.topics:
         topic = request.cluster.controller.find(row.topic)
         known = topic.partitions if topic is not None else []
-        parts = [_epoch_end(request, known, part) for part in row.partitions]
+        parts = [_epoch_end(request, row.topic, known, part) for part in row.partitions]
         rows.append(response.OffsetForLeaderTopicResult(topic=row.topic, partitions=tuple(parts)))
     return response(topics=tuple(rows))
 
 
-def _epoch_end(request: RequestContext, known: Sequence[Partition], part: Any) -> Any:
+def _epoch_end(request: RequestContext, topic: str, known: Sequence[Partition], part: Any) -> Any:
     row = messages.OffsetForLeaderEpochResponse.EpochEndOffset
-    if not 0 <= part.partition < len(known):
-        return row(partition=part.partition, error_code=codes.UNKNOWN_TOPIC_OR_PARTITION)
+    code = request.error(topic, part.partition)
+    if code or not 0 <= part.partition < len(known):
+        return row(partition=part.partition, error_code=code or codes.UNKNOWN_TOPIC_OR_PARTITION)
     partition = known[part.partition]
-    error = request.error(partition.topic, partition.index)
-    log = error or partition.log_at(request.node_id, part.current_leader_epoch)
+    log = partition.log_at(request.node_id, part.current_leader_epoch)
     if isinstance(log, int):
         return row(partition=part.partition, error_code=log)
     if part.leader_epoch > partition.leader_epoch or part.leader_epoch < 0:

@@ -7,7 +7,9 @@ from typing import Any
 
 from ... import messages
 from ...errors.refused import Refused
+from ...values import AclOperation, ResourceType
 from .. import codes
+from ..authorizer import CLUSTER_NAME, UNASKED, operations
 from ..cluster import RequestContext
 from ..topics import INTERNAL, Partition, Topic, check_name
 
@@ -27,30 +29,39 @@ def metadata(request: RequestContext) -> Any:
         cluster_id=request.cluster.cluster_id,
         controller_id=controller.controller_id,
         topics=tuple(_topics(request)),
+        cluster_authorized_operations=operations(request, ResourceType.CLUSTER, CLUSTER_NAME)
+        if request.message.include_cluster_authorized_operations
+        else UNASKED,
     )
 
 
 def _topics(request: RequestContext) -> list[Any]:
     asked = request.message.topics
     if asked is None or (request.version == 0 and not asked):
-        return [_topic(request, topic) for topic in request.cluster.controller.topics.values()]
+        return [_topic(request, topic) for topic in _seen(request)]
     return [_asked_topic(request, row) for row in asked]
+
+
+def _seen(request: RequestContext) -> list[Topic]:
+    """Return the topics that the principal may describe."""
+    topics = request.cluster.controller.topics.values()
+    return [one for one in topics if request.allows(AclOperation.DESCRIBE, ResourceType.TOPIC, one.name)]
 
 
 def describe_topic_partitions(request: RequestContext) -> Any:
     """Answer DescribeTopicPartitions (KIP-966): topics by name, so many partitions at a time."""
     response, asked = messages.DescribeTopicPartitionsResponse, request.message
     topics = request.cluster.controller.topics
-    names = sorted({row.name for row in asked.topics} or topics)
+    names = sorted({row.name for row in asked.topics} or {topic.name for topic in _seen(request)})
     cursor = asked.cursor
     first = cursor.partition_index if cursor is not None else 0
     names = [name for name in names if cursor is None or name >= cursor.topic_name]
     left = min(max(1, asked.response_partition_limit), MOST_DESCRIBED)
     rows = []
     for name in names:
-        topic = topics.get(name)
-        if topic is None:
-            code = codes.UNKNOWN_TOPIC_OR_PARTITION
+        topic, code = topics.get(name), request.error(name)
+        if topic is None or code:
+            code = code or codes.UNKNOWN_TOPIC_OR_PARTITION
             rows.append(response.DescribeTopicPartitionsResponseTopic(name=name, error_code=code))
             continue
         begin = first if cursor is not None and name == cursor.topic_name else 0
@@ -84,7 +95,11 @@ def _described(request: RequestContext, topic: Topic, partitions: Sequence[Parti
             )
         )
     return response.DescribeTopicPartitionsResponseTopic(
-        name=topic.name, topic_id=topic.topic_id, is_internal=topic.name in INTERNAL, partitions=tuple(rows)
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.name in INTERNAL,
+        partitions=tuple(rows),
+        topic_authorized_operations=operations(request, ResourceType.TOPIC, topic.name),
     )
 
 
@@ -96,14 +111,27 @@ def _asked_topic(request: RequestContext, row: Any) -> Any:
     failure = messages.MetadataResponse.MetadataResponseTopic
     if row.name is None:
         return failure(name=None, topic_id=row.topic_id, error_code=codes.UNKNOWN_TOPIC_ID)
+    if code := request.error(row.name) or _creation_error(request, row.name):
+        return failure(name=row.name, error_code=code)
     code = codes.UNKNOWN_TOPIC_OR_PARTITION
     try:
         check_name(row.name, controller.topics)
-        if request.message.allow_auto_topic_creation and request.cluster.settings.auto_create_topics:
+        if _creates(request):
             return _topic(request, controller.create(row.name, controller.place(-1, -1, unasked=True)))
     except Refused as error:
         code = error.error_code
     return failure(name=row.name, error_code=code)
+
+
+def _creates(request: RequestContext) -> bool:
+    return bool(request.message.allow_auto_topic_creation and request.cluster.settings.auto_create_topics)
+
+
+def _creation_error(request: RequestContext, name: str) -> int:
+    """Return the error code of a topic that is not there and that the principal may not create; 0 if it may."""
+    may = request.allows(AclOperation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
+    may = may or request.allows(AclOperation.CREATE, ResourceType.TOPIC, name)
+    return codes.NONE if may or not _creates(request) else codes.TOPIC_AUTHORIZATION_FAILED
 
 
 def _topic(request: RequestContext, topic: Topic) -> Any:
@@ -111,6 +139,8 @@ def _topic(request: RequestContext, topic: Topic) -> Any:
     named: dict[str, Any] = {"name": topic.name, "topic_id": topic.topic_id, "is_internal": topic.name in INTERNAL}
     if code := request.error(topic.name):
         return row(**named, error_code=code)
+    if request.message.include_topic_authorized_operations:
+        named["topic_authorized_operations"] = operations(request, ResourceType.TOPIC, topic.name)
     return row(**named, partitions=tuple(_partition(request, one) for one in topic.partitions))
 
 

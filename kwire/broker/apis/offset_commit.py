@@ -38,7 +38,7 @@ def checked_commit(
 ) -> int:
     """Add a row of a request to the commits, or return why it cannot be kept."""
     topic = request.cluster.controller.find(sent.name, sent.topic_id)
-    found = group if isinstance(group, int) else _kept_commit(request, topic, part, by_id=not sent.name)
+    found = group if isinstance(group, int) else _kept_commit(request, topic, part, sent.name)
     if isinstance(found, int) or topic is None:
         return found if isinstance(found, int) else codes.UNKNOWN_TOPIC_OR_PARTITION
     if not isinstance(found, Commit) or not request.cluster.groups.held.has_room(found.size * (len(commits) + 1)):
@@ -71,12 +71,12 @@ def _member_committing(request: RequestContext, generation: int) -> Group | int:
     return codes.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
 
 
-def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, *, by_id: bool) -> Commit | int:
+def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, name: str) -> Commit | int:
     """Return the commit that a row of a request is about, or the error code if it cannot be kept."""
-    if topic is None or not 0 <= part.partition_index < len(topic.partitions):
-        return codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
-    if code := request.error(topic.name, part.partition_index):
+    if code := request.error(topic.name if topic else name or None, part.partition_index):
         return code
+    if topic is None or not 0 <= part.partition_index < len(topic.partitions):
+        return codes.UNKNOWN_TOPIC_OR_PARTITION if name or topic else codes.UNKNOWN_TOPIC_ID
     metadata = part.committed_metadata or ""
     if len(metadata) > request.cluster.settings.offset_metadata_max_bytes:
         return codes.OFFSET_METADATA_TOO_LARGE

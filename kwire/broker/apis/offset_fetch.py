@@ -58,7 +58,10 @@ def _rows(
     for name, topic_id, indexes in _asked(topics) if topics is not None else _committed(request, group):
         topic = controller.find(name, topic_id)
         is_unknown = topic is None and not name
-        failure = code or (codes.UNKNOWN_TOPIC_ID if is_unknown else codes.NONE)
+        failure = code or request.error(topic.name if topic else name or None)
+        if failure and not code and topics is None:
+            continue  # of all topics, those that one may not describe are not named
+        failure = failure or (codes.UNKNOWN_TOPIC_ID if is_unknown else codes.NONE)
         yield name, topic_id, [_fields(request, group, topic, index, failure) for index in indexes]
 
 

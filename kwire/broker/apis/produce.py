@@ -28,7 +28,7 @@ def produce(request: RequestContext) -> Any:
     rows = []
     for sent in request.message.topic_data:
         topic = request.cluster.controller.find(sent.name, sent.topic_id)
-        parts = tuple(_partition(request, topic, part, by_id=not sent.name) for part in sent.partition_data)
+        parts = tuple(_partition(request, topic, part, sent.name) for part in sent.partition_data)
         rows.append(response.TopicProduceResponse(name=sent.name, topic_id=sent.topic_id, partition_responses=parts))
     if request.message.acks == 0:
         return None
@@ -37,10 +37,13 @@ def produce(request: RequestContext) -> Any:
     return response(responses=tuple(rows), throttle_time_ms=throttle)
 
 
-def _partition(request: RequestContext, topic: Topic | None, sent: Any, *, by_id: bool) -> Any:
-    if topic is None or not 0 <= sent.index < len(topic.partitions):
-        unknown = codes.UNKNOWN_TOPIC_ID if topic is None and by_id else codes.UNKNOWN_TOPIC_OR_PARTITION
-        outcome: Outcome = (unknown, -1, None)
+def _partition(request: RequestContext, topic: Topic | None, sent: Any, name: str) -> Any:
+    asked = request.message.transactional_id
+    if code := request.error(topic.name if topic else name or None, sent.index, transactional_id=asked):
+        outcome: Outcome = (code, -1, None)
+    elif topic is None or not 0 <= sent.index < len(topic.partitions):
+        unknown = codes.UNKNOWN_TOPIC_OR_PARTITION if name or topic else codes.UNKNOWN_TOPIC_ID
+        outcome = (unknown, -1, None)
     elif topic.name in INTERNAL:
         outcome = codes.INVALID_TOPIC_EXCEPTION, -1, "only the broker writes to internal topics"
     else:
@@ -52,7 +55,7 @@ def _partition(request: RequestContext, topic: Topic | None, sent: Any, *, by_id
 
 def _write(request: RequestContext, topic: Topic, index: int, records: bytes) -> Outcome:
     partition, settings = topic.partitions[index], request.cluster.settings
-    log = request.error(topic.name, index) or partition.log_at(request.node_id)
+    log = partition.log_at(request.node_id)
     if isinstance(log, int):
         return log, -1, None
     if code := _acks_problem(request, topic, partition):

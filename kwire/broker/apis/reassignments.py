@@ -55,7 +55,7 @@ def _asked(request: RequestContext) -> Iterator[tuple[str, int]]:
 
 def _elect(request: RequestContext, partition: Partition | None) -> int:
     if partition is None:
-        return codes.UNKNOWN_TOPIC_OR_PARTITION
+        return request.error() or codes.UNKNOWN_TOPIC_OR_PARTITION
     if code := request.error(partition.topic, partition.index):
         return code
     if request.message.election_type != PREFERRED:
@@ -94,11 +94,11 @@ def alter_partition_reassignments(request: RequestContext) -> Any:
 
 
 def _reassign(request: RequestContext, topic: str, part: Any) -> tuple[int, str | None]:
+    if code := request.error(topic, part.partition_index):
+        return code, ErrorCode(code).about
     partition = partition_of(request, topic, part.partition_index)
     if partition is None:
         return codes.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition"
-    if code := request.error(topic, part.partition_index):
-        return code, ErrorCode(code).about
     if part.replicas is None:
         is_cancelled = request.cluster.cancel_reassignment(partition)
         return (codes.NONE, None) if is_cancelled else (codes.NO_REASSIGNMENT_IN_PROGRESS, "there is none to cancel")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import messages
-from ...values import ErrorCode
+from ...values import AclOperation, ErrorCode, ResourceType
 from .. import codes
 from ..cluster import RequestContext
 from ..groups.group import Commit, Group, GroupState
@@ -113,6 +113,8 @@ def add_offsets_to_txn(request: RequestContext) -> Any:
     found = _checked(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)
     if isinstance(found, int):
         return messages.AddOffsetsToTxnResponse(error_code=found)
+    if code := request.error(group=asked.group_id):
+        return messages.AddOffsetsToTxnResponse(error_code=code)
     place = request.cluster.groups.log_place(asked.group_id)
     request.cluster.transactions.add(found, request.now, [place])
     return messages.AddOffsetsToTxnResponse()
@@ -142,7 +144,8 @@ def txn_offset_commit(request: RequestContext) -> Any:
 def _committing(request: RequestContext) -> Group | int:
     """Return the group, or the error code if this producer may not commit its offsets now."""
     asked, cluster = request.message, request.cluster
-    if code := problem_with(request, asked.group_id):
+    code = request.error(transactional_id=asked.transactional_id) or problem_with(request, asked.group_id)
+    if code:
         return code
     found = cluster.transactions.checked(asked.transactional_id, asked.producer_id, asked.producer_epoch)
     if isinstance(found, int):
@@ -218,10 +221,10 @@ def write_txn_markers(request: RequestContext) -> Any:
 
 
 def _mark(request: RequestContext, marker: Any, place: Place) -> int:
-    partition = _partition(request, place)
-    if partition is None:
-        return codes.UNKNOWN_TOPIC_OR_PARTITION
-    log = request.error(*place) or partition.log_at(request.node_id)
+    partition, error = _partition(request, place), request.error(*place)
+    if partition is None or error:
+        return error or codes.UNKNOWN_TOPIC_OR_PARTITION
+    log = partition.log_at(request.node_id)
     if isinstance(log, int):
         return log
     known = log.producers.known().get(marker.producer_id)
@@ -279,7 +282,8 @@ def list_transactions(request: RequestContext) -> Any:
             transactional_id=one.transactional_id, producer_id=one.producer_id, transaction_state=one.state.value
         )
         for one in _own(request)
-        if (not asked.state_filters or one.state.value in asked.state_filters)
+        if request.allows(AclOperation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, one.transactional_id)
+        and (not asked.state_filters or one.state.value in asked.state_filters)
         and (not asked.producer_id_filters or one.producer_id in asked.producer_id_filters)
         and _is_as_long(request, one, asked.duration_filter)
         and pattern.fullmatch(one.transactional_id)
@@ -317,8 +321,8 @@ def describe_producers(request: RequestContext) -> Any:
 def _producers_in(request: RequestContext, place: Place) -> Any:
     row = messages.DescribeProducersResponse.PartitionResponse
     partition = _partition(request, place)
-    code = codes.UNKNOWN_TOPIC_OR_PARTITION
-    log = code if partition is None else request.error(*place) or partition.log_at(request.node_id)
+    code = request.error(*place) or (codes.UNKNOWN_TOPIC_OR_PARTITION if partition is None else codes.NONE)
+    log = code if partition is None or code else partition.log_at(request.node_id)
     if isinstance(log, int):
         return row(partition_index=place[1], error_code=log, error_message=ErrorCode(log).about)
     rows = (_producer(one, found, log.producers.open.get(one, -1)) for one, found in log.producers.known().items())

@@ -19,7 +19,7 @@ def problem_with(request: RequestContext, group_id: str, topic: str = GROUPS, *,
     """
     if needs_name and not group_id:
         return codes.INVALID_GROUP_ID
-    if code := request.error(group=group_id):
+    if code := request.error(group=group_id) if topic == GROUPS else request.error(transactional_id=group_id):
         return code
     is_mine = coordinator_of(group_id, request.cluster.controller, topic) == request.node_id
     return codes.NONE if is_mine else codes.NOT_COORDINATOR

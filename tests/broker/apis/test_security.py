@@ -1,0 +1,69 @@
+"""Authentication and ACLs: each answer as Kafka 4.1.0's."""
+
+from __future__ import annotations
+
+from random import Random
+
+import kwire
+from kwire.broker import Node, ServedCluster, Settings, codes
+from kwire.testing import Kafka
+from tests.broker.served import M, ask, cluster_of
+from tests.conftest import ROOT
+from tests.interop.security_steps import USERS, lines
+
+RECORDED = ROOT / "tests/data/security-kafka-4.1.0.txt"
+
+
+def test_every_step_is_answered_as_kafka_answers_it() -> None:
+    with Kafka(users=USERS, acls=True, super_users=["admin"], max_reauth=600.0) as kafka:
+        found = lines(kafka.bootstrap_servers, lambda seconds: None)
+    assert found == RECORDED.read_text("utf-8").splitlines()
+
+
+def secured(**settings: object) -> ServedCluster:
+    made = Settings(authorizer=True, super_users=("User:admin",), **settings)  # type: ignore[arg-type]
+    return cluster_of(settings=made)
+
+
+def creation(host: str = "*") -> kwire.messages.CreateAclsRequest:
+    row = M.CreateAclsRequest.AclCreation(
+        resource_type=2, resource_name="t", principal="User:a", host=host, operation=3, permission_type=3
+    )
+    return M.CreateAclsRequest(creations=(row, row))
+
+
+def test_anonymous_clients_have_no_rights_under_an_authorizer() -> None:
+    cluster = secured()
+    found = ask(cluster, creation(), 3).results
+    assert [one.error_code for one in found] == [codes.CLUSTER_AUTHORIZATION_FAILED] * 2
+    assert ask(cluster, M.AlterPartitionReassignmentsRequest(topics=()), 0).responses == ()
+    assert ask(cluster, M.DescribeQuorumRequest(topics=()), 2).error_code == codes.CLUSTER_AUTHORIZATION_FAILED
+
+
+def test_resources_without_acls_are_open_where_that_is_set() -> None:
+    cluster = secured(allow_without_acls=True)
+    cluster.answer(1, creation(), 3, now=0.0, principal="User:admin")
+    cluster.controller.create("t", {0: [1]})
+    cluster.controller.create("u", {0: [1]})
+    assert [one.name for one in ask(cluster, M.MetadataRequest(topics=None), 9).topics] == ["u"]
+
+
+def test_acls_of_a_host_hold_for_it_alone() -> None:
+    cluster = secured()
+    cluster.controller.create("t", {0: [1]})
+    cluster.answer(1, creation(host="10.0.0.1"), 3, now=0.0, principal="User:admin")
+    for host, names in (("10.0.0.1", ["t"]), ("10.0.0.2", [])):
+        found = cluster.answer(1, M.MetadataRequest(topics=None), 9, now=0.0, principal="User:a", client_host=host)
+        assert [one.name for one in found.topics] == names
+
+
+def test_an_authorizer_that_is_off_allows_all_operations() -> None:
+    cluster = ServedCluster([Node(1)], Settings(), Random(1))
+    cluster.controller.create("t", {0: [1]})
+    request = M.MetadataRequest(
+        topics=None, include_topic_authorized_operations=True, include_cluster_authorized_operations=True
+    )
+    found = ask(cluster, request, 9)
+    assert (found.cluster_authorized_operations, found.topics[0].topic_authorized_operations) == (0x1FA0, 0xDF8)
+    group = ask(cluster, M.DescribeGroupsRequest(groups=("g",), include_authorized_operations=True), 3).groups[0]
+    assert group.authorized_operations in (-(2**31), 0xD48)  # of a group that is not there, Kafka says nothing
