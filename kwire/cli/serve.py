@@ -188,9 +188,8 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire serve :19092 --brokers 3                 three, on consecutive ports\n"
         "  kwire serve --cluster cluster.json             with racks and directories\n"
         "  kwire serve --config server.properties         as Kafka's own file says\n"
-        "  kwire serve --cluster c.json --fail-log-dir 1:/data/b@30\n"
         "  kwire serve --sasl-users users --acls --super-user admin\n"
-        "  kwire serve --release 2.8                      apis and versions of Kafka 2.8\n"
+        "  kwire serve --release 2.8                      as Kafka 2.8 did\n"
         '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
         '"logDirs": ["/data/a", "/data/b"]}, ...]}; all but the id may be missing.\n'
         "Without directories, all is kept in memory; with them topics, records and\n"
