@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime, time
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from .caches import lazy_pattern
 from .codecs.json import uuid_text
 from .errors import KwireError, suggestion
 from .field_paths import PROPERTIES, FieldPath, fields_of, kind_name
@@ -46,7 +47,7 @@ class FilterError(KwireError):
         return f"column {self.column + 1}: {self.problem}" + (f"; {self.hint}" if self.hint else "")
 
 
-_TOKENS = re.compile(
+_TOKENS = lazy_pattern(
     r"""\s*(?:
     (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
   | (?P<number>-?(?:0[xX][0-9A-Fa-f]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)(?P<unit>[A-Za-z]*))
@@ -64,7 +65,7 @@ _SIGNS = {"&&": "and", "||": "or", "!": "not", "~": "matches", "=": "=="}
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
-_ESCAPED = re.compile(r"\\(.)")
+_ESCAPED = lazy_pattern(r"\\(.)")
 
 
 class Token(NamedTuple):

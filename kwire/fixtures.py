@@ -10,14 +10,14 @@ with `#` are for people, and kept.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from .caches import lazy_pattern
 from .errors import DumpError
 from .hex_text import parse_hex_text
 
-_FIRST = re.compile(r"# fixture: ([A-Za-z0-9]+) v([0-9]{1,5}) (frame|body)")
-_LINE = re.compile(r"# (profile|writer): (\S.*)")
+_FIRST = lazy_pattern(r"# fixture: ([A-Za-z0-9]+) v([0-9]{1,5}) (frame|body)")
+_LINE = lazy_pattern(r"# (profile|writer): (\S.*)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from .caches import lazy_pattern
 from .errors import DumpError
 
 __all__ = ["DIALECTS", "HexText", "parse_hex_text", "read_hex_text"]
 
-_TOKEN = re.compile(r"""\\x([0-9A-Fa-f]{2})|\\([0-3][0-7]{2})|\\(0(?![0-7])|[abtnvfr\\'"])|([^\\])""")
+_TOKEN = lazy_pattern(r"""\\x([0-9A-Fa-f]{2})|\\([0-3][0-7]{2})|\\(0(?![0-7])|[abtnvfr\\'"])|([^\\])""")
 _SHORT = dict(zip("0abtnvfr\\'\"", b"\0\a\b\t\n\v\f\r\\'\"", strict=True))
 
 
@@ -101,7 +102,7 @@ def _row(name: str, line: str, sign: str = "", other: str = "", **more: object) 
     """Make a row. Unless `sign` says more, its texts begin with lines of `other`, then one of `line`."""
     begins = sign or (rf"\A(?:(?:{other})\n)*(?:{line})$" if other else rf"\A(?:{line})$")
     rest = re.compile(other) if other else None
-    return Dialect(name, re.compile(begins, re.MULTILINE), re.compile(line), other=rest, **more)  # type: ignore[arg-type]
+    return Dialect(name, lazy_pattern(begins, re.MULTILINE), lazy_pattern(line), other=rest, **more)  # type: ignore[arg-type]
 
 
 def _eights(digit: str) -> str:
@@ -202,17 +203,17 @@ MAY_BE = frozenset({("od -Ao -tx1", "od -Ad -tx1"), ("plain hex", "hex # comment
 # What is hex text and says not enough: (pattern of a line, what it is, what to do instead)
 UNREADABLE = (
     (
-        re.compile(r"[0-9a-f]{6,7}(?: [0-9a-f]{4}){1,8}"),
+        lazy_pattern(r"[0-9a-f]{6,7}(?: [0-9a-f]{4}){1,8}"),
         "words of two bytes, in the order of the machine that wrote them (hexdump, od -x)",
         "write it with hexdump -C or od -Ax -tx1",
     ),
     (
-        re.compile(r".*(?:<Buffer .* )?\.\.\. [0-9]+ more (?:bytes|items).*"),
+        lazy_pattern(r".*(?:<Buffer .* )?\.\.\. [0-9]+ more (?:bytes|items).*"),
         "the first bytes of a Buffer or array; Node.js leaves the others out",
         "print it with buffer.toString('hex')",
     ),
     (
-        re.compile(r"[0-7]{7}(?: [0-7]{6}| [0-7]{3}){1,16}"),
+        lazy_pattern(r"[0-7]{7}(?: [0-7]{6}| [0-7]{3}){1,16}"),
         "octal numbers (od)",
         "write it with od -Ax -tx1 or xxd",
     ),
@@ -221,13 +222,13 @@ UNREADABLE = (
 
 MOST = 1 << 28  # bytes that `*` may stand for
 # The heading of what tshark put together, decrypted or decompressed; the hexdump behind it alone is that.
-_PANE = re.compile(r"(?!Frame|Packet)[A-Z].* \([1-9]\d* bytes?\):?")
+_PANE = lazy_pattern(r"(?!Frame|Packet)[A-Z].* \([1-9]\d* bytes?\):?")
 
 
-_QUOTED = re.compile(r"^(?:> ?)+")
+_QUOTED = lazy_pattern(r"^(?:> ?)+")
 # Numbers in brackets, as Java, Go, Python and JavaScript print arrays: at least eight, without leading zeros.
 _NUMBER = r"-?(?:0|[1-9][0-9]{0,2})"
-_LIST = re.compile(rf"[^\n]{{0,80}}?[\[{{(]\s*({_NUMBER}(?:(?:\s*,\s*|\s+){_NUMBER}){{7,}})\s*,?\s*[\])}}]+[\s;}}]*")
+_LIST = lazy_pattern(rf"[^\n]{{0,80}}?[\[{{(]\s*({_NUMBER}(?:(?:\s*,\s*|\s+){_NUMBER}){{7,}})\s*,?\s*[\])}}]+[\s;}}]*")
 
 
 class HexText(NamedTuple):

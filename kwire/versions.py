@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from .caches import lazy_pattern
+
 HIGHEST = 32767  # versions are int16
-_RANGE = re.compile(r"([0-9]{1,5})(?:(\+)|-([0-9]{1,5}))?")
+_RANGE = lazy_pattern(r"([0-9]{1,5})(?:(\+)|-([0-9]{1,5}))?")
 
 
 @dataclass(frozen=True, slots=True)

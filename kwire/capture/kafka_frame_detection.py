@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Set
 from typing import NamedTuple
 
+from ..caches import lazy_pattern
 from ..codecs import codec_in
 from ..errors.decode import TrailingBytes
 from ..protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
@@ -20,7 +21,7 @@ from ..spec.catalog import Catalog, catalog_for
 NO, SHORT, WEAK, FAIR, STRONG = range(5)
 
 _SIZE = rb"(?=(?!\x00\x00\x00[\x00-\x03])[\x00-\x06][\x00-\xff]{3}"  # 4 to 117 million, without moving on
-REQUESTS = re.compile(_SIZE + rb"\x00[\x00-\x7f]\x00[\x00-\x3f])")
+REQUESTS = lazy_pattern(_SIZE + rb"\x00[\x00-\x7f]\x00[\x00-\x3f])")
 NEAR, FAR = 16, 4096  # maximum distance of concurrent correlation ids: usual, and ever
 RESERVED_IDS = 0x7FFFFFF8  # from here on: Kafka's own clients, during authentication
 API_VERSIONS, EMPTY_ARRAY = b"\x00\x12", bytes(4)

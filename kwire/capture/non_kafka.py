@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from ..caches import lazy_pattern
 from ..protocol.fragments import Encrypted, NoFrame, NotKafka
 from ..protocol.fragments import Gap as GapFault
 from ..protocol.framing import CapturedFrame
@@ -30,19 +29,19 @@ _PATH_REQUEST = (
 # name -> the first bytes of either side
 FIRST_BYTES = {
     # RFC 8446: a record of type handshake or alert, its version, and a length of at most 2^14 + 256
-    TLS: re.compile(rb"[\x15\x16]\x03[\x00-\x04][\x00-\x41]"),
-    "HTTP": re.compile(rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|CONNECT|PATCH|TRACE) [/*\w]|HTTP/\d|PRI \* HTTP/2"),
-    "SSH": re.compile(rb"SSH-\d"),
-    ZOOKEEPER: re.compile(_CONNECT),
-    "ZooKeeper's four-letter words": re.compile(rb"(?:ruok|stat|srvr|mntr|conf|cons|envi|isro|dump|wchs)\n?\Z"),
+    TLS: lazy_pattern(rb"[\x15\x16]\x03[\x00-\x04][\x00-\x41]"),
+    "HTTP": lazy_pattern(rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|CONNECT|PATCH|TRACE) [/*\w]|HTTP/\d|PRI \* HTTP/2"),
+    "SSH": lazy_pattern(rb"SSH-\d"),
+    ZOOKEEPER: lazy_pattern(_CONNECT),
+    "ZooKeeper's four-letter words": lazy_pattern(rb"(?:ruok|stat|srvr|mntr|conf|cons|envi|isro|dump|wchs)\n?\Z"),
 }
 # name -> the first bytes of a packet, for a capture that begins inside the stream
 LATER_BYTES = {
-    TLS: re.compile(rb"[\x14-\x17]\x03[\x01-\x04][\x00-\x41]"),  # consecutive records of application data
-    ZOOKEEPER: re.compile(b"|".join([_CONNECT, _PING, _PING_ANSWER, _EVENT, _PATH_REQUEST])),
+    TLS: lazy_pattern(rb"[\x14-\x17]\x03[\x01-\x04][\x00-\x41]"),  # consecutive records of application data
+    ZOOKEEPER: lazy_pattern(b"|".join([_CONNECT, _PING, _PING_ANSWER, _EVENT, _PATH_REQUEST])),
 }
 # xid, zxid (an epoch and a count), an error: none or negative
-_ZOOKEEPER_ANSWER = re.compile(
+_ZOOKEEPER_ANSWER = lazy_pattern(
     _CONNECT + rb"|[\x00-\xff]{8}\x00\x00[\x00-\xff]{2}(?!\x00{4})[\x00-\xff]{4}(?:\x00{4}|\xff\xff\xff[\x80-\xff])"
 )
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 from struct import calcsize, pack, unpack_from
 from typing import Any
 
+from ..caches import lazy_pattern
 from ..errors import DumpError
 from .pcap import LONGEST, ROW, Interface, Packet
 from .record_cursor import PIECE, Cursor, Damage, Skipper, find_begin, skip_to
@@ -276,8 +277,8 @@ BLOCKS: dict[int, Callable[[bytes, str, tuple[Interface, ...]], Packet]] = {
 
 # The start of a block, by byte order: a type that is searched for, and a length.
 STARTS = {
-    "<": re.compile(rb"(?=(?:[\x01-\x0b]\0\0\0|\xad\x0b\0[\0\x40]|\x0a\x0d\x0d\x0a)...[\0\x01])", re.DOTALL),
-    ">": re.compile(rb"(?=(?:\0\0\0[\x01-\x0b]|[\0\x40]\0\x0b\xad|\x0a\x0d\x0d\x0a)[\0\x01])", re.DOTALL),
+    "<": lazy_pattern(rb"(?=(?:[\x01-\x0b]\0\0\0|\xad\x0b\0[\0\x40]|\x0a\x0d\x0d\x0a)...[\0\x01])", re.DOTALL),
+    ">": lazy_pattern(rb"(?=(?:\0\0\0[\x01-\x0b]|[\0\x40]\0\x0b\xad|\x0a\x0d\x0d\x0a)[\0\x01])", re.DOTALL),
 }
 
 

@@ -23,11 +23,10 @@ from ..render.style import Style, escape, json_text
 from ..render.tree import title, tree
 from ..render.values import count_text
 from ..versions import Versions
-from .explain import Ours, ours
 from .fields import FORMATS, write_fields
 from .filters import add_filters, filter_for, pushed_filter
 from .inputs import PushedFilter, Reading, UsageError, catalog_of, dumps_in, masker, part_read, results
-from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, are_for, is_quick
+from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, Ours, are_for, is_quick, ours
 from .log_entries import LogFilter, entries, is_bad, is_faulty
 from .options import add_colour, add_command, add_inputs
 from .terminal import Paged, paged, remark, style_for, with_progress

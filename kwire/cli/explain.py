@@ -15,15 +15,15 @@ from ..input.open import read_text
 from ..logs import LogBatch, LogBytes
 from ..logs.spans import Explained, explain_batch, mask_explained
 from ..protocol import Result, Token, Undecodable
-from ..protocol.fragments import NotKafka
-from ..render.annotate import error_lines, fixture_text, frame_lines, rewrite_fixture
+from ..render.annotate import fixture_text, frame_lines, rewrite_fixture
 from ..render.html import explain_page
 from ..render.record_text import RecordLines, batch_text
 from ..render.style import Style, escape
 from ..render.tree import is_note, note, title
-from ..render.values import count_text
+from ..render.values import count_text, error_lines
 from ..sensitive_fields import Hidden
 from .inputs import UsageError, items, masker, results, title_of
+from .lines import ours
 from .options import add_colour, add_command, add_inputs
 from .output import output_text
 from .terminal import remark, style_for
@@ -100,32 +100,6 @@ def _not_understood(item: LogBytes) -> Explained:
     data = bytes(item.count) if isinstance(item.data, Hidden) else item.data
     faults = () if item.error is None else (item.error,)
     return Explained(data, (Span(0, item.count, "", "not understood", item.data, faults),))
-
-
-class Ours:
-    """Tells what is shown: not what was noted of a connection before, nor, unless `foreign` ones are wanted, the
-    streams of other protocols, which a remark names."""
-
-    def __init__(self, *, foreign: bool = False) -> None:
-        self._foreign = foreign
-        self._noted: set[tuple[str, object]] = set()
-
-    def __call__(self, item: object) -> bool:
-        """Whether an item is shown; asked once of each."""
-        if not isinstance(item, Undecodable) or not is_note(item):
-            return True
-        source = item.frame.source
-        key = item.error.code, source.connection if source.connection is not None else source.frame
-        if isinstance(item.error, NotKafka):
-            return self._foreign
-        is_new = key not in self._noted
-        self._noted.add(key)
-        return is_new
-
-
-def ours(decoded: Iterable[T], *, foreign: bool = False) -> Iterator[T]:
-    """Leave out what is not shown, as `Ours` tells."""
-    return filter(Ours(foreign=foreign), decoded)
 
 
 def print_result(result: Result, style: Style, *, types: bool = True) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -12,6 +11,7 @@ from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
+from ..caches import lazy_pattern
 from ..capture.conversation import timed
 from ..capture.non_kafka import ZOOKEEPER
 from ..capture.sharding import ALL, Share
@@ -100,7 +100,7 @@ class NonKafkaStreams:
 
 
 T = TypeVar("T")
-_NAMED = re.compile(r"([A-Za-z0-9_-]+)(?:[:\s]v?(\d{1,5}))?")
+_NAMED = lazy_pattern(r"([A-Za-z0-9_-]+)(?:[:\s]v?(\d{1,5}))?")
 
 
 class UsageError(KwireError):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from ..input import Dump
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
-from ..protocol import FrameDecoder, Result
+from ..protocol import FrameDecoder, Result, Undecodable
+from ..protocol.fragments import NotKafka
 from ..protocol.framing import CapturedBatch, CapturedFrame, count_frames
 from ..protocol.summary import MessageSummary
 from ..render.captured_lines import MOST_TEXT, CapturedLines, JsonLines, one_by_one
@@ -19,12 +20,13 @@ from ..render.line import FrameLines
 from ..render.record_json import record_json_line
 from ..render.record_text import RecordLines
 from ..render.style import Style
-from ..render.tree import tree
+from ..render.tree import is_note, tree
 from ..spec.catalog import catalog_for
 from .inputs import Reading, part_read
 from .log_entries import Entry
 from .terminal import with_progress
 
+T = TypeVar("T")
 Item = Result | Entry | DiskEntry
 ENTRY = (LogRecord, LogBytes, LogBatch, DiskEntry)
 
@@ -216,3 +218,29 @@ class Lines:
         self._frames = self._size = 0
         self._lines.clear()
         return text
+
+
+class Ours:
+    """Tells what is shown: not what was noted of a connection before, nor, unless `foreign` ones are wanted, the
+    streams of other protocols, which a remark names."""
+
+    def __init__(self, *, foreign: bool = False) -> None:
+        self._foreign = foreign
+        self._noted: set[tuple[str, object]] = set()
+
+    def __call__(self, item: object) -> bool:
+        """Whether an item is shown; asked once of each."""
+        if not isinstance(item, Undecodable) or not is_note(item):
+            return True
+        source = item.frame.source
+        key = item.error.code, source.connection if source.connection is not None else source.frame
+        if isinstance(item.error, NotKafka):
+            return self._foreign
+        is_new = key not in self._noted
+        self._noted.add(key)
+        return is_new
+
+
+def ours(decoded: Iterable[T], *, foreign: bool = False) -> Iterator[T]:
+    """Leave out what is not shown, as `Ours` tells."""
+    return filter(Ours(foreign=foreign), decoded)

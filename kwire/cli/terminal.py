@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -25,12 +24,18 @@ def prepare_streams() -> None:
             reconfigure(errors="backslashreplace")
 
 
+def _terminal_size() -> os.terminal_size:
+    from shutil import get_terminal_size  # needed at terminals alone; with it come all compressions
+
+    return get_terminal_size((80, 24))
+
+
 def style_for(stream: TextIO, wanted: str = "auto") -> Style:
     """Choose colours and width for a stream: colours on a terminal only, NO_COLOR and TERM=dumb heeded."""
     terminal = stream.isatty()
     plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     colour = wanted == "always" or (wanted == "auto" and terminal and not plain)
-    return Style(colour, shutil.get_terminal_size((80, 24)).columns if terminal else 80)
+    return Style(colour, _terminal_size().columns if terminal else 80)
 
 
 def complain(text: str, hint: str = "", notes: Iterable[str] = ()) -> None:
@@ -118,7 +123,7 @@ def paged(wanted: bool = True) -> Iterator[Paged | None]:
     if not wanted or not sys.stdout.isatty() or not command or command == ["cat"]:
         yield None
         return
-    pager = Paged(sys.stdout, shutil.get_terminal_size((80, 24)).lines, command)
+    pager = Paged(sys.stdout, _terminal_size().lines, command)
     try:
         yield pager
     except BrokenPipeError:

@@ -17,7 +17,6 @@ An error carries data (position, expected and actual values); its text is format
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
@@ -43,6 +42,8 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     >>> suggestion("METADATARESPONS", ["MetadataResponse", "FetchResponse"])
     'did you mean MetadataResponse?'
     """
+    from difflib import get_close_matches  # needed by errors alone
+
     folded = {name.casefold(): name for name in islice(known, MOST_COMPARED)}
     close = get_close_matches(word.casefold(), folded, n=1)
     return f"did you mean {folded[close[0]]}?" if close else ""

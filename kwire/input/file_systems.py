@@ -6,7 +6,6 @@ Credentials, endpoints and retries are those of the platform, as pyarrow's file 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -14,16 +13,17 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from ..caches import lazy_pattern
 from ..errors import DumpError, MissingExtra
 
 READ_AHEAD = 4 << 20  # bytes of an object that one request asks for, where a file is read from its start to its end
 MAPPED = "dbfs:/", "/dbfs/"  # Databricks' files, as they are mounted
 S3 = frozenset(["s3", "s3a", "s3n"])  # Hadoop's names for the same store
 GLOB = frozenset("*?[{")
-_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # one letter is a drive of Windows
-_QUERY = re.compile(r"\?(?=[a-z_]+=)")  # a question mark before anything else is a glob's
-_ROOT = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]+://[^/]*/?|/+)?")
-_CHOICE = re.compile(r"\{([^{}]*)\}")
+_URI = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # one letter is a drive of Windows
+_QUERY = lazy_pattern(r"\?(?=[a-z_]+=)")  # a question mark before anything else is a glob's
+_ROOT = lazy_pattern(r"(?:[A-Za-z][A-Za-z0-9+.-]+://[^/]*/?|/+)?")
+_CHOICE = lazy_pattern(r"\{([^{}]*)\}")
 
 
 class Entry(NamedTuple):

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ..caches import lazy_pattern
 from ..errors import DumpError
 from ..errors.decode import BadFrame
 from ..protocol import Frame, FrameReader, Source, cut_short
 
-_HEADING = re.compile(r"\s*={20,}\nFollow: tcp,(hex|raw)\nFilter: .*\nNode 0: (\S+)\nNode 1: (\S+)\n")
-_PEERS = re.compile(
+_HEADING = lazy_pattern(r"\s*={20,}\nFollow: tcp,(hex|raw)\nFilter: .*\nNode 0: (\S+)\nNode 1: (\S+)\n")
+_PEERS = lazy_pattern(
     r"(?:#.*\n)*peers:\n  - peer: 0\n    host: (\S+)\n    port: (\d+)\n"
     r"  - peer: 1\n    host: (\S+)\n    port: (\d+)\npackets:\n"
 )
-_PACKET = re.compile(
+_PACKET = lazy_pattern(
     r"  - packet: \d+\n    peer: ([01])\n(?:    index: \d+\n)?    timestamp: (\d+\.\d+)\n"
     r"    data: !!binary \|\n((?:      \S+\n?)*)"
 )
-_ROW = re.compile(r"\t?[0-9A-Fa-f]{8}  ([0-9A-Fa-f ]{2,48})")  # two groups of eight bytes
+_ROW = lazy_pattern(r"\t?[0-9A-Fa-f]{8}  ([0-9A-Fa-f ]{2,48})")  # two groups of eight bytes
 
 
 @dataclass(frozen=True, slots=True)

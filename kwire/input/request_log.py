@@ -8,12 +8,12 @@ them), the lines of Kroxylicious' protocol logger, and the lines of `kwire decod
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..caches import lazy_pattern
 from ..codecs import codec_in
 from ..codecs.json import UNKNOWN_TAGS
 from ..codecs.json import unknown_tags as tags_from_json
@@ -115,8 +115,8 @@ SIZES = {
 }
 MOST_ERRORS = 100  # that are kept
 _COMPLETED = "Completed request:"
-_OBJECT = re.compile(r'\{ ?"(?:isForwarded|requestHeader|request_header|header|kwire|broker|connection)" ?:')
-_CONNECTION = re.compile(r"(.+:\d+)-(.+:\d+)-\d+(?:-\d+)?")
+_OBJECT = lazy_pattern(r'\{ ?"(?:isForwarded|requestHeader|request_header|header|kwire|broker|connection)" ?:')
+_CONNECTION = lazy_pattern(r"(.+:\d+)-(.+:\d+)-\d+(?:-\d+)?")
 
 
 @dataclass

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ..caches import lazy_pattern
 from ..errors import DecodeError, EncodeError
 from ..errors.decode import BadChecksum, Tolerated, TrailingBytes
 from ..internal.versioned_body import codec_for, versions_of
@@ -254,8 +255,8 @@ def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
         at += len(line) + 1
 
 
-_EPOCH = re.compile(rb"(\d{1,10}) (\d{1,19})")
-_OFFSET = re.compile(rb"([\w.-]{1,249}) (\d{1,10}) (-?\d{1,19})")
+_EPOCH = lazy_pattern(rb"(\d{1,10}) (\d{1,19})")
+_OFFSET = lazy_pattern(rb"([\w.-]{1,249}) (\d{1,10}) (-?\d{1,19})")
 
 
 def _epoch_start(match: re.Match[bytes]) -> EpochStart:
@@ -324,7 +325,7 @@ def _properties(kind: str, base: int, portions: Iterable[bytes], file: str) -> I
     yield DiskEntry(kind, 0, 0, found, file)
 
 
-_METADATA = re.compile(rb"version: (\d{1,5})\r?\ntopic_id: ([A-Za-z0-9_-]{22})\s*")
+_METADATA = lazy_pattern(rb"version: (\d{1,5})\r?\ntopic_id: ([A-Za-z0-9_-]{22})\s*")
 
 
 def _partition_metadata(kind: str, base: int, portions: Iterable[bytes], file: str) -> Iterator[DiskItem]:
@@ -383,15 +384,18 @@ _BY_NAME = {
 _UNNAMED = DiskKind("offset checkpoint", _OFFSETS)
 KINDS: dict[str, DiskKind] = {kind.name: kind for kind in (*_BY_SUFFIX.values(), *_BY_NAME.values(), _UNNAMED)}
 
-_SEGMENT = re.compile(r"(\d{1,20})\.(index|timeindex|txnindex|snapshot)(\.(deleted|cleaned|swap))?(\.(gz|zst))?")
-_COMPRESSED = re.compile(r"\.(gz|zst)$")
+_SEGMENT = lazy_pattern(r"(\d{1,20})\.(index|timeindex|txnindex|snapshot)(\.(deleted|cleaned|swap))?(\.(gz|zst))?")
+_COMPRESSED = lazy_pattern(r"\.(gz|zst)$")
 _CONTENT = (
-    (re.compile(rb"0\r?\n\d{1,10}\r?\n\d{1,10} \d{1,19}\r?\n"), "leader epochs"),
-    (re.compile(rb"0\r?\n\d{1,10}\r?\n[\w.-]{1,249} \d{1,10} -?\d{1,19}\r?\n"), "offset checkpoint"),
-    (re.compile(rb"version: \d{1,5}\r?\ntopic_id: "), "partition metadata"),
-    (re.compile(rb'\{"[^{}\[\]]{0,400}"leaderEpoch":.{0,4000}"data_version":\d{1,5}\}\s*', re.DOTALL), "quorum state"),
+    (lazy_pattern(rb"0\r?\n\d{1,10}\r?\n\d{1,10} \d{1,19}\r?\n"), "leader epochs"),
+    (lazy_pattern(rb"0\r?\n\d{1,10}\r?\n[\w.-]{1,249} \d{1,10} -?\d{1,19}\r?\n"), "offset checkpoint"),
+    (lazy_pattern(rb"version: \d{1,5}\r?\ntopic_id: "), "partition metadata"),
+    (
+        lazy_pattern(rb'\{"[^{}\[\]]{0,400}"leaderEpoch":.{0,4000}"data_version":\d{1,5}\}\s*', re.DOTALL),
+        "quorum state",
+    ),
 )
-_PROPERTY = re.compile(rb"^(version|cluster\.id|broker\.id|node\.id|directory\.id)=", re.MULTILINE)
+_PROPERTY = lazy_pattern(rb"^(version|cluster\.id|broker\.id|node\.id|directory\.id)=", re.MULTILINE)
 
 
 def disk_kind(name: str, head: bytes = b"") -> DiskKind | None:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 from zlib import crc32
 
+from ..caches import lazy_pattern
 from ..errors import DecodeError, KwireError
 from ..internal import (
     ControlRecord,
@@ -33,8 +34,8 @@ NO, SHORT = -1, -2  # not so; not to be known before more bytes are there
 _CODECS = {0: 4, 1: 4, 2: 5}
 _NAMED_BITS = {0: 0x0F, 1: 0x0F, 2: 0x7F}
 # What every header has at the same places: an offset that is not negative, a length in the limit, a magic.
-_HEADER = re.compile(rb"(?=[\x00-\x7f].{7}[\x00-\x06].{7}[\x00-\x02])", re.DOTALL)
-_NOT_ZERO = re.compile(rb"[^\x00]")
+_HEADER = lazy_pattern(rb"(?=[\x00-\x7f].{7}[\x00-\x06].{7}[\x00-\x02])", re.DOTALL)
+_NOT_ZERO = lazy_pattern(rb"[^\x00]")
 
 
 def stop_of(data: bytes | bytearray, at: int) -> int:
@@ -154,7 +155,7 @@ def _length(data: bytes | bytearray, at: int) -> int:
 
 ENOUGH = 50  # records of a batch that are examined
 OF_A_QUORUM = range(2, 7)  # types of control records: leader change, snapshots, the voters
-_FOLDER = re.compile(r"(__\w+)-\d+(\.[0-9a-f]+-(delete|future|stray))?")
+_FOLDER = lazy_pattern(r"(__\w+)-\d+(\.[0-9a-f]+-(delete|future|stray))?")
 
 _FRAMED: dict[str, Callable[[bytes], FramedRecord]] = {METADATA: decode_metadata_frame, REMOTE: decode_remote_log_frame}
 _KEYED: dict[str, Callable[[bytes, bytes | None], CoordinatorRecord]] = {

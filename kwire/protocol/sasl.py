@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-_SCRAM = re.compile(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,[a-zA-Z]=|[a-zA-Z]=[^,]*(?:,[a-zA-Z]=[^,]*)*\Z")
-_BEARER = re.compile(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,\x01")
+from ..caches import lazy_pattern
+
+_SCRAM = lazy_pattern(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,[a-zA-Z]=|[a-zA-Z]=[^,]*(?:,[a-zA-Z]=[^,]*)*\Z")
+_BEARER = lazy_pattern(rb"(?:[ny],|p=[^,]*,)(?:a=[^,]*)?,\x01")
 _GSSAPI = 0x60  # the ASN.1 tag at the start of an RFC 2743 token
 # attribute of SCRAM -> field name
 _PARTS = {

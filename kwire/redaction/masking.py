@@ -8,7 +8,6 @@ names of sensitive configurations, and messages that hold secrets, complete or t
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace as replaced
 
+from ..caches import lazy_pattern
 from ..codecs import Codec
 from ..codecs.field_plan import Place, Step, plan_of
 from ..codecs.tracing import Span
@@ -44,10 +44,10 @@ from .rules import (
 # Requests that carry secrets: AlterConfigs, SaslAuthenticate, the four of delegation tokens, IncrementalAlterConfigs,
 # AlterUserScramCredentials, Envelope.
 _KEYS = frozenset((33, 36, 38, 39, 40, 41, 44, 51, 58))
-_REQUEST = re.compile(
+_REQUEST = lazy_pattern(
     rb"(?=(\x00[\x21\x24\x26-\x29\x2c\x33\x3a]\x00[\x00-\x03][\x00-\xff]{4}(?:\x00[\x00-\xff]|\xff\xff)))"
 )
-_PARTS = re.compile(
+_PARTS = lazy_pattern(
     rb"[ny],(?:a=[^,]*)?,[a-z]=|r=[!-~]{8,},s=|c=[A-Za-z0-9+/=]{4,},r=|v=[A-Za-z0-9+/]{20,}|auth=Bearer"
     rb"|\x00[^\x00-\x1f]+\x00[^\x00-\x1f]+\Z"
 )

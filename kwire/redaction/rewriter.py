@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable
 from struct import Struct
 
+from ..caches import lazy_pattern
 from ..codecs import Codec
 from ..codecs.field_plan import places_in
 from ..codecs.tracing import Span
@@ -132,7 +132,7 @@ def _fill(out: bytearray, start: int, stop: int) -> None:
 
 SIZE = 4
 REQUEST_IDS, RESPONSE_IDS = 14, 8  # bytes of size, api, correlation id; and the length of the client id
-_INDEX = re.compile(r"\[\d+\]")
+_INDEX = lazy_pattern(r"\[\d+\]")
 _FILL_TEXT = chr(FILL)
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwyz"  # without the one that fills up
 _OPAQUE = ("unknown tag", "left over", "not understood")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ..caches import lazy_pattern
 from ..codecs import Codec
 from ..codecs.tracing import Span
-from ..errors import DecodeError, DumpError
+from ..errors import DumpError
 from ..fixtures import Fixture, check_writer, parse_fixture
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
 from ..spec.catalog import catalog_for
@@ -17,7 +17,7 @@ from .values import Meaning, count_text, hex_text, hidden_from, list_text, short
 
 ROW = 8
 _MARGIN = 8 + 2 + 3 * ROW + 1
-SEGMENT = re.compile(r"[^.\[\]]+|\[\d+\]")
+SEGMENT = lazy_pattern(r"[^.\[\]]+|\[\d+\]")
 
 
 def annotate(
@@ -128,13 +128,6 @@ def _rows(data: bytes, span: Span, note: str, style: Style) -> Iterator[str]:
         if start == span.start:
             line += " " * (3 * ROW + 1 - len(row)) + note
         yield line.rstrip()
-
-
-def error_lines(error: DecodeError, style: Style = PLAIN) -> Iterator[str]:
-    """Yield what an error says, and what to try."""
-    yield style.paint("error", escape(str(error)))
-    if error.hint:
-        yield f"  hint: {escape(error.hint)}"
 
 
 def fixture_text(result: Request | Response, writer: str, profile: str | None = None) -> str:

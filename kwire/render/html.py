@@ -17,11 +17,11 @@ from ..messages.classes import find_spec
 from ..protocol import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames, spans_for
 from ..redaction import mask
 from ..spec.catalog import Catalog
-from .annotate import SEGMENT, error_lines, joined, span_text
+from .annotate import SEGMENT, joined, span_text
 from .schema_text import heading
 from .style import escape
 from .tree import is_note, note, title
-from .values import Meaning, count_text, hidden_from, with_name
+from .values import Meaning, count_text, error_lines, hidden_from, with_name
 
 
 def document(title: str, style: str, script: str, body: Iterable[str]) -> Iterator[str]:

@@ -21,7 +21,6 @@ from ..internal.versioned_body import Embedded, codec_of
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..records import RecordBatch
 from ..sensitive_fields import HIDDEN, Hidden
-from .annotate import error_lines
 from .json_frame import error_json
 from .record_text import (
     Entry,
@@ -36,7 +35,7 @@ from .record_text import (
 )
 from .style import PLAIN, Style, escape
 from .tree import fields
-from .values import count_text, value_text
+from .values import count_text, error_lines, value_text
 
 HEADER = {
     "baseOffset": "base_offset",

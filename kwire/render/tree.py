@@ -19,11 +19,10 @@ from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodabl
 from ..protocol.fragments import NoFrame, NotKafka
 from ..values import Value, kind_of
 from ..wire import Content, Field, Integer, Struct, content_of, split_tags
-from .annotate import error_lines
 from .json_frame import sender_of, token_text
 from .record_text import RecordLines
 from .style import PLAIN, Style, escape
-from .values import count_text, duration_text, name_of, value_text
+from .values import count_text, duration_text, error_lines, name_of, value_text
 
 MOST = 1000  # lines of one field
 CONSUMER = "consumer"  # the protocol type of groups whose bytes are known here

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..caches import lazy_pattern
 from ..codecs import Codec
 from ..codecs.field_plan import places_in
 from ..codecs.tracing import Span
+from ..errors import DecodeError
 from ..sensitive_fields import Hidden
 from ..values import Value, kind_of
-from .style import escape
+from .style import PLAIN, Style, escape
 
 
 def value_text(value: Any, type_name: str = "", width: int = 60) -> str:
@@ -125,7 +126,7 @@ def hidden_from(span: Span) -> int | None:
     return span.stop - span.value.size if isinstance(span.value, Hidden) else None
 
 
-_INDEX = re.compile(r"\[\d+\]")
+_INDEX = lazy_pattern(r"\[\d+\]")
 
 
 class Meaning:
@@ -159,3 +160,10 @@ class Meaning:
 def name_of(kind: type[Value] | None, value: Any) -> str:
     """Return a number's name in a kind of values, or nothing."""
     return (kind(value).name or "") if kind is not None else ""
+
+
+def error_lines(error: DecodeError, style: Style = PLAIN) -> Iterator[str]:
+    """Yield what an error says, and what to try."""
+    yield style.paint("error", escape(str(error)))
+    if error.hint:
+        yield f"  hint: {escape(error.hint)}"

@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from .. import hooks
-from ..caches import LOCK, once, once_attribute
+from ..caches import LOCK, lazy_pattern, once, once_attribute
 from ..errors import SpecError, UnknownMessage, UnsupportedVersion
 from ..names import FORMER_MESSAGES, folded
 from ..resources import SCHEMAS
 from . import MessageSpec, read_spec
 from .releases import releases
 
-_API_KEY = re.compile(r'^\s*"apiKey"\s*:\s*"?(\d+)', re.MULTILINE)
-_TYPE = re.compile(r'^\s*"type"\s*:\s*"([a-z-]+)"', re.MULTILINE)
+_API_KEY = lazy_pattern(r'^\s*"apiKey"\s*:\s*"?(\d+)', re.MULTILINE)
+_TYPE = lazy_pattern(r'^\s*"type"\s*:\s*"([a-z-]+)"', re.MULTILINE)
 _SOURCES = ("src/main/resources/common/message", "src/main/resources/common/metadata")
 HEAD = 1024  # bytes of a file that contain the name and api key in our specs
 WIRE_TYPES = ("request", "response")

@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
+from ..caches import lazy_pattern
 from ..errors import SpecError, excerpt, suggestion
 
 DEPTH = 64
 LONGEST = 1 << 18  # twenty times Kafka's longest spec
 LONGEST_NUMBER = 400  # reading digits takes time by the square of their number
 
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"""(?P<space>[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/)
     |(?P<string>"(?:[^"\\\x00-\x1f]|\\.)*")
     |(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)
@@ -26,7 +27,7 @@ _TOKEN = re.compile(
     |(?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
-_COMMENT_LINE = re.compile(r"^[ \t]*//.*", re.MULTILINE)  # in JSON no string spans lines
+_COMMENT_LINE = lazy_pattern(r"^[ \t]*//.*", re.MULTILINE)  # in JSON no string spans lines
 
 
 class _Token(NamedTuple):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from textwrap import fill
 from typing import Any
 
+from ..caches import lazy_pattern
 from ..errors import excerpt
 from ..names import attribute_for, camel_case
 from ..values import kind_of
@@ -140,9 +141,9 @@ _ZERO: dict[str, Any] = {
     "uuid": bytes(16),
 }
 LONGEST_TEXT = 32767
-_INTEGER = re.compile(r"-?[0-9]{1,19}|0x[0-9A-Fa-f]{1,16}")
-_FLOAT = re.compile(r"-?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?|Infinity)|NaN")
-_UUID = re.compile(r"[A-Za-z0-9_-]{22}(?:==)?")
+_INTEGER = lazy_pattern(r"-?[0-9]{1,19}|0x[0-9A-Fa-f]{1,16}")
+_FLOAT = lazy_pattern(r"-?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,3})?|Infinity)|NaN")
+_UUID = lazy_pattern(r"[A-Za-z0-9_-]{22}(?:==)?")
 NULLABLE = frozenset({"string", "bytes", "records"})
 
 
@@ -224,7 +225,7 @@ _SCALARS: dict[str, Any] = {
 }
 
 
-_COMMENT = re.compile(r"((?:^[ \t]*//.*\n)+)[ \t]*\{", re.MULTILINE)  # the lines above a document
+_COMMENT = lazy_pattern(r"((?:^[ \t]*//.*\n)+)[ \t]*\{", re.MULTILINE)  # the lines above a document
 _WIDTH = 100
 _KINDS = {
     "request": "Request of api key {key}",

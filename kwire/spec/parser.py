@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ..caches import lazy_pattern
 from ..errors import SpecError, excerpt, suggestion
 from ..versions import Versions
 from . import jsonc
@@ -28,8 +29,8 @@ LISTENERS = ("zkBroker", "broker", "controller")
 MOST_ERRORS = 30  # of one document
 DEEPEST = 32  # structs within structs; Kafka's deepest message has six
 SCALARS = (*RANGES, "bool", "float64", "string", "bytes", "records", "uuid")
-_FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{0,126}")
-_STRUCT_NAME = re.compile(r"[A-Z][A-Za-z0-9]{0,126}")
+_FIELD_NAME = lazy_pattern(r"[A-Za-z][A-Za-z0-9]{0,126}")
+_STRUCT_NAME = lazy_pattern(r"[A-Z][A-Za-z0-9]{0,126}")
 
 
 def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "") -> MessageSpec:

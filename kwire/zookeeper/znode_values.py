@@ -12,10 +12,11 @@ from typing import Any, ClassVar, Final, Literal, NoReturn, get_args
 
 import msgspec
 
+from ..caches import lazy_pattern
 from ..errors import NotInVersion, WrongType, ZnodeError
 
 # msgspec's error text: a problem, and a path in the value
-_MSGSPEC_ERROR = re.compile(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?", re.DOTALL)
+_MSGSPEC_ERROR = lazy_pattern(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?", re.DOTALL)
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
