@@ -1,9 +1,9 @@
 """Objects that exist once per process, created on first use under one lock: specs, catalogs, classes, codecs, tables.
 
-One lock over all of them: two threads that ask for the same thing at the same time get the same object. What was made
-before is found without the lock. `os.fork` waits until no other thread is making anything, so that a child never
-inherits a lock that nobody will release. Nothing that is made here may import a module: a thread that imports may wait
-for the lock.
+One lock for all of them: two threads that request the same object at the same time get the same object. An existing
+object is found without the lock. `os.fork` waits until no other thread is creating an object, so that a child never
+inherits a locked lock. Functions that create objects must not import modules: an importing thread may wait for the
+lock.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if hasattr(os, "register_at_fork"):
 
 
 def once(make: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Decorate a function that is called once for the same arguments, whichever thread asks; as `functools.cache`.
+    """Decorate a function that is called once for the same arguments, by whichever thread is first; as
+    `functools.cache`.
 
     Give it no default values: calls with and without an argument would count as different.
 

@@ -148,11 +148,11 @@ def _any_value(path: FieldPath, holds: Callable[[Any], bool]) -> Holds:
 
 @dataclass(frozen=True, slots=True)
 class DisplayFilter:
-    """A display filter that was read.
+    """A parsed display filter.
 
     Attributes:
         text: the filter.
-        messages: names of the only messages for which it can hold; None where any frame may do.
+        messages: names of the only messages that can match it; None if any frame may match.
 
     >>> import kwire
     >>> frames = list(kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin"))
@@ -225,7 +225,7 @@ Compiled = tuple[Holds, frozenset[str] | None]
 
 
 class _Parser:
-    """Reads a filter from left to right, and says of each part for which messages it can hold."""
+    """Parses a filter from left to right, and derives for each part which messages can match it."""
 
     def __init__(self, text: str, catalog: Catalog) -> None:
         if len(text) > MOST_TEXT:
@@ -393,7 +393,7 @@ class _Parser:
             raise self._error(f"no regular expression: {error}", column=literal.column) from None
 
     def _value(self, literal: Token, operand: _Operand) -> Any:
-        """Return the value of a literal; a name stands for a number, where the field has named numbers."""
+        """Return the value of a literal; a name means its number, if the field has named numbers."""
         if literal.kind == "name":
             return self._named(literal, operand)
         kinds = operand.kinds

@@ -1,7 +1,7 @@
 """Paths to fields of decoded frames, as display filters and `kwire decode --fields` write them.
 
-A path names a field wherever it stands in a message: `error_code` is any error code, `topics[].name` the name of any
-topic. A word that names a property of the frame itself, such as `latency`, is that property.
+A path names a field at any depth of a message: `error_code` is any error code, `topics[].name` the name of any topic. A
+word that is a property of the frame itself, such as `latency`, means that property.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Steps = tuple[tuple[str, int | None], ...]  # names of attributes; of arrays the
 
 
 class Property(NamedTuple):
-    """What the header, the connection or the capture says of a frame."""
+    """A property of a frame from its header, its connection or the capture."""
 
     kind: str
     read: Callable[[Result], Any]
@@ -70,7 +70,7 @@ class FieldPath:
     """A path to fields: `topics[].partitions[0].error_code`, or a property such as `latency`.
 
     Attributes:
-        text: the path, as it was written.
+        text: the path as given.
         steps: names of attributes, each with an index, or None for all elements.
     """
 

@@ -1,11 +1,11 @@
-"""Golden fixtures: an annotated hexdump whose first lines say what it holds and who wrote the bytes.
+"""Golden fixtures: an annotated hexdump whose first lines name the message and the software that wrote the bytes.
 
     # fixture: MetadataResponse v12 body
     # writer: Apache Kafka 4.4.0
     00000000  00 00 00 05  throttle_time_ms = 5
 
-`frame` instead of `body`: size, header and body. `# profile: KIP-36` where it is a draft's. Further lines
-with `#` are for people, and kept.
+`frame` instead of `body`: size, header and body. `# profile: KIP-36` for a draft. Further lines with `#` are comments,
+and are kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _LINE = lazy_pattern(r"# (profile|writer): (\S.*)")
 
 @dataclass(frozen=True, slots=True)
 class Fixture:
-    """A message's bytes, with their origin. `head` has all lines with `#`, to be kept by who writes it again."""
+    """A message's bytes, with their origin. `head` has all lines with `#`, which are kept when the fixture is written
+    again.
+    """
 
     message: str
     version: int
@@ -55,7 +57,7 @@ def parse_fixture(text: str, file: str = "") -> Fixture | None:
 
 
 def check_writer(writer: str, file: str = "") -> None:
-    """Refuse bytes that nobody, or kwire itself, wrote: they would prove nothing."""
+    """Refuse bytes without a writer, and bytes that kwire wrote: they would prove nothing."""
     if not writer.strip():
         raise DumpError("no line says who wrote the bytes", file=file, hint="# writer: Apache Kafka 3.9.2")
     if "kwire" in writer.lower():

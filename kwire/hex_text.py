@@ -59,7 +59,7 @@ def unescape(text: str) -> bytes:
 
 
 def unbase64(text: str) -> bytes:
-    """Read base64, lines and all. Raises ValueError, also for what no encoder writes.
+    """Read base64, with line breaks. Raises ValueError, also for text that no encoder writes.
 
     >>> unbase64("AAAA\\nBA==").hex()
     '00000004'
@@ -99,7 +99,7 @@ class Dialect:
 
 
 def _row(name: str, line: str, sign: str = "", other: str = "", **more: object) -> Dialect:
-    """Make a row. Unless `sign` says more, its texts begin with lines of `other`, then one of `line`."""
+    """Create a row. Unless `sign` requires more, its texts begin with lines of `other`, then one of `line`."""
     begins = sign or (rf"\A(?:(?:{other})\n)*(?:{line})$" if other else rf"\A(?:{line})$")
     rest = re.compile(other) if other else None
     return Dialect(name, lazy_pattern(begins, re.MULTILINE), lazy_pattern(line), other=rest, **more)  # type: ignore[arg-type]
@@ -198,9 +198,9 @@ DIALECTS = (
         convert=unbase64,
     ),
 )
-# (taken for, but may be): offsets of od do not say that they are octal; comments and the = of base64 may come late.
+# (recognised as, may also be): offsets of od are not marked as octal; comments and the = of base64 may come late.
 MAY_BE = frozenset({("od -Ao -tx1", "od -Ad -tx1"), ("plain hex", "hex # comment"), ("plain hex", "base64")})
-# What is hex text and says not enough: (pattern of a line, what it is, what to do instead)
+# Hex text without enough information: (pattern of a line, its name, what to do instead)
 UNREADABLE = (
     (
         lazy_pattern(r"[0-9a-f]{6,7}(?: [0-9a-f]{4}){1,8}"),
@@ -292,7 +292,7 @@ def _from_decimal(text: str, file: str) -> bytes:
 
 
 def _first_that_reads(candidates: list[Dialect], lines: list[tuple[int, str]], file: str) -> HexText:
-    """Read as the first candidate, or as another that may look like it at first; the error is the first one's."""
+    """Read the text as the first candidate, or as another that can begin like it; an error is that of the first one."""
     first = candidates[0]
     try:
         return _Reading(first, file).read(lines)
@@ -317,9 +317,9 @@ class _Reading:
     def __init__(self, dialect: Dialect, file: str) -> None:
         self.dialect, self.file = dialect, file
         self.pieces: list[bytearray] = []
-        self.beside: list[bytearray] = []  # panes that show again what is in the pieces
+        self.beside: list[bytearray] = []  # panes that repeat bytes of the pieces
         self.piece, self.origin = bytearray(), 0  # the piece being read, and its first offset
-        self.row = b""  # what the last line held, which `*` repeats
+        self.row = b""  # the bytes of the last line, which `*` repeats
         self.repeats = self.ended = self.hidden = False
         self.number = 0
         self.count = 0  # of lines with bytes
@@ -351,7 +351,7 @@ class _Reading:
             self.hidden = _PANE.fullmatch(line) is not None if self.dialect.packets else False
 
     def matched(self, groups: dict[str, str | None]) -> None:
-        """Take the bytes of a line, or the offset behind the last."""
+        """Take the bytes of a line, or the final offset."""
         if groups.get("end"):
             self.ended = True
             self.at(groups["end"] or "")

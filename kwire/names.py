@@ -1,6 +1,6 @@
-"""How a field of a spec is called in Python and in JSON.
+"""The names of a spec's fields in Python and in JSON, and the former names of fields and messages.
 
-One rule each way; what differs from the rule stands in a table with its reason, and so does what releases renamed.
+There is one rule per language; exceptions are in a table with their reasons, and former names in another.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ FORMER_MESSAGES: dict[str, str] = {
 
 
 def folded(word: str) -> str:
-    """Return what is the same for all spellings of a name, as code, people and Kafka's request log write it.
+    """Return the same text for all spellings of a name, as in code, user input and Kafka's request log.
 
     >>> folded("ApiVersions") == folded("API_VERSIONS") == folded("api-versions") == folded("apiversions")
     True
@@ -126,7 +126,7 @@ def camel_case(name: str) -> str:
 
 
 def attribute_for(struct: str, field: str) -> str:
-    """Return the Python attribute of a field; a Python keyword gets an underscore behind it.
+    """Return the Python attribute of a field; an underscore is appended to a Python keyword.
 
     >>> attribute_for("MetadataResponseTopic", "TopicId")
     'topic_id'

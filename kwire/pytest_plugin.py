@@ -100,7 +100,7 @@ def kafka() -> Iterator[Kafka]:
 
 @pytest.fixture(scope=_scope)
 def kafka_cluster() -> Iterator[Kafka]:
-    """Three brokers in memory, each in a rack of its own and with two log directories; as `kafka` otherwise."""
+    """Three brokers in memory, each in a different rack and with two log directories; otherwise as `kafka`."""
     from .testing import Kafka
 
     with Kafka(brokers=3, racks=("r1", "r2", "r3"), log_dirs=2) as made:
@@ -108,14 +108,14 @@ def kafka_cluster() -> Iterator[Kafka]:
 
 
 def assert_frames_equal(left: bytes | bytearray, right: bytes | bytearray, answers: str | None = None) -> None:
-    """Fail where two dumps of frames differ, and say in which field.
+    """Fail if two dumps of frames differ, with the first field that differs.
 
     Args:
-        left, right: whole frames, one or many, sizes and headers included.
-        answers: what a response is that has no request before it, such as `Metadata:12`.
+        left, right: complete frames, one or many, including sizes and headers.
+        answers: the type of a response without a preceding request, such as `Metadata:12`.
 
     Raises:
-        AssertionError: they differ. Where they are no frames, it says the first byte that differs.
+        AssertionError: they differ. If they are not frames, the text has the first byte that differs.
         ValueError: `answers` is not NAME:VERSION.
         UnknownMessage, UnsupportedVersion: there is no such response.
 

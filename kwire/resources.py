@@ -1,6 +1,6 @@
 """Locates the data files of kwire: specs and tables.
 
-kwire may itself lie in a zip, as Spark ships it: then so does the folder.
+kwire may be imported from a zip file, as Spark ships it; then the folder is in that file.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def _schemas(package: Path) -> Any:
-    """Return the folder: in the wheel it lies in the package, in a checkout beside it; in a zip a `zipfile.Path`."""
+    """Return the folder: in a wheel it is in the package, in a checkout beside it; in a zip file a `zipfile.Path`."""
     if package.parent.is_file():
         from zipfile import Path as ZipPath
 

@@ -25,7 +25,7 @@ _NAMES = (
 )
 _SENSITIVE = re.compile(_NAMES.format(start=r"(?:^|[.])", end="$"), re.IGNORECASE)
 _SENSITIVE_BYTES = re.compile(_NAMES.format(start="", end="").encode(), re.IGNORECASE)
-HIDDEN = "_hidden"  # the member of a JSON object that stands for a secret
+HIDDEN = "_hidden"  # the member of a JSON object that replaces a secret
 
 
 class Hidden:
@@ -64,7 +64,7 @@ def is_sensitive(config: str) -> bool:
 
 
 def names_sensitive(data: bytes) -> bool:
-    """Whether the name of a sensitive configuration is somewhere in bytes of which nothing else is known.
+    """Whether bytes of an unknown message contain the name of a sensitive configuration.
 
     >>> names_sensitive(b"\\x10ssl.keystore.key\\x05-----"), names_sensitive(b"retention.ms")
     (True, False)

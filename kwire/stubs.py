@@ -106,7 +106,7 @@ def values_stub() -> str:
 
 
 def codec_stub(names: Iterable[str]) -> str:
-    """Return the stub of `kwire.codec`: a message's class or its name says what class is decoded."""
+    """Return the stub of `kwire.codec`: a message's class or its name determines the class of the result."""
     more = ", *, profile: str | None = None, release: str | None = None, catalog: Catalog | None = None"
     overloads = [
         ("type[_T]", more, "_T"),

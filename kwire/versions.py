@@ -26,7 +26,7 @@ class Versions:
     def parse(cls, text: str) -> Versions:
         """Read `0-8`, `4+`, `3`, `none`, or several of them in ascending order with commas (kwire's own).
 
-        Ranges that touch become one. Raises ValueError with what is wrong.
+        Adjacent ranges are joined. Raises ValueError with the problem.
         """
         if text.strip() == "none":
             return cls()

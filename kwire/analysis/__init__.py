@@ -1,6 +1,6 @@
 """Statistics of frames: counts by client, api and version, versions that a release does not support, `kwire report`.
 
-Knows decoded frames and headers; knows no files. Bodies are decoded only where a column needs them.
+Frames and headers are counted; bodies are decoded only if a column needs them.
 """
 
 from .compatibility import Unspoken, unspoken

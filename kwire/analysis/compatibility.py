@@ -1,4 +1,4 @@
-"""Who asks for what a release does not speak. Knows counts and releases; knows no frames."""
+"""Finds the clients whose requests a release does not support, from counts of frames."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .traffic_counter import Traffic
 
 
 class Unspoken(NamedTuple):
-    """Requests of a client that a release does not understand.
+    """Requests of a client that a release does not support.
 
-    `breaks` is false where the version is newer than the release's: clients that ask for versions use an older one.
-    `why` says in words what the release does.
+    `breaks` is false if the version is newer than the release's: clients that negotiate versions use an older one.
+    `why` describes what the release does.
     """
 
     client: str
@@ -26,7 +26,7 @@ class Unspoken(NamedTuple):
 
 
 def unspoken(traffic: Traffic, release_name: str) -> list[Unspoken]:
-    """Return who uses what a release does not speak, those that break first.
+    """Return the clients and versions that a release does not support, those that break first.
 
     Args:
         traffic: what was counted, by whatever columns.

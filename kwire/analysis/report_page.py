@@ -119,7 +119,7 @@ def report_html(name: str, tally: Tally) -> Iterator[str]:
     """Yield the report as an HTML document, piece by piece.
 
     Args:
-        name: what was counted, such as the name of a dump.
+        name: the source of the frames, such as the name of a dump.
         tally: the counts.
     """
     sections = (_summary, _timeline, _apis, _versions, _errors, _undecodable)

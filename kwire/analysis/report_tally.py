@@ -24,7 +24,7 @@ from ..render.values import count_text
 
 STEPS = 64  # bins from one duration to its double: each is 1.1 % wide
 DRAWN = 16  # bins in one bar of a histogram, so that four bars lead from one duration to its double
-LEAST = 1e-6  # seconds; what is shorter is counted as this
+LEAST = 1e-6  # seconds; shorter durations are counted as this
 LONGEST = 40 * STEPS
 
 Key = TypeVar("Key", bound=Hashable)
@@ -69,7 +69,7 @@ class Durations:
             self.bins.update(min(place, LONGEST) for place in places)
 
     def quantile(self, share: float) -> float:
-        """Return the duration below which this share of all lies, within 0.6 % (above 1 µs).
+        """Return the duration below which this share of all durations is, within 0.6 % (above 1 µs).
 
         Between two durations it is interpolated, as numpy.percentile and statistics.median do.
 
@@ -162,7 +162,7 @@ LONGEST_CLIENT_ID = 256  # characters of a client id that make a difference
 
 
 class Sample(NamedTuple):
-    """A frame that did not decode: where it is, how long, what is wrong and of which class the error is."""
+    """A frame that did not decode: its place and size, the problem, and the class of the error."""
 
     place: str
     size: int
@@ -182,18 +182,18 @@ class Tally:
     """Counts results, one by one.
 
     Args:
-        seal: takes secrets out of a result before anything of it is kept.
+        seal: masks the secrets of a result before anything of it is kept.
 
     Attributes:
-        frames, size: all whole frames, and the bytes of these and of all other pieces.
-        unread: what is incomplete or of another protocol, by the codes of `DecodeError`.
+        frames, size: all complete frames, and the bytes of these and of all fragments.
+        unread: incomplete frames and bytes of other protocols, by the codes of `DecodeError`.
         kinds: how many requests, responses, other messages and undecodable frames.
         apis: by name, an `Api`.
         versions: of (api, client, version), requests.
         errors: of (api, path, code), with the place of the first one in `first_errors`.
         timeline, timed: frames in time, and how many have one.
         samples, problems: the first frames that did not decode, and how many of each class of errors.
-        faults: what salvage tolerated, by class.
+        faults: faults that salvage tolerated, by class.
         remarks: further facts about the input, such as missing bytes; the reader appends to them.
         unanswered: requests that were overtaken by later answers.
     """
@@ -262,7 +262,7 @@ class Tally:
         self.versions.add((name, None if client is None else client[:LONGEST_CLIENT_ID], version), count)
 
     def add_responses(self, name: str, count: int, size: int, durations: Sequence[float]) -> None:
-        """Count responses of an api, all their bytes, and how many seconds those took of which it is known."""
+        """Count responses of an api, the sum of their sizes, and the known durations in seconds."""
         api = self.apis.setdefault(name, Api())
         api.responses += count
         api.response_bytes += size
@@ -316,8 +316,8 @@ class CapturedTally:
     """Counts the frames of one capture. What most frames are, batches count themselves (`FrameBatch.tally`).
 
     Args:
-        tally: what they are counted in.
-        decoder: decodes what is left to it; its connections are those of this capture alone.
+        tally: collects the counts.
+        decoder: decodes the frames that need it; its connections are those of this capture alone.
         file: the name of the capture.
     """
 

@@ -1,4 +1,4 @@
-"""Counts frames by what they have in common: decoded frames, or captured ones by their headers alone."""
+"""Counts frames by client, api, version and other columns: decoded frames, or captured ones by their headers alone."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a table: the values of its columns, and what was counted."""
+    """A row of a table: the values of its columns, and the counts."""
 
     key: tuple[str, ...]
     count: Count
@@ -138,10 +138,10 @@ class _Counted(Connection):
 
 
 class CapturedTraffic:
-    """The connections of a capture. What most frames are, batches count themselves (`FrameBatch.count_frames`).
+    """The connections of a capture. The native `FrameBatch.count_frames` counts most frames itself.
 
     Args:
-        traffic: what they are counted in.
+        traffic: collects the counts.
     """
 
     telling = API_VERSIONS
@@ -177,7 +177,7 @@ class CapturedTraffic:
         return connection
 
     def count(self, captured: CapturedFrame | int) -> None:
-        """Count one frame, whatever it is; a number says that its connection has ended."""
+        """Count one frame of any kind; a number instead of a frame means that its connection has ended."""
         if type(captured) is not tuple:
             self._connections.forget(captured)
             return
@@ -224,7 +224,7 @@ class CapturedTraffic:
         return self._traffic.count_of(call.api.key, call.version, call.client_id, connection.ip, software)
 
 
-# Frames, bytes, what could not be read, and of whom.
+# Frames, bytes, unreadable bytes, and the client.
 Counted = tuple[int, int, dict[str, int], list[tuple[User, tuple[str, ...], Count]]]
 
 
@@ -237,9 +237,9 @@ class Traffic:
         catalog: the specs to use; those of Kafka's releases by default.
 
     Attributes:
-        frames: whole frames.
-        bytes: of these, and of all other pieces.
-        unread: what is neither request nor response, by the codes of `DecodeError`.
+        frames: complete frames.
+        bytes: of these, and of all fragments.
+        unread: bytes that are neither request nor response, by the codes of `DecodeError`.
 
     >>> import kwire
     >>> traffic = Traffic(["api", "version"])
@@ -260,7 +260,7 @@ class Traffic:
         self._decoder = FrameDecoder(self.catalog)
         self._summary = MessageSummary()
         self._counts: dict[tuple[User, tuple[str, ...]], Count] = {}
-        self._software_by_body: dict[bytes, str | None] = {}  # what requests of ApiVersions tell, by their bytes
+        self._software_by_body: dict[bytes, str | None] = {}  # client software, by the bytes of ApiVersions requests
         self._connections = CapturedTraffic(self)
 
     def add(self, frame: Frame) -> None:
@@ -287,7 +287,7 @@ class Traffic:
             count.add_response(len(frame.data), took)
 
     def leave_out(self, frame: Frame, *, lossy: bool) -> None:
-        """Note what is neither request nor response; `lossy`: bytes of its connection are missing."""
+        """Count bytes that are neither request nor response; `lossy`: bytes of the connection are missing."""
         error = frame.fault or cut_short(frame.data)
         if error is None:
             result = self._decoder.decode_alone(frame)
@@ -299,9 +299,9 @@ class Traffic:
         self.unread[error.code] += 1
 
     def add_batch(self, batch: CapturedBatch) -> None:
-        """Count what the connections of a capture say; the same as to `add` its frames, but much quicker.
+        """Count the frames of a batch of captured frames; equal to `add` for each frame, but much faster.
 
-        Not for a `deep` count, which needs frames.
+        Not for a `deep` count, which needs decoded frames.
         """
         self._connections.add(batch)
 
@@ -319,7 +319,7 @@ class Traffic:
             self._counts.setdefault((user, topics), Count()).add(count)
 
     def rows(self) -> list[Row]:
-        """Return what was counted, the most requests first."""
+        """Return the rows, those with the most requests first."""
         rows: dict[tuple[str, ...], Count] = {}
         for (user, topics), count in self._counts.items():
             name = releases().name_of(None, user.api_key) or self._name(user)
@@ -342,7 +342,7 @@ class Traffic:
     def count_of(
         self, key: int | None, version: int, client: str | None, ip: str, software: str, topics: tuple[str, ...] = ()
     ) -> Count:
-        """Return what counts the frames of a user, given what a frame's header says."""
+        """Return the counter for a frame's header."""
         # Control characters are in no client id: the header of another message was read, which may hold a secret.
         name = client if client is not None and client.isprintable() else NOTHING
         user = User(-1 if key is None else key, version, name, software, ip)
@@ -368,7 +368,7 @@ class Traffic:
         return software.get(peek.client_id, NOTHING)
 
     def software_in(self, data: bytes) -> str | None:
-        """Return the client's software that a request tells (KIP-511); None if it is no such request."""
+        """Return the client software in a request (KIP-511); None if it is not an ApiVersions request."""
         if data[4:6] != API_VERSIONS or data[6:8] < LEAST_REPORTED:
             return None
         request = data[4:8] + data[12:]  # all but the correlation id

@@ -1,7 +1,7 @@
 """Algorithms on whole clusters: a model of current and past state, placement, assignors, the ZooKeeper-era controller.
 
-Knows nodes, replicas and racks; knows no bytes, frames or files. `events`, `metadata_log` and `znode_events` convert
-messages, records and znodes to events; `model` derives the current state and the tables of the history.
+`events`, `metadata_log` and `znode_events` convert messages, records and znodes to events; `model` derives the current
+state and the tables of the history. Bytes, frames and files are read elsewhere.
 """
 
 from .events import MESSAGES, Authority, Observation, learn, observed

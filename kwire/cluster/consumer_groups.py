@@ -1,7 +1,7 @@
-"""Consumer groups as the frames of a capture show them: members with racks, subscriptions and partitions, lag, and how
-much is read across racks (KIP-881, KIP-848, KIP-392).
+"""Derives consumer groups from the frames of a capture: members with racks, subscriptions and partitions, lag, and
+reads across racks (KIP-881, KIP-848, KIP-392).
 
-A consumer of decoded frames in their order; knows no files. Unknown values are None, never guessed.
+Takes decoded frames in their order. Unknown values are None, never guessed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .events import learn
 from .group_state import GroupMember, GroupState, MemberRow, PartitionRow, Reading, Rebalance
 from .state import ClusterState
 
-_LATEST = -1  # the timestamp that asks ListOffsets for the end
+_LATEST = -1  # the timestamp with which ListOffsets returns the end
 _NO_ID = bytes(16)
 _REBALANCES = 100  # of a group that are kept, with their metadata
 _IN_FLIGHT = 1000  # requests of one connection that may wait for their answers
@@ -39,13 +39,14 @@ class _Asked(NamedTuple):
 
 
 class ConsumerGroups:
-    """What frames say of groups; `see` takes one frame after the other.
+    """The consumer groups in frames; `see` takes one frame after the other.
 
     Attributes:
         groups: by id.
         cluster: brokers with racks, and partitions with replicas.
         ends: the end of each partition's log, from the last Fetch or ListOffsets response.
-        ambiguous: Fetch answers of partitions that members of several groups with one client id and host have.
+        ambiguous: Fetch responses for partitions that are assigned in several groups to members with the same client id
+            and host.
         unreadable: subscriptions and assignments that did not decode.
     """
 
@@ -118,7 +119,7 @@ class ConsumerGroups:
                 member.reads = {named(one): reads for one, reads in member.reads.items()}
 
     def topic(self, of: Any) -> str:
-        """Return the name of a topic in a message; its id in hex as long as nobody named it."""
+        """Return the name of a topic in a message; its id in hex as long as the name is unknown."""
         name = getattr(of, "name", None) or getattr(of, "topic_name", None) or getattr(of, "topic", None)
         topic_id = getattr(of, "topic_id", _NO_ID)
         return name or self._names.get(topic_id) or topic_id.hex()
@@ -135,7 +136,7 @@ class ConsumerGroups:
         return group
 
     def member(self, group: GroupState, member_id: str, request: Request | None = None) -> GroupMember:
-        """Return a member, new if need be, with what its connection tells."""
+        """Return a member, created if necessary, with the client id and host of its connection."""
         member = group.members.setdefault(member_id, GroupMember(member_id))
         if request is not None:
             source = request.frame.source
@@ -174,7 +175,7 @@ class ConsumerGroups:
         member.rack = subscription.rack_id or member.rack
 
     def rebalance(self, group: GroupState, response: Any) -> None:
-        """Note what the leader of a group is about to assign."""
+        """Record the input of the leader's assignment."""
         message = response.message
         members: list[Member] = []
         for one in message.members:
@@ -233,14 +234,14 @@ class ConsumerGroups:
                 yield self._member_row(group, member)
 
     def partitions(self, group_id: str | None = None) -> Iterator[PartitionRow]:
-        """Yield the partitions that somebody of a group has, or that it committed; by group, topic and number."""
+        """Yield the partitions that are assigned in a group, or that it committed; by group, topic and number."""
         for group in self._sorted(group_id):
             owners = {one: member for member in group.members.values() for one in member.partitions or ()}
             for partition in sorted({*owners, *group.committed}):
                 yield self._partition_row(group, partition, owners.get(partition))
 
     def history(self, group_id: str | None = None) -> list[MemberRow]:
-        """Return who had which partitions from when to when, in the order in which it ended; then what still is."""
+        """Return the intervals in which members had partitions, in the order of their ends; then the current ones."""
         past = [row for row in self._past if group_id in (None, row.group)]
         return [*past, *self.members(group_id)]
 
@@ -319,7 +320,7 @@ class ConsumerGroups:
 
 
 def assignor_member(assignor: str, member_id: str, subscription: bytes, instance_id: str | None = None) -> Member:
-    """Make a member for an assignor out of what it sent.
+    """Create a member for an assignor from its subscription.
 
     Args:
         assignor: whose user data the subscription carries.
@@ -328,7 +329,7 @@ def assignor_member(assignor: str, member_id: str, subscription: bytes, instance
         instance_id: of a static member.
 
     Raises:
-        DecodeError: the bytes are no subscription.
+        DecodeError: the bytes are not a subscription.
     """
     message, user_data = decode_subscription(subscription).message, None
     reader = _USER_DATA.get(assignor)
@@ -370,7 +371,7 @@ def _joined(groups: ConsumerGroups, response: Any, request: Any) -> None:
 
 
 def _leader_joined(groups: ConsumerGroups, group: GroupState, response: Any, *, is_consumer: bool) -> None:
-    """The answer to a leader lists the members: nobody else is in the group."""
+    """The response to a leader lists all members of the group."""
     message = response.message
     for gone in group.members.keys() - {one.member_id for one in message.members}:
         groups.leave(group, gone, response.frame.source.time)
@@ -418,7 +419,7 @@ def _left(groups: ConsumerGroups, response: Any, request: Any) -> None:
 
 
 def _heartbeat(groups: ConsumerGroups, response: Any, request: Any) -> None:
-    """A member of KIP-848 or KIP-932: its request says what changed, the answer what it is to have."""
+    """Update a member of KIP-848 or KIP-932: its request contains changes, the response its target assignment."""
     message = response.message
     if request is None or message.error_code:
         return
@@ -549,7 +550,7 @@ def _fetched(groups: ConsumerGroups, response: Any, request: Any) -> None:
 
 
 def _replica(request: Any) -> int:
-    """Return the node id of a follower that fetches; -1 for consumers. From version 15 on it stands in a struct."""
+    """Return the node id of a follower that fetches; -1 for consumers. From version 15 on it is in a struct."""
     state = getattr(request, "replica_state", None)
     of_state: int = getattr(state, "replica_id", -1)
     return of_state if of_state >= 0 else int(request.replica_id)

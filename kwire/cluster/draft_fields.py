@@ -1,7 +1,8 @@
-"""A decoded body under the field names of the released message, with the fields that its version carries.
+"""Converts the decoded body of a draft to the released message, and lists the fields that its version carries.
 
-What reads messages about clusters asks here whether a body carries a field, not for a version number: a draft of a KIP
-has other versions, and may have other names. Sources: KIP-36 (TopicMetadataResponse v1), KIP-112 (MetadataResponse v3).
+Readers of messages about clusters test here whether a body carries a field, and not its version number: a draft of a
+KIP has other versions, and may have other names. Sources: KIP-36 (TopicMetadataResponse v1), KIP-112 (MetadataResponse
+v3).
 """
 
 from __future__ import annotations

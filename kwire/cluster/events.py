@@ -1,4 +1,4 @@
-"""What one message says of partitions and brokers, as events; each kind of message has a small adapter here.
+"""Converts one message to events about partitions and brokers; each type of message has a small adapter.
 
 Released messages and drafts of KIPs are read by the meaning of their fields. Records of the metadata log are read by
 `metadata_log`, znodes by `znode_events`. Sources: KIP-36, KIP-112, KIP-455, KIP-497, KIP-858, KIP-966.
@@ -48,10 +48,10 @@ _NOWHERE = -3  # no leader of Kafka's
 
 
 class Authority(IntEnum):
-    """Who says something; where epochs are the same, the higher one is believed.
+    """The authority of a source; at equal epochs, the higher one is accepted.
 
-    A client's view of a broker may be late, and so may a broker; a controller decides; the metadata log and ZooKeeper
-    have what it decided.
+    A broker's answer to a client may be outdated, and so may a broker; a controller decides; the metadata log and
+    ZooKeeper have its decisions.
     """
 
     CLIENT = 0
@@ -61,7 +61,7 @@ class Authority(IntEnum):
 
 
 class State(NamedTuple):
-    """A partition as a message has it; None for what it does not say. `offline` is in ascending order."""
+    """The state of a partition in a message; None for fields that it does not have. `offline` is in ascending order."""
 
     leader: int | None
     leader_epoch: int | None = None
@@ -78,11 +78,11 @@ class State(NamedTuple):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it says that the partition is gone, or that its deletion has begun."""
+        """Whether the partition is deleted, or its deletion has begun."""
         return self.leader in (LEADER_DURING_DELETE, _NOWHERE)
 
     def agrees(self, other: State) -> bool:
-        """Whether two states are one, as far as both say something.
+        """Whether two states are equal in all fields that both have.
 
         >>> State(1, isr=(1,)).agrees(State(1, leader_epoch=4)), State(1, isr=(1,)).agrees(State(1, isr=(1, 2)))
         (True, False)
@@ -94,7 +94,7 @@ class State(NamedTuple):
         return all(mine is None or theirs is None or mine == theirs for mine, theirs in zip(self, other, strict=True))
 
     def is_older(self, other: State) -> bool:
-        """Whether the epochs say that this was before another; of one leader epoch, the partition's decides."""
+        """Whether this state is older by its epochs; at equal leader epochs, the partition epoch decides."""
         if self.leader_epoch is None or other.leader_epoch is None:
             return False
         if self.leader_epoch != other.leader_epoch or self.partition_epoch is None or other.partition_epoch is None:
@@ -102,12 +102,12 @@ class State(NamedTuple):
         return self.partition_epoch < other.partition_epoch
 
     def filled(self, other: State) -> State:
-        """Return this with what only the other says."""
+        """Return this state, completed by the fields that only the other has."""
         pairs: Iterator[Any] = zip(self, other, strict=True)
         return State(*(theirs if mine is None else mine for mine, theirs in pairs))
 
 
-# Leader -2 begins a deletion, which waits for replicas that are offline; a topic that nobody lists any more is deleted.
+# Leader -2 begins a deletion, which waits for offline replicas; a topic that is no longer listed is deleted.
 DELETION_BEGUN, DELETED = State(LEADER_DURING_DELETE), State(_NOWHERE)
 
 
@@ -136,7 +136,7 @@ class Listed:
 
 
 def partition_states(request: Any) -> Iterator[tuple[tuple[str, int], Any]]:
-    """Yield what a LeaderAndIsr or UpdateMetadata request of any version says of each partition."""
+    """Yield the partition states in a LeaderAndIsr or UpdateMetadata request of any version."""
     for one in request.ungrouped_partition_states:
         yield (one.topic_name, one.partition_index), one
     for topic in request.topic_states:
@@ -189,8 +189,9 @@ def state_of(one: Partition, offline: tuple[int, ...] | None) -> State:
 
 
 def partition_of(topic: str, index: int, state: State) -> Partition:
-    """Return the partition that a state is of, who is offline in the order of the replicas; -1 and nothing for what it
-    does not say."""
+    """Return the partition of a state, with offline replicas in the order of the replicas; missing fields are -1 or
+    empty.
+    """
     order = {node: place for place, node in enumerate(state.replicas or ())}
     offline = (
         None if state.offline is None else tuple(sorted(state.offline, key=lambda one: order.get(one, len(order))))
@@ -214,7 +215,7 @@ def partition_of(topic: str, index: int, state: State) -> Partition:
 
 
 def _merged(before: Partition | None, event: Event, index: int) -> Partition:
-    """Return a partition with what an event says; what it does not say stays, but for who is offline."""
+    """Return a partition updated by an event; fields that the event does not have stay, except offline replicas."""
     fresh = partition_of(event.topic, index, event.state)
     if before is None:
         return fresh
@@ -226,7 +227,7 @@ _SAME = tuple(name for name in State._fields if name not in ("offline", "leader_
 
 
 def events_of_controller(body: Body) -> Iterator[Event]:
-    """Yield what a LeaderAndIsr, UpdateMetadata or StopReplica request says."""
+    """Yield the events of a LeaderAndIsr, UpdateMetadata or StopReplica request."""
     message = body.message
     if type(message).__name__ == "StopReplicaRequest":
         for (topic, index), _, epoch in stopped_partitions(message):
@@ -249,16 +250,16 @@ def events_of_controller(body: Body) -> Iterator[Event]:
 
 
 def _reassignment(body: Body, one: Any) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
-    """Return the replicas that a LeaderAndIsr request says are added and removed (KIP-455)."""
+    """Return the adding and removing replicas of a LeaderAndIsr request (KIP-455)."""
     has_lists = any(path.endswith("partition_states.adding_replicas") for path in body.fields)
     return (tuple(one.adding_replicas), tuple(one.removing_replicas)) if has_lists else (None, None)
 
 
 def events_of_view(body: Body) -> Iterator[Event]:
-    """Yield what a Metadata or DescribeTopicPartitions response says: the view of one broker, for one client.
+    """Yield the events of a Metadata or DescribeTopicPartitions response: the view of one broker, for one client.
 
-    A leader that the broker does not reach on the client's listener (error 72) is not known; the lists of a version
-    that knows no internal topics leave out brokers that are down.
+    A leader without the client's listener (error 72) is unknown; versions without internal topics omit offline brokers
+    from the lists.
     """
     for topic in body.message.topics:
         if topic.error_code == UNKNOWN_TOPIC and topic.name is not None:
@@ -290,7 +291,7 @@ def _seen(body: Body, one: Any, topic_id: bytes) -> State:
 
 
 def events_of_leader(body: Body, names: Mapping[bytes, str]) -> Iterator[Event]:
-    """Yield what an AlterPartition response says: what the controller made of a leader's new ISR (KIP-497)."""
+    """Yield the events of an AlterPartition response: the controller's decision about a leader's new ISR (KIP-497)."""
     for topic in body.message.topics:
         topic_id = _known(bytes(topic.topic_id))
         name = topic.topic_name or names.get(topic_id or b"", "") or bytes(topic.topic_id).hex()
@@ -301,7 +302,7 @@ def events_of_leader(body: Body, names: Mapping[bytes, str]) -> Iterator[Event]:
 
 
 def events_of_reassignments(body: Body, known: ClusterState) -> Iterator[Event]:
-    """Yield what an AlterPartitionReassignments request asks for, and what a response says is under way (KIP-455).
+    """Yield the reassignments that a request starts, or that a response lists as in progress (KIP-455).
 
     Args:
         body: a request that was not refused, or a ListPartitionReassignments response.
@@ -336,9 +337,10 @@ def log_dirs_of(body: Body) -> dict[str, LogDir] | None:
 
 
 def learn_configs(settings: Settings, body: Body) -> None:
-    """Write into settings what a DescribeConfigs response says of topics and brokers: what is set for them.
+    """Update settings by the configurations of topics and brokers in a DescribeConfigs response.
 
-    Where a topic's `min.insync.replicas` is that of its broker's file, it is taken for the default of all brokers.
+    If a topic's `min.insync.replicas` is from its broker's configuration file, it is used as the default of all
+    brokers.
     """
     for one in body.message.results:
         if one.error_code or one.resource_type not in _WITH_CONFIGS:
@@ -430,7 +432,15 @@ REASSIGNMENTS = (
 )
 LOG = "FetchResponse", "FetchSnapshotResponse"  # of the metadata log
 OTHERS = "AlterPartitionResponse", "DescribeLogDirsResponse", "DescribeConfigsResponse"
-MESSAGES = (*CONTROLLER, *ANSWERS, *VIEWS, *DIRECTORIES, *REASSIGNMENTS, *LOG, *OTHERS)  # what a model is made of
+MESSAGES = (
+    *CONTROLLER,
+    *ANSWERS,
+    *VIEWS,
+    *DIRECTORIES,
+    *REASSIGNMENTS,
+    *LOG,
+    *OTHERS,
+)  # the messages that a model reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,12 +448,12 @@ class Observation:
     """One of `MESSAGES`.
 
     Attributes:
-        message: the decoded body, of a draft's class too; None where it could not be decoded.
-        codec: what decoded it; of a released message its version is enough.
-        time: in seconds since 1970; None where nobody wrote it down.
-        client, broker: the ends of its connection as `ip:port`; nothing where they are not known.
+        message: the decoded body, also of a draft's class; None if it could not be decoded.
+        codec: its codec; the version is enough for a released message.
+        time: in seconds since 1970; None if unknown.
+        client, broker: the endpoints of its connection as `ip:port`; empty if unknown.
         correlation_id: that of its header.
-        file: where it was read.
+        file: the file that contains it.
     """
 
     message: Any
@@ -467,7 +477,7 @@ class Observation:
 
     @property
     def connection(self) -> str:
-        """What tells its connection from others."""
+        """The identity of its connection."""
         return f"{self.client}>{self.broker}"
 
 
@@ -492,15 +502,15 @@ def observed(result: Result) -> Observation | None:
 
 
 def learn(state: ClusterState, message: Any, codec: Codec | int) -> bool:
-    """Apply a message to a state, overwriting what was there: for readers of a single source.
+    """Apply a message to a state, overwriting earlier values: for readers of a single source.
 
     Args:
-        state: is changed.
-        message: any decoded message, a draft's too, or one in a record of the metadata log.
-        codec: what decoded it, which decides what it can carry; of a released message its version is enough.
+        state: the state to change.
+        message: any decoded message, also of a draft or in a record of the metadata log.
+        codec: its codec, which determines its fields; the version is enough for a released message.
 
     Returns:
-        Whether the message says something of the cluster.
+        Whether the message contains information about the cluster.
 
     >>> from kwire import messages
     >>> state = ClusterState()
@@ -527,7 +537,7 @@ def learn(state: ClusterState, message: Any, codec: Codec | int) -> bool:
 
 
 def is_refusal(body: Body) -> bool:
-    """Whether a response has an error in place of what was asked for."""
+    """Whether a response contains an error instead of the requested data."""
     return bool(getattr(body.message, "error_code", 0)) and not getattr(body.message, "brokers", ())
 
 

@@ -22,16 +22,16 @@ class GroupMember:
     """A member of a group.
 
     Attributes:
-        member_id: that the coordinator, or from KIP-848 on the client, gave it.
+        member_id: given by the coordinator, or from KIP-848 on by the client.
         instance_id: of a static member (KIP-345).
         client_id, host: of the connection it joined on, without the port.
-        rack: `client.rack`, of its subscription, its heartbeats or its fetches; None where it names none.
+        rack: `client.rack`, from its subscription, its heartbeats or its fetches; None if there is none.
         topics: that it subscribed to; None if unknown.
         regex: the pattern it subscribed with (KIP-848).
         partitions: assigned to it, in order; None if unknown.
         epoch: of the member (KIP-848), or the generation it joined.
         since: when it got these partitions, in seconds since 1970; `generation` of the group at that time.
-        reads: what it read, by partition and by the broker's node id; None for a broker that no frame named.
+        reads: what it fetched, by partition and by the broker's node id; None for an unknown broker.
     """
 
     member_id: str
@@ -74,14 +74,14 @@ class GroupState:
 
 @dataclass(slots=True)
 class Rebalance:
-    """What the leader of a classic group was given, and what it answered.
+    """The input and the result of an assignment by the leader of a classic group.
 
     Attributes:
         generation, assignor, leader: of the group.
-        members: as the assignor takes them, in the order of the JoinGroup response.
-        topics: that they subscribe to and that metadata had listed by then, with the racks of replicas.
-        snapshot: the same as the leader keeps it, to see whether racks change.
-        assigned: the leader's answer; None as long as it was not seen.
+        members: the assignor's input, in the order of the JoinGroup response.
+        topics: those that they subscribe to and that metadata had listed by then, with the racks of replicas.
+        snapshot: the leader's copy of these, with which it detects changes of racks.
+        assigned: the leader's assignment; None until it is captured.
         at: seconds since 1970.
     """
 
@@ -127,7 +127,7 @@ class MemberRow(NamedTuple):
 
 
 class PartitionRow(NamedTuple):
-    """A partition of a group: who has it, what is committed, where it ends, and from where it is read."""
+    """A partition of a group: its member, its committed and end offsets, and the brokers from which it is read."""
 
     group: str
     topic: str

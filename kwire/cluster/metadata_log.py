@@ -1,8 +1,8 @@
-"""KRaft's metadata log becomes the state of a cluster: from records in log files, snapshots, Fetch and FetchSnapshot.
+"""Applies KRaft's metadata log to the state of a cluster: records in log files, snapshots, Fetch and FetchSnapshot.
 
-Every record is a change to what was before; a snapshot has the records that are still needed. Records that a leader
-has not committed, or that belong to an aborted transaction, change nothing. Sources: KIP-500, KIP-630 (snapshots),
-KIP-631, KIP-858 (directories), KIP-868 (transactions), KIP-966 (ELR).
+Every record changes the state; a snapshot has the records that are still needed. Records that a leader has not
+committed, or that belong to an aborted transaction, change nothing. Sources: KIP-500, KIP-630 (snapshots), KIP-631,
+KIP-858 (directories), KIP-868 (transactions), KIP-966 (ELR).
 """
 
 from __future__ import annotations
@@ -235,10 +235,10 @@ class LoggedRecord(NamedTuple):
     """A record of the metadata log.
 
     Attributes:
-        offset, epoch: where it is in the log, and the epoch of the leader that wrote it.
-        time: when it was written, in seconds since 1970; None where the log does not have it.
-        message: what it holds, of `kwire.messages`.
-        file: where it was read.
+        offset, epoch: its offset in the log, and the epoch of the leader that wrote it.
+        time: when it was written, in seconds since 1970; None if the log does not contain it.
+        message: its content, of `kwire.messages`.
+        file: the file that contains it.
     """
 
     offset: int
@@ -274,7 +274,7 @@ def _decoded(batch: RecordBatch, record: Any) -> Any:
 
 
 def message_in(record: Any) -> Any:
-    """Return the message in a record of the metadata log; None where there is none that is known."""
+    """Return the message in a record of the metadata log; None if there is none or its type is unknown."""
     if not isinstance(record, FramedRecord | ControlRecord) or record.value is None:
         return None
     return record.value.message
@@ -284,9 +284,10 @@ class MetadataLog:
     """The metadata log of a cluster, from any source, with repetitions.
 
     Attributes:
-        state: what the records say, up to the newest.
-        end: the offset behind the newest record; None as long as there was none.
-        is_whole: whether all records, or a snapshot and all behind it, are there: else the state lacks what was before.
+        state: the result of the records up to the newest.
+        end: the offset after the newest record; None before the first.
+        is_whole: whether all records, or a snapshot and all after it, were read; otherwise the state lacks earlier
+            records.
 
     >>> from kwire import messages
     >>> log = MetadataLog()
@@ -334,10 +335,10 @@ class MetadataLog:
             yield record
 
     def fetched(self, response: Any) -> Iterator[LoggedRecord]:
-        """Take the records in a Fetch response; yields those that are committed now, as `append`.
+        """Add the records in a Fetch response; yields those that are now committed, as `append`.
 
         Args:
-            response: a Fetch response of any version, of which the partitions of other topics are passed over.
+            response: a Fetch response of any version; partitions of other topics are ignored.
         """
         if not is_of_metadata_log(response):
             return
@@ -350,7 +351,7 @@ class MetadataLog:
 
     def _wait(self, record: LoggedRecord) -> None:
         known = self._waiting.get(record.offset)
-        if known is not None and known.epoch < record.epoch:  # a new leader: what was behind is truncated
+        if known is not None and known.epoch < record.epoch:  # a new leader: later records are truncated
             self._waiting = {offset: one for offset, one in self._waiting.items() if offset < record.offset}
         self._waiting[record.offset] = record
 
@@ -369,11 +370,11 @@ class MetadataLog:
         return found
 
     def restore(self, records: Iterable[LoggedRecord], end: int) -> bool:
-        """Replace the state by that of a snapshot; returns whether it did.
+        """Replace the state by that of a snapshot; returns whether it was replaced.
 
         Args:
             records: of the snapshot.
-            end: the offset behind the last record of the log that it holds; an older snapshot changes nothing.
+            end: the offset after the last record that it covers; an older snapshot changes nothing.
         """
         if end <= (self.end or 0) and self.end is not None:
             return False

@@ -54,11 +54,11 @@ class Judged(NamedTuple):
 
 
 def judged(messages: Iterable[Seen], most: int = MOST) -> Iterator[Judged]:
-    """Yield what was seen in its order, as soon as it is known whether it was refused.
+    """Yield observations in order, as soon as it is known whether each was refused.
 
     Args:
-        messages: in their order; records and znodes, which nobody refuses, among them.
-        most: how many may wait for an answer.
+        messages: in their order, with records and znodes, which cannot be refused.
+        most: how many may wait for a response.
     """
     queue: deque[Seen] = deque()
     verdicts: dict[int, bool] = {}  # by the identity of a request in the queue
@@ -135,7 +135,7 @@ class Sources:
         self._counts: dict[tuple[str, str], _Count] = {}
 
     def add(self, observation: Observation) -> None:
-        """Count a message; those that tell of no cluster are passed over."""
+        """Count a message; those without information about a cluster are ignored."""
         if observation.name in MESSAGES:
             ids = getattr(observation.message, "cluster_id", None)
             self.count(
@@ -157,7 +157,7 @@ class Sources:
 
     @property
     def know_replicas(self) -> bool:
-        """Whether any of them says which replicas are offline."""
+        """Whether any source lists offline replicas."""
         return not {name for name, _ in self._counts} <= {ZNODES}
 
     def rows(self, directories: Directories) -> Iterator[Source]:
@@ -198,13 +198,13 @@ def files_of_ids(rows: Iterable[tuple[str, Iterable[str]]]) -> dict[str, str]:
 
 
 class ClusterModel:
-    """What is known of one cluster, from every source: the newest state, and all that were.
+    """The newest state and the history of one cluster, from all sources.
 
     Attributes:
-        brokers: their lives.
+        brokers: their lifetimes.
         timelines: of partitions, by topic and index.
-        sources: what was read.
-        controller_epoch: the highest; what controllers of earlier epochs say is not believed.
+        sources: the messages, records and znodes that were read.
+        controller_epoch: the highest; requests of controllers with earlier epochs are ignored.
         log: the metadata log, as far as it was read.
         znodes: as far as they were read.
 
@@ -233,14 +233,14 @@ class ClusterModel:
         self._offline: dict[tuple[str, int], tuple[int, ...]] = {}  # by the metadata log
 
     def take(self, seen: Seen, is_refused: bool = False) -> bool:
-        """Take the next that was seen, in the order of time, or of the file where there are no times.
+        """Apply the next observation, in the order of time, or of the file if there are no times.
 
         Args:
             seen: a message, a record of the metadata log, or a znode.
             is_refused: whether it is a request that the broker refused.
 
         Returns:
-            Whether it says something of the cluster.
+            Whether it contains information about the cluster.
         """
         self.count += 1
         if isinstance(seen, LoggedRecord):
@@ -263,7 +263,7 @@ class ClusterModel:
         return bool(seen.message.controller_epoch >= self.controller_epoch)
 
     def state(self) -> ClusterState:
-        """Return the newest state: a copy, which what is taken later does not change."""
+        """Return the newest state: a copy, which later observations do not change."""
         records = self.log.state if self.log.end is not None else self.znodes.state
         facts, brokers = self._facts, self._known_brokers()
         controller = records.controller_id if records.controller_id >= 0 else facts.controller_id
@@ -283,7 +283,7 @@ class ClusterModel:
         return state
 
     def _settings(self, recorded: Settings) -> Settings:
-        """Return what the records have, and of configs what brokers say where no record does."""
+        """Return the settings from the records, and the configurations that only brokers reported."""
         settings = deepcopy(recorded)
         settings.configs = deepcopy(self._facts.settings.configs) | settings.configs
         return settings
@@ -326,7 +326,7 @@ class ClusterModel:
             self._logged(record)
 
     def _logged(self, record: LoggedRecord) -> None:
-        """Take down what the metadata log has changed with a record."""
+        """Record the changes that a record of the metadata log has made."""
         log, message, source = self.log.state, record.message, type(record.message).__name__
         now = Moment(self.count, record.time)
         topic_id = getattr(message, "topic_id", None)
@@ -350,7 +350,7 @@ class ClusterModel:
 
     def _log_partition(self, one: Partition, now: Moment, source: str) -> None:
         if not one.replicas:
-            return  # a change of what was before the log begins
+            return  # a change of a partition from before the start of the log
         key = one.topic, one.index
         offline = self.log.state.offline(one) if self.log.is_whole else None
         self._offline[key] = offline or ()
@@ -464,7 +464,7 @@ class ClusterModel:
                 self._answer(key, Answer(now, self.brokers.at(observation.broker), has_failed))
 
     def _answer(self, key: tuple[str, int], answer: Answer) -> None:
-        """Keep an answer of a broker about its replica; of those that say the same since the last state, the first."""
+        """Keep a broker's answer about its replica; of equal answers since the last state, the first."""
         place = len(self.timelines[key].entries) if key in self.timelines else 0
         known = self._latest.get((key, answer.broker))
         if known != (answer.has_failed, place):
@@ -516,13 +516,13 @@ def _conflicts(key: tuple[str, int], timeline: Timeline) -> Iterator[Conflict]:
 
 
 def _snapshot_end(file: str) -> int:
-    """Return the offset in the name of a snapshot's file; a great one where there is none."""
+    """Return the offset in the name of a snapshot's file; a large number if there is none."""
     match = re.search(r"(\d{20})-\d{10}\.checkpoint", file)
     return int(match[1]) if match else 2**62
 
 
 def model_of(seen: Iterable[Seen]) -> ClusterModel:
-    """Return the model of what was seen, in the order of time."""
+    """Return the model of observations, applied in the order of time."""
     model = ClusterModel()
     for one, is_refused in judged(seen):
         model.take(one, is_refused)

@@ -50,10 +50,10 @@ class Ring(Generic[T]):
         self.jumped: bool = False  # whether its last move was a jump
 
     def take(self, has_room: Callable[[T], bool] = lambda child: True) -> T:
-        """Return the next child with room, and advance after it.
+        """Return the next child with an available broker, and advance after it.
 
         Raises:
-            LookupError: no child has room.
+            LookupError: no child has an available broker.
         """
         for _ in self.children:
             child = self.children[self.place]
@@ -210,7 +210,7 @@ class _Descent:
 
         Args:
             evenly: select only among the children with the fewest replicas. If rings have placed all existing replicas,
-                the next child with room is one of these anyway.
+                the next child with an available broker is one of these anyway.
         """
         node, used = self._tree.root, self._used
         while node.broker is None:

@@ -74,15 +74,15 @@ class Node:
 
 
 class RackTree:
-    """Brokers by the paths of their racks. Children stand by name (UTF-16 units), then brokers by id.
+    """Brokers by the paths of their racks. Children are ordered by name (UTF-16 units), then brokers by id.
 
     Args:
         brokers: at least those to place on; their order does not matter.
-        strict: each broker must have a rack that is a path. Otherwise a rack that is none counts as one name below
-            the root, and brokers without a rack hang on the root.
+        strict: each broker must have a rack that is a path. Otherwise any other rack counts as one name below the root,
+            and brokers without a rack are children of the root.
 
     Raises:
-        InvalidRack: a broker has no rack, or one that is no path.
+        InvalidRack: a broker has no rack, or one that is not a path.
         InvalidReplicaAssignment: a broker is listed twice.
 
     >>> tree = RackTree([Broker(1, rack="/DC1/R1"), Broker(2, rack="/DC2/R1"), Broker(0, rack="/DC1/R1")])
@@ -230,7 +230,7 @@ def spread_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[Lev
 
 
 def losses_of(tree: RackTree, assignment: Mapping[K, Sequence[int]]) -> list[Loss[K]]:
-    """Return what is lost with each data centre, rack and broker; those with which nothing is lost are left out.
+    """Return the partitions that are lost with each data centre, rack and broker; nodes without losses are omitted.
 
     Arguments and errors as for `spread_of`.
 
@@ -273,14 +273,14 @@ KIP_36, KIP_879 = "KIP-36", "KIP-879"
 
 
 class RackRule:
-    """What racks ask of replicas.
+    """The rule for the replicas of a partition on racks.
 
     KIP-36: no two replicas are on one rack while another rack has none. KIP-879, where all racks are paths and some
-    have two levels or more: replicas are as even as they can be at every level. That is a finding, and no violation of
-    what Kafka promises.
+    have two levels or more: replicas are as even as they can be at every level. That is a finding, not a violation of
+    Kafka's guarantees.
 
     Args:
-        brokers: those that are known, by id. Some may have no rack.
+        brokers: the known brokers by id. Some may have no rack.
 
     >>> rule = RackRule({id: Broker(id, rack=f"r{id // 2}") for id in range(6)})
     >>> rule.is_violated([0, 2, 4]), rule.is_violated([0, 1, 4]), rule.is_violated([0, 1, 2, 4])

@@ -33,7 +33,7 @@ class ReplicaAssignor(Protocol):
 
 
 def simple(brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng) -> Assignment:
-    """Place as Kafka does without racks: what `--disable-rack-awareness` and `forceSimpleAssignment` ask for."""
+    """Place as Kafka does without racks, for `--disable-rack-awareness` and `forceSimpleAssignment`."""
     bare = broker_metadatas(brokers, RackAwareMode.DISABLED)
     return assign_replicas(bare, num_partitions, replication_factor, rng=rng)
 
@@ -51,7 +51,7 @@ def rack_aware_safe(brokers: Sequence[Broker], num_partitions: int, replication_
 
 
 def multi_level(brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng) -> Assignment:
-    """Place over racks of many levels (KIP-879), with leaders spread too: rings start by chance and are turned."""
+    """Place over racks of several levels (KIP-879), with leaders spread too: rings start at random and are rotated."""
     return assign_multi_level(brokers, num_partitions, replication_factor, rng=rng, rings=Rings.TURNED)
 
 
@@ -70,12 +70,12 @@ ASSIGNORS: Mapping[str, ReplicaAssignor] = {
 
 
 def assignor_for(name: str, assignors: Mapping[str, ReplicaAssignor] = ASSIGNORS) -> ReplicaAssignor:
-    """Find an assignor by what a broker's setting says.
+    """Find an assignor by the value of a broker's setting.
 
     Args:
-        name: one of `assignors`, or `MODULE:FUNCTION` for one of the operator's own, which is imported. It must come
-            from who runs the program, never from a message.
-        assignors: those that have names.
+        name: one of `assignors`, or `MODULE:FUNCTION` for the operator's own function, which is imported. It must come
+            from the user who runs the program, never from a message.
+        assignors: functions by name.
 
     Raises:
         UnknownAssignor: there is none of that name, or it cannot be imported.
@@ -90,7 +90,7 @@ def assignor_for(name: str, assignors: Mapping[str, ReplicaAssignor] = ASSIGNORS
         if not attribute:
             raise LookupError("it has no such name")
         found: ReplicaAssignor = getattr(import_module(module), attribute)
-    except Exception as error:  # whatever a module of somebody's own raises while it is imported
+    except Exception as error:  # anything that a user's module raises while it is imported
         problem = str(error) or type(error).__name__
         raise UnknownAssignor("unknown_assignor", name=name, problem=problem, known=", ".join(assignors)) from None
     return found
@@ -99,10 +99,10 @@ def assignor_for(name: str, assignors: Mapping[str, ReplicaAssignor] = ASSIGNORS
 def run_assignor(
     assignor: ReplicaAssignor, brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng
 ) -> Assignment:
-    """Place replicas by an assignor, and check what one of the operator's own returns.
+    """Place replicas by an assignor, and validate the result of an operator's own one.
 
     Raises:
-        ReplicaAssignorFailed: it raised something else than a refusal, or returned no such assignment.
+        ReplicaAssignorFailed: it raised an exception other than a refusal, or returned no valid assignment.
         Refused: by the assignor.
 
     >>> from random import Random
@@ -131,7 +131,7 @@ def run_assignor(
 
 
 def _problem_of(found: Assignment, known: set[int], num_partitions: int, replication_factor: int) -> str:
-    """Say what is wrong with an assignment; empty if nothing is."""
+    """Return what is wrong with an assignment; empty if nothing."""
     if found.keys() != set(range(num_partitions)):
         return f"partitions {excerpt(list(found))}, not 0 to {num_partitions - 1}"
     for partition, replicas in found.items():
@@ -228,7 +228,7 @@ def answer_create_replica_assignment(
 
 
 def refusal() -> Any:
-    """Return the response that says no, for whatever reason."""
+    """Return the response for a refusal."""
     return _classes().CreateReplicaAssignmentResponse(replica_assignment=_NO_PARTITIONS)
 
 

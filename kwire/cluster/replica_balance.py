@@ -136,7 +136,7 @@ class EvenSets:
             first: one broker of it, which is kept rather than others.
             count: how many brokers it is to have, at most as many as there are.
             loads: by node; where there is a choice, the brokers of the nodes with the lowest load for each broker.
-            turn: any number; where loads are equal too, another one leads to another choice.
+            turn: any number; if loads are equal too, different numbers lead to different choices.
         """
         return _Nearest(self, wanted, first, loads, turn).choose(self.root, count)
 
@@ -159,7 +159,9 @@ class _Nearest:
         self._memo: dict[tuple[int, int], int] = {}
 
     def _kept(self, node: int, count: int) -> int:
-        """Return what an even set of so many brokers below a node keeps: 2 for each wanted broker, 1 for the first."""
+        """Return the value of the brokers that an even set of this size below a node keeps: 2 for each wanted broker, 1
+        for the first.
+        """
         sets = self._sets
         found = sets.masks[node] & self._wanted
         if not count or not found:
@@ -198,7 +200,9 @@ class _Nearest:
 
 
 INFINITE = float("inf")
-Offer = tuple[int, int, int, int, int]  # cost, its place among equals, partition, version of its set, who can take over
+Offer = tuple[
+    int, int, int, int, int
+]  # cost, its place among equals, partition, version of its set, possible replacements
 Targets = Callable[[int, int, int], int]
 
 
@@ -231,7 +235,7 @@ class EvenLoads:
         self._versions = [0] * len(chosen)
         size = len(loads)
         self._offers: list[list[Offer]] = [[] for _ in range(size)]
-        self._costs: list[dict[int, int]] = [{} for _ in range(size)]  # of the best exchanges: cost -> who takes over
+        self._costs: list[dict[int, int]] = [{} for _ in range(size)]  # of the best exchanges: cost -> the replacements
         self._best = [[-1] * size for _ in range(size)]  # the partition of each
         for partition, mask in enumerate(self.chosen):
             for broker in bits(mask):
@@ -403,7 +407,7 @@ class _Distances:
                     yield other
 
     def next_layer(self, layer: Sequence[int], before: dict[int, int]) -> list[int]:
-        """Return the brokers one exchange behind some others on cheapest chains; `before` gets who is before them."""
+        """Return the brokers one exchange after some others on cheapest chains; `before` gets their predecessors."""
         following: list[int] = []
         fresh = ~sum(1 << broker for broker in before)
         for broker in layer:

@@ -1,6 +1,6 @@
-"""Plans that put the replicas of a cluster right: evenly over every level of the racks, by the fewest moves.
+"""Plans that repair and balance the replicas of a cluster: evenly over every level of the racks, by the fewest moves.
 
-Knows partitions by any keys, and brokers in a tree; knows no messages. How: `docs/explanation/placement.md`.
+Partitions have any keys, brokers are in a tree. The algorithm is explained in `docs/explanation/placement.md`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class Goals:
     """What a plan is to reach besides what must change: replicas on brokers that go, other replication factors.
 
     Args:
-        repair: partitions that are not as even as can be become so.
-        balance: brokers hold as even numbers of replicas as even partitions allow; with it partitions are repaired.
-        by_bytes: brokers are made even by the bytes that they hold, within 2 % where partitions allow it.
-        leaders: preferred leaders, and the followers behind them, are as even as can be (KAFKA-19048).
+        repair: make partitions as even as possible.
+        balance: make the numbers of replicas per broker as even as even partitions allow; implies `repair`.
+        by_bytes: make brokers even by the bytes that they hold, within 2 % if partitions allow it.
+        leaders: make preferred leaders, and the followers at each later position, as even as possible (KAFKA-19048).
     """
 
     repair: bool = False
@@ -39,7 +39,7 @@ class ReplicaPlan(Generic[K]):
     """The replicas of partitions before and after, the preferred leader first.
 
     Args:
-        before: empty for a partition that is to be created.
+        before: empty for a partition to be created.
         after: has the same keys.
         sizes: bytes of a replica of each partition, as far as they are known.
 
@@ -211,7 +211,7 @@ class _Planning(Generic[K]):
                 self._choose([key for key in members if key in may_change], place, members)
 
     def _choose(self, free: Sequence[K], place: int, counted: Sequence[K]) -> None:
-        """Choose the replica at one place of the lists, among those at this place or behind it.
+        """Choose the replica at one position of the lists, among those at this position or later.
 
         Args:
             free: the partitions whose lists may change.
@@ -244,7 +244,9 @@ class _Planning(Generic[K]):
             self.after[key] = [*replicas[:place], first, *(one for one in replicas[place:] if one != first)]
 
     def _stays(self, key: K, place: int, index: Mapping[int, int]) -> int:
-        """Return the replicas at or behind a place that cost nothing: the one that was there, else all that stay."""
+        """Return the replicas at or after a position that cost nothing: the one that was there, otherwise all that
+        stay.
+        """
         before, left = self._current[key], self.after[key][place:]
         if len(before) > place and before[place] in left:
             return 1 << index[before[place]]

@@ -1,6 +1,6 @@
-"""KIP-392: the replica that a consumer is sent to, as Kafka's RackAwareReplicaSelector chooses it.
+"""KIP-392: chooses the replica from which a consumer fetches, as Kafka's RackAwareReplicaSelector does.
 
-Knows replicas and racks; knows no messages.
+Messages are handled by the callers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReplicaView:
-    """What the leader knows of a replica that may serve a consumer."""
+    """The leader's view of a replica that may serve a consumer."""
 
     node_id: int
     rack: str | None
@@ -20,16 +20,16 @@ class ReplicaView:
 
 
 def select_replica(leader: ReplicaView, replicas: Iterable[ReplicaView], client_rack: str | None) -> ReplicaView:
-    """Choose the replica that a consumer is to fetch from.
+    """Choose the replica from which a consumer should fetch.
 
     Args:
         leader: of the partition.
-        replicas: all that may serve, the leader among them.
-        client_rack: the consumer's `client.rack`; None or empty where it names none.
+        replicas: all that may serve, including the leader.
+        client_rack: the consumer's `client.rack`; None or empty if it is not set.
 
     Returns:
-        The leader, if the client names no rack, nobody is in it, or the leader is. Else of those in it the one with
-        the highest log end offset, then the one that was in sync last, then the one with the highest id.
+        The leader, if the client has no rack, or the leader or no replica is in that rack. Otherwise the replica in the
+        rack with the highest log end offset, then the one that was in sync last, then the one with the highest id.
 
     >>> leader, near = ReplicaView(1, "a", 7, 0), ReplicaView(2, "b", 5, 40)
     >>> [select_replica(leader, [leader, near], rack).node_id for rack in ("a", "b", "c", None)]

@@ -77,7 +77,7 @@ class Partition:
 
     @property
     def has_leader(self) -> bool:
-        """Whether somebody leads."""
+        """Whether it has a leader."""
         return self.leader >= 0
 
     @property
@@ -93,12 +93,12 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class LogDir:
-    """A log directory of a broker, as a DescribeLogDirs response has it (KIP-113, KIP-827).
+    """A log directory of a broker, from a DescribeLogDirs response (KIP-113, KIP-827).
 
     Attributes:
-        error_code: 0, or 56 (KAFKA_STORAGE_ERROR) for one that is offline.
-        total, usable: of its volume, in bytes; -1 where the broker does not know.
-        sizes: bytes of each replica in it, by topic and partition; not of future replicas.
+        error_code: 0, or 56 (KAFKA_STORAGE_ERROR) for an offline directory.
+        total, usable: of its volume, in bytes; -1 if unknown to the broker.
+        sizes: bytes of each replica in it, by topic and partition, without future replicas.
         future: bytes of each replica that is moved to it.
     """
 
@@ -216,7 +216,7 @@ class ClusterState:
         return racks
 
     def leaderless(self) -> list[Partition]:
-        """Return the partitions that nobody leads."""
+        """Return the partitions without a leader."""
         return [partition for partition in self.partitions() if not partition.has_leader]
 
     def under_min_isr(self) -> list[Partition]:

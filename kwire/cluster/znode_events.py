@@ -29,12 +29,12 @@ _DEFAULT = "<default>"
 
 
 class Znodes:
-    """The znodes of a cluster, as far as they were read or written.
+    """The znodes of a cluster that were read or written.
 
     Attributes:
         state: brokers, settings and ids.
         is_listed: whether brokers have been listed.
-        undecodable: how many had not the JSON that belongs to their path.
+        undecodable: the number of znodes whose JSON does not match their path.
 
     >>> from kwire.zookeeper import Znode
     >>> znodes = Znodes()
@@ -61,7 +61,7 @@ class Znodes:
         return tuple(self._listed.values())
 
     def take(self, znode: Znode) -> Iterator[Event]:
-        """Take what a znode holds now; yields the partitions that change. Of a znode, what is older changes nothing."""
+        """Apply the current data of a znode; yields the partitions that change. Older data of a znode is ignored."""
         match = _PATH.fullmatch(znode.path)
         if match is None:
             return

@@ -1,6 +1,6 @@
-"""Finds the segments and folders that a file of a broker's disk is about, and compares it with them.
+"""Finds the segments and folders that a file of a broker's disk refers to, and compares it with them.
 
-What is compared, `kwire.logs.checks` knows.
+The rules are in `kwire.logs.checks`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _LEAVING = ("-delete", "-stray")  # folders of partitions that left the broker; 
 
 
 def disk_differences(disk: DiskFile) -> Iterator[Difference]:
-    """Compare a file of a broker's disk with the segments beside it; with itself only where there are none.
+    """Compare a file of a broker's disk with the segments beside it; without segments, check only its consistency.
 
     Args:
         disk: as `Dump.disk`; its items are read.
 
     Yields:
-        What is wrong, also bytes that cannot be read.
+        Differences, and undecodable bytes.
 
     Raises:
         OSError: a segment beside it cannot be read.
@@ -80,7 +80,7 @@ def _ends_beside(path: Path) -> dict[str, int]:
 
 
 def _end(segment: Path) -> int:
-    """Return the offset behind the last batch of a segment, by the batches' headers alone."""
+    """Return the end offset of a segment, from the headers of its batches."""
     end = base_offset_of(segment.name)
     with segment.open("rb") as stream:
         while len(head := stream.read(BATCH.size)) >= 27:

@@ -17,15 +17,17 @@ from ..errors import DumpError
 
 MOST_MEMORY = 1 << 28  # bytes that the dictionary of an xz file may have
 MAGIC = 6  # bytes that identify a format
-STEP = 1 << 17  # bytes given out at once
+STEP = 1 << 17  # bytes per portion
 MOST_LAYERS = 3
 _GZIP_WINDOW = 31  # zlib's word for: a gzip member with its header and checksum
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An input whose first bytes were looked at: `head` (at least four bytes, if there are so many), the rest, for
-    people what was taken off (`gzip around `), and what returns how many bytes of the file were read."""
+    """An input whose first bytes were read: `head` (at least four bytes, if there are that many), the rest, a
+    description of the compression (`gzip around `), and a function that returns the number of bytes read from the
+    file.
+    """
 
     head: bytes
     rest: Iterator[bytes]
@@ -38,7 +40,9 @@ class Opened:
 
 
 def unpacked(portions: Iterator[bytes], file: str = "") -> Opened:
-    """Look at the first bytes of an input, and take off all compression; errors as `decompressed`, at once or later."""
+    """Read the first bytes of an input, and decompress it completely; raises as `decompressed`, immediately or
+    later.
+    """
     opened = _look(portions, "")
     for _ in range(MOST_LAYERS):
         found = [kind for kind, (magic, _) in COMPRESSIONS.items() if opened.head.startswith(magic)]
@@ -56,7 +60,7 @@ def _look(portions: Iterator[bytes], prefix: str) -> Opened:
 
 
 def decompressed(portions: Iterator[bytes], kind: str, file: str = "") -> Iterator[bytes]:
-    """Decompress members that stand one after the other.
+    """Decompress a sequence of members.
 
     Args:
         portions: the compressed bytes.
@@ -67,8 +71,8 @@ def decompressed(portions: Iterator[bytes], kind: str, file: str = "") -> Iterat
         Portions of the decompressed bytes, none empty, as soon as they are known.
 
     Raises:
-        DumpError: the data is damaged or cut short, something else follows it, or no library is there; the
-            offset is in the compressed bytes. What comes before is given out first.
+        DumpError: the data is damaged or truncated, other data follows it, or a library is missing; the offset is in
+            the compressed bytes. The bytes before it are yielded first.
     """
     magic, start, errors = COMPRESSIONS[kind][0], *COMPRESSIONS[kind][1](file)
     member, offset = start(), 0
@@ -121,7 +125,7 @@ class _Gzip:
 
 
 def _up_to_the_damage(inflater: Any, data: bytes) -> Iterator[bytes]:
-    """Inflate byte by byte: what comes with the damage in one portion is not given out."""
+    """Decompress byte by byte, because the library returns no bytes of a portion that contains an error."""
     with suppress(zlib.error):
         for index in range(len(data)):
             out = inflater.decompress(data[index : index + 1])

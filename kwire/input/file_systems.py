@@ -16,8 +16,8 @@ from typing import Any, BinaryIO, NamedTuple
 from ..caches import lazy_pattern
 from ..errors import DumpError, MissingExtra
 
-READ_AHEAD = 4 << 20  # bytes of an object that one request asks for, where a file is read from its start to its end
-MAPPED = "dbfs:/", "/dbfs/"  # Databricks' files, as they are mounted
+READ_AHEAD = 4 << 20  # bytes per request, for an object that is read from its start to its end
+MAPPED = "dbfs:/", "/dbfs/"  # Databricks' file system and its mount point
 S3 = frozenset(["s3", "s3a", "s3n"])  # Hadoop's names for the same store
 GLOB = frozenset("*?[{")
 _URI = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # one letter is a drive of Windows
@@ -59,16 +59,16 @@ def local_path(path: str | os.PathLike[str]) -> Path | None:
 
 
 def open_file(path: str | os.PathLike[str], read_ahead: int = READ_AHEAD) -> BinaryIO:
-    """Open a file to read it, from any place.
+    """Open a file for reading, local or remote.
 
     Args:
-        path: a path, or a URI such as `s3://bucket/a.pcap`, `s3a:`, `gs:`, `abfss:`, `hdfs:`, `file:`. What pyarrow
-            takes behind a question mark may follow: `?endpoint_override=127.0.0.1:9000&scheme=http`.
-        read_ahead: how many bytes of an object are asked for at once.
+        path: a path, or a URI such as `s3://bucket/a.pcap`, `s3a:`, `gs:`, `abfss:`, `hdfs:`, `file:`. pyarrow's
+            options may follow a question mark: `?endpoint_override=127.0.0.1:9000&scheme=http`.
+        read_ahead: bytes of an object per request.
 
     Raises:
         OSError: there is no such file, or it cannot be read.
-        MissingExtra: pyarrow is not installed, and the file is no local one.
+        MissingExtra: pyarrow is not installed, and the file is not local.
         DumpError: no library opens URIs of this scheme.
     """
     local = local_path(path)
@@ -80,7 +80,7 @@ def open_file(path: str | os.PathLike[str], read_ahead: int = READ_AHEAD) -> Bin
 
 
 def entry_of(path: str | os.PathLike[str]) -> Entry | None:
-    """Return what is at a path or URI; None if nothing is. Raises as `open_file`."""
+    """Return the entry at a path or URI; None if there is none. Raises as `open_file`."""
     local = local_path(path)
     text = os.fspath(path)
     if local is not None:
@@ -121,7 +121,7 @@ def globbed(pattern: str) -> Iterator[Entry]:
 
 
 def choices(pattern: str) -> list[str]:
-    """Write out what stands in braces, as Hadoop's globs have it.
+    """Expand alternatives in braces, as in Hadoop's globs.
 
     >>> choices("day-{1,2}/*.pcap")
     ['day-1/*.pcap', 'day-2/*.pcap']
@@ -143,7 +143,7 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def _below(folder: str, names: list[str], query: str) -> Iterator[Entry]:
-    """Yield what the rest of a glob means in a folder."""
+    """Yield the entries of a folder that match the rest of a glob."""
     if not names:
         return
     first, *rest = names

@@ -25,12 +25,12 @@ _ROW = lazy_pattern(r"\t?[0-9A-Fa-f]{8}  ([0-9A-Fa-f ]{2,48})")  # two groups of
 
 @dataclass(frozen=True, slots=True)
 class FollowedStream:
-    """A followed stream: its two ends as ip:port, and the portions in their order.
+    """A followed stream: its two endpoints as ip:port, and the portions in order.
 
     Attributes:
         form: hex, raw or yaml.
-        nodes: the two ends; the first one sent the first captured packet.
-        portions: of each the node that sent it, its bytes, and when, in seconds since 1970, if the form says it.
+        nodes: the two endpoints; the first one sent the first captured packet.
+        portions: the sender of each, its bytes, and its time in seconds since 1970, if the form has times.
     """
 
     form: str
@@ -38,7 +38,9 @@ class FollowedStream:
     portions: tuple[tuple[int, bytes, float | None], ...]
 
     def frames(self, file: str) -> Iterator[Frame]:
-        """Yield the frames of both sides in the order in which they were complete, then what is left of each side."""
+        """Yield the frames of both directions in the order of their last bytes, then the incomplete rest of each
+        direction.
+        """
         readers, numbers, whole = (FrameReader(), FrameReader()), 0, [True, True]
         for node, data, time in self.portions:
             reader = readers[node].feed(data)
@@ -66,10 +68,10 @@ def followed_stream(text: str, file: str = "") -> FollowedStream | None:
         file: its name, for errors.
 
     Returns:
-        The stream; None if the text is something else.
+        The stream; None if the text has another format.
 
     Raises:
-        DumpError: a line is not what the form has; with its number.
+        DumpError: a line does not match the form; with its number.
 
     >>> text = "=" * 67 + "\\nFollow: tcp,raw\\nFilter: tcp.stream eq 0\\n"
     >>> text += "Node 0: 10.0.0.1:5000\\nNode 1: 10.0.0.2:9092\\n00000004\\n\\t00000007\\n"

@@ -49,7 +49,7 @@ UNSUPPORTED = {
     "pcap as a modified libpcap wrote it": (b"\x34\xcd\xb2\xa1", b"\xa1\xb2\xcd\x34"),
     "a K12 text capture": (b"+---------+",),
 }
-# name -> (how it begins, how to read what is in it); several files may be in one of these
+# name -> (first bytes, how to unpack it); these may contain several files
 ARCHIVES = {
     "a zip archive": (b"PK\x03\x04", "unzip -p FILE | kwire decode -"),
     "a 7-Zip archive": (b"7z\xbc\xaf\x27\x1c", "7z x -so FILE | kwire decode -"),
@@ -75,7 +75,7 @@ TRIED = "pcap, pcapng, gzip, zstd, xz, bzip2, log segment, files beside segments
 
 
 def refuse_unknown(head: bytes, file: str) -> None:
-    """Raise DumpError if raw frames do not begin like this: then nobody knows what it is."""
+    """Raise DumpError if raw frames do not begin like this: the format is unknown."""
     size = int32(head, 0)
     if len(head) >= 4 and not LEAST <= size <= LIMIT:
         problem = f"this is no dump that is known here; as a frame it would have {size} bytes; tried: {TRIED}"
@@ -86,7 +86,9 @@ PIECE = 1 << 22  # of bytes that are no frames
 
 
 def raw_frames(portions: Iterator[bytes], file: str) -> Iterator[Frame]:
-    """Cut frames out of bytes; what is in no whole frame is given out as it is, with what is wrong if that is known."""
+    """Split bytes into frames; bytes outside of complete frames are yielded unchanged, with a fault if the reason is
+    known.
+    """
     reader = FrameReader()
     try:
         for portion in portions:
@@ -110,7 +112,7 @@ def _rest_of_frames(reader: FrameReader, file: str, cause: str) -> Iterator[Fram
 
 
 def _pieces_of_rest(reader: FrameReader, portions: Iterator[bytes], file: str) -> Iterator[Frame]:
-    """Give out what follows an impossible size as it is, in pieces, for the input may have no end."""
+    """Yield the bytes after an impossible size unchanged, in pieces, because the input may be endless."""
     rest, offset, count = bytearray(reader.rest), reader.offset, reader.count
     for portion in portions:
         rest += portion
@@ -137,17 +139,16 @@ CAPTURES: dict[str, tuple[frozenset[bytes], Callable[..., PcapReader | PcapngRea
 
 @dataclass(frozen=True, slots=True)
 class Dump:
-    """A dump: what it was taken for, and its frames, read as they are asked for.
+    """A dump: its detected format, and an iterator over its frames.
 
-    Bytes that are in no whole frame (a cut tail, what follows an impossible size) are a last frame whose
-    data does not fit its size field, so that nothing is lost; what is known to be no frame has a `fault`.
-    `remarks` grows as frames are read: what else is to be known of the dump, such as what is not in it.
-    A file beside the segments of a broker has `disk` (its items are `DiskEntry`, and `LogBytes` for what cannot
-    be read) and no frames.
-    A log segment or snapshot has `batches` (`LogBatch`, and `LogBytes` for what is in none) and no frames: to read
-    these is a DumpError. Of all else `batches` is None.
-    `captured` is there for captures: the same as `frames`, of which either can be read, for who counts millions; `file`
-    is the source of their frames. `position` returns how many bytes of the file were read.
+    Bytes outside of complete frames (a truncated tail, bytes after an impossible size) are a last frame whose data does
+    not match its size field, so that no byte is lost; bytes that are certainly not a frame have a `fault`. `remarks`
+    grows as frames are read: further facts about the dump, such as missing bytes. A file beside the segments of a
+    broker has `disk` (its items are `DiskEntry`, and `LogBytes` for undecodable bytes) and no frames. A log segment or
+    snapshot has `batches` (`LogBatch`, and `LogBytes` for bytes outside of batches) and no frames: reading frames
+    raises DumpError. For other formats `batches` is None. Captures also have `captured`: the content of `frames` as
+    tuples, which cost less than frames; only one of the two can be read. `file` is the source of their frames.
+    `position` returns how many bytes of the file were read.
     """
 
     kind: str
@@ -176,15 +177,15 @@ def open_dump(
         path: a file; `-` is standard input.
         bare: the bytes are one body, without size and header.
         catalog: the specs of JSON lines; those of Kafka's releases by default.
-        topic: what a log is of, such as `__consumer_offsets`; by default derived from folder or records.
+        topic: the topic of a log, such as `__consumer_offsets`; by default derived from folder or records.
         share: which connections of a capture to read; all by default.
-        zookeeper: whether packets of ZooKeeper connections in a capture are given whole, as frames with a fault.
+        zookeeper: whether packets of ZooKeeper connections in a capture are yielded, as frames with a fault.
 
     Yields:
         A `Dump`, to be used inside the `with` block.
 
     Raises:
-        DumpError: hex text with a line that cannot be read, a capture of which nothing can be read.
+        DumpError: hex text with an invalid line, or a capture with no readable packet.
         OSError: the file cannot be read.
     """
     with open_unpacked(path) as opened:
@@ -482,10 +483,10 @@ def read_text(path: str | Path, hint: str) -> str:
 
     Args:
         path: a file; `-` is standard input.
-        hint: what to do with another file.
+        hint: what to do with a file that is not text.
 
     Raises:
-        DumpError: it is no text; with what it is.
+        DumpError: it is not text; the error names its format.
         OSError: it cannot be read.
     """
     data = bytearray()

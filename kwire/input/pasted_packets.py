@@ -1,7 +1,7 @@
-"""Packets that stood in a hex text: the frames that TCP carries are cut out of them. For a paste, not for a capture:
-packets are taken in the order of the text, and which link layer is in front of them is found out.
+"""Extracts Kafka frames from packets in hex text. For a few pasted packets, not for captures: packets are read in the
+order of the text, and their link layer is detected.
 
-What is in a packet `link_layers` knows; nothing here knows what is in a frame.
+`kwire.capture.link_layers` parses the packets.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..capture.tcp_stream import MASK
 from ..errors.decode import BadFrame
 from ..protocol import Frame, FrameDecoder, FrameReader, Request, Source
 
-# link layer -> (its type in captures, where IP begins behind it)
+# link layer -> (its type in captures, the offset of IP in it)
 LINKS = {
     "raw IP": (101, 0),
     "Ethernet": (1, 14),
@@ -26,13 +26,13 @@ LINKS = {
 
 
 def tcp_segment(packet: bytes) -> tuple[str, Segment] | None:
-    """Find the TCP segment in a packet, whatever link layer is in front of it.
+    """Find the TCP segment in a packet with any link layer.
 
     Args:
         packet: from its link layer or its IP header on.
 
     Returns:
-        The link layer, and the segment; None if there is no IPv4 or IPv6 packet with TCP in it, or not its headers.
+        The link layer, and the segment; None without an IPv4 or IPv6 packet with complete TCP headers.
     """
     for name, (link, start) in LINKS.items():
         length = _ip_length(packet[start:])
@@ -55,7 +55,7 @@ def _int16(data: bytes, start: int) -> int:
 
 
 def _checksum(header: bytes) -> int:
-    """Add up a header; 0xffff is right, 0 is what a card that was to fill it in leaves behind."""
+    """Return the checksum of a header; 0xffff is correct, 0 is left by checksum offloading."""
     if header[10:12] == b"\0\0":
         return 0
     total = sum(_int16(header, at) for at in range(0, len(header), 2))
@@ -65,14 +65,14 @@ def _checksum(header: bytes) -> int:
 
 
 class PacketReader:
-    """Puts together what the packets of a text carry, each direction for itself, and cuts it into frames.
+    """Reassembles the TCP payload of packets per direction, and splits it into frames.
 
     Args:
         file: the text's name, for the frames' sources.
 
     Attributes:
-        others: how many packets were no TCP.
-        gaps: how many bytes are missing between packets, as far as known.
+        others: the number of packets without TCP.
+        gaps: the number of bytes missing between packets, as far as known.
     """
 
     def __init__(self, file: str = "") -> None:
@@ -100,7 +100,7 @@ class PacketReader:
             yield from self._frames(ends, flow, data)
 
     def finish(self) -> Iterator[Frame]:
-        """Yield what is in no whole frame, of each direction."""
+        """Yield the bytes outside of complete frames, of each direction."""
         for ends, flow in self._flows.items():
             yield from self._rest(ends, flow)
 
@@ -137,7 +137,7 @@ class _Flow:
         self.expected: int | None = None
 
     def next(self, segment: Segment) -> tuple[int, bytes]:
-        """Return how many bytes are missing in front of a segment, and what is new in it."""
+        """Return the number of bytes missing before a segment, and the new bytes in it."""
         start = segment.sequence + bool(segment.flags & SYN)  # a SYN counts as a byte
         ahead = 0 if self.expected is None else (start - self.expected) & MASK
         again = 0x100000000 - ahead if ahead >> 31 else 0

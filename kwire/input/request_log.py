@@ -1,8 +1,8 @@
-"""Turns log lines that hold requests and responses as JSON into frames.
+"""Converts log lines that contain requests and responses as JSON to frames.
 
-Read are the request logs of brokers from Kafka 2.7 on (behind a log4j prefix or bare, also as rows collected from
-them), the lines of Kroxylicious' protocol logger, and the lines of `kwire decode --jsonl`. What a log leaves out
-(records) is written empty and remarked on. Lines of anything else are counted.
+Supported are the request logs of brokers from Kafka 2.7 on (with or without a log4j prefix, also as rows collected from
+them), the lines of Kroxylicious' protocol logger, and the lines of `kwire decode --jsonl`. Fields that a log omits
+(records) are empty, with a remark. Other lines are counted.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def open_envelope(members: Any, catalog: Catalog) -> bytes:
 
 
 def envelope_frame(members: Any, catalog: Catalog) -> Frame:
-    """Turn the JSON object of a frame into a frame that says what it holds; arguments, errors as `open_envelope`."""
+    """Convert the JSON object of a frame to a frame with `message` and `version` set; arguments, errors as
+    `open_envelope`.
+    """
     if not isinstance(members, dict):
         raise WrongType(need="an object with type, header and payload", found=f"{members!r}"[:60])
     if members.get("type") in ("undecodable", "incomplete", "token"):
@@ -68,7 +70,7 @@ def envelope_frame(members: Any, catalog: Catalog) -> Frame:
 
 
 def _fault(members: dict[str, Any]) -> NoFrame | None:
-    """Return what the container knew of bytes that are no frame: that they are missing, or belong to none."""
+    """Return the fault of bytes that are not a frame, as their container reported it."""
     error = members.get("error")
     if not isinstance(error, dict) or error.get("class") not in FAULTS:
         return None
@@ -121,7 +123,7 @@ _CONNECTION = lazy_pattern(r"(.+:\d+)-(.+:\d+)-\d+(?:-\d+)?")
 
 @dataclass
 class Notes:
-    """What was lost and what could not be read: `remarks` counts, `errors` are the first ones, of `broken` lines."""
+    """Omitted fields and invalid lines: `remarks` counts them, `errors` are the first errors, of `broken` lines."""
 
     remarks: Counter[str] = field(default_factory=Counter)
     errors: list[DumpError] = field(default_factory=list)
@@ -175,13 +177,13 @@ def log_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: Notes
         lines: of the log.
         file: its name, for sources and errors.
         catalog: the specs to use.
-        notes: takes what is lost, and the lines that are broken.
+        notes: collects omitted fields and invalid lines.
 
     Yields:
-        For each logged line its request and, where it is logged, its response.
+        The request of each line, and its response if it was logged.
 
     Raises:
-        DumpError: at the end, the first line that is no JSON, or no message; or there was no request at all.
+        DumpError: at the end, the first line that is not JSON or not a message; or there was no request at all.
     """
     count = 0
     for count, frame in enumerate(readable_frames(lines, file, catalog, notes), 1):  # noqa: B007
@@ -210,15 +212,15 @@ def readable_frames(lines: Iterable[bytes], file: str, catalog: Catalog, notes: 
 
 
 def frames_of(members: Any, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
-    """Turn one JSON object of a log into frames.
+    """Convert one JSON object of a log to frames.
 
     Args:
         members: a broker's line, a row collected from one, a line of Kroxylicious, or of kwire.
         catalog: the specs to use.
-        notes: takes what is lost.
+        notes: collects omitted fields.
 
     Raises:
-        EncodeError: it is none of these, or does not fit the message; with the place in the JSON.
+        EncodeError: it is none of these, or does not match the message; with the path in the JSON.
     """
     for keys, opener in SHAPES:
         if isinstance(members, dict) and keys <= members.keys():
@@ -285,7 +287,7 @@ def _kroxylicious(members: dict[str, Any], catalog: Catalog, notes: Notes) -> It
         yield _response(catalog, key, version, payload, correlation, source_of(members))
 
 
-# members that are there -> who wrote it; the first that fits
+# members of an object -> the parser of its writer's format; the first match applies
 SHAPES: tuple[tuple[set[str], Callable[[dict[str, Any], Catalog, Notes], Iterator[Frame]]], ...] = (
     ({"requestHeader"}, _broker),
     ({"request_header"}, _broker),

@@ -1,4 +1,4 @@
-"""Masks secrets in output, and removes payloads, secrets and names from frames, whose sizes stay. Knows no files."""
+"""Masks secrets in output, and removes payloads, secrets and names from frames, whose sizes stay the same."""
 
 from .masking import mask
 from .rewriter import Redactor

@@ -53,12 +53,12 @@ _PARTS = lazy_pattern(
 )
 _SECRETS = ENVELOPED | SECRET_FIELDS.keys()
 FEW = 4  # bytes that are no secret
-NEWER = 16  # versions behind the newest known one that a request may have
-_LONGEST = 1 << 16  # bytes of a message that is looked at; of a secret whose end is missing
+NEWER = 16  # versions above the newest known one that a request may have
+_LONGEST = 1 << 16  # bytes of a message that are searched; of a secret whose end is missing
 
 
 def may_hold_secret(result: Undecodable) -> bool:
-    """Whether to hide the bytes of a frame: unless it is known what they are, and there is no sign of a secret."""
+    """Whether to hide the bytes of a frame: true unless their message is known and nothing indicates a secret."""
     data = result.frame.data
     if _is_nothing(data[4:]):
         return False
@@ -74,10 +74,10 @@ def is_doubtful(result: Request | Response) -> bool:
 
 
 def may_leave_secret(result: Request | Response | Undecodable) -> bool:
-    """Whether to hide the bytes left over behind a message that itself holds no secret: nobody knows what they are.
+    """Whether to hide the bytes left over after a message that itself holds no secret: their meaning is unknown.
 
-    Of a frame that did not decode, they are those that salvage leaves: strict decoding refuses it for them, or for an
-    earlier fault.
+    In a frame that did not decode, they are those that salvage leaves: strict decoding fails at them, or at an earlier
+    fault.
     """
     return not _is_nothing(_salvaged_rest(result) if isinstance(result, Undecodable) else result.rest)
 
@@ -150,7 +150,7 @@ def is_request_header(header: Any) -> bool:
 
 
 def _is_request(data: bytes, start: int) -> bool:
-    """Whether a request header begins here, behind its size unless that is cut off."""
+    """Whether a request header begins here, after its size unless that is missing."""
     length = int.from_bytes(data[start + 8 : start + 10], "big", signed=True)
     client = data[start + 10 : start + 10 + max(length, 0)]
     try:
@@ -171,7 +171,7 @@ def _reads_as(carrier: Carrier, data: bytes) -> bool:
 
 
 def _ends_behind_secret(error: Truncated) -> bool:
-    """Whether a message is cut behind a part of its secret; the names in front of it must be text."""
+    """Whether a message is truncated after a part of its secret; the names before it must be text."""
     inside = error.segments[-1:] and error.segments[-1] in _SECRETS and (error.have or 0) > FEW
     return bool(inside or _holds_secret(error.partial)) and _is_named(error.partial)
 
@@ -191,7 +191,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _members(value: Any) -> Iterable[tuple[str, Any]]:
-    """Return the parts of a message, or of what was decoded of one, with their names."""
+    """Return the members of a message, or of a partially decoded one, with their names."""
     if isinstance(value, msgspec.Struct):
         return [(name, getattr(value, name)) for name in value.__struct_fields__]
     if isinstance(value, dict):
@@ -200,7 +200,7 @@ def _members(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _holds_secret(value: Any) -> bool:
-    """Whether a message, or what was decoded of one, has a secret in it."""
+    """Whether a message, or a partially decoded one, contains a secret."""
     return any(
         _holds_secret(held) or (name in _SECRETS and bool(held) and not _is_nothing(held))
         for name, held in _members(value)

@@ -26,10 +26,10 @@ _CODEC, _CONTROL = 0x07, 0x20
 
 
 def blank_records(data: bytes) -> bytes:
-    """Return batches without their payload, as long as they were.
+    """Return batches of the same length without their payload.
 
     Args:
-        data: the content of a `records` field; the last batch may be cut short.
+        data: the content of a `records` field; the last batch may be truncated.
 
     >>> blank_records(b"no batch")
     b'xxxxxxxx'
@@ -142,7 +142,7 @@ class Redactor:
     """Blanks sensitive data in frames, each frame in the order of its connection.
 
     Args:
-        keep: kinds that stay, of `REASONS`.
+        keep: kinds that are not removed, of `REASONS`.
         catalog: the specs to use; those of Kafka's releases by default.
 
     `counts` says how many values of each kind were blanked.
@@ -175,8 +175,9 @@ class Redactor:
         return bytes(out)
 
     def _header_alone(self, out: bytearray, result: Request | Response | Undecodable) -> None:
-        """Blank all but the header: where the bytes of a body are not the fields that they were read as, secrets may be
-        in numbers and in names. With its header the frame is decoded again as the same, as far as it was."""
+        """Blank all but the header: if the bytes of a body do not match the decoded fields, secrets may be in numbers
+        and in names. With its header the frame still decodes as the same message, as far as it did before.
+        """
         known, codec = _known(result), result.codec
         for span in result.spans:
             if codec is not None and span.path.startswith("header.") and span.type not in _OPAQUE:
@@ -203,7 +204,9 @@ class Redactor:
             self._blank(out, kind, start, span.stop)
 
     def _name(self, out: bytearray, kind: str, start: int, stop: int) -> None:
-        """Put a stand-in for a name: as long, and the same for the same name; names of Kafka's own stay."""
+        """Replace a name by a pseudonym of the same length, always the same for the same name; Kafka's own names
+        stay.
+        """
         name = bytes(out[start:stop])
         if not name or name == b"*" or name.startswith(b"__"):
             return
@@ -215,7 +218,9 @@ class Redactor:
         out[start:stop] = prefix + (separator or b"").join(map(self._stand_in, parts))
 
     def _stand_in(self, name: bytes) -> bytes:
-        """Return what stands for a name everywhere; another name of its length has another, as far as there are."""
+        """Return the pseudonym of a name; different names of one length have different ones, as long as there are
+        enough.
+        """
         if name in (b"", b"*") or name in self._names:
             return self._names.get(name, name)
         number, digits = self._counts[len(name)], ""

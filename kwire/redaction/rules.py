@@ -91,9 +91,9 @@ REASONS: dict[str, str] = {
     "user": "principals are names of people",
     "unknown": "nobody knows what unknown tags, tails and undecodable frames hold",
 }
-# The same name gets the same stand-in.
+# The same name gets the same pseudonym.
 NAMES = frozenset(("client", "topic", "groupid", "host", "rack", "path", "user"))
-# Names that are made of others: racks of many levels (KIP-879), paths, and addresses that Java prints as /10.0.0.1.
+# Names composed of others: racks of several levels (KIP-879), paths, and addresses that Java prints as /10.0.0.1.
 SEPARATORS = {"rack": b"/", "path": b"/", "host": b"/"}
 
 _BYTES = {
@@ -189,14 +189,14 @@ _CONFIG = frozenset(("name", "value"))
 
 
 class Carrier(NamedTuple):
-    """A message that always holds a secret, and the header in front of it."""
+    """A message that always contains a secret, and the header before it."""
 
     codec: Codec
     header: Codec
 
 
 def may_hold_secrets(codec: Codec, message: Any) -> bool:
-    """Whether a message may hold a secret, by what it is and by what it is about.
+    """Whether a message may contain a secret, by its type and by the names in it.
 
     Args:
         codec: the codec of the message.
@@ -239,7 +239,7 @@ def carriers() -> tuple[Carrier, ...]:
 
 
 def _names(codec: Codec) -> set[str]:
-    """Return the names of a message's fields, of those that tell whether there may be a secret."""
+    """Return the names of a message's fields that indicate a secret."""
     return {step.name for step in leaves(plan_of(codec, _tells))}
 
 

@@ -1,5 +1,5 @@
-"""Decoded frames become text: trees for people, annotated hexdumps, fixtures, JSON lines.
+"""Renders decoded frames as text: trees, annotated hexdumps, fixtures, JSON lines, HTML.
 
-Knows no files, and no terminal but what `style.Style` tells it. Imports nothing by itself, so that
-`kwire --help` need not load what it does not print.
+Colours and widths come from `style.Style`. This file imports nothing, so that `kwire --help` does not load unused
+modules.
 """

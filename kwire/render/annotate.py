@@ -30,10 +30,10 @@ def annotate(
         spans: of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
         style: colours, and the width in columns.
         codec: of the message, for names of numbers such as error codes.
-        types: whether to name the wire types, flush right where there is room.
+        types: whether to name the wire types, right-aligned where the line is long enough.
 
     Returns:
-        Lines with a newline behind each. `kwire.hex_text.parse_hex_text` reads them back.
+        Lines, each with its newline. `kwire.hex_text.parse_hex_text` parses them again.
     """
     return "".join(f"{line}\n" for line in frame_lines(data, spans, style, codec=codec, types=types))
 
@@ -85,7 +85,7 @@ def _headings(shown: list[str], segments: list[str], style: Style) -> Iterator[s
         common += 1
     for depth in range(common, len(segments) - 1):
         if segments[depth + 1].startswith("["):
-            continue  # the element's own heading says the name too
+            continue  # the element's own heading has the name too
         name = segments[depth]
         if name.startswith("["):
             name = segments[depth - 1] + name
@@ -135,7 +135,7 @@ def fixture_text(result: Request | Response, writer: str, profile: str | None = 
 
     Args:
         result: of a `FrameDecoder` with `trace`.
-        writer: who wrote the bytes.
+        writer: the software that wrote the bytes.
         profile: the KIP whose drafts they follow.
 
     Raises:
@@ -150,10 +150,10 @@ def fixture_text(result: Request | Response, writer: str, profile: str | None = 
 
 
 def rewrite_fixture(text: str, file: str = "") -> str:
-    """Write a fixture's annotations anew; its head and its bytes stay.
+    """Write a fixture's annotations again; its head and its bytes stay the same.
 
     Raises:
-        DumpError: it is no fixture, or its bytes do not decode as what it says.
+        DumpError: it is not a fixture, or its bytes do not decode as its message.
     """
     fixture = parse_fixture(text, file)
     if fixture is None:

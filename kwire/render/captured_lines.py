@@ -31,7 +31,7 @@ from .style import escape
 LATEST = 253402300799 * SECOND  # what calendars have
 
 
-MOST_TEXT = 1 << 20  # characters that are written at once, about
+MOST_TEXT = 1 << 20  # approximate number of characters that are written together
 Carefully = Callable[[Result], str]
 
 
@@ -39,7 +39,7 @@ class _Lines(Protocol):
     decoder: FrameDecoder
 
     def line(self, captured: CapturedFrame, number: int) -> str | Result:
-        """Return the line of a frame; or what it was decoded to, if it had to be."""
+        """Return the line of a frame; or its decoded result, if it had to be decoded."""
 
 
 def one_by_one(writer: _Lines, batch: CapturedBatch, number: int, carefully: Carefully) -> Iterator[tuple[str, int]]:
@@ -109,7 +109,7 @@ class CapturedLines:
         return _Kind(call, is_request, codec, tagged)
 
     def _read(self, kind: _Kind, body: bytes) -> tuple[str, str] | None:
-        """Return what a line says of a body: errors, and topics."""
+        """Return the parts of a line about a body: errors, and topics."""
         codec = kind.codec
         message = decode_clean(codec, body)
         if message is None or (self.sealed and may_hold_secrets(codec, message)):
@@ -132,7 +132,7 @@ def link_of(header: Header, now: int) -> tuple[float | None, int | None]:
 
 
 class _Kind(Kind):
-    """What the lines of requests or responses have in common: the text in front of the correlation id, the client."""
+    """The common parts of the lines of requests or responses: the text before the correlation id, the client."""
 
     __slots__ = ("client", "head")
 
@@ -231,7 +231,7 @@ class JsonLines:
 
 
 class _JsonKind(Kind):
-    """What the lines of requests or responses have in common: the text in front of the correlation id and behind it."""
+    """The common parts of the lines of requests or responses: the text before and after the correlation id."""
 
     __slots__ = ("head", "may_hold_secrets", "tail")
 
@@ -250,14 +250,16 @@ class _JsonKind(Kind):
 
 
 def _json_link(header: Header, now: int) -> str:
-    """Return what the source of a response says of its request."""
+    """Return the members of a response's source about its request."""
     latency, number = link_of(header, now)
     frame = "" if number is None else f',"requestFrame":{number}'
     return frame if latency is None else f',"latencySeconds":{msgspec.json.encode(latency).decode()}{frame}'
 
 
 def _json_tails(connection: DecodedConnection, ends: Endpoints) -> Tails:
-    """Note with a connection how the source of its frames goes on behind the time: as bytes, and as text."""
+    """Store with a connection the part of `source` that follows the time in the lines of its frames: as bytes, and as
+    text.
+    """
     start = f',"client":{_json_text(ends.client)},"broker":{_json_text(ends.broker)},"connection":{ends.connection}'
     response, request = (f'{start},"direction":"{word}"}},"header":{{"apiKey":' for word in ("response", "request"))
     tails = connection.note = response.encode(), request.encode(), response, request

@@ -18,12 +18,12 @@ from .values import count_text
 
 
 def cluster_lines(state: ClusterState, style: Style = PLAIN, tables: Tables | None = None) -> Iterator[str]:
-    """Yield the lines: the cluster, its brokers by rack, its partitions, what is wrong with them, and its settings.
+    """Yield the lines: the cluster, its brokers by rack, its partitions with their problems, and its settings.
 
     Args:
-        state: what is known.
+        state: the state of the cluster.
         style: colours.
-        tables: its history, of which contradictions are shown.
+        tables: its history, for contradictions between sources.
     """
     partitions = state.partitions()
     rule = RackRule(state.brokers or {})
@@ -165,7 +165,9 @@ def _value_text(value: Any) -> str:
 
 
 def difference_json(before: ClusterState, after: ClusterState) -> dict[str, Any]:
-    """Return what differs between two states: by kind and name, what was there before and after; null for nothing."""
+    """Return the differences between two states: by kind and name, the values before and after; null if there is
+    none.
+    """
     old, new = _by_name(before), _by_name(after)
     found: dict[str, Any] = {"kwire": 1}
     for kind in new:
@@ -260,7 +262,7 @@ def _log_dir_json(node: int, one: LogDir) -> dict[str, Any]:
 
 
 def troubles(partition: Partition) -> list[str]:
-    """Say what is wrong with a partition, besides its offline replicas."""
+    """Return the problems of a partition, besides its offline replicas."""
     found = [] if partition.has_leader else ["no leader"]
     if partition.is_under_replicated:
         found.append("under-replicated")
@@ -315,7 +317,7 @@ _READ = ("member", "from", "read", "across", "bytes", "bytes across")
 
 
 def group_lines(groups: ConsumerGroups, wanted: str | None = None, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the lines of all groups of which something is known, or of one."""
+    """Yield the lines of all groups with known content, or of one."""
     shown = [group for name, group in sorted(groups.groups.items()) if group.is_known and wanted in (None, name)]
     for index, group in enumerate(shown):
         if index:
@@ -374,14 +376,14 @@ def _reading_row(row: MemberRow) -> Sequence[str]:
 
 
 def _short_id(member_id: str, client_id: str | None) -> str:
-    """Return what tells members apart: most ids are a client id and a UUID."""
+    """Return the distinctive part of a member id: most ids are a client id and a UUID."""
     if client_id and member_id.startswith(f"{client_id}-"):
         return f"{client_id}-{member_id[len(client_id) + 1 :][:8]}"
     return member_id
 
 
 def _lists(history: Iterable[MemberRow]) -> Iterator[str]:
-    """Yield who has which partitions now."""
+    """Yield the current assignment of partitions to members."""
     for row in history:
         if row.until is None and row.partitions:
             yield f"  {safe(_short_id(row.member_id, row.client_id))} has {safe(' '.join(row.partitions))}"

@@ -19,8 +19,8 @@ from .values import Meaning, count_text, hex_text, hidden_from, value_text, with
 
 LISTED_VALUES = 10  # fields that differ
 VALUE_WIDTH = 60  # of a value
-FIRST = ("message", "header")  # of a decoded frame: what somebody looks for; its bytes follow
-_RAW = frozenset(("data", "rest"))  # bytes as they are, of which nothing says where secrets lie in them
+FIRST = ("message", "header")  # of a decoded frame: the parts of interest; its bytes follow
+_RAW = frozenset(("data", "rest"))  # raw bytes, in which the position of secrets is unknown
 _DERIVED = frozenset(("spans",))
 _NONE: Any = object()  # an array ends before it
 
@@ -69,7 +69,7 @@ def _names_of(value: Any) -> tuple[str, ...]:
 
 
 def _held_value(owner: Any, name: str) -> Any:
-    """Return a field's value, or what stands for a secret: two of these are equal if the secrets are."""
+    """Return a field's value, or a placeholder for a secret: two placeholders are equal if the secrets are."""
     value = getattr(owner, name)
     if isinstance(value, dict):  # the parts of a SASL token
         return tuple((part, Hidden(held) if part in SECRET_PARTS else held) for part, held in value.items())
@@ -107,7 +107,7 @@ BYTES = 16  # shown of a field
 
 
 class Difference(NamedTuple):
-    """A field that differs: its path, and what the two sides have; None where one does not have it at all."""
+    """A field that differs: its path, and the values of both sides; None if one side does not have the field."""
 
     path: str
     left: Span | None
@@ -218,7 +218,7 @@ def _numbered(spans: Iterator[Span]) -> dict[tuple[str, int], Span]:
 
 
 def _merged(left: list[tuple[str, int]], right: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    """Merge two orders of keys: those of the left, and what only the right has where it stands there."""
+    """Merge two orders of keys: those of the left, and those of the right alone at their positions there."""
     known, place = set(left), {key: index for index, key in enumerate(right)}
     at = 0
     for key in left:
@@ -233,7 +233,7 @@ def _merged(left: list[tuple[str, int]], right: list[tuple[str, int]]) -> Iterat
 
 
 def frame_differences(one: Result, other: Result, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the lines that say how two frames differ; none if their bytes are the same.
+    """Yield the differences between two frames as lines; none if their bytes are equal.
 
     Args:
         one, other: results of a tracing `FrameDecoder`.

@@ -30,7 +30,7 @@ def document(title: str, style: str, script: str, body: Iterable[str]) -> Iterat
     Args:
         title: plain text.
         style: CSS, ours.
-        script: JavaScript, ours, which runs behind the body; empty for none at all.
+        script: JavaScript, ours, which runs after the body; empty for none.
         body: HTML.
     """
     allowed = f"'{_hash(script)}'" if script else "'none'"
@@ -58,7 +58,7 @@ def text(value: object) -> str:
 
 
 def embedded(value: Any) -> str:
-    """Write plain values as JSON that may stand inside a script element of a type that does not run.
+    """Write plain values as JSON that is safe inside a script element of a data type.
 
     >>> embedded("</script><!--")
     '"\\\\u003c/script>\\\\u003c!--"'
@@ -68,7 +68,7 @@ def embedded(value: Any) -> str:
 
 @cache
 def asset(name: str) -> str:
-    """Return a style or a script that lies beside this module."""
+    """Return a style or a script from the folder of this module."""
     return Path(__file__).with_name(name).read_text("utf-8")
 
 
@@ -82,8 +82,8 @@ LONGEST = 400  # characters of a value; of the list of an array of numbers too
 class Node(NamedTuple):
     """A field, or a struct that holds fields.
 
-    `name` is one segment of a path: `topics`, `[0]`; `start` and `stop` are the bytes that are its own, none for a
-    struct without a marker; `faults` says what is wrong with them.
+    `name` is one segment of a path: `topics`, `[0]`; `start` and `stop` delimit its own bytes, which are empty for a
+    struct without a marker; `faults` are the faults of these bytes.
     """
 
     depth: int
@@ -96,7 +96,7 @@ class Node(NamedTuple):
 
 
 def nodes(spans: Iterable[Span], codec: Codec | None = None) -> Iterator[Node]:
-    """Yield the fields of a frame, what holds them in front of them, in the order of the bytes.
+    """Yield the fields of a frame in the order of the bytes, each struct before its fields.
 
     Args:
         spans: of `Codec.trace`, or of a result of a tracing `FrameDecoder`.
@@ -125,7 +125,7 @@ def nodes(spans: Iterable[Span], codec: Codec | None = None) -> Iterator[Node]:
 
 
 def _common(shown: list[str], segments: list[str]) -> int:
-    """Count the segments that are on the page already; the last one always gets a row of its own."""
+    """Return the number of leading segments that the page already shows; the last segment always gets its own row."""
     count = 0
     while count < min(len(shown), len(segments) - 1) and shown[count] == segments[count]:
         count += 1
@@ -177,8 +177,8 @@ def explain_page(name: str, results: Iterable[Result]) -> Iterator[str]:
     """Yield a page of many frames, piece by piece; the first frame is open.
 
     Args:
-        name: what the page is about, such as the dump's name.
-        results: of a `FrameDecoder`; where it did not trace, the frame is read again.
+        name: the title of the page, such as the dump's name.
+        results: of a `FrameDecoder`; if it did not trace, the frame is decoded again.
     """
     blocks = (_frame(result, is_open=index == 0) for index, result in enumerate(results))
     yield from _page(name, blocks)
@@ -222,7 +222,7 @@ _ROW, _REST = 20, 190  # pixels of a field, and of all that is around the fields
 
 
 class Shown:
-    """Something to look at: a page in a notebook, one line anywhere else. `html` is the page by itself."""
+    """The result of `show`: a page in a notebook, one line elsewhere. `html` is the page."""
 
     def __init__(self, words: str, page: str, height: int = HIGHEST) -> None:
         self.words: str = words
@@ -242,20 +242,20 @@ class Shown:
 
 
 def show(thing: Any, version: int | None = None, *, secrets: bool = False, catalog: Catalog | None = None) -> Shown:
-    """Show bytes and their fields beside each other, in a notebook.
+    """Show bytes and their fields side by side, in a notebook.
 
     Args:
         thing: bytes of whole frames; a `Request`, `Response` or `Undecodable`, or several of them; or a message.
         version: for a message, the version to encode it in.
         secrets: show passwords, proofs and keys of frames too.
-        catalog: the specs of frames given as bytes; a message knows its own.
+        catalog: the specs of frames given as bytes; a message has its own.
 
     Returns:
-        A value that a notebook draws; its `html` is a page that can be written to a file.
+        A value that a notebook displays; its `html` is a page that can be written to a file.
 
     Raises:
-        TypeError: the thing is none of these, or a message comes without version.
-        EncodeError, UnsupportedVersion: the message cannot be encoded so.
+        TypeError: the thing is none of these, or the version of a message is missing.
+        EncodeError, UnsupportedVersion: the message cannot be encoded in that version.
 
     >>> import kwire
     >>> kwire.show(kwire.messages.MetadataRequest(), 4)

@@ -19,11 +19,11 @@ from .values import count_text, value_text
 
 
 def token_text(content: SaslMessage, *, short: bool = False) -> str:
-    """Say what a SASL token holds.
+    """Describe the content of a SASL token.
 
     Args:
         content: the token.
-        short: who it is only, for a line.
+        short: only the user, for a line.
 
     >>> token_text(SaslMessage("PLAIN", "credentials", 15, {"user": "alice"}))
     'SASL PLAIN credentials, 15 bytes, user "alice"'
@@ -44,13 +44,13 @@ def token_json(content: SaslMessage) -> dict[str, Any]:
 
 
 def sender_of(envelope: Any) -> tuple[str | None, str]:
-    """Return who sent what is inside an envelope, and from where.
+    """Return the principal and the address of the client whose request is in an envelope.
 
     Args:
         envelope: an `EnvelopeRequest`.
 
     Returns:
-        The principal, such as `User:alice`, None where none is named or it is not Kafka's own kind; the address.
+        The principal, such as `User:alice`, None if there is none or it is a custom one; the address.
     """
     principal = principal_of(envelope)
     message = None if principal is None else principal.message
@@ -85,7 +85,7 @@ def envelope(result: Result) -> dict[str, Any]:
 
 
 def _inside(result: Request | Response) -> dict[str, Any]:
-    """Return the members that say what a message carries."""
+    """Return the members for the content of a message."""
     inside = result.inside
     if isinstance(inside, SaslMessage):
         return {"token": token_json(inside)}

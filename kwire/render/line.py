@@ -1,6 +1,4 @@
-"""One frame on one line: time, direction, api, client, size, errors and topics; and counts of what could not be
-read.
-"""
+"""Renders a frame as one line: time, direction, api, client, size, errors and topics; counts undecodable bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from .values import count_text, duration_text, shorten
 ARROWS = {"request": "->", "response": "<-"}  # towards the broker, and back
 
 
-REASON = 160  # columns of a line that says why a frame was not decoded, at least
+REASON = 160  # least columns of a line with the reason why a frame was not decoded
 
 
 class FrameLines:
@@ -39,7 +37,7 @@ class FrameLines:
         self._day = 0
 
     def text(self, result: Result) -> str:
-        """Return the line of a frame with its newline; in front of it the date, where it is another than before."""
+        """Return the line of a frame with its newline; a line with the date precedes it if the date has changed."""
         moment = _moment(result.frame)
         date = "" if moment is None else self.date(moment)
         return f"{date}{frame_line(result, self.summary, self.style)}\n"
@@ -93,7 +91,7 @@ def name_text(codec: Codec) -> str:
 
 
 def when(frame: Frame) -> str:
-    """Return the time of a frame (UTC) if its container tells one that calendars have, else its number."""
+    """Return the time of a frame (UTC) if its container has a valid one, otherwise its number."""
     source, moment = frame.source, _moment(frame)
     if moment is not None:
         return time_text(moment)
@@ -123,7 +121,7 @@ def link_text(latency: float | None, request_frame: int | None) -> str:
 
 
 def response_words(errors: str, link: str, carried: str, topics: str, client: str) -> tuple[str, ...]:
-    """Return what the line of a response says, in order: errors leave the least space for what matters less then."""
+    """Return the words in the line of a response, in order: after errors, the less important ones come last."""
     return (errors, carried, topics, client, link) if errors else (link, carried, topics, client)
 
 
@@ -190,7 +188,7 @@ def _colour(result: Result) -> str:
     return "warning" if not isinstance(result, Token) and result.faults else "value"
 
 
-# code -> what it is, of one and of several
+# code -> its name, singular and plural
 WORDS = {
     "CUT_SHORT": ("frame cut short", "frames cut short"),
     "GAP": ("gap", "gaps"),
@@ -207,7 +205,7 @@ OTHERS = "frame that did not decode", "frames that did not decode"
 
 
 def unread_text(counts: Mapping[str, int]) -> str:
-    """Say how much could not be read, and why; nothing if there is none.
+    """Return how much could not be read, and why; empty if nothing.
 
     Args:
         counts: by the codes of `DecodeError`.

@@ -31,7 +31,7 @@ def assignment_lines(tree: RackTree, placed: Placed, style: Style = PLAIN) -> It
 
 
 def report_lines(tree: RackTree, placed: Placed, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the spread level by level, warnings, and what is lost with what.
+    """Yield the spread level by level, warnings, and what is lost with each node.
 
     Args:
         tree: all brokers, also those without replicas.
@@ -104,10 +104,10 @@ def plan_summary(plan: ReplicaPlan[PlacedPartition]) -> str:
 def comparison_lines(
     trees: tuple[RackTree, RackTree], plan: ReplicaPlan[PlacedPartition], style: Style = PLAIN
 ) -> Iterator[str]:
-    """Yield the spread of a plan level by level and what is lost with what, before and after.
+    """Yield the spread of a plan level by level and what is lost with each node, before and after.
 
     Args:
-        trees: of all brokers, those that go too, and of those that are to hold replicas.
+        trees: of all brokers, including those to be removed, and of those that may hold replicas.
         plan: replicas on other brokers are not counted.
         style: colours, and the width at which lists are wrapped.
     """
@@ -201,7 +201,7 @@ class _Run:
         self._count = 0
 
     def __call__(self, number: int) -> int:
-        """Return what is the same for the next number, one place later."""
+        """Return the equal value for the next number, one position later."""
         self._count += 1
         return number - self._count
 

@@ -1,11 +1,11 @@
-"""The JSON of one record of a log, its shape fixed (version 1), so that `jq` needs no state:
+"""The JSON of one record of a log, in a fixed shape (version 1), so that `jq` needs no state:
 
     {"kwire": 1, "type": "record", "source": {...}, "topic": "__consumer_offsets", "batch": {...},
      "offset": 7, "timestamp": 1700000000000, "key": ..., "value": ..., "headers": [...]}
 
-`key` and `value` are null, {"text"}, {"base64"}, or what they say: {"name", "version", "payload"}. A batch without
-records has type "batch", zeros have "zeros" and a count, what could not be read is "undecodable" as a frame is. An
-entry of a file beside the segments is a "diskEntry", with its kind and its fields.
+`key` and `value` are null, {"text"}, {"base64"}, or decoded: {"name", "version", "payload"}. A batch without records
+has type "batch", zeros have "zeros" and a count, undecodable bytes are "undecodable", as for frames. An entry of a file
+beside the segments is a "diskEntry", with its kind and its fields.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def record_json_line(entry: Entry) -> str:
 
 
 def batch_json(batch: LogBatch) -> dict[str, Any]:
-    """Return the header of a batch, its size, and what is wrong with it."""
+    """Return the header of a batch, its size, and its faults."""
     header = batch.header
     members: dict[str, Any] = {name: getattr(header, attribute) for name, attribute in HEADER.items()}
     members = {"size": len(header.data), **{name: value for name, value in members.items() if value is not None}}
@@ -143,7 +143,7 @@ WIDTH = 2000  # characters of a key or value
 
 
 class RecordTree:
-    """Writes the trees of one log after another; knows which batch it is in."""
+    """Writes the records of logs as trees; tracks the current batch."""
 
     def __init__(self, style: Style = PLAIN) -> None:
         self.style = style

@@ -1,4 +1,6 @@
-"""Logs as lines: one for each batch that says more than its records do, one for each day, one for each record."""
+"""Logs as lines: one for each day, one for each record, and one for each batch with more information than its
+records.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ _LAST_TIME = 253402300799999  # the year 9999
 
 
 def time_text(timestamp: int) -> str:
-    """Write a record's time (UTC); `-` where there is none, the number where it is no time of people.
+    """Write a record's time (UTC); `-` if there is none, the number if it is outside of the calendar.
 
     >>> time_text(1700000000123), time_text(-1), time_text(2**60)
     ('2023-11-14 22:13:20.123', '-', '1152921504606846976')
@@ -60,7 +62,7 @@ def _text(value: bytes | None) -> str | None:
 
 
 def message_text(message: Message) -> str:
-    """Write what a record says: `OffsetCommit g t 0: offset=5 leader_epoch=0`."""
+    """Write the decoded content of a record: `OffsetCommit g t 0: offset=5 leader_epoch=0`."""
     if isinstance(message, ControlRecord):
         return f"{control_name(message)} {embedded_text(message.value)}".rstrip()
     if isinstance(message, FramedRecord):
@@ -171,7 +173,7 @@ def disk_fields(entry: DiskEntry) -> Iterator[tuple[str, str]]:
 
 
 class RecordLines:
-    """Writes the lines of one log after another; knows which batch it is in.
+    """Writes the lines of logs; tracks the current batch.
 
     >>> from kwire import Record, build_batch
     >>> from kwire.logs import Log
@@ -209,7 +211,7 @@ class RecordLines:
             yield self._line("warning", f"! batch at {batch.position}: {fault}")
 
     def _record(self, entry: LogRecord) -> Iterator[str]:
-        """Yield the line of a record; in front of it the date (UTC), where it is another than before."""
+        """Yield the line of a record; a line with the date (UTC) precedes it if the date has changed."""
         record = entry.record
         date, _, time = time_text(record.timestamp).rpartition(" ")
         if date not in ("", self._date):
@@ -257,7 +259,7 @@ def batch_text(batch: RecordBatch) -> str:
 
 
 def _origin(batch: RecordBatch) -> Iterator[str]:
-    """Say who wrote a batch, and whose its times are."""
+    """Return the producer of a batch, and the origin of its timestamps."""
     if batch.producer_id != -1:
         sequence = "" if batch.base_sequence == -1 else f" sequence {batch.base_sequence}"
         yield (f"producer {batch.producer_id} epoch {batch.producer_epoch}{sequence}")

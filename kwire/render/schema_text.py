@@ -31,12 +31,12 @@ class Row:
 
 
 def rows(codec: Codec) -> list[Row]:
-    """Return the fields of a message in wire order, the fields of a struct behind the field that holds it."""
+    """Return the fields of a message in wire order, the fields of a struct after the field that holds it."""
     return list(_rows(codec.schema, "", 0))
 
 
 def layout_table(codec: Codec, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the layout for people: name, type, and below them what the field means."""
+    """Yield the layout as a table: name, type, and below them the description of the field."""
     yield style.paint("title", heading(codec))
     for row in rows(codec):
         indent = "  " * (row.depth + 1)
@@ -231,7 +231,7 @@ def _text(row: Row) -> str:
 
 
 def _in_order(before: list[str], after: list[str]) -> list[str]:
-    """Merge two orders of paths: what is only in one stays behind what it follows there."""
+    """Merge two orders of paths: a path in only one of them follows its predecessor there."""
     merged = list(after)
     place = 0
     for path in before:

@@ -11,9 +11,9 @@ _PLAIN = bytes(range(0x20, 0x7F))  # the printable characters of ASCII
 
 
 def escape(text: str) -> str:
-    r"""Write what is not printable as \uXXXX, which JSON reads back as what it was; newline and tab stay.
+    r"""Write unprintable characters as \uXXXX, which JSON reads as the same characters; newline and tab stay.
 
-    A terminal, or a reader's eye, could be fooled by control, bidirectional and invisible characters.
+    Control, bidirectional and invisible characters could mislead a terminal or a reader.
 
     >>> escape("a\x1b[31mb\u202ec")
     'a\\u001b[31mb\\u202ec'

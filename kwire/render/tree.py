@@ -47,13 +47,13 @@ _RECORDS = frozenset(
 
 
 def member_data(message: str, field: str, value: Any, protocol: str | None) -> Embedded | None:
-    """Return the subscription or assignment in a field; None if it holds none.
+    """Return the subscription or assignment in a field; None if there is none.
 
     Args:
         message: the message the field is in.
         field: its attribute.
-        value: what it holds.
-        protocol: the protocol type of the group; None where the message does not say it.
+        value: its bytes.
+        protocol: the protocol type of the group; None if the message does not contain it.
 
     >>> from kwire.internal import encode_subscription, subscription_of
     >>> data = encode_subscription(subscription_of(["orders"]))
@@ -97,7 +97,7 @@ def _lines(log: Log, lines: RecordLines) -> Iterator[str]:
 
 
 def indented(style: Style, depth: int) -> Style:
-    """Return a style for lines that stand so deep in a tree."""
+    """Return a style for lines at this depth of a tree."""
     return replace(style, width=max(style.width - 2 * depth, 40))
 
 
@@ -134,7 +134,7 @@ def is_note(result: Result) -> bool:
 
 
 def note(result: Result) -> str:
-    """Return the note: what it is, and of which connection."""
+    """Return the note: its text, and its connection."""
     assert isinstance(result, Undecodable)
     source = result.frame.source
     ends = (source.client, source.broker) if source.direction == "request" else (source.broker, source.client)
@@ -142,7 +142,7 @@ def note(result: Result) -> str:
 
 
 def tree(result: Result, style: Style = PLAIN) -> Iterator[str]:
-    """Yield the lines of a frame: its title, then one line a field; faults and what was left over at the end."""
+    """Yield the lines of a frame: its title, then one line per field; faults and bytes left over at the end."""
     if is_note(result):
         yield style.paint("dim", escape(note(result)))
         return
@@ -194,7 +194,7 @@ def _what(result: Result) -> str:
 
 
 class _Look(NamedTuple):
-    """The message that is shown, and how; what is known of the bytes in its fields."""
+    """The message that is rendered, the style, and the types of the bytes in its fields."""
 
     message: str
     style: Style
@@ -232,7 +232,7 @@ def _field(field: Field, value: Any, depth: int, look: _Look, kind: type[Value] 
 
 
 def _held(name: str, value: Any, depth: int, look: _Look) -> Iterator[str]:
-    """Yield what the bytes of a field hold, under it."""
+    """Yield the decoded content of a field's bytes, below the field."""
     indent, data = "  " * depth, member_data(look.message, name, value, look.protocol)
     codec = None if data is None else codec_of(data)
     if data is not None and codec is not None:

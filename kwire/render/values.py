@@ -74,7 +74,8 @@ def shorten(text: str, width: int) -> str:
 
 
 def with_name(text: str, name: str, width: int) -> str:
-    """Write a number with its name behind it; the number is never cut, and the name left out where little would stay.
+    """Write a number and its name; the number is never shortened, and the name is omitted if too little of it would
+    remain.
 
     >>> with_name("-1", "UNKNOWN_SERVER_ERROR", 12), with_name("-2147483648", "NOT_ASKED_FOR", 16)
     ('-1 UNKNOW...', '-2147483648')
@@ -130,10 +131,10 @@ _INDEX = lazy_pattern(r"\[\d+\]")
 
 
 class Meaning:
-    """Names for the numbers of one message, by the paths of its spans; asks for each field once.
+    """Names for the numbers of one message, by the paths of its spans; each field is looked up once.
 
     Args:
-        codec: of the message; None knows no names.
+        codec: of the message; None means no names.
 
     >>> import kwire
     >>> Meaning(kwire.codec("MetadataResponse", 1)).name("topics[3].error_code", 3)

@@ -125,7 +125,7 @@ class Timeline:
             self._learn(state)
             return
         deleted = (place for place, one in enumerate(self.entries, 1) if one.state.is_deleted)
-        since = max(deleted, default=0)  # a topic made anew has epochs of its own
+        since = max(deleted, default=0)  # a recreated topic has new epochs
         later = next((at for at, one in enumerate(self.entries[since:], since) if state.is_older(one.state)), None)
         if later is None or self._is_anew(state):
             newest = self.entries[-1] if self.entries else None
@@ -233,7 +233,7 @@ def _differs(one: State, other: State) -> bool:
     if None not in (one.topic_id, other.topic_id) and one.topic_id != other.topic_id:
         return False
     if None not in (one.leader, other.leader) and one.leader != other.leader:
-        return (other.leader or 0) >= 0  # a broker that cannot reach the leader reports that there is none
+        return (other.leader or 0) >= 0  # a broker that cannot reach the leader reports none
     return _has_epochs(one, other) and one.isr is not None and other.isr is not None and one.isr != other.isr
 
 

@@ -37,7 +37,7 @@ Record = tuple[int, Any]  # leader epoch, value
 
 @dataclass(slots=True)
 class PartitionLog:
-    """The log of one replica. What lies below `high_watermark` is committed."""
+    """The log of one replica. Records below `high_watermark` are committed."""
 
     records: list[Record] = field(default_factory=list)
     high_watermark: int = 0
@@ -53,7 +53,7 @@ class PartitionLog:
         return self.records[-1][0] if self.records else -1
 
     def append(self, records: Sequence[Record]) -> None:
-        """Add records behind the last one."""
+        """Append records."""
         self.records += records
 
     def truncate(self, offset: int) -> None:
@@ -76,7 +76,7 @@ class PartitionLog:
 
 @dataclass(slots=True)
 class Disk:
-    """What is behind a log directory. It outlives the broker; `works` is whether reading and writing succeed."""
+    """The disk of a log directory. It outlives the broker; `works` is whether reading and writing succeed."""
 
     works: bool = True
     logs: dict[TopicPartition, PartitionLog] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class LogManager:
     """The log directories of one start of a broker.
 
     Args:
-        disks: log directory -> what is behind it, in the order of `log.dirs`. The logs on those that work are loaded.
+        disks: log directory -> its disk, in the order of `log.dirs`. The logs on working disks are loaded.
 
     >>> manager = LogManager({"/a": Disk(), "/b": Disk(works=False)})
     >>> manager.offline_log_directory_count, manager.get_or_create(("orders", 0), is_new=False) is None
@@ -97,7 +97,7 @@ class LogManager:
 
     def __init__(self, disks: dict[str, Disk]) -> None:
         self.disks = disks
-        self.broken: list[str] = []  # good directories that could not be written to, until somebody says so
+        self.broken: list[str] = []  # good directories that could not be written to, until their failure is reported
         self.live: list[str] = [directory for directory, disk in disks.items() if disk.works]
 
     @property
@@ -110,15 +110,15 @@ class LogManager:
         return next((one for one in self.live if partition in self.disks[one].logs), None)
 
     def get(self, partition: TopicPartition) -> PartitionLog | None:
-        """Return a replica's log, if it lies on a good directory."""
+        """Return a replica's log, if it is in a good directory."""
         directory = self.directory_of(partition)
         return None if directory is None else self.disks[directory].logs[partition]
 
     def get_or_create(self, partition: TopicPartition, *, is_new: bool) -> PartitionLog | None:
-        """Return a replica's log, made if need be; None is a KafkaStorageException.
+        """Return a replica's log, created if necessary; None means a KafkaStorageException.
 
-        KIP-112: a replica that is found nowhere is made if it is new, or if no directory is bad: else it may well
-        lie on the bad one.
+        KIP-112: a missing replica is created if it is new, or if no directory is bad: otherwise it may be in the bad
+        directory.
         """
         log = self.get(partition)
         if log is not None or not (is_new or not self.offline_log_directory_count):
@@ -157,7 +157,7 @@ class LogManager:
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """What a follower asks its leader: which epoch it knows, where its log ends, and the epoch of its last record."""
+    """A follower's request to its leader: its leader epoch, the end of its log, and the epoch of its last record."""
 
     replica: int
     leader_epoch: int
@@ -167,7 +167,7 @@ class Fetch:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The leader's answer: records behind the follower's end, or where its log has to be cut off first."""
+    """The leader's answer: records after the follower's end, or the offset to which its log must be truncated first."""
 
     records: tuple[Record, ...] = ()
     high_watermark: int = 0
@@ -193,7 +193,7 @@ class Partition:
         return self.leader == self.broker_id
 
     def become(self, state: LeaderAndIsr, replicas: tuple[int, ...]) -> None:
-        """Lead or follow, as a LeaderAndIsrRequest says."""
+        """Become leader or follower, according to a LeaderAndIsrRequest."""
         self.leader, self.leader_epoch, self.replicas, self.state = state.leader, state.leader_epoch, replicas, state
         self.ends = {}
         self.epoch_start = self.log.end_offset if self.log is not None else 0
@@ -208,12 +208,12 @@ class Partition:
         return first
 
     def fetch(self) -> Fetch:
-        """Return what to ask the leader next."""
+        """Return the next request to the leader."""
         assert self.log is not None
         return Fetch(self.broker_id, self.leader_epoch, self.log.end_offset, self.log.last_epoch)
 
     def answer(self, asked: Fetch) -> Fetched | None:
-        """Answer a follower; None if this replica does not lead in the epoch that it knows."""
+        """Answer a follower; None if this replica is not the leader in the follower's epoch."""
         if not self.is_leader or self.log is None or asked.leader_epoch != self.leader_epoch:
             return None
         if not self.log.agrees_at(asked.offset, asked.last_epoch):
@@ -223,7 +223,7 @@ class Partition:
         return Fetched(tuple(self.log.records[asked.offset :]), self.log.high_watermark)
 
     def follow(self, asked: Fetch, sent: Fetched) -> bool:
-        """Take the leader's answer; returns whether it still is an answer to what this replica would ask."""
+        """Apply the leader's answer; returns whether it still answers this replica's next request."""
         if self.log is None or self.is_leader or asked != self.fetch():
             return False
         if sent.cut_at is not None:
@@ -234,9 +234,10 @@ class Partition:
         return True
 
     def caught_up(self) -> tuple[int, ...]:
-        """Return the replicas that are not in the ISR and might be: they have all that may be committed.
+        """Return the replicas outside of the ISR that may join it: they have all records that may be committed.
 
-        The high watermark of a new leader may lag, so they must also have what it had when its epoch began (KIP-101).
+        The high watermark of a new leader may lag, so they must also have the leader's records from before its epoch
+        (KIP-101).
         """
         if not self.is_leader or self.log is None:
             return ()
@@ -260,7 +261,7 @@ class Partition:
 
 
 class ReplicaManager:
-    """The replicas of one start of a broker. `offline` are those known to lie on a bad directory."""
+    """The replicas of one start of a broker. `offline` are those known to be in a bad directory."""
 
     def __init__(self, broker_id: int, logs: LogManager, behaviour: Behaviour) -> None:
         self.broker_id: int = broker_id
@@ -276,11 +277,11 @@ class ReplicaManager:
         return len(self.offline)
 
     def become_leader_or_follower(self, request: Any, version: int, is_alive: Callable[[int], bool]) -> Any:
-        """Lead and follow as a LeaderAndIsrRequest says; returns the response, with an error per partition.
+        """Apply a LeaderAndIsrRequest; returns the response, with an error per partition.
 
         Args:
             request: of any version; below 1 no replica counts as new.
-            version: in which the response is to be.
+            version: of the response.
             is_alive: whether a broker is alive, according to the last UpdateMetadataRequest.
         """
         ids = topic_ids_in(request)
@@ -303,7 +304,7 @@ class ReplicaManager:
         if partition.log is None:
             self._lose(one)
             return KAFKA_STORAGE_ERROR
-        # a follower without a leader to fetch from stays as it was, and will take the same epoch later
+        # a follower without a live leader stays unchanged, and will accept the same epoch later
         if sent.leader == self.broker_id or is_alive(sent.leader):
             state = LeaderAndIsr(
                 sent.leader, tuple(sent.isr), sent.leader_epoch, sent.controller_epoch, sent.partition_epoch
@@ -312,7 +313,7 @@ class ReplicaManager:
         return NONE
 
     def stop_replicas(self, request: Any) -> Any:
-        """Stop or delete replicas as a StopReplicaRequest says; returns the response."""
+        """Apply a StopReplicaRequest: stop or delete replicas; returns the response."""
         if request.controller_epoch < self.controller_epoch:
             return stop_replica_response(STALE_CONTROLLER_EPOCH, {})
         self.controller_epoch = request.controller_epoch
@@ -338,7 +339,7 @@ class ReplicaManager:
         return NONE
 
     def log_dir_failed(self, directory: str) -> list[TopicPartition]:
-        """Stop serving what is on a bad directory, as if StopReplica had come; returns the partitions that lost."""
+        """Stop serving the replicas in a bad directory, as after a StopReplica; returns their partitions."""
         for one in (lost := self.logs.fail(directory)):
             self._lose(one)
         return lost
@@ -348,9 +349,9 @@ class ReplicaManager:
         self.offline.add(one)
 
     def served(self, one: TopicPartition) -> Partition | int:
-        """Return a partition that a client may write to or read from here, or the error to answer.
+        """Return a partition that clients may read and write on this broker, or the error code of the response.
 
-        KIP-112 tells clients that a partition on a bad directory is unknown; released brokers say 56.
+        KIP-112 answers UNKNOWN_TOPIC_OR_PARTITION for a partition in a bad directory; released brokers answer 56.
         """
         if one in self.offline:
             return KAFKA_STORAGE_ERROR if self.behaviour.storage_error_seen else UNKNOWN_TOPIC_OR_PARTITION
@@ -384,13 +385,13 @@ class KafkaBroker:
 
     Args:
         broker_id: of the broker.
-        disks: log directory -> what is behind it; the broker's configuration of this start.
+        disks: log directory -> its disk; the broker's configuration of this start.
         zk: its session with ZooKeeper.
-        registration: what it registers itself with.
+        registration: the content of its registration.
         behaviour, protocol: as those of `KafkaController`.
 
-    `running` turns false when the broker stops itself: when no log directory is good, or one fails while it speaks a
-    protocol that cannot tell.
+    `running` becomes false when the broker stops itself: when no log directory is good, or one fails under a protocol
+    version that cannot report it.
     """
 
     def __init__(
@@ -448,9 +449,10 @@ class KafkaBroker:
         return self.metadata.brokers is not None and broker_id in self.metadata.brokers
 
     def log_dir_failed(self, directory: str) -> list[TopicPartition]:
-        """Notice that a log directory failed (scenario 2); returns the partitions whose replicas were on it.
+        """Handle the failure of a log directory (scenario 2); returns the partitions whose replicas were in it.
 
-        The broker tells the controller by a znode. With the last directory it stops instead, and says nothing.
+        The broker notifies the controller by a znode. After the failure of its last directory it stops without a
+        notification.
         """
         if directory not in self.logs.live:
             return []

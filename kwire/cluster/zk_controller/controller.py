@@ -69,7 +69,7 @@ class Topics:
             self.replicas.handle(self.context.replicas_of(new), ReplicaState.ONLINE)
 
     def isr_changed(self) -> None:
-        """Read the ISR of the partitions whose leaders changed it, and tell everybody."""
+        """Read the ISR of the partitions whose leaders changed it, and send it to all brokers."""
         events = self.zk.notifications(ISR_CHANGES)
         stored = [event.partitions for event in events.values() if event is not None]
         partitions = {(one.topic, one.partition) for rows in stored for one in rows} & set(self.context.assignments)
@@ -140,7 +140,7 @@ class TopicDeletionManager:
             self.resume()
 
     def answered(self, broker_id: int, errors: dict[TopicPartition, int]) -> None:
-        """Take a broker's answer to a StopReplica that deletes: what it deleted, and what it could not."""
+        """Process a broker's response to a StopReplica with deletion: deleted replicas, and failures."""
         self.fail((partition, broker_id) for partition, code in errors.items() if code != NONE)
         done = [(one, broker_id) for one, code in errors.items() if code == NONE and self.context.is_deleted(one)]
         if done:
@@ -179,7 +179,7 @@ class TopicDeletionManager:
         self._delete_replicas(partitions)
 
     def _delete_replicas(self, partitions: list[TopicPartition]) -> None:
-        """Delete what is online; an offline replica is handled as if its broker were offline (KIP-112, scenario 8)."""
+        """Delete online replicas; an offline replica is handled as if its broker were offline (KIP-112, scenario 8)."""
         replicas = self.context.replicas_of(partitions)
         alive = [one for one in replicas if self.context.is_online(one[1], one[0])]
         dead = [one for one in replicas if not self.context.is_online(one[1], one[0])]
@@ -209,7 +209,7 @@ class PartitionReassignment:
         self.behaviour = machines.behaviour
 
     def start(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
-        """Begin to move a partition to other replicas; a target that is what there is ends the one under way."""
+        """Begin to reassign a partition; a target equal to the current replicas ends the reassignment in progress."""
         self.context.reassigning[partition] = target
         self.context.deletion_ineligible.add(partition[0])
         assignment = self.context.assignments[partition]
@@ -269,7 +269,7 @@ class PartitionReassignment:
             self.partitions.handle([partition], PartitionStates.ONLINE, elect_reassigned)
 
     def _drop(self, partition: TopicPartition, replicas: tuple[int, ...]) -> None:
-        """Stop and delete replicas. StopReplica fails where one is offline, and nobody waits for the answer."""
+        """Stop and delete replicas. StopReplica fails for an offline replica; its response is not awaited."""
         gone = [(partition, one) for one in replicas]
         for state in (
             ReplicaState.OFFLINE,
@@ -280,7 +280,9 @@ class PartitionReassignment:
             self.replicas.handle(gone, state)
 
     def _report_new_epoch(self, partition: TopicPartition, known: Iterable[int], adding: Iterable[int]) -> None:
-        """Raise the leader epoch and tell it; what is added is new: it may be made where a directory is bad."""
+        """Increase the leader epoch and send it; added replicas are new, so they may be created despite a bad
+        directory.
+        """
         state = self.zk.state(partition)
         if state is None or state.controller_epoch > self.context.epoch:
             return
@@ -299,7 +301,7 @@ class PartitionReassignment:
         if self.behaviour.adding_replicas:
             self.batch.add_leader_and_isr(adding, partition, state, is_new=True)
         self.batch.send_requests()
-        # Kafka before 2.4 tells the old epoch in its UpdateMetadata: the new one is remembered afterwards
+        # Kafka before 2.4 sends the old epoch in UpdateMetadata: the new one is stored afterwards
         self.context.leaders[partition] = state
 
     def _assign(self, partition: TopicPartition, assignment: ReplicaAssignment, *, write: bool = True) -> None:
@@ -310,7 +312,7 @@ class PartitionReassignment:
 
 
 class ReplicaLiveness:
-    """What a controller knows of the liveness of brokers and of their log directories."""
+    """The controller's view of the liveness of brokers and of their log directories."""
 
     def __init__(self, machines: Machines, deletion: TopicDeletionManager, reassignment: PartitionReassignment) -> None:
         self.zk: KafkaZkClient = machines.zk
@@ -355,7 +357,9 @@ class ReplicaLiveness:
             self._replicas_offline([(partition, broker_id) for partition in new])
 
     def _brokers_started(self, brokers: dict[int, Any]) -> None:
-        """Ask brokers that came up about all their replicas (scenario 3): what they say decides who may lead."""
+        """Send started brokers requests about all their replicas (scenario 3): their responses decide which may
+        lead.
+        """
         existing = [broker for broker in self.context.brokers if broker not in brokers]
         self.context.add_brokers(brokers)
         for broker in brokers:
@@ -385,7 +389,7 @@ class ReplicaLiveness:
         self._replicas_offline(self.context.replicas_on(brokers))
 
     def _replicas_offline(self, replicas: list[Replica]) -> None:
-        """Elect where the leader went offline, take the replicas from the ISR, tell everybody (scenario 2)."""
+        """Elect leaders for replicas that went offline, remove them from the ISR, notify all brokers (scenario 2)."""
         leaderless = [
             partition
             for partition, state in self.context.leaders.items()
@@ -408,13 +412,13 @@ class KafkaController:
 
     Args:
         broker_id: of the broker.
-        epoch: the controller epoch that its election gave it.
+        epoch: the controller epoch from its election.
         zk: its session with ZooKeeper.
         behaviour: the KIP's text, or a release.
-        protocol: the `inter.broker.protocol.version`; decides the versions of what is sent.
-        unclean: whether replicas that are not in sync may lead, where a topic does not say.
+        protocol: the `inter.broker.protocol.version`; determines the versions of requests.
+        unclean: whether replicas that are not in sync may lead, unless the topic configures it.
 
-    Each method that takes an event leaves requests in the outbox; `take_requests` takes them.
+    Each method that handles an event puts requests into the outbox; `take_requests` removes them.
     """
 
     def __init__(
@@ -439,12 +443,14 @@ class KafkaController:
         self.liveness: ReplicaLiveness = ReplicaLiveness(machines, self.deletion, self.reassignment)
 
     def take_requests(self) -> list[Send]:
-        """Return the requests to send since this was last asked, in their order."""
+        """Return the requests to send since the last call, in order."""
         requests, self.batch.outbox = self.batch.outbox, []
         return requests
 
     def on_failover(self) -> None:
-        """Take over (scenario 6): learn all from ZooKeeper, ask every broker about every replica, elect leaders."""
+        """Take over (scenario 6): read all state from ZooKeeper, send every broker requests about its replicas, elect
+        leaders.
+        """
         for folder in (ISR_CHANGES, LOG_DIR_EVENTS):
             self.zk.delete(self.zk.notifications(folder))
         self.context.add_brokers(self.zk.brokers())

@@ -109,9 +109,9 @@ def stop_replica_requests(
     broker_epoch: int,
     partitions: Mapping[TopicPartition, tuple[bool, int]],
 ) -> list[Any]:
-    """Return StopReplicaRequests that say of each partition whether to delete it, and its leader epoch (version 3).
+    """Return StopReplicaRequests with the deletion flag and the leader epoch of each partition (version 3).
 
-    Below version 3 a request either deletes all its partitions or none: there are two, if need be.
+    Below version 3 a request deletes either all its partitions or none, so up to two requests are returned.
     """
     if version >= 3:
         return [_stop_with_epochs(controller, broker_epoch, partitions)]

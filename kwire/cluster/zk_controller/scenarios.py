@@ -1,7 +1,7 @@
 """KIP-112's scenarios on a simulated cluster, step by step: disks fail and are repaired, brokers restart, another
-controller takes over, partitions are reassigned, topics deleted. What is exchanged and written is recorded.
+controller takes over, partitions are reassigned, topics deleted. Requests, responses and znodes are recorded.
 
-A step is text: a name, and behind `=` what it is about, such as `fail=2:/b` or `reassign=orders-0:2,3`.
+A step is text: a name and, after `=`, its argument, such as `fail=2:/b` or `reassign=orders-0:2,3`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Happened(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A step, what it means in words, and what came of it, in order."""
+    """A step, its description, and its effects in order."""
 
     step: str
     words: str
@@ -146,10 +146,10 @@ class Scenario:
         self._kept: list[Link] = []  # so that no identity is used twice
 
     def play(self, steps: Iterable[str]) -> Iterator[Played]:
-        """Play the start of the cluster, then steps.
+        """Run the start of the cluster, then the steps.
 
         Raises:
-            BadStep: a step is none, or what it is about is not there.
+            BadStep: a step is invalid, or its argument does not exist.
         """
         yield self._played("start", "the brokers start, broker 1 is elected controller", self._start)
         for step in steps:
@@ -217,7 +217,7 @@ class Scenario:
         self._recorder.note(frame=Frame(data, source))
 
     def exchange(self, host: str, broker_id: int, request: Any, version: int, answer: Callable[[], Any]) -> Any:
-        """Send a request to a broker on a connection of its own; returns the answer."""
+        """Send a request to a broker on a new connection; returns the response."""
         connection = self._connection(host)
         name = "kwire" if host == CLIENT else f"broker-{host.rpartition('.')[2]}"
         self._note(connection, broker_id, encode_request(request, version, correlation_id=1, client_id=name), "request")
@@ -355,7 +355,7 @@ def _elect_any(scenario: Scenario) -> None:
 
 
 def _shut_down(scenario: Scenario, about: str) -> str:
-    """Let a broker ask for its controlled shutdown (leaders move off it), and stop: `2`."""
+    """Let a broker request its controlled shutdown (leaders move away from it), and stop: `2`."""
     broker_id = scenario.broker(about, running=True)
     leading = next((one for one, host in scenario.cluster.hosts.items() if host.controller is not None), None)
     if leading is None:
@@ -376,7 +376,7 @@ def _shut_down(scenario: Scenario, about: str) -> str:
 
 
 def _ask(scenario: Scenario, about: str) -> str:
-    """Let a client ask a broker for metadata: `2`."""
+    """Let a client request metadata from a broker: `2`."""
     broker_id = scenario.broker(about, running=True)
     broker = scenario.cluster.hosts[broker_id].broker
     assert broker is not None

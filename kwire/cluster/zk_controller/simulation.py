@@ -39,7 +39,7 @@ class Link:
         self._decoder = FrameDecoder(salvage=False)
 
     def send(self, sent: Send) -> Exchange:
-        """Put a request behind those that wait."""
+        """Append a request to the waiting ones."""
         self._sent += 1
         data = encode_request(sent.message, sent.version, correlation_id=self._sent, client_id="controller")
         exchange = Exchange(self.broker_id, self.controller_epoch, sent.message, sent.version)
@@ -101,7 +101,7 @@ class Host:
 
 
 class Steps:
-    """Hosts, their ZooKeeper and the connections between them. `journal` has what was delivered, in its order."""
+    """Hosts, their ZooKeeper and the connections between them. `journal` has the deliveries in order."""
 
     def __init__(self, hosts: dict[int, Host]) -> None:
         self.hosts = hosts
@@ -110,7 +110,7 @@ class Steps:
         self.journal: list[Exchange] = []
 
     def after(self) -> None:
-        """Bring on what a step left behind: changes to who watches, requests to their connections."""
+        """Deliver the effects of a step: changes of znodes to their watchers, requests to their connections."""
         for path in self.zk.take_changes():
             for host in self.hosts.values():
                 if host.controller is not None:
@@ -121,7 +121,7 @@ class Steps:
                     self._send(sent, host.controller)
 
     def steps(self) -> Iterator[Step]:
-        """Yield what can happen next: `request` and `answer` with the key of a link, `znode` with a broker's id."""
+        """Yield the possible next events: `request` and `answer` with the key of a link, `znode` with a broker's id."""
         for key, link in self.links.items():
             if link.can_deliver:
                 yield "request", key
@@ -142,7 +142,7 @@ class Steps:
             self._answer(self.links[which], which)
 
     def drop(self, key: LinkKey) -> None:
-        """Lose a connection: what was not answered is sent again."""
+        """Close a connection: requests without a response are sent again."""
         self.links[key].drop()
 
     def run(self) -> None:
@@ -188,7 +188,7 @@ class JbodCluster(Steps):
 
     Args:
         brokers: broker id -> its log directories.
-        behaviour: `"kip"`, the text of KIP-112, or `"released"`, what the brokers of a release do.
+        behaviour: `"kip"` follows the text of KIP-112, `"released"` the brokers of a release.
         release: that release.
         protocol: the `inter.broker.protocol.version` of all brokers.
         unclean: whether replicas that are not in sync may lead.
@@ -282,7 +282,7 @@ class JbodCluster(Steps):
         return True
 
     def resign(self, broker_id: int) -> None:
-        """Let the controller be it no more, while its broker and its session go on."""
+        """End the controller's term, while its broker and its session continue."""
         self.hosts[broker_id].controller = None
         self.hosts[broker_id].changes.clear()
         self.zk.delete(CONTROLLER)

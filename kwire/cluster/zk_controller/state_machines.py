@@ -1,5 +1,5 @@
-"""The controller's state machines and what they work on: ControllerContext and leader elections on it,
-PartitionStateMachine, ReplicaStateMachine, and the ControllerBrokerRequestBatch in which they gather requests.
+"""The controller's state: ControllerContext and leader elections on it, PartitionStateMachine, ReplicaStateMachine, and
+the ControllerBrokerRequestBatch in which they collect requests.
 
 ControllerContext holds brokers, assignments, leaders, and replicas on failed log directories.
 """
@@ -61,9 +61,9 @@ class ControllerContext:
             self.broker_epochs.pop(broker_id, None)
 
     def is_online(self, replica: int, partition: TopicPartition, *, even_shutting_down: bool = False) -> bool:
-        """Return whether a replica is online: its broker lives, and its log directory works.
+        """Return whether a replica is online: its broker is alive, and its log directory works.
 
-        KIP-112: the controller uses both the liveness of brokers and LeaderAndIsrResponses to tell.
+        KIP-112: the controller uses both the liveness of brokers and LeaderAndIsrResponses.
         """
         alive = replica in self.brokers and (even_shutting_down or replica not in self.shutting_down)
         return alive and partition not in self.offline_dirs.get(replica, ())
@@ -117,7 +117,7 @@ class ControllerContext:
             del self.replica_states[replica]
 
 
-Election = tuple[LeaderAndIsr, tuple[int, ...]]  # what to write, and whom to tell
+Election = tuple[LeaderAndIsr, tuple[int, ...]]  # the state to write, and the replicas to notify
 
 
 def elect_for_offline(
@@ -126,13 +126,13 @@ def elect_for_offline(
     """Choose a leader for a partition that has none: the first live replica in sync.
 
     Args:
-        context: tells which replicas are online.
+        context: has the online replicas.
         partition: the one without a leader.
-        state: its state now.
+        state: its current state.
         unclean: whether a live replica that is not in sync may lead, if there is no other.
 
     Returns:
-        The next state and the replicas to tell; None if nobody can lead.
+        The next state and the replicas to notify; None if no replica can lead.
     """
     live = context.live_replicas(partition)
     leader = next((one for one in live if one in state.isr), None)
@@ -188,14 +188,14 @@ def elect_for_shutdown(
 def elect_and_leave_out(
     context: ControllerContext, partition: TopicPartition, state: LeaderAndIsr, unclean: bool
 ) -> Election | None:
-    """As `elect_for_shutdown`, but tell only the replicas that stay, as Kafka 1.x does."""
+    """As `elect_for_shutdown`, but notify only the replicas that stay, as Kafka 1.x does."""
     elected = elect_for_shutdown(context, partition, state, unclean)
     return elected and (elected[0], tuple(one for one in elected[1] if one not in context.shutting_down))
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A request to a broker. `broker_epoch` says to which start of it: one that came later must not see it."""
+    """A request to a broker. `broker_epoch` identifies the start of the broker: a later one must not receive it."""
 
     broker_id: int
     broker_epoch: int
@@ -225,7 +225,7 @@ class ControllerBrokerRequestBatch:
     def add_leader_and_isr(
         self, brokers: Iterable[int], partition: TopicPartition, state: LeaderAndIsr, *, is_new: bool
     ) -> None:
-        """Tell brokers who leads a partition, and everybody the metadata of it.
+        """Add the leader and ISR of a partition for its brokers, and its metadata for all brokers.
 
         `is_new` is KIP-112's `is_new_replica`: true only when the replica goes from NewReplica to Online.
         """
@@ -246,7 +246,7 @@ class ControllerBrokerRequestBatch:
             self._add_metadata(partition)
 
     def update_metadata(self, brokers: Iterable[int], partitions: Iterable[TopicPartition]) -> None:
-        """Tell brokers at once the metadata of partitions, and which brokers live."""
+        """Send brokers the metadata of partitions and the live brokers immediately."""
         self.add_update_metadata(brokers, partitions)
         self.send_requests()
 
@@ -268,7 +268,7 @@ class ControllerBrokerRequestBatch:
         rows[partition] = (delete or (partition in rows and rows[partition][0]), deleted)
 
     def send_requests(self) -> None:
-        """Put what was gathered into the outbox, for live brokers, and begin anew."""
+        """Put the collected requests for live brokers into the outbox, and start a new batch."""
         controller = (self.broker_id, self.context.epoch)
         live, ids = list(self.context.brokers.values()), self.context.topic_ids
         for broker, rows in self._leader_and_isr.items():
@@ -310,7 +310,7 @@ class PartitionStateMachine:
         self.unclean: bool = unclean
 
     def startup(self) -> None:
-        """Take all partitions up when a broker becomes the controller, and elect where nobody leads (scenario 6)."""
+        """Initialise all partitions when a broker becomes the controller, and elect missing leaders (scenario 6)."""
         for partition in self.context.assignments:
             state = self.context.leaders.get(partition)
             if state is None:

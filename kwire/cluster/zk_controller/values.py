@@ -46,7 +46,7 @@ class PartitionStates(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LeaderAndIsr:
-    """Who leads a partition and who is in sync, as its state znode has it; `zk_version` is that of the znode."""
+    """The leader and ISR of a partition, as in its state znode; `zk_version` is the version of the znode."""
 
     leader: int
     isr: tuple[int, ...]
@@ -63,7 +63,8 @@ class LeaderAndIsr:
         return replace(self, leader=leader, isr=isr, leader_epoch=self.leader_epoch + 1)
 
     def without(self, replica: int) -> LeaderAndIsr:
-        """Return what is left when a replica is offline: the last one in sync stays in the ISR, but leads no more.
+        """Return the state without an offline replica: the last one in sync stays in the ISR, but is no longer the
+        leader.
 
         >>> LeaderAndIsr(1, (1, 2)).without(2).isr, LeaderAndIsr(1, (1,)).without(1).isr
         ((1,), (1,))
@@ -109,24 +110,24 @@ Name = Literal["kip", "released"]
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What a controller and brokers do where the KIP's text and released Kafka differ.
+    """The behaviour of a controller and brokers where KIP-112's text and released Kafka differ.
 
     `any_error_is_offline`: an error other than KAFKA_STORAGE_ERROR puts a replica offline too.
-    `stale_is_error`: a request that brings a replica nothing newer is answered STALE_CONTROLLER_EPOCH.
+    `stale_is_error`: a request with nothing newer for a replica is answered STALE_CONTROLLER_EPOCH.
     `storage_error_seen`: clients receive error 56 for a failed directory, not that the partition is unknown.
-    `delete_event_first`: the notification's znode is gone before the broker is asked.
+    `delete_event_first`: the notification's znode is deleted before the broker receives a request.
     `stop_fails_offline`: StopReplica of an offline replica fails even if nothing is to be deleted.
     `stop_needs_newer`: StopReplica is fenced unless its leader epoch is above the replica's.
-    `metadata_of_all`: an UpdateMetadata that is about no partition lists them all.
-    `adding_replicas`: reassignments know adding and removing replicas, and send the new epoch (KIP-455).
-    `metadata_to_new`: who else is live goes to the known brokers first, the partitions to new ones only.
+    `metadata_of_all`: an UpdateMetadata for no particular partition lists all of them.
+    `adding_replicas`: reassignments have adding and removing replicas, and send the new epoch (KIP-455).
+    `metadata_to_new`: new live brokers are sent to the known brokers first, the partitions to new ones only.
     `bad_dir_spoils_delete`: a broker with a bad directory answers 56 to all deletions, of good replicas too.
-    `offline_is_ineligible`: the deletion of a replica that was offline from the start is tried again, too.
+    `offline_is_ineligible`: the deletion of a replica that was offline from the start is retried, too.
     `stops_deleted`: a controlled shutdown stops replicas of topics being deleted too.
     `dead_stay_in_sync`: a new controller leaves offline replicas in the ISR of partitions whose leader lives.
     `metadata_of_deleted`: the partitions sent to new brokers include those of topics being deleted.
-    `elects_in_vain`: a preferred election raises the leader epoch even where the preferred replica leads.
-    `informs_leaving`: a broker that shuts down is sent the new leaders, like the other replicas.
+    `elects_in_vain`: a preferred election increases the leader epoch even if the preferred replica leads.
+    `informs_leaving`: a broker that shuts down receives the new leaders, like the other replicas.
     """
 
     any_error_is_offline: bool

@@ -38,7 +38,7 @@ class Znode:
 
 @dataclass(frozen=True, slots=True)
 class ZnodeWrite:
-    """What was done to a node: `create`, `set` or `delete`; the data of a deletion are none."""
+    """A write to a node: `create`, `set` or `delete`; a deletion has no data."""
 
     operation: str
     path: str
@@ -64,7 +64,7 @@ class Ensemble:
         self._numbers: dict[str, int] = {}
 
     def create(self, path: str, data: bytes = b"", *, owner: int | None = None, sequential: bool = False) -> str | None:
-        """Create a node; returns its path, or None if it exists. A sequential one gets a number behind its name."""
+        """Create a node; returns its path, or None if it exists. A sequential node gets a number after its name."""
         if sequential:
             number = self._numbers.get(path, 0)
             self._numbers[path] = number + 1
@@ -98,7 +98,7 @@ class Ensemble:
         return sorted({node[len(start) :].split("/")[0] for node in self.nodes if node.startswith(start)})
 
     def delete(self, path: str) -> None:
-        """Delete a node and what is below it; one that is not there is no error."""
+        """Delete a node and its descendants; a missing node is no error."""
         for node in [node for node in self.nodes if node == path or node.startswith(f"{path}/")]:
             self.zxid += 1
             gone = self.nodes.pop(node)
@@ -111,13 +111,13 @@ class Ensemble:
             self.delete(path)
 
     def take_changes(self) -> list[str]:
-        """Return the paths that changed since this was last asked."""
+        """Return the paths that changed since the last call."""
         changes, self.changes = self.changes, []
         return changes
 
 
 def _unobserved(write: ZnodeWrite) -> None:
-    """Nobody wants to know what is written."""
+    """Ignore writes."""
 
 
 CONTROLLER = "/controller"
@@ -158,7 +158,7 @@ class KafkaZkClient:
         return found
 
     def elect_controller(self, broker_id: int) -> int | None:
-        """Become the controller if nobody is; returns the new controller epoch, or None."""
+        """Become the controller if there is none; returns the new controller epoch, or None."""
         node = Controller(brokerid=broker_id, timestamp="0", version=1)
         if self.zk.create(CONTROLLER, write_znode(node), owner=self.session) is None:
             return None
@@ -183,7 +183,9 @@ class KafkaZkClient:
         return base64.urlsafe_b64decode(f"{stored.topic_id}==") if stored and stored.topic_id else bytes(16)
 
     def write_topic(self, topic: str, assignments: dict[int, ReplicaAssignment]) -> None:
-        """Write the assignment of a topic, keeping version and id of what is there. A new one gets the next id."""
+        """Write the assignment of a topic, keeping the version and id of an existing one. A new one gets the next
+        id.
+        """
         old: TopicState | None = self.read(f"{TOPICS}/{topic}")
         new_id = base64.urlsafe_b64encode((self.zk.zxid + 1).to_bytes(16, "big")).decode().rstrip("=")
         stored = TopicState(
@@ -203,7 +205,7 @@ class KafkaZkClient:
         return default if text is None else text == "true"
 
     def state(self, partition: TopicPartition) -> LeaderAndIsr | None:
-        """Return who leads a partition and who is in sync."""
+        """Return the leader and ISR of a partition."""
         node = self.zk.get(state_path(partition))
         return None if node is None else _leader_and_isr(state_path(partition), node)
 
@@ -216,7 +218,7 @@ class KafkaZkClient:
         return self.zk.set(state_path(partition), _state_data(state), state.zk_version)
 
     def notify_log_dir_failure(self, broker_id: int) -> None:
-        """Tell the controller that a log directory failed (KIP-112): a sequential node that says on which broker."""
+        """Notify the controller of a failed log directory (KIP-112) by a sequential node with the broker's id."""
         data = write_znode(LogDirEvent(broker=broker_id))
         self.zk.create(f"{LOG_DIR_EVENTS}/log_dir_event_", data, sequential=True)
 
@@ -231,13 +233,13 @@ class KafkaZkClient:
         return {path: self.read(path) for path in paths}
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Delete nodes, and what is below them."""
+        """Delete nodes, with their descendants."""
         for path in paths:
             self.zk.delete(path)
 
 
 def state_path(partition: TopicPartition) -> str:
-    """Return where a partition's state lies."""
+    """Return the path of a partition's state."""
     return f"{TOPICS}/{partition[0]}/partitions/{partition[1]}/state"
 
 
