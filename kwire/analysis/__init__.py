@@ -4,6 +4,18 @@ Frames and headers are counted; bodies are decoded only if a column needs them.
 """
 
 from .compatibility import Unspoken, unspoken
-from .traffic_counter import COLUMNS, NOTHING, Count, Counted, Row, Traffic
+from .traffic_counter import COLUMNS, NOTHING, Answered, Count, Counted, Latencies, Row, Traffic, percentile
 
-__all__ = ["COLUMNS", "NOTHING", "Count", "Counted", "Row", "Traffic", "Unspoken", "unspoken"]
+__all__ = [
+    "COLUMNS",
+    "NOTHING",
+    "Answered",
+    "Count",
+    "Counted",
+    "Latencies",
+    "Row",
+    "Traffic",
+    "Unspoken",
+    "percentile",
+    "unspoken",
+]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import math
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import heappush, heappushpop
 from typing import Any, NamedTuple
 
 from ..errors.decode import UnexpectedResponse
@@ -102,6 +105,68 @@ class Count:
         self.errors.update(other.errors)
 
 
+class Answered(NamedTuple):
+    """A request and its response: how long it took in nanoseconds, when it was sent in seconds since 1970, the numbers
+    of both frames in their file, and who sent it."""
+
+    latency: int
+    file: str
+    request_frame: int | None
+    frame: int | None
+    asked_at: float
+    user: User
+
+
+class Latencies:
+    """All latencies by user, exactly, in 8 bytes each; and the slowest requests.
+
+    Args:
+        most: how many of the slowest requests are kept.
+
+    Attributes:
+        times: of each user, with the topics of the frames where they are asked for, in nanoseconds.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most: int = most
+        self.times: defaultdict[tuple[User, tuple[str, ...]], array[int]] = defaultdict(lambda: array("q"))
+        self._slowest: list[tuple[int, int, Answered]] = []
+        self._count = 0
+
+    def add(self, answered: Answered, topics: tuple[str, ...] = ()) -> None:
+        """Count one request."""
+        self.times[answered.user, topics].append(answered.latency)
+        self._count += 1
+        entry = answered.latency, -self._count, answered
+        if len(self._slowest) < self.most:
+            heappush(self._slowest, entry)
+        elif self.most:
+            heappushpop(self._slowest, entry)
+
+    @property
+    def slowest(self) -> list[Answered]:
+        """The slowest requests, the slowest first; of equal ones the earliest."""
+        return [answered for _, _, answered in sorted(self._slowest, reverse=True)]
+
+
+def percentile(times: Sequence[int], share: float) -> float:
+    """Return the latency below which a share of all lies, in seconds.
+
+    Between two latencies it is interpolated, as numpy.percentile does.
+
+    Args:
+        times: in nanoseconds, sorted; at least one.
+        share: from 0 to 1.
+
+    >>> percentile([10_000_000, 20_000_000], 0.5), percentile([10_000_000], 0.999)
+    (0.015, 0.01)
+    """
+    position = share * (len(times) - 1)
+    rank = math.floor(position)
+    lower, upper = times[rank], times[min(rank + 1, len(times) - 1)]
+    return (lower + (position - rank) * (upper - lower)) / SECOND
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """A row of a table: the values of its columns, and the counts."""
@@ -137,6 +202,13 @@ class _Counted(Connection):
         self.software: dict[bytes, str] = {}
 
 
+def user_of(key: int | None, version: int, client: str | None, ip: str, software: str) -> User:
+    """Return who has sent a request, given what its header says."""
+    # Control characters are in no client id: the header of another message was read, which may hold a secret.
+    name = client if client is not None and client.isprintable() else NOTHING
+    return User(-1 if key is None else key, version, name, software, ip)
+
+
 class CapturedTraffic:
     """The connections of a capture. The native `FrameBatch.count_frames` counts most frames itself.
 
@@ -151,9 +223,15 @@ class CapturedTraffic:
         self.apis: Apis = Apis(traffic.catalog)
         self._connections = Connections(self.apis, _Counted)
         self._met: dict[tuple[str, bytes], tuple[dict[bytes, str], Any]] = {}
+        self.file: str = ""
+        self.number: int = 0  # of the next frame, where latencies are kept
 
     def add(self, batch: CapturedBatch) -> None:
         """Count the frames of a batch."""
+        if self._traffic.latencies is not None:
+            for captured in batch:
+                self.count(captured)
+            return
         frames, size, counts = batch.count_frames(self)
         self._traffic.frames += frames
         self._traffic.bytes += size
@@ -184,6 +262,9 @@ class CapturedTraffic:
         ends, asked, _, now, data, _, first, _ = captured
         connection = self.begin(ends)
         header = connection.pair(captured)
+        number, self.number = self.number, self.number + 1
+        if asked:
+            header.number(number)
         self._traffic.frames += 1
         self._traffic.bytes += len(data)
         request = header.request or header
@@ -197,6 +278,9 @@ class CapturedTraffic:
             then = request.time
             took = None if then is None or now is None else now - then
             self._count_of(connection, request.call).add_response(len(data), took)
+            if self._traffic.latencies is not None and took is not None:
+                user = self._user_of(connection, request.call)
+                self._traffic.latencies.add(Answered(took, self.file, request.frame, number, then / SECOND, user))
 
     def meet(self, connection: _Counted, data: bytes) -> None:
         """Note the software that a request names; most connections have one such request."""
@@ -220,8 +304,11 @@ class CapturedTraffic:
         return count
 
     def _count_of(self, connection: _Counted, call: Call) -> Count:
+        return self._traffic.count_of(self._user_of(connection, call))
+
+    def _user_of(self, connection: _Counted, call: Call) -> User:
         software = connection.software.get(call.client, NOTHING)
-        return self._traffic.count_of(call.api.key, call.version, call.client_id, connection.ip, software)
+        return user_of(call.api.key, call.version, call.client_id, connection.ip, software)
 
 
 # Frames, bytes, unreadable bytes, and the client.
@@ -235,6 +322,7 @@ class Traffic:
         by: the columns, some of `COLUMNS`.
         errors: count error codes too, for which bodies are decoded.
         catalog: the specs to use; those of Kafka's releases by default.
+        latencies: takes all latencies; they are left out by default.
 
     Attributes:
         frames: complete frames.
@@ -248,7 +336,15 @@ class Traffic:
     [(('Metadata', '1'), 1)]
     """
 
-    def __init__(self, by: Sequence[str], *, errors: bool = False, catalog: Catalog | None = None) -> None:
+    def __init__(
+        self,
+        by: Sequence[str],
+        *,
+        errors: bool = False,
+        catalog: Catalog | None = None,
+        latencies: Latencies | None = None,
+    ) -> None:
+        self.latencies: Latencies | None = latencies
         self.by: tuple[str, ...] = tuple(by)
         self.catalog: Catalog = catalog or catalog_for()
         self.frames: int = 0
@@ -275,7 +371,8 @@ class Traffic:
             self.leave_out(frame, lossy=connection.lossy)
             return
         ip, software = ip_of(frame.source.client), self._software_of(frame, peek, connection)
-        count = self.count_of(peek.api_key, peek.version, peek.client_id, ip, software, topics)
+        user = user_of(peek.api_key, peek.version, peek.client_id, ip, software)
+        count = self.count_of(user, topics)
         if errors:
             self.errors.update(errors)
             count.errors.update(errors)
@@ -285,6 +382,10 @@ class Traffic:
             time = frame.source.time
             took = None if peek.asked_at is None or time is None else round((time - peek.asked_at) * SECOND)
             count.add_response(len(frame.data), took)
+            if self.latencies is not None and took is not None and peek.asked_at is not None:
+                source, asked = frame.source, None if header.request is None else header.request.frame
+                answered = Answered(took, source.file or "", asked, source.frame, peek.asked_at, user)
+                self.latencies.add(answered, topics)
 
     def leave_out(self, frame: Frame, *, lossy: bool) -> None:
         """Count bytes that are neither request nor response; `lossy`: bytes of the connection are missing."""
@@ -297,6 +398,10 @@ class Traffic:
         elif not isinstance(error, BareToken):
             self.frames -= 1  # it is no whole frame
         self.unread[error.code] += 1
+
+    def begin(self, file: str) -> None:
+        """Begin another capture: its frames are numbered from 0."""
+        self._connections.file, self._connections.number = file, 0
 
     def add_batch(self, batch: CapturedBatch) -> None:
         """Count the frames of a batch of captured frames; equal to `add` for each frame, but much faster.
@@ -322,13 +427,25 @@ class Traffic:
         """Return the rows, those with the most requests first."""
         rows: dict[tuple[str, ...], Count] = {}
         for (user, topics), count in self._counts.items():
-            name = releases().name_of(None, user.api_key) or self._name(user)
-            values = {**user._asdict(), "api": name, "version": str(user.version)}
-            for topic in topics or (NOTHING,):
-                key = tuple([topic if column == "topic" else values[column] for column in self.by])
+            for key in self._keys(user, topics):
                 rows.setdefault(key, Count()).add(count)
         found = [Row(key, count) for key, count in rows.items()]
         return sorted(found, key=lambda row: (-row.count.requests, -row.count.responses, row.key))
+
+    def _keys(self, user: User, topics: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+        """Yield the keys of the rows in which frames of a user count."""
+        values = {**user._asdict(), "api": self.name_of(user), "version": str(user.version)}
+        for topic in topics or (NOTHING,):
+            yield tuple([topic if column == "topic" else values[column] for column in self.by])
+
+    def times(self) -> list[tuple[tuple[str, ...], list[int]]]:
+        """Return the latencies of each row in nanoseconds, sorted; the row with the highest 99th percentile first."""
+        rows: defaultdict[tuple[str, ...], array[int]] = defaultdict(lambda: array("q"))
+        for (user, topics), times in self.latencies.times.items() if self.latencies is not None else ():
+            for key in self._keys(user, topics):
+                rows[key].extend(times)
+        found = [(key, sorted(times)) for key, times in rows.items()]
+        return sorted(found, key=lambda row: (-percentile(row[1], 0.99), row[0]))
 
     @property
     def used(self) -> dict[User, int]:
@@ -339,13 +456,8 @@ class Traffic:
                 used[user] += count.requests
         return used
 
-    def count_of(
-        self, key: int | None, version: int, client: str | None, ip: str, software: str, topics: tuple[str, ...] = ()
-    ) -> Count:
-        """Return the counter for a frame's header."""
-        # Control characters are in no client id: the header of another message was read, which may hold a secret.
-        name = client if client is not None and client.isprintable() else NOTHING
-        user = User(-1 if key is None else key, version, name, software, ip)
+    def count_of(self, user: User, topics: tuple[str, ...] = ()) -> Count:
+        """Return what counts the frames of a user."""
         count = self._counts.get((user, topics))
         if count is None:
             count = self._counts[user, topics] = Count()
@@ -381,6 +493,10 @@ class Traffic:
             )
         return self._software_by_body[request]
 
-    def _name(self, user: User) -> str:
+    def name_of(self, user: User) -> str:
+        """Return the name of the api that a user has used; its number if there is none."""
+        name = releases().name_of(None, user.api_key)
+        if name:
+            return name
         spec = self.catalog.find(user.api_key, "request", user.version)
         return spec.api_name if spec else str(user.api_key)

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,12 +17,12 @@ from typing import Any
 
 import msgspec
 
-from ..analysis import COLUMNS, NOTHING, Count, Counted, Row, Traffic, Unspoken, unspoken
+from ..analysis import COLUMNS, NOTHING, Count, Counted, Latencies, Row, Traffic, Unspoken, percentile, unspoken
 from ..capture.sharding import ALL, Share
 from ..errors import KwireError, suggestion
 from ..native import ENGINE
 from ..protocol.fragments import BareToken
-from ..protocol.framing import count_frames
+from ..protocol.framing import SECOND, count_frames
 from ..render.style import escape, json_text, table
 from ..render.values import count_text
 from .inputs import NonKafkaStreams, UsageError, catalog_of, dumps_in, named_release, part_read
@@ -133,20 +134,25 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire stats dump.bin                      by api and version\n"
         "  kwire stats dump.bin --by client,topic    who uses which topic\n"
         "  kwire stats dump.bin --removed-in 4.0     who breaks after an upgrade?\n"
-        "  kwire stats dump.bin --errors --json\n",
+        "  kwire stats dump.bin --errors --json\n"
+        "  kwire stats dump.bin --latency --by client,api    percentiles\n"
+        "  kwire stats dump.bin --slow 20            the slowest requests\n",
         stats,
     )
     add_files(parser)
     parser.add_argument(
         "--by",
-        default="api,version",
         metavar="COLUMNS",
-        help="some of client,api,version,ip,topic,software; default: api,version",
+        help="some of client,api,version,ip,topic,software; default: api,version, with --latency api",
     )
     parser.add_argument(
         "--removed-in",
         metavar="RELEASE",
         help="clients with versions that this Kafka release does not support; exit 1 if there are any",
+    )
+    parser.add_argument("--latency", action="store_true", help="exact percentiles of the time to the response")
+    parser.add_argument(
+        "--slow", nargs="?", const="", metavar="N", help="list the N slowest requests, 10 by default, with their frames"
     )
     parser.add_argument("--errors", action="store_true", help="also count error codes, which takes longer")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
@@ -156,9 +162,11 @@ def add_parser(commands: Any, about: str) -> None:
 
 def stats(options: argparse.Namespace) -> int:
     """Print the table, or who breaks. Returns 1 if anybody does."""
+    _read_slow(options)
     new = named_release(options.removed_in).name if options.removed_in else None
     tally = Tally(options)
-    parts = 1 if tally.traffic.deep or options.recursive or options.hex is not None else parts_for(options.files)
+    is_whole = tally.traffic.deep or tally.traffic.latencies is not None  # frames are numbered through the file
+    parts = 1 if is_whole or options.recursive or options.hex is not None else parts_for(options.files)
     with Helpers(parts, lambda part: _helped(options, Share(part, parts))) as helpers:
         try:
             tally.count(Share(0, parts), helpers)
@@ -169,6 +177,18 @@ def stats(options: argparse.Namespace) -> int:
             raise
     broken = _show(tally.traffic, options, new)
     return 1 if broken else 0
+
+
+def _read_slow(options: argparse.Namespace) -> None:
+    """Make the number of --slow one; what is no number is a file, as in `kwire stats --slow dump.pcap`."""
+    text = options.slow
+    if text and not text.isdecimal():
+        options.files, text = [text, *options.files], ""
+    options.slow = None if text is None else int(text or 10)
+    if options.slow == 0:
+        raise UsageError("--slow 0: write a number of requests, 1 or more")
+    if options.removed_in and (options.latency or options.slow):
+        raise UsageError("--removed-in is about versions: it does not go with --latency and --slow")
 
 
 def _helped(options: argparse.Namespace, share: Share) -> bytes:
@@ -188,7 +208,9 @@ class Tally:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.traffic: Traffic = Traffic(_columns(options.by), errors=options.errors, catalog=catalog_of(options))
+        by = _columns(options.by or ("api" if options.latency else "api,version"))
+        latencies = Latencies(options.slow or 0) if options.latency or options.slow else None
+        self.traffic: Traffic = Traffic(by, errors=options.errors, catalog=catalog_of(options), latencies=latencies)
         self.non_kafka: NonKafkaStreams = NonKafkaStreams()
 
     def count(self, share: Share, helpers: Helpers | None = None) -> None:
@@ -196,6 +218,7 @@ class Tally:
         non_kafka = None if share == ALL else self.non_kafka
         part = partial(part_read, self.options)
         for dump in dumps_in(self.options, share=share, non_kafka=non_kafka):
+            self.traffic.begin(dump.file)
             if dump.captured is not None and not self.traffic.deep:
                 for batch in with_progress(dump.captured, part, weight=lambda batch: count_frames(batch) * share.parts):
                     self.traffic.add_batch(batch)
@@ -238,12 +261,97 @@ def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> boo
         print(json_text(_json(traffic, found, new)))
         return breaks
     style = style_for(sys.stdout, options.color)
-    lines = _verdict(found, new, traffic) if new else _table(traffic, options, traffic.rows())
-    for index, line in enumerate(lines):
+    for index, line in enumerate(_verdict(found, new, traffic) if new else _tables(traffic, options)):
         print(style.paint("bold", line) if index == 0 else line)
     unread = f"; {_unread_text(traffic.unread)}" if traffic.unread else ""
     remark(f"{count_text(traffic.frames, 'frame')}, {count_text(traffic.bytes, 'byte')}{unread}")
     return breaks
+
+
+def _tables(traffic: Traffic, options: argparse.Namespace) -> Iterator[str]:
+    """Yield the lines of what was asked for: latencies, the slowest requests, or counts."""
+    if options.latency:
+        yield from _latency_table(traffic)
+    if options.latency and options.slow:
+        yield ""
+    if options.slow:
+        yield from _slowest_table(traffic)
+    if traffic.latencies is None:
+        yield from _table(traffic, options, traffic.rows())
+
+
+SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
+
+
+def _latency_table(traffic: Traffic) -> Iterator[str]:
+    head = [*traffic.by, "responses", *(f"{name} ms" for name in SHARES)]
+    rows = [
+        [*key, str(len(times)), *(_milliseconds(percentile(times, share)) for share in SHARES.values())]
+        for key, times in traffic.times()
+    ]
+    return table(head, rows, right=len(SHARES) + 1)
+
+
+def _slowest_table(traffic: Traffic) -> Iterator[str]:
+    found = [] if traffic.latencies is None else traffic.latencies.slowest
+    several = len({answered.file for answered in found}) > 1
+    head = ["latency ms", "request", "response", "sent (UTC)", "client", "api", *(["file"] if several else [])]
+    rows = [
+        [
+            _milliseconds(one.latency / SECOND),
+            *(NOTHING if number is None else str(number) for number in (one.request_frame, one.frame)),
+            _when(one.asked_at),
+            one.user.client,
+            f"{traffic.name_of(one.user)}:{one.user.version}",
+            *([one.file] if several else []),
+        ]
+        for one in found
+    ]
+    width = max([len(row[0]) for row in rows] + [len(head[0])])
+    head[0], rows = head[0].rjust(width), [[row[0].rjust(width), *row[1:]] for row in rows]
+    return table(head, rows)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.2f}"
+
+
+def _when(seconds: float) -> str:
+    """Write a time as date and time of day (UTC), in milliseconds that are over."""
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError, OSError):
+        return NOTHING
+    return moment.isoformat(" ", "milliseconds")[:23]
+
+
+def _latency_json(traffic: Traffic) -> dict[str, object]:
+    """Return latencies, in seconds, and the slowest requests as JSON."""
+    if traffic.latencies is None:
+        return {}
+    rows = [
+        {
+            **dict(zip(traffic.by, key, strict=True)),
+            "responses": len(times),
+            "latencySeconds": {name: percentile(times, share) for name, share in SHARES.items()},
+        }
+        for key, times in traffic.times()
+    ]
+    slowest = [
+        {
+            "file": one.file,
+            "requestFrame": one.request_frame,
+            "frame": one.frame,
+            "time": one.asked_at,
+            "latencySeconds": one.latency / SECOND,
+            "client": one.user.client,
+            "ip": one.user.ip,
+            "api": traffic.name_of(one.user),
+            "version": one.user.version,
+        }
+        for one in traffic.latencies.slowest
+    ]
+    return {"latencies": rows} | ({"slowest": slowest} if traffic.latencies.most else {})
 
 
 def _table(traffic: Traffic, options: argparse.Namespace, rows: list[Row]) -> Iterator[str]:
@@ -317,6 +425,7 @@ def _json(traffic: Traffic, found: list[Unspoken], new: str | None) -> dict[str,
         "unread": dict(traffic.unread),
         "rows": [{**dict(zip(traffic.by, row.key, strict=True)), **_count_json(row.count)} for row in traffic.rows()],
     }
+    members |= _latency_json(traffic)
     if new:
         members["removedIn"] = {"release": new, "clients": [one._asdict() for one in found]}
     return members

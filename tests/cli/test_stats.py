@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 from kwire.cli import main
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP
+from tests.conftest import ROOT
+
+CAPTURE = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
 
 
 def test_by_api_and_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,3 +69,76 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     ):
         assert main(["stats", DUMP, *arguments]) == 2
         assert text in capsys.readouterr().err
+
+
+def latencies_of(capsys: pytest.CaptureFixture[str]) -> dict[str, list[float]]:
+    """Return the latencies of a capture by api, as JSON lines have them."""
+    found: dict[str, list[float]] = {}
+    for line in out(capsys, "decode", "--jsonl", CAPTURE).splitlines():
+        members = json.loads(line)
+        if "latencySeconds" in members["source"]:
+            found.setdefault(members["header"]["apiName"], []).append(members["source"]["latencySeconds"])
+    return found
+
+
+@pytest.mark.parametrize("options", [[], ["--errors"]], ids=["headers", "bodies"])
+def test_percentiles_of_latencies_are_exact(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = latencies_of(capsys)
+    rows = json.loads(out(capsys, "stats", "--latency", "--json", *options, CAPTURE))["latencies"]
+    assert {row["api"]: row["responses"] for row in rows} == {api: len(all_) for api, all_ in wanted.items()}
+    for row in rows:
+        times, found = wanted[row["api"]], row["latencySeconds"]
+        assert found["max"] == pytest.approx(max(times), abs=1e-6)
+        if len(times) > 1:
+            cuts = statistics.quantiles(times, n=1000, method="inclusive")
+            for name, cut in (("p50", 499), ("p90", 899), ("p99", 989), ("p99.9", 998)):
+                assert found[name] == pytest.approx(cuts[cut], abs=1e-6)
+    p99 = [row["latencySeconds"]["p99"] for row in rows]
+    assert p99 == sorted(p99, reverse=True)
+
+
+def test_latencies_by_client(capsys: pytest.CaptureFixture[str]) -> None:
+    head, first, *_ = out(capsys, "stats", "--latency", "--by", "client,api", CAPTURE).splitlines()
+    assert head.split() == [
+        "client",
+        "api",
+        "responses",
+        "p50",
+        "ms",
+        "p90",
+        "ms",
+        "p99",
+        "ms",
+        "p99.9",
+        "ms",
+        "max",
+        "ms",
+    ]
+    assert first.split() == ["lab-rack-range-2", "JoinGroup", "2", "451.82", "812.54", "893.70", "901.82", "902.72"]
+
+
+def test_the_slowest_requests_and_their_frames(capsys: pytest.CaptureFixture[str]) -> None:
+    slowest = max((time, api) for api, times in latencies_of(capsys).items() for time in times)
+    for options in ([], ["--errors"]):
+        found = json.loads(out(capsys, "stats", "--slow", "2", "--json", *options, CAPTURE))["slowest"]
+        assert len(found) == 2
+        assert (found[0]["latencySeconds"], found[0]["api"]) == (pytest.approx(slowest[0], abs=1e-6), slowest[1])
+        number = str(found[0]["requestFrame"])
+        line = out(capsys, "decode", "--where", f"request_frame == {number}", "--fields", "frame,latency", CAPTURE)
+        assert line.splitlines()[1:] == [f"{found[0]['frame']}\t{slowest[0]}"]
+
+
+def test_a_file_may_stand_behind_slow(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = out(capsys, "stats", "--slow", CAPTURE).splitlines()
+    assert lines == out(capsys, "stats", CAPTURE, "--slow", "10").splitlines()
+    assert len(lines) == 11
+    assert " ".join(lines[1].split()) == "902.72 22 23 2026-11-21 06:26:53.960 lab-rack-range-2 JoinGroup:9"
+    assert main(["stats", "--slow", "0", CAPTURE]) == 2
+    assert "1 or more" in capsys.readouterr().err
+
+
+def test_frames_are_numbered_anew_in_each_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = tmp_path / "copy.pcap"
+    copy.write_bytes(Path(CAPTURE).read_bytes())
+    found = json.loads(out(capsys, "stats", "--slow", "2", "--json", CAPTURE, str(copy)))["slowest"]
+    assert [(one["file"], one["requestFrame"]) for one in found] == [(CAPTURE, 22), (str(copy), 22)]
