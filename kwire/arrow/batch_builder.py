@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..codecs.columns.object_columns import halves
+from ..errors import without_password
 from .errors import HARMLESS, Fault, MalformedFrame
 from .frame_rows import Row, RowEndpoints
 from .message_column import Bodies
@@ -84,7 +85,7 @@ class Builder:
 
     def begin(self, path: str) -> None:
         """Set the file of the next rows."""
-        self._files.append((len(self.rows), path))
+        self._files.append((len(self.rows), without_password(path)))
 
     def ready(self) -> Iterator[Any]:
         """Yield full batches."""

@@ -1,7 +1,7 @@
 """Captures that were cut at bytes, as `split -b` cuts them: files without a header are read with the one that has it.
 
 The pieces of a capture lie in one folder and have names that differ in their numbers, or in two letters at their end.
-They are put in order by the time of their first records, so that their names do not matter much.
+`piece_order` puts them in order by what is in them.
 """
 
 from __future__ import annotations
@@ -13,22 +13,25 @@ from io import SEEK_END, SEEK_SET
 from itertools import accumulate
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from ..capture.pcap import FILE_HEADER, Packet, PcapReader
+from ..capture.pcap import DAY, FILE_HEADER, SECOND, Packet, PcapReader
 from ..capture.pcapng import PcapngReader
 from ..capture.record_cursor import PORTION
 from ..input.compressed import COMPRESSIONS
 from ..input.file_systems import entries_in, open_file
 from ..input.open import CAPTURES
+from .options import PCAP
+from .piece_order import Loose, Records, Sections, in_order
 
 MOST_SORTED = 512  # pieces that are put in order by their times; more are by their names
 Reader = PcapReader | PcapngReader
 
 
 class Piece(NamedTuple):
-    """A file, and its size in bytes."""
+    """A file, its size in bytes, and when it was changed, in nanoseconds since 1970."""
 
     path: str
     size: int
+    changed: int = 0
 
 
 class Pieces:
@@ -106,7 +109,7 @@ def pieces_of(path: str) -> tuple[Piece, ...]:
     """Return the pieces of the capture that a file is one of, in their order; nothing if it is none, or whole."""
     entries = [one for one in entries_in(path.rpartition("/")[0] or ".") if not one.is_folder and one.size]
     family = family_of(path)
-    files = tuple(Piece(one.path, one.size) for one in entries if family_of(one.path) == family)
+    files = tuple(Piece(one.path, one.size, one.changed) for one in entries if family_of(one.path) == family)
     return next((pieces for pieces in _captures_of(files) if path in {one.path for one in pieces}), ())
 
 
@@ -132,15 +135,21 @@ def _ordered(run: Sequence[Piece]) -> tuple[Piece, ...]:
     first, *others = run
     if len(others) > MOST_SORTED:
         return tuple(run)
-    times = [_first_time(first.path, piece.path) for piece in others]
-    if all(time is None for time in times):
+    head = head_of(first.path, PORTION)
+    times = [time for piece in run if (time := _first_time(first.path, piece.path)) is not None]
+    if not times:
         return ()
-    known, now = list[int](), 0  # a piece without a record follows the one before it
-    for time in times:
-        now = now if time is None else time
-        known.append(now)
-    order = sorted(range(len(others)), key=lambda index: (known[index], index))
-    return (first, *(others[index] for index in order))
+    kind = Records if capture_kind(head) == PCAP else Sections
+    grammar = kind(head, min(times) - DAY * SECOND, max(times) + DAY * SECOND)
+    loose = [_loose(number, piece) for number, piece in enumerate(run)]
+    return tuple(run[number] for number in in_order(loose[0], loose[1:], grammar))
+
+
+def _loose(number: int, piece: Piece) -> Loose:
+    with open_file(piece.path, PORTION) as stream:
+        head = stream.read(PORTION)
+        stream.seek(max(0, piece.size - PORTION))
+        return Loose(number, piece.changed, piece.size, head, stream.read(PORTION))
 
 
 def _first_time(with_header: str, path: str) -> int | None:

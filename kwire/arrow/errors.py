@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..errors import DecodeError, KwireError, excerpt
+from ..errors import DecodeError, KwireError, excerpt, without_password
 from ..protocol.fragments import (
     BareToken,
     BegunBefore,
@@ -28,8 +28,11 @@ class BadOption(KwireError):
         self.hint = hint
 
     def __str__(self) -> str:
-        given = "" if self.value is None else f"={excerpt(self.value)}"
-        return f"option {self.option}{given}: {self.problem}" + (f"; {self.hint}" if self.hint else "")
+        value = without_password(self.value) if isinstance(self.value, str) else self.value
+        given = "" if value is None else f"={excerpt(value)}"
+        return f"option {self.option}{given}: {without_password(self.problem)}" + (
+            f"; {self.hint}" if self.hint else ""
+        )
 
 
 class MalformedFrame(KwireError):

@@ -89,11 +89,13 @@ class Rows:
 
     Attributes:
         lost: how many packets are no TCP segments, by the reason; and how many are some.
+        last: the time of the last packet, in nanoseconds.
     """
 
     def __init__(self, split: Split) -> None:
         self.split = split
         self.lost: Counter[str] = Counter()
+        self.last: int | None = None
         self._rows: list[tuple[Any, ...]] = []
         self._count = 0
         self._own = b"file " + split.path.encode()  # the key of what is of no connection
@@ -111,7 +113,7 @@ class Rows:
     def add_items(self, items: Sequence[Item], kind: int = PACKETS) -> None:
         """Add packets that were read one by one, or what is no packet; of `kind` VOID, take them back."""
         groups: dict[tuple[bytes, bytes], list[tuple[Record, int]]] = {}
-        for item, time in zip(items, _times(items), strict=True):
+        for item, time in zip(items, self._times(items, kind), strict=True):
             if isinstance(item, Record):
                 groups.setdefault((item.key, item.head), []).append((item, time))
             else:
@@ -122,6 +124,18 @@ class Rows:
             records, times = zip(*timed, strict=True)
             data = b"" if kind == VOID else b"".join(record.data for record in records)
             self._add(key, kind, min(times), max(times), head, _packed(*(record.offset for record in records)), data)
+
+    def _times(self, items: Sequence[Item], kind: int) -> list[int]:
+        """Return when records were captured; 0 for what is none, or has no time."""
+        times = [item.nanoseconds or 0 if isinstance(item, Record) else 0 for item in items]
+        times = [max(-ENDLESS, min(time, ENDLESS)) for time in times]  # pcapng may say any
+        there = [index for index, time in enumerate(times) if time]
+        if kind == PACKETS and there:
+            found = times_in_line(np.array([times[one] for one in there]), self.last).tolist()
+            for index, time in zip(there, found, strict=True):
+                times[index] = time
+            self.last = found[-1]
+        return times
 
     def add(self, kind: int, problem: str = "", offset: int = 0) -> None:
         """Add notes about the file."""
@@ -163,16 +177,6 @@ class Rows:
 def _packed(*places: int) -> bytes:
     """Write places as the column `offsets` has them."""
     return pack(f"<{len(places)}q", *places)
-
-
-def _times(items: Sequence[Item]) -> list[int]:
-    """Return when records were captured; 0 for what is none, or has no time."""
-    times = [item.nanoseconds or 0 if isinstance(item, Record) else 0 for item in items]
-    times = [max(-ENDLESS, min(time, ENDLESS)) for time in times]  # pcapng may say any
-    there = [index for index, time in enumerate(times) if time]
-    for index, time in zip(there, times_in_line(np.array([times[one] for one in there])).tolist(), strict=True):
-        times[index] = time
-    return times
 
 
 class Walk:
@@ -238,9 +242,10 @@ class Walk:
         cursor = reader.cursor
         if cursor.left < LITTLE:
             cursor.fill(cursor.left + 1)
-        window = Window(reader, stop)
+        window = Window(reader, stop, self.rows.last)
         if not window.count:
             return False
+        self.rows.last = window.last
         self.rows.add_groups(window.groups(), reader.header)
         self.rows.lost += window.lost
         self.rows.lost[SEGMENTS] += window.count - window.lost.total()

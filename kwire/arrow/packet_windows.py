@@ -18,7 +18,6 @@ from ..capture.link_layers import LEAST_TCP, NAMED, TCP, Layout, Segment, layout
 from ..capture.pcap import LONGEST, NEAR, RECORD_HEADER, SECOND, Packet, PcapReader
 
 IPV4_FIRST = 0x45
-OUT_OF_LINE = 60 * SECOND
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -44,13 +43,21 @@ def connection_key(key: bytes) -> bytes:
     return min(key, turned(key))
 
 
-def times_in_line(times: Any) -> Any:
-    """Replace what is far from the median of a time and its neighbours, so that a damaged one misplaces nothing."""
+def times_in_line(times: Any, before: int | None = None) -> Any:
+    """Replace times that go back, or jump and come back, so that a damaged one misplaces nothing: a file has its
+    packets in the order of time. The first and the last are those of their neighbours, for none confirms them.
+
+    Args:
+        times: of records that follow each other, in nanoseconds.
+        before: that of the record before them, if it is known.
+    """
+    if before is not None:
+        known = times_in_line(np.concatenate([[before], np.maximum(times, before)]))
+        return known[1:]
     if len(times) < 3:
-        return times
+        return np.full(len(times), min(times))
     middle = np.sort(np.stack([times[:-2], times[1:-1], times[2:]]), axis=0)[1]
-    near = np.concatenate([middle[:1], middle, middle[-1:]])
-    return np.where(np.abs(times - near) > OUT_OF_LINE, near, times)
+    return np.concatenate([middle[:1], middle, middle[-1:]])
 
 
 class Window:
@@ -59,27 +66,30 @@ class Window:
     Args:
         reader: at a record.
         stop: where in the file records are of no interest any more.
+        before: the time of the record before, in nanoseconds, if it is known.
 
     Attributes:
         count: how many records these are; 0 where a closer look is needed.
         end: where they end in the reader's data.
         seconds: the time of the last one.
+        last: that time in nanoseconds, unless it is out of line.
         lost: how many packets are no TCP segments, by the reason.
     """
 
-    def __init__(self, reader: PcapReader, stop: int) -> None:
+    def __init__(self, reader: PcapReader, stop: int, before: int | None = None) -> None:
         cursor = reader.cursor
         self._data, self._base, self._link = cursor.data, cursor.offset - cursor.pos, reader.link
         places = _places(cursor.data, cursor.pos, Struct(reader.order + "I").unpack_from)
         layouts = layouts_for(reader.link)
-        self.count, self.end, self.seconds = 0, cursor.pos, None
+        self.count, self.end, self.seconds, self.last = 0, cursor.pos, None, before
         self.lost: Counter[str] = Counter()
-        if not layouts or len(places) < 2 or not self._is_sane(places, reader):
+        if not layouts or len(places) < 2 or not self._is_sane(places, reader, before):
             return
         self.count = min(len(places) - 1, int(np.searchsorted(places, stop - self._base)))
         self._places, self._ends = places[: self.count], places[1 : self.count + 1]
         self.end = int(places[self.count])
-        self.seconds = int(self._seconds[self.count - 1]) if self.count else None
+        if self.count:
+            self.seconds, self.last = int(self._seconds[self.count - 1]), int(self._times[self.count - 1])
         self._numbers = np.zeros(self.count, np.uint64)
         self._tcp = np.zeros(self.count, np.int64)
         self._keys: dict[int, bytes] = {}  # of packets that are laid out otherwise
@@ -88,14 +98,14 @@ class Window:
             self._take(layout)
         self._take_others()
 
-    def _is_sane(self, places: Any, reader: PcapReader) -> bool:
+    def _is_sane(self, places: Any, reader: PcapReader, time: int | None) -> bool:
         """Whether all headers may be those of packets that follow each other, as the reader would have them."""
         data = np.frombuffer(self._data, np.uint8)
         seconds, ticks, captured, length = (_uint32(data, places + 4 * index, reader.order) for index in range(4))
         before = reader.state[-1]
         is_near = (np.abs(np.diff(seconds)) <= NEAR).all() and (before is None or abs(seconds[0] - before) <= NEAR)
         self._lengths = length
-        self._seconds, self._times = seconds, times_in_line(seconds * SECOND + ticks * reader.tick)
+        self._seconds, self._times = seconds, times_in_line(seconds * SECOND + ticks * reader.tick, time)
         sizes = (captured > 0) & (captured <= np.minimum(length, LONGEST))
         return bool(is_near and (ticks * reader.tick < SECOND).all() and sizes.all())
 

@@ -16,12 +16,22 @@ An error carries data (position, expected and actual values); its text is format
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
 MOST_COMPARED = 1000  # known words; a hostile spec may contain any number of names
 Segments = tuple[str | int, ...]
+
+
+def without_password(uri: str) -> str:
+    """Leave out the user and the password of a URI, so that they are neither shown nor stored.
+
+    >>> without_password("s3://key:secret@taps/a.pcap"), without_password("abfss://taps@host/a.pcap")
+    ('s3://taps/a.pcap', 'abfss://taps@host/a.pcap')
+    """
+    return re.sub(r"(?<=://)[^/@:]*:[^/@]*@", "", uri)
 
 
 def path_text(segments: Iterable[str | int]) -> str:
@@ -95,7 +105,7 @@ class SpecError(KwireError):
     ) -> None:
         super().__init__()
         self.problem: str = problem
-        self.file: str = file
+        self.file: str = without_password(file)
         self.line: int = line
         self.json_path: str = json_path
         self.hint = hint
@@ -145,7 +155,7 @@ class DumpError(KwireError):
     ) -> None:
         super().__init__()
         self.problem: str = problem
-        self.file: str = file
+        self.file: str = without_password(file)
         self.line: int | None = line
         self.offset: int | None = offset
         self.hint = hint

@@ -21,6 +21,7 @@ from ..arrow.input_splits import packed, share_of
 from ..arrow.options import Options
 from ..arrow.packet_scan import SCHEMA, Split, scan
 from ..arrow.reader import Reading
+from ..errors import without_password
 from .source import options_of, paths_of, reading_of, to_spark
 
 PACKETS = "kwire_packets"
@@ -142,7 +143,7 @@ def splits_of(file: File, most: int, pattern: str, neighbour: str = "") -> list[
     >>> [split[1:4] for split in splits_of(File("/in/tap1-7.pcap", 100, 0), 60, "(tap[0-9]+)-")]
     [(0, 60, 'tap1'), (60, 100, 'tap1')]
     """
-    capture, size = capture_of(file.path, pattern), file.size
+    capture, size = capture_of(without_password(file.path), pattern), file.size
     step = size if COMPRESSED.search(file.path) else most
     return [Split(file.path, start, min(size, start + step), capture, neighbour) for start in range(0, size, step)]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from ..errors import KwireError
+from ..errors import KwireError, without_password
 
 _DETAILS = "details = "  # gRPC puts the reason after this
 _PYTHON = re.compile(r"[A-Z]\w*(Error|Exception): ").match  # the last line of a traceback
@@ -54,7 +54,7 @@ class UnnamedFiles(KwireError):
     def __init__(self, pattern: str = "", files: tuple[str, ...] = ()) -> None:
         super().__init__(pattern, files)
         self.pattern: str = pattern
-        self.files: tuple[str, ...] = files
+        self.files: tuple[str, ...] = tuple(map(without_password, files))
 
     def __str__(self) -> str:
         more = len(self.files) - self.most

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -46,16 +47,17 @@ def cut_at_packets(file: Path, folder: Path, parts: int, seed: int = 1) -> list[
     return pieces
 
 
-def cut_at_bytes(file: Path, folder: Path, parts: int, *, shuffled: bool = False) -> list[Path]:
-    """Cut a file into as many pieces of a size, as `split -b` does; names are in order, or not."""
+def cut_at_bytes(file: Path, folder: Path, parts: int, names: random.Random | None = None) -> list[Path]:
+    """Cut a file into as many pieces of a size, as `split -b` does; names are in order, or drawn."""
     folder.mkdir(parents=True, exist_ok=True)
     data = file.read_bytes()
     size = -(-len(data) // parts)
     starts = list(range(0, len(data), size))
-    names = random.Random(parts).sample(range(1000), len(starts)) if shuffled else list(range(len(starts)))
-    pieces = [folder / f"{name:03}.pcap" for name in names]
-    for piece, start in zip(pieces, starts, strict=True):
+    numbers = names.sample(range(1000), len(starts)) if names else list(range(len(starts)))
+    pieces = [folder / f"{number:03}.pcap" for number in numbers]
+    for count, (piece, start) in enumerate(zip(pieces, starts, strict=True)):
         piece.write_bytes(data[start : start + size])
+        os.utime(piece, ns=(count * 10**9, count * 10**9))  # written one after the other
     return pieces
 
 

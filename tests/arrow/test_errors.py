@@ -7,7 +7,9 @@ import pickle
 import pytest
 
 from kwire.arrow.errors import BadOption, MalformedFrame
-from kwire.errors import KwireError
+from kwire.arrow.options import Options
+from kwire.arrow.reader import Reading
+from kwire.errors import DumpError, KwireError
 
 
 @pytest.mark.parametrize(
@@ -25,3 +27,14 @@ from kwire.errors import KwireError
 def test_errors_keep_their_words(error: KwireError, text: str) -> None:
     assert str(error).startswith(text)
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_no_password_of_a_uri_is_shown_or_stored() -> None:
+    uri = "s3://key:sesame@taps/day-1/a.pcap"
+    builder = Reading(Options()).builder
+    builder.begin(uri)
+    builder.rows.append((0, b"", None, None, None, None, None, None, None))
+    (batch,) = builder.rest()
+    assert batch["path"].to_pylist() == ["s3://taps/day-1/a.pcap"]
+    errors = BadOption("path", uri, f"{uri} is not there"), DumpError("it is cut", file=uri)
+    assert not any("sesame" in str(error) for error in errors)

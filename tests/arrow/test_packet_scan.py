@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import random
 from collections import Counter
 from itertools import pairwise
@@ -22,6 +23,7 @@ from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, records_of
 from tests.capture.building import Talk as Conversation
 from tests.capture.building import enhanced, interface, packet_of, pcap, section
 from tests.conftest import SHARED, each_of
+from tests.seeds import seeded
 
 SHARED_CAPTURES = sorted(SHARED.glob("captures/*.pcap*")) if SHARED.is_dir() else []
 CUT = ["2.8-ipv6.clients", "3.9-ibp-0.10.2.clients", "1.1-zk.clients", "0.10.0.replication", "2.4-zk.controller"]
@@ -61,11 +63,48 @@ def test_captures_cut_at_bytes(path: Path, parts: int, tmp_path: Path) -> None:
 
 
 @each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
-@pytest.mark.parametrize("parts", [4, 20])
+@pytest.mark.parametrize("parts", [4, 20, 100])
 def test_names_of_pieces_do_not_matter(path: Path, parts: int, tmp_path: Path) -> None:
-    pieces = cut_at_bytes(path, tmp_path, parts, shuffled=True)
+    pieces = cut_at_bytes(path, tmp_path, parts, seeded("names of pieces"))
     for most in (10**6, 2_000):
         assert content(staged(pieces, most)) == whole(path)
+
+
+@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+@pytest.mark.parametrize("size", [4096, 20_000])
+def test_pieces_with_records_need_neither_names_nor_times(path: Path, size: int, tmp_path: Path) -> None:
+    parts = -(-path.stat().st_size // size)
+    for piece in cut_at_bytes(path, tmp_path, parts, seeded("names of pieces")):
+        os.utime(piece, ns=(0, 0))
+    pieces = sorted(tmp_path.iterdir())
+    assert content(staged(pieces, 10**6)) == whole(path)
+
+
+def test_pcapng_in_pieces(tmp_path: Path) -> None:
+    path = write(tmp_path, section() + interface(1) + b"".join(blocks_of(PCAP)))
+    for size in (700, 4096):
+        folder = tmp_path / f"{size}"
+        pieces = cut_at_bytes(path, folder, -(-path.stat().st_size // size), seeded("names of pieces"))
+        assert content(staged(pieces, 10**6)) == whole(path)
+
+
+@each_of("path", NAMED, most=3, ids=lambda path: getattr(path, "name", ""))
+def test_a_damaged_record_in_each_piece(path: Path, tmp_path: Path) -> None:
+    for seed in range(4):
+        rng, records, head = random.Random(seed), records_of(path), path.read_bytes()[:24]
+        parts = rng.choice([4, 20])
+        bounds = pairwise(len(records) * part // parts for part in range(parts + 1))
+        hits = {rng.randrange(start + 1, stop) for start, stop in bounds}
+        for hit in hits:
+            record, count = bytearray(records[hit]), rng.choice([1, 4, 16])
+            start = rng.choice([0, rng.randrange(len(record) - count)])
+            record[start : start + count] = rng.randbytes(count)
+            records[hit] = bytes(record)
+        damaged = write(tmp_path, head + b"".join(records), f"{seed}")
+        expected = kept(damaged)
+        pieces = cut_at_bytes(damaged, tmp_path / f"in-{seed}", parts, seeded("names of pieces"))
+        for most in (10**6, 3_000):
+            assert not expected - kept_of(staged(pieces, most))
 
 
 def test_other_files_are_no_pieces(tmp_path: Path) -> None:
