@@ -83,13 +83,15 @@ TOPICS: dict[str, tuple[str, str]] = {
     ),
     "tls": (
         "captures of encrypted connections",
-        "kwire does not decrypt: capture on a PLAINTEXT listener, or have tshark decrypt\n"
-        "with the keys of the sessions. librdkafka, Python and Go clients can write them\n"
-        "(SSLKEYLOGFILE, or KeyLogWriter in Go); Java takes an agent such as\n"
-        "extract-tls-secrets or jSSLKeyLog. Then, for the first connection:\n"
-        "  tshark -r FILE -o tls.keylog_file:KEYS -q -z follow,tls,raw,0 |\n"
-        "    grep -E '^[[:space:]]*[0-9a-f]+$' | kwire decode -\n"
-        "The capture must hold the beginning of the connection.",
+        "kwire does not decrypt: capture on a PLAINTEXT listener, or let tshark decrypt\n"
+        "with the keys of the sessions (TLS 1.2 and 1.3), all connections at once:\n"
+        "  tshark -r FILE -o tls.keylog_file:KEYS -q $(tshark -r FILE -Y tls \\\n"
+        "    -T fields -e tcp.stream | sort -nur | sed 's/^/-z follow,tls,yaml,/') |\n"
+        "    kwire decode -\n"
+        "KEYS is what clients write with SSLKEYLOGFILE (librdkafka, Python), KeyLogWriter\n"
+        "(Go), or on Java an agent such as extract-tls-secrets or jSSLKeyLog. The capture\n"
+        "must hold the beginning of each connection. tshark's output has times, so that\n"
+        "latencies are there, and of the two addresses the one of the end that it names.",
     ),
     "filters": (
         "which frames are shown",

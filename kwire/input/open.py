@@ -412,7 +412,7 @@ def _log_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
 
 def _text_dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
     from ..fixtures import parse_fixture
-    from .followed_stream import followed_stream
+    from .followed_stream import followed_streams, frames_of
     from .request_log import looks_like_log as looks_like_request_log
 
     if opened.head.startswith(_UTF16):  # as PowerShell's > writes it
@@ -420,9 +420,10 @@ def _text_dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: s
     if looks_like_request_log(opened.head.decode("utf-8-sig", "replace")) and not bare:
         return _log_dump(opened, file, catalog)
     text = _whole(opened, file).decode("utf-8-sig", "replace")
-    followed = None if bare else followed_stream(text, file)
-    if followed is not None:
-        return Dump(f"a followed TCP stream ({followed.form})", followed.frames(file))
+    followed = [] if bare else followed_streams(text, file)
+    if followed:
+        what = "a followed TCP stream" if len(followed) == 1 else f"{len(followed)} followed TCP streams"
+        return Dump(f"{what} ({followed[0].form})", frames_of(followed, file))
     fixture = parse_fixture(text, file)
     if fixture is not None:
         frame = Frame(

@@ -100,8 +100,8 @@ class Encrypted(NotKafka):
     """A TLS stream."""
 
     hint = (
-        "kwire does not decrypt: capture on a PLAINTEXT listener, or decrypt it with the keys of the session "
-        "(SSLKEYLOGFILE); kwire help tls says how"
+        "kwire does not decrypt: capture on a PLAINTEXT listener, or let tshark decrypt it with the keys of the "
+        "sessions (SSLKEYLOGFILE); kwire help tls has the command"
     )
 
 
