@@ -113,7 +113,7 @@ def _eights(digit: str) -> str:
 _PAIRS = "[0-9A-Fa-f]{2}(?: [0-9A-Fa-f]{2}){0,15}"
 _GROUPS = "(?:[0-9A-Fa-f]{2,} )*[0-9A-Fa-f]{2,}"
 _PLAIN = r"(?:0[xX])?(?P<hex>[0-9A-Fa-f \t]*[0-9A-Fa-f])"
-_HEAD = r"(?:[\w \t*:<>\[\]]*=)?(?:[\w \t\[\]]*(?=[\[{(]))?[\[{(\s]*"  # unsigned char x[] = {
+_HEAD = r"(?:[\w \t*:<>\[\]]*=)?(?:[\w \t\[\]!]*(?=[\[{(]))?[\[{(\s]*"  # unsigned char x[] = {
 _NUMBERS = r"(?P<hex>(?:0[xX][0-9A-Fa-f]{1,2}(?:\s*,\s*|\s+|(?=[\])};])|$))+)"
 
 
@@ -145,6 +145,13 @@ DIALECTS = (
         r"^ *(?:Offset Bytes +Ascii$|00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F$)",
         other=r" *(?:Label: .*|Path: .*|Offset Bytes .*|00 01 02 03 04 .*|-+ -+ -+)",
     ),
+    _row(
+        "Netty's hexdump",
+        rf"\|(?P<offset>[0-9a-f]{{8}})\| (?P<hex>{_PAIRS}) *\|.{{16}}\|",
+        r"^\|[0-9a-f]{8}\| [0-9a-f]{2} ",
+        other=r"(?!\|[0-9a-f]{8}\|).*",
+        several=True,
+    ),
     _row("xxd", rf"(?P<offset>[0-9A-Fa-f]{{8,}}): (?P<hex>{_GROUPS}) ?(?: .*)?"),
     _od(16, "x", "[0-9a-f]{6}", marked=True),
     _od(8, "o", "[0-7]{7}"),
@@ -174,16 +181,19 @@ DIALECTS = (
         convert=unlist,
     ),
     _row("a list of 0x..", rf"{_HEAD}{_NUMBERS}[\])}};\s]*", other=rf"{_HEAD}|[\[\](){{}};,\s]+", convert=unlist),
+    _row("bytea of PostgreSQL", r"\\x(?P<hex>(?:[0-9A-Fa-f]{2}){2,})"),
     _row(r"\x..", r"(?P<hex>(?:\\x[0-9A-Fa-f]{2})+)\\?", convert=unescape),
     _row(
         "hex in quotes",
-        r"""(?:[\w .*:\[\]=(]*[=(] *)?(?P<q>["'])(?P<hex>[0-9A-Fa-f]{2}(?:[ :-]?[0-9A-Fa-f]{2}){3,})"""
+        r"""(?:[\w .*:\[\]=(]*[=(] *)?[xX]?(?P<q>["'])(?P<hex>[0-9A-Fa-f]{2}(?:[ :-]?[0-9A-Fa-f]{2}){3,})"""
         r"""(?P=q)[\s;,+)\\]*""",
     ),
     _row("a Buffer of Node.js", r"(?:\w+: )?<Buffer (?P<hex>[0-9a-f]{2}(?: [0-9a-f]{2})*)>,?"),
+    _row("base64 in quotes", r"""["'](?P<hex>AA[A-Za-z0-9+/]{9,}={0,2})["'],?""", convert=unbase64),
     _row(
         r"a string with \x..",
-        r"""(?:[\w *\[\]]*= *)?\(?[bB$]?(?P<q>["'])(?P<hex>(?:\\.|(?!(?P=q))[^\\])*)(?P=q)[\s;,+)\\]*""",
+        r"""(?:[\w *\[\]]*= *)?(?:bytearray|bytes)?\(?[bB$]?(?P<q>["'])(?P<hex>(?:\\.|(?!(?P=q))[^\\])*)"""
+        r"""(?P=q)[\s;,+)\\]*""",
         convert=unescape,
     ),
     _row("colon-separated", r"(?P<hex>[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2})+):?|(?P<last>[0-9A-Fa-f]{2})"),

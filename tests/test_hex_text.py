@@ -9,8 +9,9 @@ from kwire.errors import DumpError
 from kwire.hex_text import parse_hex_text, read_hex_text
 
 TRIED = (
-    "hexdump -C, annotated hexdump, hexdump.py, Format-Hex, xxd, od -Ax -tx1, od -Ao -tx1, od -Ad -tx1, "
-    r"tcpdump -X, tshark -x, xxd -i, a list of 0x.., \x.., hex in quotes, a Buffer of Node.js, a string with \x.., "
+    "hexdump -C, annotated hexdump, hexdump.py, Format-Hex, Netty's hexdump, xxd, od -Ax -tx1, od -Ao -tx1, "
+    r"od -Ad -tx1, tcpdump -X, tshark -x, xxd -i, a list of 0x.., bytea of PostgreSQL, \x.., hex in quotes, "
+    r"a Buffer of Node.js, base64 in quotes, a string with \x.., "
     "colon-separated, dash-separated, plain hex, hex # comment, base64"
 )
 FRAME = bytes.fromhex("00000010 0012 0000 0000002a 0005 6b77697265 00")  # 20 bytes; the client id is "kwire"

@@ -97,6 +97,7 @@ def followed_streams(text: str, file: str = "") -> list[FollowedStream]:
 
 def _stream(text: str, heading: re.Match[str], end: int, file: str) -> FollowedStream:
     form = heading[1] or "yaml"
+    found: tuple[tuple[int, bytes, float | None], ...]
     if form == "yaml":
         found = tuple(_yaml(text, heading.end(), end, file))
     else:

@@ -413,13 +413,18 @@ def _log_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
 def _text_dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
     from ..fixtures import parse_fixture
     from .followed_stream import followed_streams, frames_of
+    from .pasted_packets import packets_of_tshark, tshark_wrote
     from .request_log import looks_like_log as looks_like_request_log
 
     if opened.head.startswith(_UTF16):  # as PowerShell's > writes it
         opened = replace(opened, head=_decoded(_whole(opened, file), "utf-16", file).encode(), rest=iter(()))
-    if looks_like_request_log(opened.head.decode("utf-8-sig", "replace")) and not bare:
+    head = opened.head.decode("utf-8-sig", "replace")
+    is_of_tshark = tshark_wrote(head)
+    if looks_like_request_log(head) and not (bare or is_of_tshark):
         return _log_dump(opened, file, catalog)
     text = _whole(opened, file).decode("utf-8-sig", "replace")
+    if is_of_tshark:
+        return _hex_dump(packets_of_tshark(text, file), file, bare, topic)
     followed = [] if bare else followed_streams(text, file)
     if followed:
         what = "a followed TCP stream" if len(followed) == 1 else f"{len(followed)} followed TCP streams"

@@ -6,12 +6,15 @@ order of the text, and their link layer is detected.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ..capture.link_layers import SYN, Segment, segment_of
 from ..capture.pcap import Packet
 from ..capture.tcp_stream import MASK
+from ..errors import DumpError
 from ..errors.decode import BadFrame
+from ..hex_text import HexText
 from ..protocol import Frame, FrameDecoder, FrameReader, Request, Source
 
 # link layer -> (its type in captures, the offset of IP in it)
@@ -23,6 +26,36 @@ LINKS = {
     "Linux cooked v2": (276, 20),
     "loopback": (0, 4),
 }
+
+
+_JSON = re.compile(r'\s*(?:\[\s*\{\s*"_index": *"packets-|\{"index": *\{"_index": *"packets-)')
+_PDML = re.compile(r"\s*<\?xml[^>]*>\s*(?:<[?!][^>]*>\s*)*<pdml")
+_FRAME = re.compile(r'"frame_raw": *(?:\[\s*)?"([0-9a-f]*)"')
+
+
+def tshark_wrote(head: str) -> bool:
+    """Whether a text begins as what `tshark -T json`, `jsonraw`, `ek` or `pdml` writes."""
+    return _JSON.match(head) is not None or _PDML.match(head) is not None
+
+
+def packets_of_tshark(text: str, file: str) -> HexText:
+    """Read the packets of `tshark -T json -x`, `-T jsonraw` or `-T ek -x`.
+
+    Args:
+        text: all of it.
+        file: its name, for errors.
+
+    Raises:
+        DumpError: tshark wrote fields, and not the bytes of packets.
+
+    >>> packets_of_tshark('[{"_index": "packets-2026", "_source": {"layers": {"frame_raw": ["00ff", 0]}}}]', "x").pieces
+    (b'\\x00\\xff',)
+    """
+    packets = tuple(bytes.fromhex(digits) for digits in _FRAME.findall(text) if len(digits) % 2 == 0)
+    if not packets:
+        hint = "read the capture itself, or what tshark -T json -x writes"
+        raise DumpError("this is what tshark wrote, without the bytes of packets", file=file, hint=hint)
+    return HexText(packets, "JSON of tshark", packets=True)
 
 
 def tcp_segment(packet: bytes) -> tuple[str, Segment] | None:

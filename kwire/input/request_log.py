@@ -150,6 +150,8 @@ def looks_like_log(head: str) -> bool:
     >>> looks_like_log('[2024-05-01] DEBUG Completed request:{"isForwarded":false'), looks_like_log("00 01")
     (True, False)
     """
+    if head.lstrip().startswith('{"type":"Buffer"'):  # as Node.js writes bytes
+        return False
     return head.lstrip().startswith("{") or _COMPLETED in head or _OBJECT.search(head) is not None
 
 

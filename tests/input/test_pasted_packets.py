@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
-from kwire.input import open_hex
+from kwire.errors import DumpError
+from kwire.input import open_dump, open_hex, read_dump
 from kwire.input.pasted_packets import PacketReader, tcp_segment
 from tests.capture import building
 from tests.capture.building import Talk, packet_of
+from tests.conftest import ROOT
 from tests.protocol.test_decoder import request, response
+
+PDML = (
+    '<?xml version="1.0"?>\n<?xml-stylesheet type="text/xsl" href="pdml2html.xsl"?>\n<pdml version="0"><packet/></pdml>'
+)
 
 TCPDUMP = """\
 22:13:20.000000 IP localhost.50000 > localhost.9092: Flags [P.], seq 100:120, ack 1, win 512, length 20
@@ -195,3 +205,42 @@ def test_all_packets_of_tshark_are_read_whatever_it_puts_together(panes: tuple[s
     expected = [one for number in range(6) for one in (building.request(number), building.response(number))]
     assert [frame.data for frame in dump.frames] == expected
     assert not any("missing" in remark for remark in dump.remarks)
+
+
+FORMS = {
+    "json": '[\n  {\n    "_index": "packets-2026-11-21", "_source": {"layers": {\n"frame_raw": ["PACKET", 0, 72, 0, 1]}}}]',
+    "jsonraw": '[{"_index": "packets-2026-11-21", "_source": {"layers": {"frame_raw": [\n  "PACKET",\n  0\n ]}}}]',
+    "ek": '{"index":{"_index":"packets-2026-11-21","_type":"doc"}}\n{"layers":{"frame_raw":"PACKET"}}\n',
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_packets_of_tsharks_json(form: str, tmp_path: Path) -> None:
+    path = tmp_path / "packets.json"
+    path.write_text(FORMS[form].replace("PACKET", (IPV4 + TCP).hex()))
+    with open_dump(path) as dump:
+        assert dump.kind == "hex text (JSON of tshark), packets: raw IP"
+        assert [frame.data for frame in dump.frames] == [ASKED]
+
+
+@pytest.mark.parametrize("text", [FORMS["json"].replace("frame_raw", "frame"), PDML, FORMS["ek"].replace("_raw", "")])
+def test_fields_of_tshark_without_packets_say_what_to_do(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "packets.txt"
+    path.write_text(text)
+    with pytest.raises(
+        DumpError, match="without the bytes of packets; read the capture itself, or what tshark -T json -x"
+    ):
+        list(read_dump(path))
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("words", ["-T json -x", "-T jsonraw", "-T ek -x", "-x"])
+def test_what_tshark_prints_of_a_capture_has_its_frames(words: str, tmp_path: Path) -> None:
+    if shutil.which("tshark") is None:
+        pytest.skip("needs tshark")
+    capture = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"
+    done = subprocess.run(["tshark", "-r", str(capture), *words.split()], capture_output=True, check=True)
+    (tmp_path / "text").write_bytes(done.stdout)
+    assert sorted(frame.data for frame in read_dump(tmp_path / "text")) == sorted(
+        frame.data for frame in read_dump(capture)
+    )
