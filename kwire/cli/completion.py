@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..caches import lazy_pattern
 from ..errors import KwireError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ complete -c kwire -f -a '(__kwire_complete)'
 }
 SHELLS = tuple(SCRIPTS)
 MOST_FRAMES, MOST_SECONDS = 5_000, 1.0  # that are read of the files on the line
-SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # names out of files that a shell takes as they are
+SAFE = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # names out of files that a shell takes as they are
 Found = dict[str, str]  # a word that may stand there -> what it is
 
 

@@ -6,9 +6,9 @@ order of the text, and their link layer is detected.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from ..caches import lazy_pattern
 from ..capture.link_layers import SYN, Segment, segment_of
 from ..capture.pcap import Packet
 from ..capture.tcp_stream import MASK
@@ -28,9 +28,9 @@ LINKS = {
 }
 
 
-_JSON = re.compile(r'\s*(?:\[\s*\{\s*"_index": *"packets-|\{"index": *\{"_index": *"packets-)')
-_PDML = re.compile(r"\s*<\?xml[^>]*>\s*(?:<[?!][^>]*>\s*)*<pdml")
-_FRAME = re.compile(r'"frame_raw": *(?:\[\s*)?"([0-9a-f]*)"')
+_JSON = lazy_pattern(r'\s*(?:\[\s*\{\s*"_index": *"packets-|\{"index": *\{"_index": *"packets-)')
+_PDML = lazy_pattern(r"\s*<\?xml[^>]*>\s*(?:<[?!][^>]*>\s*)*<pdml")
+_FRAME = lazy_pattern(r'"frame_raw": *(?:\[\s*)?"([0-9a-f]*)"')
 
 
 def tshark_wrote(head: str) -> bool:

@@ -208,7 +208,7 @@ def test_all_packets_of_tshark_are_read_whatever_it_puts_together(panes: tuple[s
 
 
 FORMS = {
-    "json": '[\n  {\n    "_index": "packets-2026-11-21", "_source": {"layers": {\n"frame_raw": ["PACKET", 0, 72, 0, 1]}}}]',
+    "json": '[\n  {\n    "_index": "packets-2026-11-21", "_source": {"layers": {\n"frame_raw": ["PACKET", 0, 72]}}}]',
     "jsonraw": '[{"_index": "packets-2026-11-21", "_source": {"layers": {"frame_raw": [\n  "PACKET",\n  0\n ]}}}]',
     "ek": '{"index":{"_index":"packets-2026-11-21","_type":"doc"}}\n{"layers":{"frame_raw":"PACKET"}}\n',
 }
