@@ -248,6 +248,8 @@ NEEDS: dict[str, Needs] = {
     "ListConfigResources": Needs(cluster=Op.DESCRIBE_CONFIGS),
     "UpdateFeatures": Needs(cluster=Op.ALTER),
     "UnregisterBroker": Needs(cluster=Op.ALTER),
+    "AddRaftVoter": Needs(cluster=Op.ALTER),
+    "RemoveRaftVoter": Needs(cluster=Op.ALTER),
 }
 NOTHING = Needs()
 

@@ -34,12 +34,31 @@ class Api(NamedTuple):
         first, last: the lowest and the highest version.
         handler: returns the response; a `Parked` that will have it; or None without response.
         finds_errors: whether the handler applies error rules to parts of the request (`RequestContext.error`).
+        is_advertised: whether ApiVersions lists it.
     """
 
     first: int
     last: int
     handler: Callable[[RequestContext], Any]
     finds_errors: bool = False
+    is_advertised: bool = True
+
+
+class Feature(NamedTuple):
+    """A feature of the cluster (KIP-584): its levels, that of a new cluster, and an api that comes with it."""
+
+    first: int
+    last: int
+    level: int
+    api: str
+
+
+FEATURES: dict[str, Feature] = {
+    "group.version": Feature(0, 1, 1, "ConsumerGroupHeartbeat"),  # KIP-848
+    "metadata.version": Feature(7, 27, 27, "ConsumerGroupHeartbeat"),  # as Kafka 4.1
+    "share.version": Feature(0, 1, 1, "ShareGroupHeartbeat"),  # KIP-932
+    "transaction.version": Feature(0, 2, 2, "ConsumerGroupHeartbeat"),  # KIP-890
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +119,7 @@ class Cluster:
         catalog: the specs of the served messages.
         table, apis: the served apis by name, and by key.
         authorizer: allows and denies by ACLs; None allows everything.
+        feature_levels: the finalized levels of features.
         groups: the consumer groups and others.
         transactions: the transactional ids.
         time_ms: gives the time of day, in milliseconds since 1970; set by who runs the cluster.
@@ -120,6 +140,7 @@ class Cluster:
         self.authorizer: Authorizer | None = None
         if settings.authorizer:
             self.authorizer = Authorizer(settings.super_users, settings.allow_without_acls, self.controller.acls)
+        self.feature_levels: dict[str, int] = {name: one.level for name, one in FEATURES.items() if one.api in table}
         self.rules: Rules = Rules()
         self.quotas: Quotas = Quotas()
         self.fetch_sessions: FetchSessions = FetchSessions(Random(rng.getrandbits(64)))

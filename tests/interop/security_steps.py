@@ -352,6 +352,7 @@ def acl_steps(broker: Asking) -> Iterator[Line]:
     yield from filter_steps(broker)
     broker.user = "alice"
     yield "no ACLs are left", [broker.write(b"c"), broker.fetch_code()]
+    broker.user = "admin"
 
 
 def filter_steps(broker: Asking) -> Iterator[Line]:
@@ -379,12 +380,47 @@ def filter_steps(broker: Asking) -> Iterator[Line]:
     yield "remove ACLs", gone
 
 
+def feature_steps(broker: Asking) -> Iterator[Line]:
+    """Change levels of features and voters, without effect, and ask for subscriptions to metrics."""
+
+    def update(name: str, level: int, kind: int = 1, version: int = 1) -> Any:
+        row = M.UpdateFeaturesRequest.FeatureUpdateKey(feature=name, max_version_level=level, upgrade_type=kind)
+        fields: dict[str, Any] = {"timeout_ms": 5000, "validate_only": True, "feature_updates": (row,)}
+        found = broker.ask("UpdateFeatures", version, **fields)
+        return found.error_code, found.error_message, [(one.feature, one.error_code) for one in found.results]
+
+    yield "same levels", [update("group.version", 1), update("group.version", 1, version=2)]
+    yield "lower levels", [update("group.version", 0, 2), update("transaction.version", 1, 1)]
+    yield "bad levels", [update("group.version", 5), update("group.version", 1, 9), update("nonsense", 1)]
+    found = broker.ask("UnregisterBroker", 0, broker_id=7)
+    yield "unregister a broker", (found.error_code, found.error_message)
+    listener = M.AddRaftVoterRequest.Listener(name="CONTROLLER", host="x", port=1)
+    voter: dict[str, Any] = {"cluster_id": None, "voter_id": 9, "voter_directory_id": b"1" * 16}
+    found = broker.ask("AddRaftVoter", 0, timeout_ms=1000, listeners=(listener,), **voter)
+    yield "add a voter", (found.error_code, found.error_message)
+    found = broker.ask("RemoveRaftVoter", 0, **voter)
+    yield "remove a voter", (found.error_code, found.error_message)
+    found = broker.ask("GetTelemetrySubscriptions", 0, client_instance_id=b"i" * 16)
+    yield "subscriptions", (found.error_code, found.client_instance_id, found.push_interval_ms, found.requested_metrics)
+    sizes: dict[str, Any] = {"accepted": sorted(found.accepted_compression_types), "most": found.telemetry_max_bytes}
+    yield "what is accepted", sizes
+    pushed: dict[str, Any] = {
+        "client_instance_id": b"i" * 16,
+        "subscription_id": found.subscription_id,
+        "metrics": b"m",
+    }
+    bad: list[dict[str, Any]] = [{"subscription_id": 5}, {"client_instance_id": bytes(16)}]
+    yield "push", [broker.ask("PushTelemetry", 0, **(pushed | one)).error_code for one in bad]
+    advertised = {one.api_key for one in broker.ask("ApiVersions", 0).api_keys}
+    yield "advertised", [key in advertised for key in (17, 36, 50, 51, 57, 64, 71, 72, 80, 81)]
+
+
 def lines(place: str, pause: Callable[[float], None] = time.sleep) -> list[str]:
     """Take all steps; returns a line for each."""
     broker = Asking(place, pause)
     try:
         broker.begin()
-        steps = [*sasl_steps(broker), *acl_steps(broker)]
+        steps = [*sasl_steps(broker), *acl_steps(broker), *feature_steps(broker)]
         return [
             f"{label}: {value}".replace(broker.topic, "TOPIC").replace(broker.topic[:9], "TO") for label, value in steps
         ]

@@ -5,7 +5,7 @@ One message class covers all versions, so handlers rarely depend on the version.
 
 from __future__ import annotations
 
-from ...spec.releases import release
+from ...spec.releases import release, releases
 from ..cluster import Api
 from ..configs import Settings
 from .acls_and_tokens import (
@@ -19,7 +19,7 @@ from .acls_and_tokens import (
     expire_delegation_token,
     renew_delegation_token,
 )
-from .api_versions import api_versions
+from .api_versions import api_versions, update_features
 from .authentication import (
     alter_user_scram_credentials,
     describe_user_scram_credentials,
@@ -33,7 +33,13 @@ from .create_topics import create_topics
 from .delete_groups import delete_groups, offset_delete
 from .delete_records import delete_records
 from .delete_topics import delete_topics
-from .describe_cluster import describe_cluster, describe_quorum
+from .describe_cluster import (
+    add_raft_voter,
+    describe_cluster,
+    describe_quorum,
+    remove_raft_voter,
+    unregister_broker,
+)
 from .describe_configs import describe_configs, list_config_resources
 from .describe_groups import describe_groups
 from .describe_log_dirs import describe_log_dirs
@@ -57,6 +63,7 @@ from .reassignments import (
     list_partition_reassignments,
 )
 from .sync_group import sync_group
+from .telemetry import get_telemetry_subscriptions, push_telemetry
 from .transactions import (
     add_offsets_to_txn,
     add_partitions_to_txn,
@@ -96,6 +103,12 @@ APIS: dict[str, Api] = {
     "ConsumerGroupHeartbeat": Api(0, 1, consumer_group_heartbeat, finds_errors=True),
     "ConsumerGroupDescribe": Api(0, 1, consumer_group_describe, finds_errors=True),
     "DescribeQuorum": Api(0, 2, describe_quorum),
+    "UpdateFeatures": Api(0, 2, update_features),
+    "UnregisterBroker": Api(0, 0, unregister_broker),
+    "AddRaftVoter": Api(0, 0, add_raft_voter),
+    "RemoveRaftVoter": Api(0, 0, remove_raft_voter),
+    "GetTelemetrySubscriptions": Api(0, 0, get_telemetry_subscriptions, is_advertised=False),
+    "PushTelemetry": Api(0, 0, push_telemetry, is_advertised=False),
     "ListConfigResources": Api(0, 1, list_config_resources),
     "DescribeAcls": Api(1, 3, describe_acls),
     "CreateAcls": Api(1, 3, create_acls),
@@ -128,6 +141,9 @@ APIS: dict[str, Api] = {
     "ListTransactions": Api(0, 2, list_transactions),
     "DescribeProducers": Api(0, 0, describe_producers, finds_errors=True),
 }
+# Brokers on ZooKeeper do not have these, though their releases did; KRaft was ready with Kafka 3.3.
+OF_KRAFT = frozenset(("DescribeQuorum", "UnregisterBroker", "AddRaftVoter", "RemoveRaftVoter"))
+FIRST_WITH_KRAFT = "3.3.2"
 DRAFTS: dict[str, Api] = {"CreateReplicaAssignment": Api(0, 0, create_replica_assignment)}
 
 
@@ -140,9 +156,12 @@ def table_for(settings: Settings) -> dict[str, Api]:
     apis = APIS | DRAFTS if settings.kip_879 else APIS
     if settings.release is None:
         return apis
-    spoken = release(settings.release)
+    spoken, names = release(settings.release), releases().names
+    is_kraft = names.index(spoken.name) >= names.index(FIRST_WITH_KRAFT)
     found = {}
     for name, api in apis.items():
+        if name in OF_KRAFT and not is_kraft:
+            continue
         shared = [one for one in spoken.stable_versions(name) if api.first <= one <= api.last]
         if shared:
             found[name] = api._replace(first=min(shared), last=max(shared))

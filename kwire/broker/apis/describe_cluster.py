@@ -1,4 +1,4 @@
-"""DescribeCluster (KIP-700): the brokers with their racks, optionally fenced ones."""
+"""DescribeCluster (KIP-700): the brokers with their racks; DescribeQuorum, and voters that never change."""
 
 from __future__ import annotations
 
@@ -60,3 +60,24 @@ def describe_quorum(request: RequestContext) -> Any:
         listener = response.Listener(name="CONTROLLER", host=node.host, port=node.port)
         nodes.append(response.Node(node_id=node.node_id, listeners=(listener,)))
     return response(error_message=None, topics=tuple(rows), nodes=tuple(nodes))
+
+
+def unregister_broker(request: RequestContext) -> Any:
+    """Answer UnregisterBroker: brokers that are registered here run."""
+    response, node_id = messages.UnregisterBrokerResponse, request.message.broker_id
+    if node_id not in request.cluster.controller.nodes:
+        missing = f"Broker ID {node_id} is not currently registered"
+        return response(error_code=codes.BROKER_ID_NOT_REGISTERED, error_message=missing)
+    return response(error_code=codes.INVALID_REQUEST, error_message=f"Broker ID {node_id} is served; stop it instead")
+
+
+def add_raft_voter(request: RequestContext) -> Any:
+    """Answer AddRaftVoter (KIP-853): the voters are fixed."""
+    fixed = "Cluster doesn't support adding voter because the kraft.version feature is 0"
+    return messages.AddRaftVoterResponse(error_code=codes.UNSUPPORTED_VERSION, error_message=fixed)
+
+
+def remove_raft_voter(request: RequestContext) -> Any:
+    """Answer RemoveRaftVoter (KIP-853): the voters are fixed."""
+    fixed = "Cluster doesn't support removing voter because the kraft.version feature is 0"
+    return messages.RemoveRaftVoterResponse(error_code=codes.UNSUPPORTED_VERSION, error_message=fixed)

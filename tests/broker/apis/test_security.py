@@ -67,3 +67,34 @@ def test_an_authorizer_that_is_off_allows_all_operations() -> None:
     assert (found.cluster_authorized_operations, found.topics[0].topic_authorized_operations) == (0x1FA0, 0xDF8)
     group = ask(cluster, M.DescribeGroupsRequest(groups=("g",), include_authorized_operations=True), 3).groups[0]
     assert group.authorized_operations in (-(2**31), 0xD48)  # of a group that is not there, Kafka says nothing
+
+
+def test_old_clients_get_no_feature_whose_lowest_level_is_0() -> None:
+    cluster = cluster_of()
+    software = {"client_software_name": "a", "client_software_version": "1"}
+    found, newer = (ask(cluster, M.ApiVersionsRequest(**software), version) for version in (3, 4))
+    assert [one.name for one in found.supported_features] == ["metadata.version"]
+    names = {one.name for one in newer.supported_features}
+    assert names >= {"group.version", "metadata.version", "transaction.version"}
+    levels = {one.name: (one.min_version_level, one.max_version_level) for one in found.finalized_features}
+    assert levels == levels | {"group.version": (1, 1), "transaction.version": (2, 2)}
+
+
+def test_levels_of_features_change() -> None:
+    cluster = cluster_of()
+    row = M.UpdateFeaturesRequest.FeatureUpdateKey(feature="group.version", max_version_level=0, upgrade_type=2)
+    assert ask(cluster, M.UpdateFeaturesRequest(feature_updates=(row,)), 2).error_code == 0
+    software = {"client_software_name": "a", "client_software_version": "1"}
+    found = ask(cluster, M.ApiVersionsRequest(**software), 4)
+    assert "group.version" not in {one.name for one in found.finalized_features}
+
+
+def test_a_release_serves_what_it_had() -> None:
+    cluster = cluster_of(settings=Settings(release="2.8"))
+    found = ask(cluster, M.ApiVersionsRequest(client_software_name="a", client_software_version="1"), 3)
+    served = {one.api_key: (one.min_version, one.max_version) for one in found.api_keys}
+    # what a broker of Kafka 2.8.2 answers, where kwire serves as old versions
+    wanted = {1: (4, 12), 3: (0, 11), 18: (0, 3), 19: (0, 7), 22: (0, 4), 36: (0, 2), 60: (0, 0)}
+    assert served == served | wanted
+    assert not {55, 64, 65, 66, 68, 69, 75} & served.keys()
+    assert (found.supported_features, found.finalized_features) == ((), ())
