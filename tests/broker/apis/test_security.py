@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import kwire
 from kwire.broker import Node, ServedCluster, Settings, codes
@@ -71,7 +72,7 @@ def test_an_authorizer_that_is_off_allows_all_operations() -> None:
 
 def test_old_clients_get_no_feature_whose_lowest_level_is_0() -> None:
     cluster = cluster_of()
-    software = {"client_software_name": "a", "client_software_version": "1"}
+    software: dict[str, Any] = {"client_software_name": "a", "client_software_version": "1"}
     found, newer = (ask(cluster, M.ApiVersionsRequest(**software), version) for version in (3, 4))
     assert [one.name for one in found.supported_features] == ["metadata.version"]
     names = {one.name for one in newer.supported_features}
@@ -84,7 +85,7 @@ def test_levels_of_features_change() -> None:
     cluster = cluster_of()
     row = M.UpdateFeaturesRequest.FeatureUpdateKey(feature="group.version", max_version_level=0, upgrade_type=2)
     assert ask(cluster, M.UpdateFeaturesRequest(feature_updates=(row,)), 2).error_code == 0
-    software = {"client_software_name": "a", "client_software_version": "1"}
+    software: dict[str, Any] = {"client_software_name": "a", "client_software_version": "1"}
     found = ask(cluster, M.ApiVersionsRequest(**software), 4)
     assert "group.version" not in {one.name for one in found.finalized_features}
 
