@@ -43,6 +43,7 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire decode dump.bin                     a line a frame\n"
         "  kwire decode dump.bin -v --api Metadata   trees, of one api\n"
         "  kwire decode - --jsonl < dump.bin         JSON lines, for jq\n"
+        "  kwire decode dump.pcap --request 12       frame 12 and its response\n"
         "  kwire decode *.pcap --parquet tables      for polars, DuckDB, Spark\n"
         "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
         "  kwire decode reply.bin --guess            what could it be?\n"
@@ -64,6 +65,7 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument(
         "--format", choices=FORMATS, default="tsv", help="format of --fields: tsv (default), csv, jsonl, table"
     )
+    parser.add_argument("--request", metavar="N", type=_number, help="frame N with its response, or its request")
     parser.add_argument("--first", metavar="N", type=_positive, help="stop after this many")
     add_filters(parser)
     parser.add_argument("--no-pager", action="store_true", help="do not page long output")
@@ -78,6 +80,8 @@ def decode(options: argparse.Namespace) -> int:
         (gaps, frames cut short, streams begun before the capture) is counted apart, and so are streams of other
         protocols (ZooKeeper's, TLS).
     """
+    if options.request is not None and (options.guess or options.parquet):
+        raise UsageError("--request shows one frame and its response: it does not go with --guess and --parquet")
     if options.guess:
         return guess(options)
     if options.parquet:
@@ -142,6 +146,12 @@ def _print_chosen(shown: Iterator[Item], options: argparse.Namespace, summary: M
         _text(shown, options, summary, write)
 
 
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text}: write the number of a frame, as --fields frame shows it")
+    return int(text)
+
+
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text}: write a number of frames, 1 or more")
@@ -174,7 +184,7 @@ def _read(
 ) -> Iterator[Result | LogBatch | LogBytes | DiskEntry]:
     reading = Reading(options, salvage=salvage, pushed=pushed)
     for dump in dumps_in(options, logs=True):
-        yield from reading.with_disk(dump)
+        yield from reading.with_disk(dump) if options.request is None else reading.exchange(dump, options.request)
 
 
 def _counted(decoded: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
@@ -238,7 +248,7 @@ def _array(decoded: Iterator[Item], write: Print) -> None:
 def _text(decoded: Iterator[Item], options: argparse.Namespace, summary: MessageSummary, write: Print) -> None:
     """Write trees if they are asked for; else lines, standard input line by line as it comes."""
     style = style_for(sys.stdout, options.color)
-    if options.verbose:
+    if options.verbose or options.request is not None:
         _trees(decoded, style, write)
         return
     form = AsText(summary, style, live="-" in options.files)

@@ -21,8 +21,9 @@ from ..input import Dump, open_dump, open_hex
 from ..input.file_systems import entries_in, entry_of, local_path
 from ..protocol import Frame, FrameDecoder, Result
 from ..protocol.fragments import Damaged, NotKafka
+from ..protocol.frame_header import Header
 from ..protocol.framing import CapturedBatch
-from ..protocol.header_reader import Peek
+from ..protocol.header_reader import DecodedConnection, Peek
 from ..render.values import count_text
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import Release, release, releases
@@ -142,6 +143,10 @@ def items(
         yield from reading.items(dump)
 
 
+HELD = 1 << 26  # bytes of requests in flight that `Reading.exchange` keeps
+_Received = tuple[Frame, DecodedConnection, Header]
+
+
 class PushedFilter:
     """A filter over headers, asked before bodies are decoded; counts the frames that were not."""
 
@@ -202,6 +207,38 @@ class Reading:
                 yield self.seal(result)
             else:
                 pushed.skipped += 1
+
+    def exchange(self, dump: Dump, number: int) -> Iterator[Result]:
+        """Decode one frame, with the response to it or the request that it answers; nothing is read after both.
+
+        Args:
+            dump: the dump.
+            number: of the frame, from 0.
+        """
+        decoder, in_flight, size, count = self.decoder(), dict[int, _Received](), 0, 0
+        wanted: Header | None = None
+        for count, frame in enumerate(dump.frames, 1):  # noqa: B007
+            frame = _named_frame(frame, self.named, self.options)
+            connection, header = decoder.connections.receive(frame)
+            received = frame, connection, header
+            asked = in_flight.pop(id(header.request), None)
+            size -= len(asked[0].data) if asked is not None else 0
+            if frame.source.frame == number:
+                yield from (self.seal(decoder.result(*one)) for one in (asked, received) if one is not None)
+                if not any(one is header for one in connection.in_flight):
+                    return
+                wanted = header
+            elif wanted is not None and header.request is wanted:
+                yield self.seal(decoder.result(*received))
+                return
+            elif wanted is None and header.is_request:
+                in_flight[id(header)] = received
+                size += len(frame.data)
+                while size > HELD:
+                    size -= len(in_flight.pop(next(iter(in_flight)))[0].data)
+        if wanted is None:
+            raise UsageError(f"--request {number}: {dump.file} has {count_text(count, 'frame')}, numbered from 0")
+        remark(f"frame {number} has no response in {dump.file}")
 
 
 def masker(options: argparse.Namespace) -> Callable[[Result], Result]:

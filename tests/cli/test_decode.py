@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
+import kwire
 from kwire.cli import main
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP, KWIRE, ran
 from tests.conftest import ROOT
 from tests.protocol.test_decoder import request, response
 
+CAPTURE = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
 LINES = """\
      0 -> LeaderAndIsr:7     #22     116 B  1  lonely
      1 <- LeaderAndIsr:7     #22      38 B  @0  lonely  1
@@ -97,3 +100,43 @@ def test_ctrl_c_prints_the_summary() -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 130
         assert process.stderr.read() == b"kwire: -: read as raw frames\nkwire: 1 frame, 0 undecodable\n"
+
+
+def frames_shown(capsys: pytest.CaptureFixture[str], path: str, number: int) -> list[str]:
+    return out(capsys, "decode", path, "--request", str(number), "--fields", "frame,type").split()[2:]
+
+
+def test_a_frame_and_its_request_or_response(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [json.loads(line) for line in out(capsys, "decode", "--jsonl", CAPTURE).splitlines()]
+    links = {line["source"]["frame"]: line["source"].get("requestFrame") for line in lines}
+    for number, asked in links.items():
+        if asked is not None:
+            pair = [str(asked), "request", str(number), "response"]
+            assert frames_shown(capsys, CAPTURE, number) == pair == frames_shown(capsys, CAPTURE, asked)
+    trees = out(capsys, "decode", CAPTURE, "--request", "23").split("\n\n")
+    assert [tree.split(",")[0] for tree in trees] == ["JoinGroup v9 request", "JoinGroup v9 response"]
+    assert trees[1].splitlines()[0].endswith("frame 23 at 539, 903ms after frame 22")
+
+
+def test_a_frame_without_a_partner(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "some.bin"
+    silent = kwire.encode_request(kwire.messages.ProduceRequest(acks=0), 3, correlation_id=9)
+    path.write_bytes(silent + request(1) + response(1) + request(2))
+    assert frames_shown(capsys, str(path), 0) == ["0", "request"]
+    assert main(["decode", str(path), "--request", "3"]) == 0
+    assert "frame 3 has no response in" in capsys.readouterr().err
+    assert main(["decode", str(path), "--request", "4"]) == 2
+    assert "has 4 frames, numbered from 0" in capsys.readouterr().err
+    monkeypatch.setattr("kwire.cli.inputs.HELD", 0)
+    assert frames_shown(capsys, str(path), 2) == ["2", "response"]
+    assert main(["decode", str(path), "--request", "0", "--guess"]) == 2
+
+
+def test_nothing_is_read_behind_a_frame_and_its_response(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "some.bin"
+    path.write_bytes(request(1) + response(1) + bytes.fromhex("0000000a 270f 0000 00000005 ffff"))
+    assert main(["decode", str(path)]) == 1
+    assert main(["decode", str(path), "--request", "1"]) == 0
+    capsys.readouterr()
