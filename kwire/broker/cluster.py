@@ -19,12 +19,15 @@ from .faults import Rules, api_of
 from .fetch_sessions import FetchSessions
 from .groups.coordinator import Groups
 from .internal_topics import GROUPS, TRANSACTIONS, InternalTopic
+from .log import NEVER, Log
 from .metadata_journal import cluster_record
 from .purgatory import Purgatory
 from .quotas import Quotas
 from .recovery import catch_up, copy_log, recover
 from .topics import Partition, Topic
 from .transactions import Transactions
+
+DAY_MS = 24 * 3600 * 1000  # delete.retention.ms
 
 
 class Api(NamedTuple):
@@ -142,7 +145,7 @@ class Cluster:
             self.authorizer = Authorizer(settings.super_users, settings.allow_without_acls, self.controller.acls)
         self.feature_levels: dict[str, int] = {name: one.level for name, one in FEATURES.items() if one.api in table}
         self.rules: Rules = Rules()
-        self.quotas: Quotas = Quotas()
+        self.quotas: Quotas = self.controller.quotas
         self.fetch_sessions: FetchSessions = FetchSessions(Random(rng.getrandbits(64)))
         self.waiting: Purgatory = Purgatory()
         self.producer_ids: int = rng.getrandbits(40)  # the last one assigned; those of an earlier run are in its logs
@@ -231,6 +234,7 @@ class Cluster:
         """Repair a log directory: its replicas catch up."""
         log_dir.is_offline = log_dir.is_full = False
         self._catch_up(log_dir)
+        self.controller.remember_all()  # its journal lacks what was written meanwhile
 
     def _catch_up(self, *log_dirs: LogDir) -> None:
         def act(partition: Partition) -> None:
@@ -338,7 +342,8 @@ class Cluster:
     def check(self) -> None:
         """Take directories offline that do not work any more, and write markers that are still due."""
         self.transactions.retry()
-        self._expire()
+        for topic in list(self.controller.topics.values()):
+            self._look_after(topic)
         for partition in list(self.controller.partitions()):
             self.finish_reassignment(partition)
         for node in self.controller.nodes.values():
@@ -349,13 +354,24 @@ class Cluster:
                 except OSError:
                     self.fail(log_dir)
 
-    def _expire(self) -> None:
-        """Drop records that are older than their topic keeps them."""
-        for topic in self.controller.topics.values():
-            kept = topic.number("retention.ms", -1)
-            if kept >= 0 and "delete" in topic.configs.get("cleanup.policy", "delete"):
-                for partition in topic.partitions:
-                    self.fail(*partition.expire(self.time_ms() - kept))
+    def _look_after(self, topic: Topic) -> None:
+        """Flush, expire and compact the logs of a topic."""
+        now = self.time_ms()
+        flush_ms, kept = topic.number("flush.ms", NEVER), topic.number("retention.ms", -1)
+        ratio = float(topic.configs.get("min.cleanable.dirty.ratio", "0.5"))
+        least_lag, most_lag = topic.number("min.compaction.lag.ms", 0), topic.number("max.compaction.lag.ms", NEVER)
+        tombstones = topic.number("delete.retention.ms", DAY_MS)
+
+        def act(log: Log) -> None:
+            if flush_ms != NEVER:
+                log.flush_by(now, flush_ms)
+            if topic.has_policy("delete") and kept >= 0:
+                log.expire(now - kept)
+            if topic.has_policy("compact") and log.is_dirty(ratio, now - most_lag):
+                log.compact(now, tombstones, least_lag)
+
+        for partition in topic.partitions:
+            self.fail(*partition.of_all(act))
 
     def delete(self, topic: Topic) -> None:
         """Delete a topic, and answer requests that wait for its records."""

@@ -73,6 +73,7 @@ class LogDir:
         replicas: how many replicas it has.
         is_stopped: whether its broker is stopped or unreachable.
         is_full: whether the next write fails.
+        starts: the first offsets of partitions whose records were deleted by a client, by topic and number.
     """
 
     disk: Disk
@@ -80,6 +81,7 @@ class LogDir:
     replicas: int = 0
     is_stopped: bool = False
     is_full: bool = False
+    starts: dict[tuple[str, int], int] = field(default_factory=dict)
 
     @property
     def works(self) -> bool:

@@ -16,7 +16,7 @@ from ..errors.refused import InvalidPartitions, PolicyViolation, ReplicaAssignor
 from .authentication import Credential, Users
 from .authorizer import Acl
 from .configs import LogDir, Node, Settings
-from .log import Log
+from .log import NO_LIMITS, Log
 from .metadata_journal import (
     Journals,
     Known,
@@ -28,9 +28,11 @@ from .metadata_journal import (
     config_record,
     credential_record,
     partition_records,
+    quota_record,
     removal_record,
     topic_records,
 )
+from .quotas import Entity, Quotas
 from .storage import Disk
 from .topics import INTERNAL, Partition, Replica, Topic, check_assignment, check_name
 
@@ -63,6 +65,7 @@ class Controller:
         self.rng: Random = rng
         self.topics: dict[str, Topic] = {}
         self.by_id: dict[bytes, Topic] = {}
+        self.quotas: Quotas = Quotas()
         self.controller_id: int = min(self.nodes)
         self.cluster_id = ""
         self.acls: dict[Acl, bytes] = {}  # with their ids
@@ -173,9 +176,8 @@ class Controller:
         return self._create(Topic(name, rng.randbytes(16), configs=configs), assignment)
 
     def _create(self, topic: Topic, assignment: Mapping[int, Sequence[int]]) -> Topic:
-        made = self._add(topic, assignment)
         self.topics[topic.name] = self.by_id[topic.topic_id] = topic
-        self.note(topic_records(topic, made))
+        self.note(topic_records(topic, self._add(topic, assignment)))
         return topic
 
     def grow(self, name: str, assignment: Mapping[int, Sequence[int]]) -> None:
@@ -188,6 +190,9 @@ class Controller:
         """Replace the configs of a topic; they must be checked."""
         names = [name for name in {**topic.configs, **configs} if topic.configs.get(name) != configs.get(name)]
         topic.configs = dict(configs)
+        for partition in topic.partitions:
+            for log in partition.online_logs().values():
+                log.limits = topic.limits
         self.note([config_record(topic, name) for name in names])
 
     def known(self, name: str) -> Topic:
@@ -258,7 +263,19 @@ class Controller:
         records += [acl_record(acl, acl_id) for acl, acl_id in self.acls.items()]
         records += [credential_record(*key, one) for key, one in self.users.scram.items()]
         records += [row for topic in self.topics.values() for row in topic_records(topic, topic.partitions)]
+        for entity, values in self.quotas.values.items():
+            records += [quota_record(entity, key, value) for key, value in values.items()]
         self.journals.rewrite([(None, record) for record in records])
+
+    def set_quota(self, entity: Entity, key: str, value: float | None) -> None:
+        """Set a client quota; None removes it."""
+        own = self.quotas.values.setdefault(entity, {})
+        own.pop(key, None)
+        if value is not None:
+            own[key] = value
+        if not own:
+            del self.quotas.values[entity]
+        self.note([quota_record(entity, key, value)])
 
     def _check_room(self, count: int) -> None:
         if count > self.settings.most_partitions - sum(
@@ -291,7 +308,11 @@ class Controller:
         """Open the log of a replica, if its directory works."""
 
         def open_it(disk: Disk) -> None:
-            replica.log = Log(disk.open(topic, index))
+            owner = self.topics.get(topic)
+            replica.log = Log(disk.open(topic, index), owner.limits if owner is not None else NO_LIMITS)
+            start = replica.log_dir.starts.get((topic, index), 0)
+            if start <= replica.log.end:
+                replica.log.delete_before(start)
 
         self.guarded(replica.log_dir, open_it)
 
@@ -308,7 +329,16 @@ class Controller:
         if replica.log is not None:
             replica.log.store.close()
         replica.log_dir.replicas -= 1
+        if replica.log_dir.starts.pop((partition.topic, partition.index), None) is not None:
+            self.guarded(replica.log_dir, partial(_keep_starts, replica.log_dir.starts))
         self.guarded(replica.log_dir, partial(_forget, partition))
+
+    def remember_start(self, partition: Partition) -> None:
+        """Store the first offset of a partition, whose records before it are still in a segment."""
+        for replica in partition.replicas.values():
+            if replica.log is not None:
+                replica.log_dir.starts[partition.topic, partition.index] = replica.log.start
+                self.guarded(replica.log_dir, partial(_keep_starts, replica.log_dir.starts))
 
     def guarded(self, log_dir: LogDir, act: Callable[[Disk], None]) -> None:
         """Use a disk; if that fails, take its directory offline."""
@@ -317,6 +347,10 @@ class Controller:
                 act(log_dir.disk)
         except OSError:
             self.fail(log_dir)
+
+
+def _keep_starts(starts: Mapping[tuple[str, int], int], disk: Disk) -> None:
+    disk.keep_starts(starts)
 
 
 def _forget(partition: Partition, disk: Disk) -> None:

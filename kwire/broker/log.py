@@ -1,17 +1,27 @@
-"""One replica's log: batches by offset and time, up to its last stable offset where only what is committed is read."""
+"""One replica's log: batches by offset and time, up to its last stable offset where only what is committed is read.
+
+Its batches are in segments; whole segments expire, and only those before the last one are compacted.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ..errors import KwireError
 from ..records import RecordBatch, parse_records
+from ..records.checksums import crc32c
+from ..records.layouts import LOG_APPEND_TIME
+from .compaction import Cleaner, latest_offsets
 from .producers import Producers
 from .storage import Damage, Store, believed
+
+SEGMENT = 1 << 30  # bytes, segment.bytes
+NEVER = 2**63 - 1  # as Kafka's configs say it
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +42,35 @@ class Entry:
         return self.base_offset, self.last_offset, self.leader_epoch, self.crc, self.size
 
 
+class Limits(NamedTuple):
+    """When a segment ends and is flushed, as the configs of the topic say.
+
+    Attributes:
+        segment_bytes: the largest size of a segment.
+        segment_ms: the largest difference of its timestamps.
+        flush_messages: after how many records it is flushed to the disk.
+    """
+
+    segment_bytes: int = SEGMENT
+    segment_ms: int = NEVER
+    flush_messages: int = NEVER
+
+
+NO_LIMITS = Limits()
+
+
 class Log:
     """A log.
 
+    Args:
+        store: stores its bytes.
+        limits: of its segments; the caller replaces them if the topic is configured.
+
     Attributes:
+        segments: the first offset of each segment.
+        cleaned_to: the offset up to which the log is compacted.
+        unflushed: how many records were written since the last flush.
+        flush_due_ms: when they are to be flushed; set by the caller.
         start, end: the first available offset, and the next offset to be written.
         size: bytes of all batches.
         producers: what producers wrote last, and their transactions.
@@ -54,8 +89,9 @@ class Log:
     [2]
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, limits: Limits = NO_LIMITS) -> None:
         self.store = store
+        self.limits = limits
         self._read()
 
     def _read(self) -> None:
@@ -68,12 +104,26 @@ class Log:
         self.has_gaps: bool = False
         self.epochs_ascend: bool = True
         self.holes: list[tuple[int, int]] = []
-        for found in believed(self.store.batches()):
+        self.segments: list[int] = []
+        self._active_size, self._active_time = 0, -1
+        self.cleaned_to: int = 0
+        self.unflushed: int = 0
+        self.flush_due_ms: int | None = None
+        for found in believed(self.store.batches(), self.store.last_segment()):
             if isinstance(found, Damage):
                 self.damage = found.reason
                 return
             self._look(found.batch.base_offset or 0, found.batch.partition_leader_epoch, found.segment_start)
+            if found.segment_start is not None or not self.segments:
+                self._begin_segment(found.batch.base_offset or 0)
             self._note(found.batch, found.place)
+        last = self.store.last_segment()
+        if last > self.end:  # the last segment is empty: all before it has expired
+            self.start = self.end = last
+
+    def _begin_segment(self, base: int) -> None:
+        self.segments.append(base)
+        self._active_size, self._active_time = 0, -1
 
     def _look(self, base: int, epoch: int, segment_start: int | None) -> None:
         """Update these attributes for the next batch."""
@@ -86,25 +136,32 @@ class Log:
 
     def append(self, batch: RecordBatch) -> int:
         """Append a batch with its offsets; return the first. Raises OSError if the disk fails."""
-        base = batch.base_offset or 0
+        base, limits = batch.base_offset or 0, self.limits
+        is_full = self._active_size + len(batch.data) > limits.segment_bytes
+        is_old = self._active_time >= 0 and batch.max_timestamp - self._active_time > limits.segment_ms
+        if not self.segments or (self._active_size and (is_full or is_old)):
+            if self.segments:
+                self.store.roll(base)
+            self._begin_segment(base)
         self._note(batch, self.store.append(batch.data, base))
+        self.unflushed += batch.last_offset_delta + 1
+        if self.unflushed >= limits.flush_messages:
+            self.flush()
         return base
+
+    def flush(self) -> None:
+        """Force what was written to the disk. Raises OSError if it fails."""
+        self.store.flush()
+        self.unflushed, self.flush_due_ms = 0, None
 
     def _note(self, batch: RecordBatch, place: Any) -> None:
         size = len(batch.data)
-        self.entries.append(
-            Entry(
-                batch.base_offset or 0,
-                batch.last_offset,
-                batch.max_timestamp,
-                batch.partition_leader_epoch,
-                batch.crc,
-                size,
-                place,
-            )
-        )
+        self.entries.append(_entry(batch, place))
         if len(self.entries) == 1:
             self.start = max(self.start, batch.base_offset or 0)
+        if not self._active_size:
+            self._active_time = batch.max_timestamp
+        self._active_size += size
         self.end = batch.last_offset + 1
         self.size += size
         self.producers.note(batch)
@@ -207,18 +264,117 @@ class Log:
         count = self._place(offset)
         self.size -= sum(entry.size for entry in self.entries[:count])
         del self.entries[:count]
+        self._begin_at(offset)
+
+    def _begin_at(self, offset: int) -> None:
         self.start = offset
+        while len(self.segments) > 1 and self.segments[1] <= offset:
+            del self.segments[0]
         self.store.drop_before(offset)
         self.producers.drop_before(offset)
 
     def expire(self, before_ms: int) -> None:
-        """Forget the oldest batches whose records are all older than a time, in milliseconds since 1970."""
+        """Delete the oldest segments whose records are all older than a time, in milliseconds since 1970.
+
+        If the last one is so too, an empty one follows, as in Kafka.
+        """
         offset = self.start
-        for entry in self.entries:
-            if entry.max_timestamp >= before_ms:
+        for base, end in zip(self.segments, [*self.segments[1:], self.end], strict=True):
+            if any(entry.max_timestamp >= before_ms for entry in self._between(base, end)):
                 break
-            offset = entry.last_offset + 1
+            offset = end
+        if offset == self.end > self.start:
+            self.store.roll(self.end)
+            self._begin_segment(self.end)
         self.delete_before(offset)
+
+    def _between(self, base: int, end: int) -> list[Entry]:
+        return self.entries[self._place(base) : self._place(end)]
+
+    def flush_by(self, now_ms: int, flush_ms: int) -> None:
+        """Flush what was written so long ago, both in milliseconds. Raises OSError if the disk fails."""
+        if self.unflushed and self.flush_due_ms is None:
+            self.flush_due_ms = now_ms + flush_ms
+        if self.flush_due_ms is not None and self.flush_due_ms <= now_ms:
+            self.flush()
+
+    def is_dirty(self, ratio: float, before_ms: int) -> bool:
+        """Whether the closed segments are to be compacted.
+
+        Args:
+            ratio: of the bytes that are not compacted, from which on they are.
+            before_ms: records that are older, in milliseconds since 1970, are compacted in any case; for this the last
+                segment is closed.
+        """
+        dirty = self.entries[self._place(self.cleaned_to) :]
+        is_old = bool(dirty) and 0 <= dirty[0].max_timestamp < before_ms
+        if is_old and self._active_size:
+            self.store.roll(self.end)
+            self._begin_segment(self.end)
+        if len(self.segments) < 2:
+            return False
+        closed = self._place(self.segments[-1])
+        size = sum(entry.size for entry in self.entries[:closed])
+        new = sum(entry.size for entry in self.entries[self._place(self.cleaned_to) : closed])
+        return new > 0 and (is_old or new >= ratio * size)
+
+    def compact(self, now_ms: int, delete_retention_ms: int, least_lag_ms: int = 0) -> None:
+        """Keep the last record of each key in segments that are closed. Raises OSError if the disk fails.
+
+        Args:
+            now_ms: the time, in milliseconds since 1970.
+            delete_retention_ms: how long deletions stay after they were first compacted.
+            least_lag_ms: segments with a record younger than this, and all after them, stay as they are.
+        """
+        closed = [
+            (base, self._between(base, end))
+            for base, end in pairwise(self.segments)
+            if end <= self.stable_end and base >= self.start
+        ]
+        young = (
+            place
+            for place, (_, entries) in enumerate(closed)
+            if least_lag_ms and any(entry.max_timestamp > now_ms - least_lag_ms for entry in entries)
+        )
+        closed = closed[: next(young, None)]
+        if not closed:
+            return
+        aborted = self.producers.aborted
+        latest = latest_offsets((batch for _, entries in closed for batch in self._batches(entries)), aborted)
+        cleaner = Cleaner(latest, aborted, self._last_batches(), now_ms, delete_retention_ms)
+        end = closed[-1][1][-1].last_offset + 1 if closed[-1][1] else self.cleaned_to
+        kept = [entry for base, entries in closed for entry in self._compact(cleaner, base, entries)]
+        rest = self.entries[self._place(end) :]
+        self.entries = kept + rest
+        self.size = sum(entry.size for entry in self.entries)
+        bases = {entry.base_offset for entry in kept}
+        self.segments = [
+            base
+            for base, following in zip(self.segments, [*self.segments[1:], self.end + 1], strict=True)
+            if base >= end or any(base <= one < following for one in bases)
+        ]
+        self.cleaned_to = end
+
+    def _batches(self, entries: list[Entry]) -> list[RecordBatch]:
+        return list(parse_records(self.store.read([entry.place for entry in entries]))) if entries else []
+
+    def _last_batches(self) -> dict[int, int]:
+        """Return the base offset of the last batch of each producer, for those whose last batch is closed."""
+        found: dict[int, int] = {}
+        for batch in self._batches(self.entries):
+            if batch.producer_id >= 0:
+                found[batch.producer_id] = batch.base_offset or 0
+        return found
+
+    def _compact(self, cleaner: Cleaner, base: int, entries: list[Entry]) -> list[Entry]:
+        """Write a segment anew, if something of it goes."""
+        batches = self._batches(entries)
+        cleaned = [cleaner.clean(batch) for batch in batches]
+        if all(data == batch.data for data, batch in zip(cleaned, batches, strict=True)):
+            return entries
+        left = [one for data in cleaned if data for one in parse_records(data)]
+        places = self.store.rewrite(base, [one.data for one in left])
+        return [_entry(one, place) for one, place in zip(left, places, strict=True)]
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
         """Return the highest leader epoch up to one that has batches, and the offset behind them; -1 for none."""
@@ -237,9 +393,19 @@ class Log:
         if count:
             self.size = size
             del self.entries[:count]
-            self.start = self.entries[0].base_offset
-            self.store.drop_before(self.start)
-            self.producers.drop_before(self.start)
+            self._begin_at(self.entries[0].base_offset)
+
+
+def _entry(batch: RecordBatch, place: Any) -> Entry:
+    return Entry(
+        batch.base_offset or 0,
+        batch.last_offset,
+        batch.max_timestamp,
+        batch.partition_leader_epoch,
+        batch.crc,
+        len(batch.data),
+        place,
+    )
 
 
 def stamped(batch: RecordBatch, base_offset: int, leader_epoch: int) -> RecordBatch:
@@ -252,3 +418,21 @@ def stamped(batch: RecordBatch, base_offset: int, leader_epoch: int) -> RecordBa
         partition_leader_epoch=leader_epoch,
         data=data,
     )
+
+
+def with_append_time(batch: RecordBatch, now_ms: int) -> RecordBatch:
+    """Set the time of a batch to that of the broker, as `message.timestamp.type=LogAppendTime` says.
+
+    >>> from kwire import Record, build_batch
+    >>> (batch,) = parse_records(build_batch([Record(0, 5, value=b"a")]))
+    >>> (batch,) = parse_records(with_append_time(batch, 1000).data)
+    >>> batch.timestamp_type, [record.timestamp for record in batch.records()]
+    ('LogAppendTime', [1000])
+    """
+    attributes = batch.attributes | LOG_APPEND_TIME
+    covered = b"".join(
+        (attributes.to_bytes(2, "big"), batch.data[23:35], now_ms.to_bytes(8, "big", signed=True), batch.data[43:])
+    )
+    crc = crc32c(covered)
+    data = batch.data[:17] + crc.to_bytes(4, "big") + covered
+    return msgspec.structs.replace(batch, attributes=attributes, max_timestamp=now_ms, crc=crc, data=data)

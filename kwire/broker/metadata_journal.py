@@ -20,6 +20,7 @@ from ..values import ConfigResourceType
 from .authentication import SCRAM, Credential
 from .authorizer import Acl, acl_of
 from .configs import LogDir, Node
+from .quotas import Entity
 from .storage import Damage, Disk, Store, believed
 from .topics import Partition, Topic
 
@@ -127,7 +128,7 @@ class Journal(Generic[L]):
 
     def rewrite(self, data: bytes, offset: int) -> None:
         """Write a batch with the complete state, and drop older records."""
-        self.store.roll()
+        self.store.roll(offset)
         self.store.append(data, offset)
         self.store.drop_before(offset)
 
@@ -246,6 +247,14 @@ def credential_record(name: str, mechanism: str, credential: Credential | None) 
             iterations=credential.iterations,
         )
     )
+
+
+def quota_record(entity: Entity, key: str, value: float | None) -> bytes:
+    """Return the record of a client quota; no value removes it."""
+    part = messages.ClientQuotaRecord.EntityData
+    names = tuple(part(entity_type=kind, entity_name=name) for kind, name in sorted(entity, key=str))
+    is_removed = value is None
+    return _written(messages.ClientQuotaRecord(entity=names, key=key, value=value or 0.0, remove=is_removed))
 
 
 def topic_records(topic: Topic, partitions: Iterable[Partition]) -> list[bytes]:

@@ -209,7 +209,12 @@ def recover(controller: Controller) -> None:
     controller.cluster_id = known.cluster_id
     controller.acls.update(known.acls)
     controller.users.scram.update(known.scram)
+    for names, values in known.state.settings.quotas.items():
+        entity = frozenset((kind, name or None) for kind, name in names)
+        controller.quotas.values[entity] = dict(values)
     ids = known.ids()
+    for log_dir in controller.log_dirs():
+        controller.guarded(log_dir, partial(_read_starts, log_dir))
     folders = _folders(controller, {id(log_dir): one.ids() for log_dir, one in journals}, ids)
     for name in sorted(ids.keys() | folders.keys()):
         topic = Topic(name, ids.get(name) or controller.rng.randbytes(16), configs=known.configs.get(name, {}))
@@ -268,6 +273,10 @@ def _add(controller: Controller, topic: Topic, row: Recorded, held: dict[int, Lo
     partition = Partition(topic.name, row.index, replicas, isr=[one for one in row.isr if one in replicas])
     partition.leader_epoch = row.leader_epoch
     topic.partitions.append(partition)
+
+
+def _read_starts(log_dir: LogDir, disk: Disk) -> None:
+    log_dir.starts = disk.starts()
 
 
 def _set_aside(name: str, index: int, disk: Disk) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import DecodeError
@@ -73,12 +73,16 @@ def read_batches(read: Callable[[int], bytes], size: int) -> Iterator[RecordBatc
         size -= length
 
 
-def believed(found: Iterable[Found | Damage]) -> Iterator[Found | Damage]:
+def believed(found: Iterable[Found | Damage], last_segment: int = 0) -> Iterator[Found | Damage]:
     """Yield the batches of a store up to the first invalid offset, and a final `Damage` if there are more.
 
     Offsets must increase. A batch after a gap, as left by compaction, is accepted only if the next batch is adjacent to
     it; otherwise the gap may be a damaged base offset. The active segment has no gaps, so its last batch has none
     either.
+
+    Args:
+        found: the batches.
+        last_segment: the first offset of the last segment, which may be empty.
     """
     end: int | None = None
     doubted: Found | None = None
@@ -100,7 +104,7 @@ def believed(found: Iterable[Found | Damage]) -> Iterator[Found | Damage]:
             yield one
             end = last + 1
     if doubted:
-        yield _jump(doubted, end)
+        yield doubted if doubted.batch.last_offset < last_segment else _jump(doubted, end)
 
 
 def _jump(doubted: Found, end: int | None) -> Damage:
@@ -129,8 +133,17 @@ class Store(Protocol):
     def truncate(self, last: Any | None) -> None:
         """Delete everything after the batch at a position; None deletes all."""
 
-    def roll(self) -> None:
-        """Start a new segment with the next batch, so that `drop_before` can delete the previous ones."""
+    def roll(self, base_offset: int) -> None:
+        """Start a new segment with an offset, so that `drop_before` can delete the previous ones."""
+
+    def last_segment(self) -> int:
+        """Return the first offset of the last segment; 0 if there is none."""
+
+    def rewrite(self, base_offset: int, batches: Sequence[bytes]) -> list[Any]:
+        """Replace the batches of the segment with an offset, which is not the last one; returns their positions."""
+
+    def flush(self) -> None:
+        """Force what was written to the disk."""
 
     def close(self) -> None:
         """Close files."""
@@ -150,6 +163,12 @@ class Disk(Protocol):
         Args:
             name: its content, such as `metadata`.
         """
+
+    def starts(self) -> dict[tuple[str, int], int]:
+        """Return the first offsets of partitions whose records were deleted by a client."""
+
+    def keep_starts(self, starts: Mapping[tuple[str, int], int]) -> None:
+        """Store these offsets."""
 
     def delete(self, topic: str, index: int) -> None:
         """Delete a partition."""
@@ -192,8 +211,19 @@ class MemoryStore:
     def truncate(self, last: bytes | None) -> None:
         """Do nothing: the log's own index has the bytes."""
 
-    def roll(self) -> None:
+    def roll(self, base_offset: int) -> None:
         """Do nothing: the log's own index has the bytes."""
+
+    def last_segment(self) -> int:
+        """Return 0: memory is initially empty."""
+        return 0
+
+    def rewrite(self, base_offset: int, batches: Sequence[bytes]) -> list[bytes]:
+        """Return the bytes of the batches as their positions."""
+        return list(batches)
+
+    def flush(self) -> None:
+        """Do nothing: memory does not survive the process."""
 
     def close(self) -> None:
         """Do nothing."""
@@ -212,6 +242,13 @@ class MemoryDisk:
     def journal(self, name: str) -> Store | None:
         """Return None: memory does not survive the process."""
         return None
+
+    def starts(self) -> dict[tuple[str, int], int]:
+        """Return nothing: memory is initially empty."""
+        return {}
+
+    def keep_starts(self, starts: Mapping[tuple[str, int], int]) -> None:
+        """Do nothing: memory does not survive the process."""
 
     def delete(self, topic: str, index: int) -> None:
         """Do nothing."""

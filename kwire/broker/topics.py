@@ -14,7 +14,7 @@ from ..errors.refused import InvalidReplicaAssignment, InvalidRequest, InvalidTo
 from ..records import RecordBatch
 from . import codes
 from .configs import LogDir, Node
-from .log import Log, stamped
+from .log import NEVER, SEGMENT, Limits, Log, stamped
 
 
 @dataclass(slots=True)
@@ -109,17 +109,18 @@ class Partition:
 
     def retain(self, retention_bytes: int) -> list[LogDir]:
         """Delete the oldest batches of all replicas that are larger; returns the directories that failed."""
-        return self._of_all(lambda log: log.drop(retention_bytes))
+        return self.of_all(lambda log: log.drop(retention_bytes))
 
     def expire(self, before_ms: int) -> list[LogDir]:
         """Delete the oldest batches of all replicas that are older; returns the directories that failed."""
-        return self._of_all(lambda log: log.expire(before_ms))
+        return self.of_all(lambda log: log.expire(before_ms))
 
     def delete_before(self, offset: int) -> list[LogDir]:
         """Delete the records of all replicas before an offset; returns the directories that failed."""
-        return self._of_all(lambda log: log.delete_before(offset))
+        return self.of_all(lambda log: log.delete_before(offset))
 
-    def _of_all(self, act: Callable[[Log], None]) -> list[LogDir]:
+    def of_all(self, act: Callable[[Log], None]) -> list[LogDir]:
+        """Do something to the logs of all replicas that can be reached; returns the directories that failed."""
         failed = []
         for replica in self.replicas.values():
             try:
@@ -153,6 +154,20 @@ class Topic:
     def number(self, config: str, default: int) -> int:
         """Return its own value of a config, or the default."""
         return int(self.configs.get(config, default))
+
+    def has_policy(self, policy: str) -> bool:
+        """Whether its `cleanup.policy` includes `delete` or `compact`."""
+        return policy in self.configs.get("cleanup.policy", "delete").split(",")
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of its segments."""
+        week = 7 * 24 * 3600 * 1000
+        return Limits(
+            self.number("segment.bytes", SEGMENT),
+            self.number("segment.ms", week),
+            self.number("flush.messages", NEVER),
+        )
 
 
 def check_name(name: str, topics: Collection[str]) -> None:

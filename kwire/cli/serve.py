@@ -192,11 +192,11 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire serve --release 2.8                      as Kafka 2.8 did\n"
         '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
         '"logDirs": ["/data/a", "/data/b"]}, ...]}; all but the id may be missing.\n'
-        "Without directories, all is kept in memory; with them topics, records and\n"
-        "committed offsets are there after a restart, and one that is removed or broken\n"
+        "Without directories, all is kept in memory; with them topics, records, groups\n"
+        "and transactions are there after a restart, and one that is removed or broken\n"
         "is noticed. A directory is used by one process at a time, which holds its file\n"
-        ".lock; what a damaged log loses is a line on stderr. As in Kafka, nothing is\n"
-        "forced to the disk.\n"
+        ".lock; what a damaged log loses is a line on stderr. As in Kafka, records are\n"
+        "forced to the disk only as flush.messages and flush.ms of a topic say.\n"
         "For tests and trials: no replication over the network.\n",
         serve,
     )

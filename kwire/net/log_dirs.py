@@ -1,7 +1,7 @@
 """Log directories as Kafka's: a folder a partition, segments named after their first offset, record batches inside.
 
 Knows files and batches by their headers; knows no topics' meaning. No file stays open. What is written is the system's
-to keep: as in Kafka, nothing is forced to the disk.
+to keep, but for logs with `flush.messages` or `flush.ms`, as in Kafka.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from errno import EINVAL
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from ..broker.configs import LogDir
@@ -23,12 +23,13 @@ from ..errors import CallError
 if sys.platform != "win32":
     import fcntl
 
-SEGMENT = 1 << 30  # bytes, Kafka's log.segment.bytes
+SEGMENT = 1 << 31  # bytes, of a journal; a log begins its segments itself
 _FOLDER = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,9})")
 _NOT_OURS = ("__cluster_metadata",)
 _JOURNAL = "kwire-{}-"  # files, not a folder: Kafka does not start where a folder is no partition's
 _CHECK = "kwire-check"
 _LOCK = ".lock"  # Kafka's own name
+_STARTS = "log-start-offset-checkpoint"  # Kafka's own name, and its format
 
 Place = tuple[int, int, int]  # first offset of the segment, position in it, bytes
 
@@ -56,12 +57,27 @@ class FileStore:
             self._active = -1
         if self._active < 0 or self._size + len(data) > self.segment_bytes:
             self._active, self._size = base_offset, 0
-        with self._file(self._active).open("ab", buffering=0) as stream:
-            if stream.write(data) != len(data):
-                raise OSError(EINVAL, "a batch was written in part", str(self._file(self._active)))
+        self._write(data)
         place = self._active, self._size, len(data)
         self._size += len(data)
         return place
+
+    def _write(self, data: bytes) -> None:
+        """Write at the end of the log, over what an earlier failure may have left there."""
+        path = self._file(self._active)
+        stream = os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0) | (0 if self._size else os.O_CREAT), 0o644)
+        try:
+            os.lseek(stream, self._size, os.SEEK_SET)
+            left = memoryview(data)
+            while left:
+                left = left[os.write(stream, left) :]
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(stream, self._size)  # so that half a batch does not precede the next one
+            problem = f"a batch was written in part: {error.strerror}"
+            raise OSError(error.errno or EINVAL, problem, str(path)) from None
+        finally:
+            os.close(stream)
 
     def read(self, places: Sequence[Place]) -> bytes:
         """Read batches that follow one another, each segment in one go."""
@@ -125,9 +141,38 @@ class FileStore:
             os.truncate(self._file(segment), position + size)
         self._active, self._size = segment, position + size
 
-    def roll(self) -> None:
-        """Begin a new segment."""
-        self._active = -1
+    def roll(self, base_offset: int) -> None:
+        """Begin a new segment, which is empty until something is appended; what was written is flushed, as in Kafka."""
+        if self._active >= 0 and not self.prefix:
+            self.flush()
+        self._active, self._size = base_offset, 0
+        self._file(base_offset).touch()
+
+    def last_segment(self) -> int:
+        """Return the first offset of the last segment; 0 if there is none."""
+        return max(self._starts(), default=0)
+
+    def rewrite(self, base_offset: int, batches: Sequence[bytes]) -> list[Place]:
+        """Replace the batches of a segment at once, so that a crash leaves the old or the new ones; delete one that is
+        empty."""
+        path = self._file(base_offset)
+        if not batches:
+            path.unlink()
+            return []
+        made = path.with_suffix(".log.cleaned")  # Kafka's name; deleted at its start, as at ours
+        with made.open("wb") as stream:
+            stream.write(b"".join(batches))
+            stream.flush()
+            os.fsync(stream.fileno())
+        made.replace(path)
+        ends = list(accumulate(map(len, batches), initial=0))
+        return [(base_offset, at, end - at) for at, end in pairwise(ends)]
+
+    def flush(self) -> None:
+        """Force the last segment to the disk."""
+        if self._active >= 0:
+            with self._file(self._active).open("rb") as stream:
+                os.fsync(stream.fileno())
 
     def close(self) -> None:
         """Do nothing: no file is open."""
@@ -164,6 +209,27 @@ class FileDisk:
     def journal(self, name: str) -> FileStore:
         """Return the files with what the cluster remembers, at the top of the directory."""
         return FileStore(Path(self.path), prefix=_JOURNAL.format(name))
+
+    def starts(self) -> dict[tuple[str, int], int]:
+        """Return the first offsets of partitions whose records were deleted by a client; raises OSError if the file is
+        damaged."""
+        path = Path(self.path) / _STARTS
+        lines = path.read_text("ascii", "replace").splitlines() if path.exists() else []
+        rows = [line.split() for line in lines[2:]]
+        try:
+            return {(topic, int(index)): int(offset) for topic, index, offset in rows}
+        except ValueError:
+            raise OSError(EINVAL, "a line has no topic, partition and offset", str(path)) from None
+
+    def keep_starts(self, starts: Mapping[tuple[str, int], int]) -> None:
+        """Write the first offsets of partitions, at once."""
+        rows = [f"{topic} {index} {offset}\n" for (topic, index), offset in starts.items()]
+        made = Path(self.path) / f"{_STARTS}.tmp"
+        with made.open("w", encoding="ascii") as stream:
+            stream.write(f"0\n{len(rows)}\n{''.join(rows)}")
+            stream.flush()
+            os.fsync(stream.fileno())
+        made.replace(Path(self.path) / _STARTS)
 
     def delete(self, topic: str, index: int) -> None:
         """Delete the folder of a partition."""

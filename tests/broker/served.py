@@ -32,6 +32,9 @@ class FailingStore:
     def drop_before(self, offset: int) -> None:
         self.disk.check()
 
+    def last_segment(self) -> int:
+        return 0
+
     def close(self) -> None:
         pass
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import pairwise
 from random import Random
@@ -16,12 +16,12 @@ class Segments:
     """A store of segments, each a bytearray by its first offset."""
 
     def __init__(self, files: dict[int, bytearray], segment_bytes: int) -> None:
-        self.files, self.segment_bytes, self.is_rolled = files, segment_bytes, False
+        self.files, self.segment_bytes, self.flushed = files, segment_bytes, 0
 
     def append(self, data: bytes, base_offset: int) -> Any:
         last = max(self.files, default=-1)
-        if self.is_rolled or last < 0 or len(self.files[last]) + len(data) > self.segment_bytes:
-            last, self.is_rolled = base_offset, False
+        if last < 0 or len(self.files[last]) + len(data) > self.segment_bytes:
+            last = base_offset
         elif not self.files[last]:
             self.files.pop(last)
             last = base_offset
@@ -62,8 +62,25 @@ class Segments:
         else:
             del self.files[segment][at + size :]
 
-    def roll(self) -> None:
-        self.is_rolled = True
+    def roll(self, base_offset: int) -> None:
+        self.files.setdefault(base_offset, bytearray())
+
+    def last_segment(self) -> int:
+        return max(self.files, default=0)
+
+    def rewrite(self, base_offset: int, batches: Sequence[bytes]) -> list[Any]:
+        if not batches:
+            del self.files[base_offset]
+            return []
+        self.files[base_offset] = bytearray()
+        places = []
+        for data in batches:
+            places.append((base_offset, len(self.files[base_offset]), len(data)))
+            self.files[base_offset] += data
+        return places
+
+    def flush(self) -> None:
+        self.flushed += 1
 
     def close(self) -> None:
         pass
@@ -77,12 +94,19 @@ class StoredDisk(MemoryDisk):
         self.segment_bytes = segment_bytes
         self.logs: dict[tuple[str, int], dict[int, bytearray]] = {}
         self.journals: dict[str, dict[int, bytearray]] = {}
+        self.first: dict[tuple[str, int], int] = {}
 
     def open(self, topic: str, index: int) -> Any:
         return Segments(self.logs.setdefault((topic, index), {0: bytearray()}), self.segment_bytes)
 
     def journal(self, name: str) -> Any:
         return Segments(self.journals.setdefault(name, {0: bytearray()}), 1 << 30)
+
+    def starts(self) -> dict[tuple[str, int], int]:
+        return dict(self.first)
+
+    def keep_starts(self, starts: Mapping[tuple[str, int], int]) -> None:
+        self.first = dict(starts)
 
     def delete(self, topic: str, index: int) -> None:
         del self.logs[topic, index]

@@ -203,16 +203,8 @@ def _quota_problem(request: RequestContext, entry: Any) -> str:
 
 
 def _set(request: RequestContext, entry: Any) -> None:
-    values = request.cluster.quotas.values
-    own = dict(values.get(_entity(entry), {}))
     for op in entry.ops:
-        if op.remove:
-            own.pop(op.key, None)
-        else:
-            own[op.key] = op.value
-    values.pop(_entity(entry), None)
-    if own:
-        values[_entity(entry)] = own
+        request.cluster.controller.set_quota(_entity(entry), op.key, None if op.remove else op.value)
 
 
 def describe_client_quotas(request: RequestContext) -> Any:

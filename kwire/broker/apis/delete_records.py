@@ -36,10 +36,11 @@ def _delete(request: RequestContext, name: str, part: Any) -> tuple[int, int]:
     if isinstance(log, int):
         return log, -1
     topic = request.cluster.controller.known(name)
-    if "delete" not in topic.configs.get("cleanup.policy", "delete").split(","):
+    if not topic.has_policy("delete"):
         return codes.POLICY_VIOLATION, -1
     offset = log.end if part.offset == ALL else part.offset
     if not 0 <= offset <= log.end:
         return codes.OFFSET_OUT_OF_RANGE, -1
     request.cluster.fail(*partition.delete_before(offset))
+    request.cluster.controller.remember_start(partition)
     return codes.NONE, log.start

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import messages
 from ...errors import DecodeError, KwireError, MissingExtra
@@ -10,7 +10,7 @@ from ...errors.decode import BadChecksum
 from ...records import RecordBatch, parse_records
 from .. import codes
 from ..cluster import RequestContext
-from ..log import Log
+from ..log import Log, with_append_time
 from ..quotas import PRODUCE
 from ..topics import INTERNAL, Partition, Topic
 from ..transactions import TransactionState
@@ -19,7 +19,16 @@ FIRST_WITH_ABORTABLE = 11  # KIP-890
 FIRST_OF_PROTOCOL_2 = 12  # KIP-890: writing to a partition takes it into the transaction
 FIRST_OF_MAGIC_2 = 3  # older versions of Produce carry message sets, which are not supported
 
-Outcome = tuple[int, int, str | None]  # error code, offset of the first record, error message
+NO_TIME = -1
+
+
+class Outcome(NamedTuple):
+    """Error code, offset of the first record, error message, and the broker's time if the records have it."""
+
+    code: int
+    offset: int = -1
+    message: str | None = None
+    time: int = NO_TIME
 
 
 def produce(request: RequestContext) -> Any:
@@ -40,16 +49,20 @@ def produce(request: RequestContext) -> Any:
 def _partition(request: RequestContext, topic: Topic | None, sent: Any, name: str) -> Any:
     asked = request.message.transactional_id
     if code := request.error(topic.name if topic else name or None, sent.index, transactional_id=asked):
-        outcome: Outcome = (code, -1, None)
+        outcome = Outcome(code)
     elif topic is None or not 0 <= sent.index < len(topic.partitions):
         unknown = codes.UNKNOWN_TOPIC_OR_PARTITION if name or topic else codes.UNKNOWN_TOPIC_ID
-        outcome = (unknown, -1, None)
+        outcome = Outcome(unknown)
     elif topic.name in INTERNAL:
-        outcome = codes.INVALID_TOPIC_EXCEPTION, -1, "only the broker writes to internal topics"
+        outcome = Outcome(codes.INVALID_TOPIC_EXCEPTION, -1, "only the broker writes to internal topics")
     else:
         outcome = _write(request, topic, sent.index, sent.records or b"")
     return messages.ProduceResponse.PartitionProduceResponse(
-        index=sent.index, error_code=outcome[0], base_offset=outcome[1], error_message=outcome[2]
+        index=sent.index,
+        error_code=outcome.code,
+        base_offset=outcome.offset,
+        log_append_time_ms=outcome.time,
+        error_message=outcome.message,
     )
 
 
@@ -57,24 +70,41 @@ def _write(request: RequestContext, topic: Topic, index: int, records: bytes) ->
     partition, settings = topic.partitions[index], request.cluster.settings
     log = partition.log_at(request.node_id)
     if isinstance(log, int):
-        return log, -1, None
+        return Outcome(log)
     if code := _acks_problem(request, topic, partition):
-        return code, -1, None
+        return Outcome(code)
     batch = checked(records, request.version, topic.number("max.message.bytes", settings.max_message_bytes))
     if not isinstance(batch, RecordBatch):
         return batch
+    if topic.has_policy("compact") and _lacks_keys(batch):
+        return Outcome(codes.INVALID_RECORD, -1, "a record of a compacted topic has a key")
     if batch.is_transactional and (code := _join(request, partition, log, batch)):
-        return code, -1, "the partition is in no open transaction of this producer"
+        return Outcome(code, -1, "the partition is in no open transaction of this producer")
     code, before = log.producers.check(batch)
     if code or before is not None:
-        return code, -1 if before is None else before, None
+        return Outcome(code, -1 if before is None else before)
+    return _append(request, topic, partition, batch)
+
+
+def _append(request: RequestContext, topic: Topic, partition: Partition, batch: RecordBatch) -> Outcome:
+    time = NO_TIME
+    if topic.configs.get("message.timestamp.type") == "LogAppendTime":
+        time = request.cluster.time_ms()
+        batch = with_append_time(batch, time)
     code, offset = request.cluster.appended(partition, batch)
     if code:
-        return code, -1, "the log directory failed"
-    retention_bytes = topic.number("retention.bytes", settings.retention_bytes)
+        return Outcome(code, -1, "the log directory failed")
+    retention_bytes = topic.number("retention.bytes", request.cluster.settings.retention_bytes)
     if retention_bytes >= 0:
         request.cluster.fail(*partition.retain(retention_bytes))
-    return codes.NONE, offset, None
+    return Outcome(codes.NONE, offset, None, time)
+
+
+def _lacks_keys(batch: RecordBatch) -> bool:
+    try:
+        return any(record.key is None for record in batch.records())
+    except MissingExtra:
+        return False  # a batch that cannot be decompressed here is left to consumers
 
 
 def _acks_problem(request: RequestContext, topic: Topic, partition: Partition) -> int:
@@ -112,17 +142,17 @@ def checked(records: bytes, version: int, most: int) -> RecordBatch | Outcome:
         most: the largest size of a batch, in bytes.
     """
     if version < FIRST_OF_MAGIC_2:
-        return codes.UNSUPPORTED_FOR_MESSAGE_FORMAT, -1, "only record batches of magic 2 are kept"
+        return Outcome(codes.UNSUPPORTED_FOR_MESSAGE_FORMAT, -1, "only record batches of magic 2 are kept")
     if len(records) > most:
-        return codes.MESSAGE_TOO_LARGE, -1, f"a batch may have {most} bytes"
+        return Outcome(codes.MESSAGE_TOO_LARGE, -1, f"a batch may have {most} bytes")
     try:
         batch, *others = parse_records(records)
     except BadChecksum as error:
-        return codes.CORRUPT_MESSAGE, -1, str(error)
+        return Outcome(codes.CORRUPT_MESSAGE, -1, str(error))
     except (DecodeError, ValueError) as error:
-        return codes.CORRUPT_MESSAGE, -1, str(error) if isinstance(error, KwireError) else "there is no batch"
+        return Outcome(codes.CORRUPT_MESSAGE, -1, str(error) if isinstance(error, KwireError) else "there is no batch")
     problem = "there is more than one batch" if others else _problem(batch)
-    return (codes.INVALID_RECORD, -1, problem) if problem else batch
+    return Outcome(codes.INVALID_RECORD, -1, problem) if problem else batch
 
 
 def _problem(batch: RecordBatch) -> str:

@@ -122,7 +122,7 @@ def test_a_replica_moves_to_another_directory() -> None:
 
 def test_old_records_go_when_the_clock_moves() -> None:
     with Kafka() as kafka:
-        kafka.create_topic("t", configs={"retention.ms": "60000"})
+        kafka.create_topic("t", configs={"retention.ms": "60000", "segment.ms": "30000"})
         kafka.produce("t", b"old")
         kafka.advance(50)
         kafka.produce("t", b"new")
