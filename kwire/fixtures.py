@@ -59,7 +59,7 @@ def parse_fixture(text: str, file: str = "") -> Fixture | None:
 def check_writer(writer: str, file: str = "") -> None:
     """Refuse bytes without a writer, and bytes that kwire wrote: they would prove nothing."""
     if not writer.strip():
-        raise DumpError("no line says who wrote the bytes", file=file, hint="# writer: Apache Kafka 3.9.2")
+        raise DumpError("no line names the writer of the bytes", file=file, hint="# writer: Apache Kafka 3.9.2")
     if "kwire" in writer.lower():
         problem = "kwire wrote these bytes, so they prove nothing"
         raise DumpError(problem, file=file, hint="take bytes that another implementation wrote, or write them by hand")

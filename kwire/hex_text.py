@@ -387,7 +387,7 @@ class _Reading:
             self.repeat(offset)
         have = len(self.piece)
         if offset != self.origin + have:
-            problem = f"the offset says {offset:#x}, but {have:#x} bytes were read from {self.origin:#x} on"
+            problem = f"the offset is {offset:#x}, but {have:#x} bytes were read from {self.origin:#x} on"
             raise self.error(problem, "a line is missing or damaged")
 
     def repeat(self, offset: int) -> None:
@@ -395,7 +395,7 @@ class _Reading:
         self.repeats = False
         missing = offset - self.origin - len(self.piece)
         if missing <= 0 or missing % len(self.row) or missing > MOST:
-            raise self.error(f"the * before it cannot stand for {missing} bytes", "a line is missing or damaged")
+            raise self.error(f"the * before it cannot mean {missing} bytes", "a line is missing or damaged")
         self.piece += self.row * (missing // len(self.row))
 
     def bytes(self, text: str) -> bytes:

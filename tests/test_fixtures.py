@@ -81,9 +81,9 @@ def test_a_first_line_that_is_not_right_is_refused(first: str) -> None:
 @pytest.mark.parametrize(
     ("line", "error"),
     [
-        ("", "f.hex: no line says who wrote the bytes; # writer: Apache Kafka 3.9.2"),
-        ("# writer:\n", "f.hex: no line says who wrote the bytes; # writer: Apache Kafka 3.9.2"),
-        ("# writer:  \n", "f.hex: no line says who wrote the bytes; # writer: Apache Kafka 3.9.2"),
+        ("", "f.hex: no line names the writer of the bytes; # writer: Apache Kafka 3.9.2"),
+        ("# writer:\n", "f.hex: no line names the writer of the bytes; # writer: Apache Kafka 3.9.2"),
+        ("# writer:  \n", "f.hex: no line names the writer of the bytes; # writer: Apache Kafka 3.9.2"),
         *(
             (
                 line,

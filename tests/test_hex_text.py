@@ -83,7 +83,7 @@ def test_offsets_may_begin_anywhere(first: str) -> None:
 def test_annotated_hexdumps_may_stand_one_after_the_other() -> None:
     text = "# one\n00000000  01 02  a\n00000002  03     b\n\n# two\n00000000  04 05  a\n00000002  06     b\n"
     assert parse_hex_text(text) == (b"\1\2\3\4\5\6", "annotated hexdump")
-    with pytest.raises(DumpError, match="the offset says 0x0, but 0x2 bytes were read"):
+    with pytest.raises(DumpError, match="the offset is 0x0, but 0x2 bytes were read"):
         parse_hex_text("00000000: 0102\n00000000: 0304\n")
 
 
@@ -126,7 +126,7 @@ def test_an_offset_that_does_not_fit_is_refused(text: str, line: int, says: str,
     with pytest.raises(DumpError) as caught:
         parse_hex_text(text, "f.txt")
     assert caught.value.line == line
-    assert caught.value.problem == f"the offset says {says}, but {read} bytes were read from {origin} on"
+    assert caught.value.problem == f"the offset is {says}, but {read} bytes were read from {origin} on"
     assert caught.value.hint == "a line is missing or damaged"
 
 
@@ -183,10 +183,10 @@ def test_a_star_stands_for_lines_like_the_one_before(text: str) -> None:
 @pytest.mark.parametrize(
     ("change", "line", "problem"),
     [
-        (("00000040", "00000041"), 4, "the * before it cannot stand for 33 bytes"),
-        (("00000040", "00000020"), 4, "the * before it cannot stand for 0 bytes"),
-        (("00000040", "ffffffffff40"), 4, "the * before it cannot stand for 281474976710432 bytes"),
-        (("00000043", "00000044"), 5, "the offset says 0x44, but 0x43 bytes were read from 0x0 on"),
+        (("00000040", "00000041"), 4, "the * before it cannot mean 33 bytes"),
+        (("00000040", "00000020"), 4, "the * before it cannot mean 0 bytes"),
+        (("00000040", "ffffffffff40"), 4, "the * before it cannot mean 281474976710432 bytes"),
+        (("00000043", "00000044"), 5, "the offset is 0x44, but 0x43 bytes were read from 0x0 on"),
         (("00000043", "00000043\n00000000  00"), 6, "the text should have ended before this line"),
         (("|end|", "|en|"), 4, "3 bytes, and 2 characters beside them"),
         (
@@ -242,5 +242,5 @@ def test_packets_are_pieces_and_other_panes_are_left_out() -> None:
     text = "Frame (3 bytes):\n0000  01 02 03   ...\n\nReassembled TCP (2 bytes):\n0000  09 09   ..\n\n"
     text += "Frame (1 bytes):\n0000  04   .\n"
     assert read_hex_text(text) == ((b"\1\2\3", b"\4"), "tshark -x", True)
-    with pytest.raises(DumpError, match="the offset says 0x2, but 0x1 bytes were read from 0x0 on"):
+    with pytest.raises(DumpError, match="the offset is 0x2, but 0x1 bytes were read from 0x0 on"):
         read_hex_text("0000  01   .\n0002  02   .\n")

@@ -42,7 +42,7 @@ def unspoken(traffic: Traffic, release_name: str) -> list[Unspoken]:
             spoken = new.versions(user.api_key)
             if user.version not in spoken:
                 breaks = not spoken or user.version < spoken.first
-                why = f"{release_name} speaks {spoken}" if spoken else f"{release_name} has no such api"
+                why = f"{release_name} supports {spoken}" if spoken else f"{release_name} has no such api"
                 api = releases().name_of(None, user.api_key)
                 who = user.client, user.software, user.ip
                 found.append(Unspoken(*who, api, user.version, requests, breaks, why))

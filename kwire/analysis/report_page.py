@@ -147,7 +147,7 @@ def _summary(tally: Tally) -> Iterator[str]:
 def _timeline(tally: Tally) -> Iterator[str]:
     yield "<section><h2>Timeline</h2>\n"
     if not tally.timed:
-        yield _note("This input does not say when its frames were seen; captures (pcap, pcapng) do.")
+        yield _note("This input has no times of frames; captures (pcap, pcapng) have them.")
     else:
         rows = list(tally.timeline.rows())
         yield _note(f"UTC, {clock(rows[0][0])} on; a bar is {duration(tally.timeline.width)}.")

@@ -110,7 +110,7 @@ def _judge(observation: Seen, verdicts: dict[int, bool], asked: dict[tuple[str, 
 SEPARATOR = "; "  # between the sentences of a note
 NO_CONTROLLER = (
     "no controller was captured (LeaderAndIsr, UpdateMetadata, StopReplica): states are those that clients "
-    "received, and replicas are offline as far as Metadata, DescribeTopicPartitions and BrokerHeartbeat say it"
+    "received, and replicas are offline as far as Metadata, DescribeTopicPartitions and BrokerHeartbeat list them"
 )
 
 

@@ -61,7 +61,7 @@ class Ring(Generic[T]):
             if has_room(child):
                 self.jumped = False
                 return child
-        raise LookupError("no child has room")
+        raise LookupError("no child has an available broker")
 
     def go_on_behind(self, index: int, has_room: Callable[[T], bool]) -> None:
         """Advance after a child that already has a replica: a jump, unless the ring would have selected this child."""

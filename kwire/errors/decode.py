@@ -146,7 +146,7 @@ class BadBatchLength(BadRecords):
 class BadRecordSize(BadRecords):
     """A record whose size field does not match its fields."""
 
-    problem = "the record's size field says {found} bytes, its fields take {have}"
+    problem = "the record's size field is {found}, its fields take {have} bytes"
 
 
 class BadRecordCount(BadRecords):
@@ -244,7 +244,7 @@ class BadBoolean(Tolerated):
 class BadMarker(Tolerated):
     """An invalid null marker of a nullable struct (KIP-893)."""
 
-    problem = "marker {found} in front of a nullable struct"
+    problem = "marker {found} before a nullable struct"
 
 
 class TagOrder(Tolerated):
@@ -262,7 +262,7 @@ class TagTwice(Tolerated):
 class TagSize(Tolerated):
     """A known tag with a wrong size field, which Kafka ignores."""
 
-    problem = "the tag's size field says {found} bytes, its value takes {have}"
+    problem = "the tag's size field is {found}, its value takes {have} bytes"
 
 
 class BadChecksum(Tolerated):

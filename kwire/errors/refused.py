@@ -11,15 +11,15 @@ from . import KwireError, excerpt
 
 # reason -> what is wrong, what to try. Braces take the error's own attributes.
 WORDS: dict[str, tuple[str, str]] = {
-    "no_members": ("the group has no members", "assign when somebody has joined"),
-    "division_by_zero": ("the group has no members", "assign when somebody has joined"),
+    "no_members": ("the group has no members", "assign after a member has joined"),
+    "division_by_zero": ("the group has no members", "assign after a member has joined"),
     "more_partitions_left_than_room_for": (
         "{count} partitions are left and all members have their share",
-        "a member says it holds partitions that do not exist; take them out of what it holds",
+        "a member claims partitions that do not exist; remove them from its partitions",
     ),
     "members_without_their_share": (
         "no partitions are left and {count} members have less than their share",
-        "members say they hold partitions that do not exist; take them out of what they hold",
+        "members claim partitions that do not exist; remove them from their partitions",
     ),
     "holder_cannot_take_part": (
         "a partition is, or was, held by a member that has nothing to give or get in this rebalance",
@@ -27,7 +27,7 @@ WORDS: dict[str, tuple[str, str]] = {
     ),
     "nobody_can_take_part": (
         "partitions are to be moved, and no member has anything to give or get in this rebalance",
-        "members say they hold partitions that do not exist; take them out of what they hold",
+        "members claim partitions that do not exist; remove them from their partitions",
     ),
     "no_rest": (
         "moving partitions does not come to an end in {count} rounds, as in Kafka it never would",
@@ -133,7 +133,8 @@ WORDS: dict[str, tuple[str, str]] = {
         "a mapping of each partition to the ids of different brokers is needed, as many as the replication factor",
     ),
     "empty_assignment": (
-        "the broker refused {num_partitions} partitions with {replication_factor} replicas on {on}, and cannot say why",
+        "the broker refused {num_partitions} partitions with {replication_factor} replicas on {on}, and its response "
+        "has no reason",
         "the replication factor may be larger than the number of these brokers, partitions or replicas not positive "
         "or too many, an id not that of a live broker, a broker without a rack path, or {timeout_ms} ms were over",
     ),

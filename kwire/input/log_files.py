@@ -49,7 +49,7 @@ def log_kind(head: bytes, file: str, topic: str | None) -> tuple[str, str | None
         if learnt.name is not None:
             return f"a log segment of {learnt.name}, as its records show", learnt.name
     if named is not None:
-        return f"a log segment of {named}, by its folder's name (--log-of says otherwise)", named
+        return f"a log segment of {named}, by its folder's name (--log-of overrides it)", named
     return "a log segment", None
 
 

@@ -264,7 +264,9 @@ def read_log(path: str | Path, *, topic: str | None = None) -> Iterator[Item]:
     """
     with open_dump(path, topic=topic) as dump:
         if dump.batches is None:
-            raise DumpError(f"this is no log: it was taken for {dump.kind}", file=str(path), hint="try kwire.read_dump")
+            raise DumpError(
+                f"this is not a log: it was recognised as {dump.kind}", file=str(path), hint="try kwire.read_dump"
+            )
         yield from dump.batches
 
 
@@ -286,7 +288,7 @@ def read_disk(path: str | Path) -> Iterator[DiskItem]:
     """
     with open_dump(path) as dump:
         if dump.disk is None:
-            raise DumpError(f"this is no file beside the segments: it was taken for {dump.kind}", file=str(path))
+            raise DumpError(f"this is not a file beside the segments: it was recognised as {dump.kind}", file=str(path))
         yield from dump.disk.items
 
 

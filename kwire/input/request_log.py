@@ -244,7 +244,7 @@ def _members(line: str, file: str, number: int, notes: Notes) -> Any:
         return json.JSONDecoder().raw_decode(line, begin)[0]
     except (json.JSONDecodeError, RecursionError) as error:
         what = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
-        hint = "each object must stand on one line; kwire encode also reads indented ones"
+        hint = "each object must be on one line; kwire encode also reads indented ones"
         raise DumpError(f"this is no JSON: {what}", file=file, line=number, hint=hint) from None
 
 

@@ -115,7 +115,7 @@ def _chunk(entry: DiskEntry, walk: _Walk, stop: int | None) -> Iterator[Differen
     while walk.batch is not None and walk.batch.position < value.position:
         walk.next()
     if walk.batch is None:
-        yield Difference(entry.position, "position", f"the log has no batch at {value.position} or behind it")
+        yield Difference(entry.position, "position", f"the log has no batch at {value.position} or after it")
     elif walk.batch.position != value.position:
         where = f"the next one is at {walk.batch.position}"
         yield Difference(entry.position, "position", f"no batch of the log begins at {value.position}; {where}")
@@ -200,7 +200,7 @@ def _within(entries: Entries) -> Iterator[tuple[Difference | None, DiskEntry]]:
             reason = f"the transaction would end at {value.last_offset}, before it begins at {value.first_offset}"
             found = Difference(entry.position, "first_offset", reason)
         elif not 0 <= value.last_stable_offset <= value.last_offset + 1:
-            reason = f"the last stable offset {value.last_stable_offset} is behind the transaction's end"
+            reason = f"the last stable offset {value.last_stable_offset} is after the transaction's end"
             found = Difference(entry.position, "last_stable_offset", reason)
         before = max(before, value.last_offset)
         yield found, entry

@@ -137,7 +137,7 @@ class BadDiskFile(DecodeError):
 class WrongCount(Tolerated):
     """A count that does not match the entries after it."""
 
-    problem = "the count says {need} entries, there are {have}"
+    problem = "the count is {need} entries, there are {have}"
     hint = "the file was cut short, or written by hand"
 
 
@@ -165,7 +165,7 @@ class _Fixed:
                     yield DiskEntry(kind, 0, 0, self.make(base, *self.layout.unpack(bytes(zeros))), file)
                     index = 1
                 elif zeros:
-                    yield _bad(at - zeros, b"", f"{zeros} zeros in front of an entry", file, zeros)
+                    yield _bad(at - zeros, b"", f"{zeros} zeros before an entry", file, zeros)
                 yield DiskEntry(kind, index, at, self.make(base, *self.layout.unpack(raw)), file)
                 index, zeros = index + 1, 0
         yield from _allocated(at - zeros + len(raw), zeros, file) if zeros else ()

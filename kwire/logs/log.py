@@ -254,7 +254,7 @@ class SegmentReader:
         """Give out a last batch that is not whole; unless its length is damaged, and others follow."""
         self._scan = 1
         if self._look() is not None:
-            self._lose("it would end behind the end of the log, and another batch begins before")
+            self._lose("it would end after the end of the log, and another batch begins before")
             return
         data, need = bytes(self._data), LOG_OVERHEAD if stop == SHORT else stop
         error = CutBatch(offset=self._passed, segments=("batches", self._index), need=need, have=len(data), raw=data)

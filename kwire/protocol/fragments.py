@@ -47,7 +47,7 @@ class Gap(NoFrame):
     def problem(self) -> str:  # type: ignore[override]
         """Return how much is missing, if that is known."""
         if self.count is None:
-            return "gap: this stream goes on with bytes that the other side had, and that were not captured by then"
+            return "gap: this stream continues after bytes that the other side received and that were not captured"
         return "gap: {count} bytes of this stream were not captured"
 
 
@@ -118,7 +118,7 @@ class Damaged(NoFrame):
 
     code = "DAMAGED"
     problem = "{count} bytes of the capture are damaged (offset {offset}): {found}"
-    hint = "reading goes on at the next record"
+    hint = "reading continues at the next record"
 
 
 class CutRecord(NoFrame):

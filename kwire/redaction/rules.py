@@ -74,7 +74,7 @@ def is_secret_record(value: bytes) -> bool:
 REASONS: dict[str, str] = {
     "records": "keys, values and headers of records are payload; batch headers stay, with their checksums made anew",
     "sasl": "SASL tokens carry passwords and proofs of them",
-    "scram": "salts and salted passwords stand for the password",
+    "scram": "salts and salted passwords can be used instead of the password",
     "token": "the HMAC of a delegation token is its password",
     "config": "values of configurations hold passwords and paths",
     "group": "subscriptions and assignments of group members carry what their clients like",
@@ -83,13 +83,13 @@ REASONS: dict[str, str] = {
     "envelope": "a forwarded request may hold anything of the above",
     "text": "error messages repeat names and values",
     "client": "client ids are names of applications",
-    "topic": "topic names tell what a business does",
+    "topic": "topic names reveal what a business does",
     "groupid": "group, transaction and member ids are names of applications",
     "host": "names and addresses of machines",
     "rack": "racks are names of places",
     "path": "directories of brokers name machines, disks and people",
     "user": "principals are names of people",
-    "unknown": "nobody knows what unknown tags, tails and undecodable frames hold",
+    "unknown": "the content of unknown tags, tails and undecodable frames is unknown",
 }
 # The same name gets the same pseudonym.
 NAMES = frozenset(("client", "topic", "groupid", "host", "rack", "path", "user"))

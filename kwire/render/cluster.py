@@ -48,7 +48,7 @@ def cluster_lines(state: ClusterState, style: Style = PLAIN, tables: Tables | No
         yield style.paint("warning", f"contradictions: {len(tables.conflicts)}")
         for one in tables.conflicts:
             values = f"leader {one.leader}, isr {_nodes(one.isr)} at epoch {one.leader_epoch}"
-            yield escape(f"  {one.topic}-{one.partition}: {one.source} says {values}; {one.believed} is believed")
+            yield escape(f"  {one.topic}-{one.partition}: {one.source} has {values}; {one.believed} is accepted")
 
 
 def _health(state: ClusterState, broker: Broker) -> str:

@@ -128,7 +128,7 @@ def parse_plain(text: str, file: str) -> Value | None:
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError("a key stands here twice")
+        raise ValueError("a key is repeated")
     return members
 
 
@@ -170,7 +170,7 @@ class _Parser:
     def document(self) -> Value:
         value = self.value(None, 0)
         if self.token.kind != "end":
-            self.fail(self.token, f"{excerpt(self.token.text)} stands behind the end of the document", None)
+            self.fail(self.token, f"{excerpt(self.token.text)} follows the end of the document", None)
         return value
 
     def value(self, place: Place, depth: int) -> Value:
@@ -202,11 +202,11 @@ class _Parser:
             name = self.scalar(key, place)
             colon = self.step()
             if colon.text != ":":
-                self.need(colon, f"a colon behind {excerpt(name)}", place)
+                self.need(colon, f"a colon after {excerpt(name)}", place)
             value = self.value((place, name), depth + 1)
             # Kafka 3.9's DescribeTopicPartitionsRequest has "versions" twice, with equal values.
             if name in members and not _is_same_scalar(members[name].value, value.value):
-                self.fail(key, f"the key {excerpt(name)} stands here twice", place, "keep one of them")
+                self.fail(key, f"the key {excerpt(name)} is repeated here", place, "keep one of them")
             members[name] = value
             self.comma("}", place)
         self.step()
@@ -224,7 +224,7 @@ class _Parser:
         if self.token.text == ",":
             comma = self.step()
             if self.token.text == end:
-                self.fail(comma, f"a comma stands before {end!r}", place, "drop it: Kafka's generator refuses it")
+                self.fail(comma, f"there is a comma before {end!r}", place, "drop it: Kafka's generator refuses it")
         elif self.token.text != end:
             self.need(self.token, f"a comma or {end!r}", place)
 

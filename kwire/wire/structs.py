@@ -238,7 +238,7 @@ class Content(NamedTuple):
 @singledispatch
 def content_of(node: Node) -> Content:
     """Return what a node holds. Raises UnknownNode."""
-    raise UnknownNode(f"{type(node).__name__} is no node that the walks of a tree know")
+    raise UnknownNode(f"{type(node).__name__} is not a supported node type")
 
 
 @content_of.register(Boolean | Bytes | Float64 | Integer | String | Uuid)
@@ -260,5 +260,5 @@ def _(node: NullableStruct) -> Content:
 def _(node: Array) -> Content:
     content = content_of(node.element)
     if content.is_array:
-        raise UnknownNode("an array of arrays is no node that the walks of a tree know")
+        raise UnknownNode("an array of arrays is not a supported node type")
     return Content(content.node, content.struct, True)

@@ -142,7 +142,7 @@ def write_znode(value: Node | int) -> bytes:
     try:
         return json.dumps(plain, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError) as error:
-        raise WrongType(need="what JSON can say", found=str(error), message=type(value).__name__) from None
+        raise WrongType(need="a JSON value", found=str(error), message=type(value).__name__) from None
 
 
 def _parse(path: str, data: bytes | str) -> Any:
@@ -156,7 +156,7 @@ def _parse(path: str, data: bytes | str) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError(f"a key stands twice among {[name for name, _ in pairs]}")
+        raise ValueError(f"a key is repeated among {[name for name, _ in pairs]}")
     return members
 
 

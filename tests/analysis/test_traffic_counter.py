@@ -104,7 +104,7 @@ def test_who_breaks_with_a_release() -> None:
         "version": 2,
         "requests": 2,
         "breaks": True,
-        "why": "4.0 speaks 3-12",
+        "why": "4.0 supports 3-12",
     }
     assert unspoken(traffic, "3.9") == []
 

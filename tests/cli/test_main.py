@@ -70,7 +70,7 @@ def test_help_loads_nothing_heavy() -> None:
         (["decode", DUMP, "--as", "Metadata:99"], "MetadataResponse has no version 99; versions: 0-13"),
         (["decode", DUMP, "--body"], "add --as NAME:VERSION"),
         (["decode", DUMP, "--profile", "KIP-1"], "there is no profile 'KIP-1'"),
-        (["explain", DUMP, "--fixture"], "no line says who wrote the bytes"),
+        (["explain", DUMP, "--fixture"], "no line names the writer of the bytes"),
         (["explain", DUMP, "--fixture", "--writer", "kwire"], "kwire wrote these bytes"),
         (["explain", DUMP, "--fixture", "--writer", "Kafka"], "--fixture takes one frame"),
         (["encode", "LICENSE"], "this is no JSON"),

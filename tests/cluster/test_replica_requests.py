@@ -87,7 +87,9 @@ def test_the_words_of_a_refusal_name_the_possible_causes() -> None:
     with pytest.raises(ReplicaAssignmentRefused) as caught:
         create_replica_assignment(3, 4, [1, 2], timeout_ms=5).assignment(refusal())
     text = str(caught.value)
-    assert text.startswith("the broker refused 3 partitions with 4 replicas on brokers [1, 2], and cannot say why; ")
+    assert text.startswith(
+        "the broker refused 3 partitions with 4 replicas on brokers [1, 2], and its response has no reason; "
+    )
     for cause in ("replication factor", "not that of a live broker", "without a rack path", "5 ms were over"):
         assert cause in text
 

@@ -32,7 +32,7 @@ REFUSED: dict[type[DecodeError], tuple[dict[str, Any], str]] = {
     ),
     faults.BadRecords: ({}, "the bytes do not decode"),
     faults.BadBatchLength: ({"found": 5, "need": 14}, "length 5; a batch has 14 bytes at least"),
-    faults.BadRecordSize: ({"found": 7, "have": 6}, "the record's size field says 7 bytes, its fields take 6"),
+    faults.BadRecordSize: ({"found": 7, "have": 6}, "the record's size field is 7, its fields take 6 bytes"),
     faults.BadRecordCount: (
         {"found": 9, "have": 3},
         "the count of 9 records and the end of the batch do not agree; 3 were read",
@@ -61,10 +61,10 @@ TOLERATED: dict[type[faults.Tolerated], tuple[dict[str, Any], str]] = {
     faults.OverlongVarint: ({"have": 2, "need": 1}, "a varint in 2 bytes where 1 would do"),
     faults.BadText: ({}, "the text is not UTF-8"),
     faults.BadBoolean: ({"found": 2}, "boolean byte 2; 0 and 1 are written"),
-    faults.BadMarker: ({"found": 0}, "marker 0 in front of a nullable struct"),
+    faults.BadMarker: ({"found": 0}, "marker 0 before a nullable struct"),
     faults.TagOrder: ({"found": 0, "need": 3}, "tag 0 comes after tag 3"),
     faults.TagTwice: ({"found": 0}, "tag 0 is given twice"),
-    faults.TagSize: ({"found": 4, "have": 8}, "the tag's size field says 4 bytes, its value takes 8"),
+    faults.TagSize: ({"found": 4, "have": 8}, "the tag's size field is 4, its value takes 8 bytes"),
     faults.BadChecksum: (
         {"found": ("0x000000ff", "0x000000fe")},
         "checksum 0x000000ff; the bytes have 0x000000fe",

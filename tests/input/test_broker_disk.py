@@ -74,7 +74,7 @@ ABORTED, PRODUCERS = "tide-0/00000000000000000000.txnindex", "tide-0/00000000000
 CHANGES = [
     (INDEX, int32_at(0, 0), "offset: offset 0 is not in the batches from "),
     (INDEX, int32_at(4, 395), "position: no batch of the log begins at 395; the next one is at "),
-    (INDEX, int32_at(188, 99_999), "position: the log has no batch at 99999 or behind it"),
+    (INDEX, int32_at(188, 99_999), "position: the log has no batch at 99999 or after it"),
     (INDEX, int32_at(8, 1), "offset: offset 1 at "),
     (INDEX, int32_at(184, 99_999), "offset: offset 99999 is not in the batches from "),
     (TIMES, int64_at(0, 1), "timestamp: the greatest timestamp of the batch with offset "),

@@ -49,7 +49,7 @@ def test_what_it_is_of_is_shown_told_or_in_the_folders_name(tmp_path: Path) -> N
     path = tmp_path / "__consumer_offsets-7" / "0.log"
     path.parent.mkdir()
     path.write_bytes(kwire.build_batch([record(COMMIT[0], None)]))
-    assert kind_of(path) == "a log segment of __consumer_offsets, by its folder's name (--log-of says otherwise)"
+    assert kind_of(path) == "a log segment of __consumer_offsets, by its folder's name (--log-of overrides it)"
     (batch,) = kwire.read_log(path)
     assert isinstance(batch, LogBatch)
     assert [entry.message is not None for entry in batch.entries() if isinstance(entry, LogRecord)] == [True]
@@ -67,7 +67,7 @@ def test_late_proof_is_remarked() -> None:
 def test_a_log_has_no_frames_and_frames_are_no_log() -> None:
     with pytest.raises(DumpError, match=r"this is a log: .*read_log"):
         list(kwire.read_dump(OFFSETS))
-    with pytest.raises(DumpError, match="this is no log: it was taken for raw frames"):
+    with pytest.raises(DumpError, match="this is not a log: it was recognised as raw frames"):
         list(kwire.read_log(ROOT / "fixtures/dumps/kafka-3.9-zk.bin"))
 
 

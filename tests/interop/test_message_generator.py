@@ -130,4 +130,4 @@ def test_a_trailing_comma_is_an_error_to_both(tmp_path: Path) -> None:
     text = (SCHEMAS / "kafka/FetchResponse.json").read_text("utf-8")
     (spec,) = written([text.removesuffix("}\n") + ",}\n"], tmp_path)
     assert "was expecting double-quote" in refused([spec], tmp_path / "made")[spec]
-    assert "a comma stands before" in str(spec_errors(spec)[0])
+    assert "there is a comma before" in str(spec_errors(spec)[0])

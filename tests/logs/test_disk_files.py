@@ -93,7 +93,7 @@ def test_other_files_are_none_of_these() -> None:
     for path in sorted((ROOT / "fixtures").rglob("*")):
         if path.is_file() and DISK not in path.parents:
             assert disk_kind(path.name, path.read_bytes()[: 1 << 16]) is None, path
-    with pytest.raises(DumpError, match="taken for a log segment"):
+    with pytest.raises(DumpError, match="recognised as a log segment"):
         list(kwire.read_disk(DISK / "kept-0/00000000000000000000.log"))
     with pytest.raises(DumpError, match="a file of a broker's disk: leader epochs, without requests"):
         list(kwire.read_dump(DISK / "kept-0/leader-epoch-checkpoint"))
@@ -108,7 +108,7 @@ def test_space_allocated_ahead_is_no_entry() -> None:
         assert [type(item) for item in found] == [DiskEntry, LogBytes]
         assert isinstance(found[1], LogBytes)
         assert (found[1].position, found[1].error) == (8, None)
-    assert errors("0.index", entry + bytes(16) + entry) == ["16 zeros in front of an entry"]
+    assert errors("0.index", entry + bytes(16) + entry) == ["16 zeros before an entry"]
     assert errors("0.index", entry + b"\0\1") == ["2 bytes at the end are no whole entry of 8 bytes"]
     first = items("7.timeindex", bytes(12) + struct.pack(">qi", 1, 1))
     assert [item.fields for item in first if isinstance(item, DiskEntry)] == [
@@ -140,7 +140,7 @@ def test_a_damaged_snapshot_is_marked() -> None:
         ("leader-epoch-checkpoint", b"1\n0\n", "the first line of a checkpoint is its version, 0"),
         ("leader-epoch-checkpoint", b"0\nx\n", "the second line of a checkpoint is the number of its entries"),
         ("leader-epoch-checkpoint", b"0\n2\n0 0\n1\n", "not a line of an epoch and its first offset"),
-        ("leader-epoch-checkpoint", b"0\n3\n0 0\n1 5\n", "the count says 3 entries, there are 2"),
+        ("leader-epoch-checkpoint", b"0\n3\n0 0\n1 5\n", "the count is 3 entries, there are 2"),
         ("replication-offset-checkpoint", b"0\n1\nto pic 0 5\n", "not a line of topic, partition and offset"),
         ("partition.metadata", b"version: 0\n", "two lines are needed"),
         ("quorum-state", b"{}", "no quorum state: a JSON object with data_version is needed"),

@@ -102,7 +102,7 @@ def test_a_changed_value_keeps_its_place() -> None:
         (BROKER, '{"version":true,"host":"h","port":1}', f"{BROKER}: $.version: expected `int`, got `bool`"),
         (BROKER, '{"version":5,"host":"h","port":1,"timestamp":7}', "$.timestamp: expected `str | null`, got `int`"),
         (BROKER, '{"version":5,"host":"h","port":1,"endpoints":["a",2]}', "$.endpoints[1]: expected `str`, got `int`"),
-        (BROKER, '{"host":"h","host":"i"}', "this is no JSON: a key stands twice among ['host', 'host']"),
+        (BROKER, '{"host":"h","host":"i"}', "this is no JSON: a key is repeated among ['host', 'host']"),
         (BROKER, '{"port":NaN}', "this is no JSON: NaN is no value"),
         (BROKER, "[" * 100_000, "this is no JSON"),
         (STATE, '{"controller_epoch":1,"leader":1,"version":1,"leader_epoch":4,"isr":[1,true]}', "$.isr[1]: expected"),
@@ -147,9 +147,9 @@ def test_what_a_version_would_lose_is_refused() -> None:
         (BrokerRegistration(host="h", port="1"), "BrokerRegistration v5: port: `int` is needed, not '1'"),  # type: ignore[arg-type]
         (PartitionState(leader=1, leader_epoch=0, isr=None, controller_epoch=1), "isr: `array` is needed, not None"),  # type: ignore[arg-type]
         (LogDirEvent(broker=1, event="LogDirLost"), "LogDirEvent v1: event"),  # type: ignore[arg-type]
-        (LogDirEvent(broker=1, unknown={"x": float("nan")}), "what JSON can say is needed"),
-        (LogDirEvent(broker=1, unknown={"x": b"bytes"}), "what JSON can say is needed"),
-        (LogDirEvent(broker=1, unknown={"x": "\ud800"}), "what JSON can say is needed"),
+        (LogDirEvent(broker=1, unknown={"x": float("nan")}), "a JSON value is needed"),
+        (LogDirEvent(broker=1, unknown={"x": b"bytes"}), "a JSON value is needed"),
+        (LogDirEvent(broker=1, unknown={"x": "\ud800"}), "a JSON value is needed"),
     ],
 )
 def test_what_cannot_be_written_is_an_error_with_its_place(value: Any, text: str) -> None:

@@ -23,6 +23,6 @@ def test_a_member_is_passed_over_for_topics_it_does_not_want() -> None:
 
 
 def test_a_group_without_members_is_refused() -> None:
-    with pytest.raises(CannotAssign, match="the group has no members; assign when somebody has joined") as caught:
+    with pytest.raises(CannotAssign, match="the group has no members; assign after a member has joined") as caught:
         assign_round_robin({"t": 1}, [])
     assert (caught.value.assignor, caught.value.reason) == ("roundrobin", "no_members")
