@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
+from time import monotonic
 from typing import ClassVar
 
 from textual import work
@@ -23,15 +25,16 @@ from ..render.values import count_text
 from .frame_index import FrameIndex
 from .panes import ByteList, FieldList, FrameList, Lines
 
-SOME = 2_000  # frames between two looks at the screen
+BETWEEN = 0.2  # seconds between two looks at the screen
+SOME = 2_000  # frames of a search between them
 
 
 class Browser(App[None]):
     """Shows the frames of a dump.
 
     Args:
-        frames: what is read in the background.
-        index: where they are put.
+        loading: reads the dump into the index, in the background, a step at a time.
+        index: the frames.
         title: names the dump.
         export: writes frames to a file that is named, and returns how many; raises KwireError, OSError.
     """
@@ -58,7 +61,7 @@ class Browser(App[None]):
 
     def __init__(
         self,
-        frames: Iterator[Frame],
+        loading: Iterator[object],
         index: FrameIndex,
         title: str,
         export: Callable[[Iterator[Frame], str], int],
@@ -66,14 +69,14 @@ class Browser(App[None]):
         super().__init__()
         self.title = title
         self.index: FrameIndex = index
-        self._frames, self._export = frames, export
+        self._loading, self._export = loading, export
         self._filter: DisplayFilter | None = None
         self._connection: int | None = None
         self._slowest_first = self._loaded = False
         self._asked = "filter"
         self._problem = ""
         self._summary = MessageSummary()
-        self._shown: list[int] = []
+        self._shown = array("I")
         self._current: int | None = None  # the frame whose fields are shown
         self._seen = 0  # frames that were asked whether they are shown
 
@@ -95,14 +98,14 @@ class Browser(App[None]):
     @work(thread=True, exclusive=True, group="load")
     def load(self) -> None:
         """Read all frames into the index; what is wrong with the dump is shown."""
-        worker = get_current_worker()
+        worker, due = get_current_worker(), 0.0
         try:
-            for number, frame in enumerate(self._frames, 1):
-                self.index.add(frame)
+            for _ in self._loading:
                 if worker.is_cancelled:
                     return
-                if number in (100, 1_000) or number % SOME == 0:
+                if monotonic() >= due:
                     self.call_from_thread(self.look)
+                    due = monotonic() + BETWEEN
         except (KwireError, OSError) as error:
             self._problem = str(error)
         self._loaded = True
@@ -139,7 +142,7 @@ class Browser(App[None]):
 
     def _again(self) -> None:
         """Choose the shown frames anew."""
-        self._shown, self._seen = [], 0
+        self._shown, self._seen = array("I"), 0
         self.query_one(FrameList).cursor = 0
         self.look()
 

@@ -6,7 +6,7 @@ Bodies are decoded when they are shown or searched. The bytes lie in a temporary
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from math import isnan, nan
 from tempfile import TemporaryFile
@@ -16,7 +16,9 @@ from typing import Any
 from ..errors import DecodeError
 from ..protocol import Frame, FrameDecoder, Result, Source
 from ..protocol.frame_header import Header
+from ..protocol.framing import NOBODY, SECOND, CapturedBatch, CapturedFrame
 from ..redaction import mask
+from ..render.captured_lines import link_of
 from ..spec.catalog import Catalog
 
 NOTHING = 0xFFFFFFFF  # no partner; a dump has fewer frames
@@ -51,6 +53,7 @@ class FrameIndex:
         self._faults: dict[int, DecodeError] = {}
         self._more: dict[int, tuple[Any, ...]] = {}  # of frames whose container says what they are
         self._waiting: dict[int, tuple[Header, int]] = {}
+        self._ends_of: dict[int, int] = {}  # connection of the dump -> its place in `_all_ends`
         self.result: Callable[[int], Result] = lru_cache(maxsize=512)(self._result)
 
     def __enter__(self) -> FrameIndex:
@@ -83,6 +86,53 @@ class FrameIndex:
         if frame.message is not None or frame.bare or frame.profile:
             self._more[number] = frame.message, frame.version, frame.bare, frame.profile
         self._pair(header, number, source.time)
+
+    def begin(self) -> None:
+        """Begin another dump: its connections have numbers of their own."""
+        self._decoder = FrameDecoder(self.catalog)
+        self._waiting.clear()
+        self._ends_of.clear()
+
+    def add_batch(self, batch: CapturedBatch) -> None:
+        """Add what was captured together: `add` for a million frames."""
+        data = b"".join([one[4] for one in batch if type(one) is tuple])
+        with self._lock:
+            self._bytes.seek(self._end)
+            self._bytes.write(data)
+        for captured in batch:
+            if type(captured) is tuple:
+                self._add_captured(captured)
+            else:
+                self._decoder.connections.forget(captured)
+                self._ends_of.pop(captured, None)
+
+    def _add_captured(self, captured: CapturedFrame) -> None:
+        ends, asked, offset, now, data, fault, _, _ = captured
+        header = self._decoder.connections.of(ends).pair(captured)
+        number, size, of_file = len(self._partners), len(data), ends is NOBODY
+        latency = partner = None
+        if asked:
+            header.number(number)
+        elif now is not None:
+            latency, partner = link_of(header, now)
+        self._offsets.append(self._end)
+        self._sizes.append(size)
+        self._end += size
+        self._times.append(nan if now is None else now / SECOND)
+        self._places.append(-1 if of_file and not data else offset)
+        end = self._ends_of.get(ends.connection)
+        if end is None:
+            known = (None, None, None) if of_file else (ends.client, ends.broker, ends.connection)
+            end = self._ends_of[ends.connection] = self._end_of(known)
+        self._ends.append(end)
+        if fault is not None:
+            self._faults[number] = fault
+        self._latencies.append(nan if latency is None else latency)
+        self._apis.append(OTHER if header.problem or header.call is None else header.call.api.key or 0)
+        self._directions.append(-1 if of_file else asked)
+        if partner is not None:
+            self._partners[partner] = number
+        self._partners.append(NOTHING if partner is None else partner)  # the last column: now the frame counts
 
     def _end_of(self, ends: Ends) -> int:
         number = self._known_ends.get(ends)
@@ -151,9 +201,9 @@ class FrameIndex:
         """Return what frames of one connection have in common."""
         return self._ends[number]
 
-    def by_latency(self, numbers: list[int]) -> list[int]:
+    def by_latency(self, numbers: Sequence[int]) -> Sequence[int]:
         """Return responses, the slowest first, and behind them the frames without a latency."""
-        return sorted(numbers, key=lambda number: -(self._latency_at(number) or -1.0))
+        return array("I", sorted(numbers, key=lambda number: -(self._latency_at(number) or -1.0)))
 
     def _latency_at(self, number: int) -> float | None:
         return None if isnan(self._latencies[number]) else self._latencies[number]

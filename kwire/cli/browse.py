@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtra
+from ..input import Dump
 from ..protocol import Frame
 from .inputs import Reading, catalog_of, dumps_in, title_of
 from .options import add_command, add_files, add_profile, add_secrets
 from .output import FrameOutput, output_bytes
+
+if TYPE_CHECKING:
+    from ..browse.frame_index import FrameIndex
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -43,7 +47,7 @@ def browse(options: argparse.Namespace) -> int:
         raise MissingExtra("kwire browse", "textual", "tui") from error
     from ..browse.frame_index import FrameIndex
 
-    frames = _frames(options)
+    Reading(options)  # so that wrong options are an error before the screen is taken
     if "-" in options.files:
         _free_the_keyboard()
 
@@ -56,14 +60,22 @@ def browse(options: argparse.Namespace) -> int:
         return output.count
 
     with FrameIndex(catalog_of(options), sealed=not options.show_secrets) as index:
-        Browser(frames, index, title_of(options), export).run()
+        Browser(loading(index, dumps_in(options)), index, title_of(options), export).run()
     return 0
 
 
-def _frames(options: argparse.Namespace) -> Iterator[Frame]:
-    Reading(options)  # so that wrong options are an error before the screen is taken
-    for dump in dumps_in(options):
-        yield from dump.frames
+def loading(index: FrameIndex, dumps: Iterable[Dump]) -> Iterator[int]:
+    """Read dumps into an index; yield how many frames there are, each time that some were added."""
+    for dump in dumps:
+        index.begin()
+        if dump.captured is not None:
+            for batch in dump.captured:
+                index.add_batch(batch)
+                yield len(index)
+        else:
+            for frame in dump.frames:
+                index.add(frame)
+                yield len(index)
 
 
 def _free_the_keyboard() -> None:

@@ -13,7 +13,9 @@ from kwire.browse.app import Browser
 from kwire.browse.frame_index import FrameIndex
 from kwire.browse.panes import ByteList, FieldList, FrameList
 from kwire.cli import main
+from kwire.cli.browse import loading
 from kwire.errors import DumpError
+from kwire.input import Dump, open_dump
 from kwire.spec.catalog import catalog_for
 from tests.conftest import ROOT
 
@@ -66,11 +68,11 @@ def browse(
     steps: Callable[[Screen], Awaitable[None]], frames: Iterator[kwire.Frame] | None = None, sealed: bool = True
 ) -> Written:
     written = Written()
-    frames = kwire.read_dump(CAPTURE) if frames is None else frames
 
     async def run() -> None:
-        with FrameIndex(catalog_for(), sealed=sealed) as index:
-            await run_in(Browser(frames, index, "x.pcap", written))
+        with FrameIndex(catalog_for(), sealed=sealed) as index, open_dump(CAPTURE) as dump:
+            dumps = [dump] if frames is None else [Dump("frames", frames)]
+            await run_in(Browser(loading(index, dumps), index, "x.pcap", written))
 
     async def run_in(app: Browser) -> None:
         async with app.run_test(size=(80, 24)) as pilot:
@@ -223,3 +225,33 @@ def test_without_the_library_the_command_says_what_installs_it(
         monkeypatch.delitem(__import__("sys").modules, name)
     assert main(["browse", CAPTURE]) == 2
     assert "pip install 'kwire[tui]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "fixtures/dumps").glob("*.pcap*")), ids=lambda path: path.name)
+def test_an_index_of_a_capture_is_that_of_its_frames(path: Path) -> None:
+    with FrameIndex(catalog_for()) as quick, FrameIndex(catalog_for()) as index:
+        with open_dump(path) as dump:
+            assert dump.captured is not None
+            *_, count = loading(quick, [dump])
+        frames = list(kwire.read_dump(path))
+        *_, same = loading(index, [Dump("frames", iter(frames))])
+        assert count == same == len(frames)
+        for number, frame in enumerate(frames):
+            again, other = quick.frame(number), index.frame(number)
+            assert (again.data, again.fault, again.source.time) == (frame.data, frame.fault, frame.source.time)
+            assert (again.source.client, again.source.direction) == (frame.source.client, frame.source.direction)
+            assert again.source.offset == other.source.offset == frame.source.offset
+            assert quick.partner(number) == index.partner(number)
+            assert (quick.latency(number) or 0) == pytest.approx(index.latency(number) or 0, abs=2e-6)
+            assert type(quick.result(number)) is type(index.result(number))
+
+
+def test_connections_of_two_dumps_are_two() -> None:
+    with FrameIndex(catalog_for()) as index, open_dump(CAPTURE) as one, open_dump(CAPTURE) as other:
+        *_, count = loading(index, [one, other])
+        assert count == 2 * len(RESULTS)
+        half = len(RESULTS)
+        pairs = [index.partner(number) for number in range(half)]
+        assert [index.partner(number) for number in range(half, count)] == [
+            None if one is None else one + half for one in pairs
+        ]
