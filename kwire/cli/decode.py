@@ -26,7 +26,7 @@ from ..versions import Versions
 from .fields import FORMATS, write_fields
 from .filters import add_filters, filter_for, pushed_filter
 from .inputs import PushedFilter, Reading, UsageError, catalog_of, dumps_in, masker, part_read, results
-from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, Ours, are_for, is_quick, ours
+from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, Ours, are_for, is_live, is_quick, ours
 from .log_entries import LogFilter, entries, is_bad, is_faulty
 from .options import add_colour, add_command, add_inputs
 from .terminal import Paged, paged, remark, style_for, with_progress
@@ -60,13 +60,14 @@ def add_parser(commands: Any, about: str) -> None:
     form.add_argument("-v", "--verbose", action="store_true", help="trees with all fields; the default for one frame")
     form.add_argument("--parquet", metavar="DIR", help="write a table, one row per frame: DIR/frames.parquet")
     form.add_argument("--guess", action="store_true", help="list every message and version that a frame could be")
-    form.add_argument("--fields", metavar="A,B", help="one line per frame with these fields: frame,api,latency")
+    form.add_argument("--fields", metavar="A,B", help="chosen fields, a line a frame: frame,api,latency")
     form.add_argument("--count", action="store_true", help="print only the number of frames")
     parser.add_argument(
         "--format", choices=FORMATS, default="tsv", help="format of --fields: tsv (default), csv, jsonl, table"
     )
-    parser.add_argument("--request", metavar="N", type=_number, help="frame N with its response, or its request")
+    parser.add_argument("--request", metavar="N", type=_number, help="frame N and its response, or request")
     parser.add_argument("--first", metavar="N", type=_positive, help="stop after this many")
+    parser.add_argument("--follow", action="store_true", help="read on as FILE or a folder of captures grows")
     add_filters(parser)
     parser.add_argument("--no-pager", action="store_true", help="do not page long output")
     add_colour(parser)
@@ -90,7 +91,7 @@ def decode(options: argparse.Namespace) -> int:
     try:
         _show(options, counts)
     except KeyboardInterrupt:
-        _summary(options, counts, always=True)
+        _summary(options, counts, interrupted=True)
         raise
     _summary(options, counts)
     return 1 if counts["failures"] else 0
@@ -100,7 +101,7 @@ def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
     summary = MessageSummary()
     is_direct = are_for(options)
     shown = None if is_direct else _chosen(options, summary, counts)
-    with paged(not options.no_pager and "-" not in options.files) as pager:
+    with paged(not options.no_pager and not is_live(options)) as pager:
         write = _printer(pager)
         if shown is not None:
             _print_chosen(shown, options, summary, write)
@@ -224,8 +225,8 @@ def _printed(shown: Iterator[Item], counts: Counter[str]) -> Iterator[Item]:
         yield item
 
 
-def _summary(options: argparse.Namespace, counts: Counter[str], *, always: bool = False) -> None:
-    hidden = counts["hidden"] if not always else 0
+def _summary(options: argparse.Namespace, counts: Counter[str], *, interrupted: bool = False) -> None:
+    hidden, always = 0 if interrupted else counts["hidden"], interrupted or options.follow
     unread = {code: count for code, count in counts.items() if code.isupper() and code != NotKafka.code}
     if counts["undecodable"] or counts["faulty"] or hidden or unread or always:
         records = [count_text(counts["records"], "record")] if counts["records"] else []
@@ -251,7 +252,7 @@ def _text(decoded: Iterator[Item], options: argparse.Namespace, summary: Message
     if options.verbose or options.request is not None:
         _trees(decoded, style, write)
         return
-    form = AsText(summary, style, live="-" in options.files)
+    form = AsText(summary, style, live=is_live(options))
     for item in decoded:
         write(form.text(item))
     write(form.end())

@@ -69,7 +69,8 @@ TOPICS: dict[str, tuple[str, str]] = {
         "2    wrong usage, input that cannot be read, a broker that cannot be reached,\n"
         "     output that cannot be written: stderr says which and why\n"
         "130  interrupted with Ctrl-C; decode, stats and report first print or write\n"
-        "     what was read until then. A pipe that is closed early (| head) is no error.",
+        "     what was read until then; Ctrl-C or SIGTERM end --follow as the end of a\n"
+        "     file would, with 0 or 1. A pipe that is closed early (| head) is no error.",
     ),
     "secrets": (
         "what is not printed",
@@ -101,7 +102,8 @@ TOPICS: dict[str, tuple[str, str]] = {
         "== != < <= > >= contains matches in, and or not ( ). A field is named by its\n"
         "path or the end of it, as kwire schema shows it; the frame itself has\n"
         "  api, api_key, version, type, correlation_id, client_id, software, size,\n"
-        "  latency, time, frame, client, broker, connection, faults, undecodable\n"
+        "  latency, request_frame, time, frame, client, broker, connection, faults,\n"
+        "  undecodable\n"
         "The same in options: --api Metadata or --api Metadata:12, more than once\n"
         "for several; --client 'app-*'; --conn 10.0.0.1:9092; --errors; --from and --to\n"
         "with a time (2026-11-21T09:30:00, 09:30:00, seconds), or with frame numbers\n"

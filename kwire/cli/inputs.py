@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -380,8 +381,33 @@ def _inputs(
         raise UsageError("the following arguments are required: FILE, or --hex TEXT")
     if text is not None:
         yield "--hex", nullcontext(open_hex(text, bare=bare, topic=topic)), False
+    if (stop := followed(options)) is not None:
+        yield options.files[0], open_dump(options.files[0], catalog=catalog, followed=stop), False
+        return
     for file, found in files_of(options.files, getattr(options, "recursive", False)):
         yield file, open_dump(file, bare=bare, catalog=catalog, topic=topic, share=share, zookeeper=zookeeper), found
+
+
+def followed(options: argparse.Namespace) -> Callable[[], bool] | None:
+    """Return what says whether --follow is to end; None without the option.
+
+    The first Ctrl-C, or SIGTERM, ends it as the end of a file would; another one interrupts.
+    """
+    if not getattr(options, "follow", False):
+        return None
+    alone = options.hex is None and len(options.files) == 1 and not options.recursive and "-" not in options.files
+    if not alone or getattr(options, "body", False) or getattr(options, "log_of", None):
+        raise UsageError("--follow takes one file that grows, or one folder in which tcpdump rotates captures")
+    stopped: list[int] = []
+
+    def stop(number: int, _: object) -> None:
+        stopped.append(number)
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.default_int_handler)
+
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, stop)
+    return lambda: bool(stopped)
 
 
 def timed_frames(dump: Dump) -> Iterator[tuple[Frame, int | None]]:

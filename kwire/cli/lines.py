@@ -36,8 +36,13 @@ def are_for(options: argparse.Namespace) -> bool:
     chosen = options.api or options.conn or options.errors or options.named or options.body
     bounded = any(value is not None for value in (options.client, options.since, options.until, options.where))
     bounded |= options.first is not None or options.request is not None or options.fields is not None or options.count
-    as_text = not (options.json or options.verbose or "-" in options.files)  # stdin is shown as it comes
+    as_text = not (options.json or options.verbose or is_live(options))
     return bool((options.jsonl or as_text) and not chosen and not bounded)
+
+
+def is_live(options: argparse.Namespace) -> bool:
+    """Whether frames are shown as they come: from standard input, or of what is followed."""
+    return options.follow or "-" in options.files
 
 
 def is_quick(dump: Dump, reading: Reading) -> bool:

@@ -150,6 +150,7 @@ def add_parser(commands: Any, about: str) -> None:
         metavar="RELEASE",
         help="clients with versions that this Kafka release does not support; exit 1 if there are any",
     )
+    parser.add_argument("--follow", action="store_true", help="count on as FILE grows, until Ctrl-C")
     parser.add_argument("--latency", action="store_true", help="exact percentiles of the time to the response")
     parser.add_argument(
         "--slow", nargs="?", const="", metavar="N", help="list the N slowest requests, 10 by default, with their frames"
@@ -166,7 +167,8 @@ def stats(options: argparse.Namespace) -> int:
     new = named_release(options.removed_in).name if options.removed_in else None
     tally = Tally(options)
     is_whole = tally.traffic.deep or tally.traffic.latencies is not None  # frames are numbered through the file
-    parts = 1 if is_whole or options.recursive or options.hex is not None else parts_for(options.files)
+    is_file = not (options.recursive or options.follow or options.hex is not None)
+    parts = parts_for(options.files) if is_file and not is_whole else 1
     with Helpers(parts, lambda part: _helped(options, Share(part, parts))) as helpers:
         try:
             tally.count(Share(0, parts), helpers)

@@ -170,6 +170,7 @@ def open_dump(
     topic: str | None = None,
     share: Share = ALL,
     zookeeper: bool = False,
+    followed: Callable[[], bool] | None = None,
 ) -> Iterator[Dump]:
     """Open a dump.
 
@@ -180,6 +181,7 @@ def open_dump(
         topic: the topic of a log, such as `__consumer_offsets`; by default derived from folder or records.
         share: which connections of a capture to read; all by default.
         zookeeper: whether packets of ZooKeeper connections in a capture are yielded, as frames with a fault.
+        followed: read on as the file grows, or a folder gets files, until this returns true; see `growing`.
 
     Yields:
         A `Dump`, to be used inside the `with` block.
@@ -188,10 +190,30 @@ def open_dump(
         DumpError: hex text with an invalid line, or a capture with no readable packet.
         OSError: the file cannot be read.
     """
+    specs = catalog or catalog_for()
+    if followed is not None:
+        from .growing import growing
+
+        opened = unpacked(growing(Path(path), followed), str(path))
+        yield _growing_dump(opened, str(path), specs)
+        return
     with open_unpacked(path) as opened:
-        specs = catalog or catalog_for()
         dump = _capture(opened, str(path), specs, share, zookeeper) or _dump(opened, str(path), bare, specs, topic)
         yield replace(dump, kind=opened.prefix + dump.kind, position=opened.position)
+
+
+def _growing_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
+    """Open what is followed: a capture, or raw frames."""
+    if not opened.head:
+        return Dump("nothing yet", iter(()), file=file)
+    for kind, (magics, reader) in CAPTURES.items():
+        if opened.head[:4] in magics and not opened.prefix:
+            captured = Streams(file, catalog).batches(reader(opened.portions(), file, looks_ahead=False))
+            return Dump(kind, written(captured, file), captured=captured, file=file)
+    size = int32(opened.head, 0)
+    if opened.prefix or not LEAST <= size <= LIMIT or _TEXT.issuperset(opened.head[:4]):
+        raise DumpError("only captures and raw frames can be followed", file=file, hint="leave out --follow")
+    return Dump("raw frames", raw_frames(opened.portions(), file))
 
 
 def read_znodes(path: str | Path) -> list[Znode] | None:

@@ -1,0 +1,123 @@
+"""Files that grow while they are read, and folders in which tcpdump rotates captures."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from io import FileIO
+from pathlib import Path
+from time import sleep
+
+from ..capture.pcap import MAGICS
+from ..capture.pcapng import MAGIC
+from ..capture.record_cursor import PORTION
+from ..errors import DumpError
+
+POLL = 0.2  # seconds between two looks at what is followed
+_PCAP_HEADER = 24  # bytes
+
+
+def growing(path: Path, has_ended: Callable[[], bool], wait: Callable[[], None] | None = None) -> Iterator[bytes]:
+    """Read a file while it grows, or a folder in which tcpdump rotates captures (-G, -C), as one stream of bytes.
+
+    The captures of a folder follow each other by their modification times, then names; the headers of all pcap files
+    but the first are left out, so that connections continue from one file to the next.
+
+    Args:
+        path: the file or folder. Files of a folder that are no captures, and hidden ones, are left out.
+        has_ended: asked before each read; true ends the stream.
+        wait: called when there is nothing new; by default it sleeps for `POLL` seconds.
+
+    Raises:
+        DumpError: a capture of a folder has another format or link type than the first. OSError: it cannot be read.
+    """
+    wait = wait or (lambda: sleep(POLL))
+    if not path.is_dir():
+        with path.open("rb", buffering=0) as stream:
+            yield from _grown(stream, has_ended, wait, lambda: False)
+        return
+    rotation = _Rotation(path)
+    while not has_ended():
+        file = rotation.next()
+        if file is None:
+            wait()
+            continue
+        with file.open("rb", buffering=0) as stream:
+            rotation.begin(stream, file)
+            for portion in _grown(stream, has_ended, wait, lambda: rotation.next() is not None):
+                rotation.read += len(portion)
+                yield portion
+
+
+def _grown(
+    stream: FileIO, has_ended: Callable[[], bool], wait: Callable[[], None], is_over: Callable[[], bool]
+) -> Iterator[bytes]:
+    """Read a file until it is over and nothing is left of it."""
+    was_over = False
+    while not has_ended():
+        portion = stream.read(PORTION)
+        if portion:
+            yield portion
+        elif was_over:
+            return
+        elif not (was_over := is_over()):
+            wait()
+
+
+class _Rotation:
+    """The captures of a folder, and which of them were read.
+
+    Attributes:
+        read: how many bytes of the current one were read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder: Path = folder
+        self.read: int = 0
+        self._header = b""
+        self._current: tuple[int, int] = -1, -1
+        self._known: dict[tuple[int, int], tuple[str, int, bytes]] = {}  # by device and inode: name, size, first bytes
+
+    def next(self) -> Path | None:
+        """Return the oldest capture that was not read; one that was written anew under its name is another."""
+        if self._current in self._known:
+            name, _, head = self._known[self._current]
+            self._known[self._current] = name, self.read, head
+        found = []
+        for entry in os.scandir(self.folder):
+            with suppress(FileNotFoundError):
+                if not entry.name.startswith(".") and entry.is_file() and self._is_new(entry, status := entry.stat()):
+                    found.append((status.st_mtime_ns, _natural(entry.name), entry.path))
+        return Path(min(found)[2]) if found else None
+
+    def _is_new(self, entry: os.DirEntry[str], status: os.stat_result) -> bool:
+        known = self._known.get((status.st_dev, status.st_ino))
+        if known is not None and status.st_size >= known[1] and entry.name == known[0]:
+            return False
+        with Path(entry.path).open("rb") as stream:
+            head = stream.read(_PCAP_HEADER + 16)
+        is_read = known is not None and status.st_size >= known[1] and head == known[2]
+        is_capture = head[:4] in MAGICS or head[:4] == MAGIC
+        return is_capture and len(head) == _PCAP_HEADER + 16 and not is_read  # it has a packet
+
+    def begin(self, stream: FileIO, file: Path) -> None:
+        """Begin to read a file: behind its header, if that of another was read."""
+        status, head = os.fstat(stream.fileno()), stream.read(_PCAP_HEADER + 16)
+        self._current, self.read = (status.st_dev, status.st_ino), 0
+        self._known[self._current] = file.name, 0, head
+        is_pcap = head[:4] in MAGICS
+        kind = (head[:4], head[20:24]) if is_pcap else (head[:4],)
+        first = (self._header[:4], self._header[20:24]) if is_pcap else (self._header[:4],)
+        if self._header and kind != first:
+            hint = f"follow the files of one tcpdump; {file.name} is another's"
+            raise DumpError("the captures have different formats or link types", file=str(file), hint=hint)
+        self.read = _PCAP_HEADER if self._header and is_pcap else 0
+        stream.seek(self.read)
+        self._header = self._header or head
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Order names by the numbers in them: cap9 before cap10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part]
