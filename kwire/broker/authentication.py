@@ -224,6 +224,19 @@ class Session:
     (True, b'', 'User:alice')
     """
 
+    __slots__ = (
+        "_ends",
+        "_exchange",
+        "_most_seconds",
+        "_rng",
+        "has_failed",
+        "is_authenticated",
+        "mechanisms",
+        "principal",
+        "takes_tokens",
+        "users",
+    )
+
     def __init__(
         self,
         users: Users,

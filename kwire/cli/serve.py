@@ -21,7 +21,6 @@ from ..cluster.replica_assignors import assignor_for
 from ..errors import DumpError, excerpt
 from ..net.client import Address, address
 from ..net.control import Control
-from ..net.control_http import ControlServer
 from ..net.limits import Notes
 from ..net.log_dirs import FileDisk, locked
 from ..net.metrics_http import MetricsServer
@@ -392,8 +391,11 @@ async def _serve(control: Control, failures: Sequence[Failure], port: int | None
     made = control.serving
     places = await made.start()
     remark(f"listening on {', '.join(map(str, places))}; Ctrl-C ends")
-    http = None if port is None else ControlServer(control, port)
-    if http is not None:
+    http = None
+    if port is not None:
+        from ..net.control_http import ControlServer  # with http and html, a sixth of the time to import the command
+
+        http = ControlServer(control, port)
         remark(f"control on {http.url}")
     gauges = None if metrics is None else MetricsServer(made.cluster, metrics)
     if gauges is not None:

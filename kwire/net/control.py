@@ -9,7 +9,8 @@ import inspect
 import io
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from ssl import SSLContext
+from typing import Any
 
 from .. import messages
 from ..broker import ServedCluster, faults
@@ -24,9 +25,6 @@ from ..records import Record, RecordHeader, build_batch, parse_records
 from ..values import ErrorCode
 from .recorder import Recorder
 from .server import Network, Note, Serving
-
-if TYPE_CHECKING:
-    from ssl import SSLContext
 
 NO_GROUP = "Dead"  # the state of a group that is not there, in Kafka's words
 MOST_NOTES = 1000

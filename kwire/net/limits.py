@@ -39,6 +39,8 @@ class FrameMemory:
 class Share:
     """What one connection holds of the memory of all; `held` is in bytes."""
 
+    __slots__ = ("held", "memory")
+
     def __init__(self, memory: FrameMemory) -> None:
         self.memory: FrameMemory = memory
         self.held: int = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections import deque
+import time
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ MOST_REQUEST = 16 << 20  # bytes of one request; a sixth of Kafka's, and batches
 MOST_UNAUTHENTICATED = 512 << 10  # bytes of a request before (sasl.server.max.receive.size)
 SIZE = 4
 SECRETIVE = frozenset(("SaslHandshake", "SaslAuthenticate", "AlterUserScramCredentials"))  # and what follows them
+CHANCE = SystemRandom()  # one for all: it takes 2.5 kB
 MOST_MEMBERS = 100  # of groups, on one connection
 
 
@@ -45,7 +46,22 @@ async def _made(answer: Any, *values: Any) -> Any:
 
 
 class ServedConnection:
-    """One client's connection."""
+    """One client's connection. `waits_since` is when it began to wait for a request; None while it has one."""
+
+    __slots__ = (
+        "client_id",
+        "frames",
+        "host",
+        "member_ids",
+        "node",
+        "number",
+        "reader",
+        "serving",
+        "session",
+        "share",
+        "waits_since",
+        "writer",
+    )
 
     def __init__(
         self, serving: Serving, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -55,12 +71,12 @@ class ServedConnection:
         self.share = serving.memory.share()
         self.number: int = serving.connections
         self.client_id = ""
-        self.member_ids: deque[str] = deque(maxlen=MOST_MEMBERS)
-        self.place: tuple[str, str] = _end_of(writer, "peername"), _end_of(writer, "sockname")
-        self.host: str = self.place[0].rpartition(":")[0].strip("[]")
+        self.waits_since: float | None = None
+        self.member_ids: tuple[str, ...] = ()
+        self.host: str = str((writer.get_extra_info("peername") or ("",))[0])
         settings, users = serving.cluster.settings, serving.cluster.controller.users
         principal = principal_of(writer.get_extra_info("peercert"))
-        self.session = Session(users, settings.sasl_mechanisms, SystemRandom(), settings.max_reauth, principal)
+        self.session = Session(users, settings.sasl_mechanisms, CHANCE, settings.max_reauth, principal)
         if not self.session.is_authenticated:
             self.frames.limit = MOST_UNAUTHENTICATED
         writer.transport.set_write_buffer_limits(PORTION)
@@ -68,8 +84,9 @@ class ServedConnection:
     async def run(self) -> None:
         """Answer requests until one side is at its end."""
         while self.serving.is_open(self.node):
-            async with asyncio.timeout(self.serving.idle):
-                portion = await self.reader.read(PORTION)
+            self.waits_since = time.monotonic()
+            portion = await self.reader.read(PORTION)
+            self.waits_since = None
             if not portion:
                 return
             if not await self._take(portion):
@@ -113,7 +130,7 @@ class ServedConnection:
 
     def _record(self, data: bytes, *, is_request: bool) -> None:
         if self.serving.recorded.is_on and data:
-            client, broker = self.place
+            client, broker = _end_of(self.writer, "peername"), _end_of(self.writer, "sockname")
             direction = "request" if is_request else "response"
             source = Source(
                 time=self.serving.wall_ms() / 1000,
@@ -134,7 +151,7 @@ class ServedConnection:
         cluster, self.client_id = self.serving.cluster, received.client_id
         member_id = getattr(received.message, "member_id", "")
         if member_id and member_id not in self.member_ids:
-            self.member_ids.append(member_id)
+            self.member_ids = (*self.member_ids, member_id)[-MOST_MEMBERS:]
         node_id, now = self.node.node_id, self.serving.now()
         client = received.client_id, self.host, self.session.principal, self.session
         request = RequestContext(cluster, node_id, received.message, received.version, now, *client)

@@ -8,10 +8,11 @@ answer a connection.
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..broker import Node, Parked, ServedCluster
 from ..broker.configs import LogDir
@@ -20,9 +21,6 @@ from .client import Address, why
 from .limits import FrameMemory
 from .recorder import Recorder
 from .served_connection import PORTION, ServedConnection
-
-if TYPE_CHECKING:
-    from ssl import SSLContext
 
 HANDSHAKE = 10.0  # seconds that a TLS handshake may take
 IDLE = 600.0  # seconds, Kafka's connections.max.idle.ms
@@ -33,7 +31,7 @@ PATIENCE = 5.0  # seconds in which an answer is to be taken when others wait for
 Note = Callable[[str], None]
 
 
-def tls_context(certificate: str, key: str | None = None, client_ca: str | None = None) -> SSLContext:
+def tls_context(certificate: str, key: str | None = None, client_ca: str | None = None) -> ssl.SSLContext:
     """Return what a listener with TLS needs.
 
     Args:
@@ -45,8 +43,6 @@ def tls_context(certificate: str, key: str | None = None, client_ca: str | None 
         DumpError: a file is not PEM, or the key is another one's, or has a password.
         OSError: a file cannot be read.
     """
-    import ssl  # costs 10 ms that brokers without TLS need not wait
-
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(certificate, key, password=lambda: b"")
@@ -95,11 +91,11 @@ class Serving:
         *,
         idle: float = IDLE,
         recorded: Recorder | None = None,
-        tls: SSLContext | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.cluster: ServedCluster = cluster
         self.note: Note = note
-        self.tls: SSLContext | None = tls
+        self.tls: ssl.SSLContext | None = tls
         self.idle: float = idle
         self.recorded: Recorder = recorded or Recorder(0)
         self.networks: dict[int, Network] = {}
@@ -190,6 +186,7 @@ class Serving:
             if self.now() >= checked + CHECKS:
                 self.cluster.check()
                 self.settle()
+                self._close_idle()
                 checked = self.now()
             deadline = self._deadline = self.cluster.next_deadline
             self._woken.clear()
@@ -200,6 +197,13 @@ class Serving:
                     await self._woken.wait()
             self.cluster.tick(self.now())
             self.settle()
+
+    def _close_idle(self) -> None:
+        """Close connections that send nothing; a timer for each of them would take a kilobyte."""
+        before = time.monotonic() - self.idle
+        for client in self._clients:
+            if client.waits_since is not None and client.waits_since < before:
+                client.writer.transport.abort()
 
     async def stop(self) -> None:
         """Close all listeners and connections."""

@@ -187,3 +187,12 @@ def test_kcat_writes_and_reads(tmp_path: Path, options: list[str]) -> None:
 
     found, notes = used(use, 2, Settings(num_partitions=3))
     assert (sorted(found), notes) == (sorted(lines), [])
+
+
+def test_a_connection_that_sends_nothing_is_closed() -> None:
+    def use(made: Serving) -> Any:
+        made.idle = 0.0
+        with socket.create_connection(place(made), 60) as client:
+            return client.recv(1)
+
+    assert used(use) == (b"", [])
