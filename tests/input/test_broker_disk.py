@@ -85,7 +85,7 @@ CHANGES = [
     (ABORTED, int64_at(10, 97), "first_offset: the transaction began at offset 96"),
     (ABORTED, int64_at(10, 101), "first_offset: the transaction would end at 100, before it begins at 101"),
     (ABORTED, int64_at(18, 103), "last_offset: the log has no abort marker at offset 103"),
-    (ABORTED, int64_at(26, 102), "last_stable_offset: the last stable offset 102 is behind"),
+    (ABORTED, int64_at(26, 102), "last_stable_offset: the last stable offset 102 is after"),
     (ABORTED, int64_at(2, 7), "producer_id: the marker at offset 100 is of producer 2"),
     (ABORTED, lambda data: b"\0\1" + data[2:], "version: version 1; 0 is known"),
     (ABORTED, lambda data: data + data[34:], "last_offset: offset 105 comes after offset 105"),
