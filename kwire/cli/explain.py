@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,7 +30,7 @@ from .output import output_text
 from .terminal import remark, style_for
 
 T = TypeVar("T")
-MANY = 10_000  # frames on one page that a browser opens without waiting
+MOST_ON_PAGE = 10_000  # frames; a browser opens so many without waiting
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -39,7 +40,7 @@ def add_parser(commands: Any, about: str) -> None:
         "explain",
         about,
         "  kwire explain dump.bin\n"
-        "  kwire explain --html -o page.html dump.bin     for a browser\n"
+        "  kwire explain --html -o page.html dump.pcap    a list, fields and bytes\n"
         '  kwire explain --fixture --writer "Apache Kafka 3.9.2" dump.bin > fixture.hex\n'
         "  kwire explain --fixture --in-place fixture.hex\n",
         explain,
@@ -116,15 +117,16 @@ def print_result(result: Result, style: Style, *, types: bool = True) -> None:
 
 
 def _html(options: argparse.Namespace) -> int:
-    """Write one page of all frames, as they are read."""
+    """Write one page of the frames, as they are read."""
     if options.fixture or options.in_place:
         raise UsageError("--html and --fixture do not go together")
     failed: list[bool] = []
+    found = noted(ours(results(options, trace=True)), failed)
     with output_text(options.output, options.files, recursive=options.recursive) as write:
-        for piece in explain_page(title_of(options), noted(ours(results(options, trace=True)), failed)):
+        for piece in explain_page(title_of(options), islice(found, MOST_ON_PAGE)):
             write(piece)
-    if len(failed) > MANY:
-        remark(f"{len(failed)} frames are much for one page; a browser may take its time")
+    if len(failed) == MOST_ON_PAGE and next(found, None) is not None:
+        remark(f"the page has the first {MOST_ON_PAGE:,} frames; kwire slice selects others, kwire browse shows all")
     return int(any(failed))
 
 

@@ -15,11 +15,13 @@ from ..codecs import Codec, codec
 from ..codecs.tracing import Span
 from ..messages.classes import find_spec
 from ..protocol import Request, Response, Result, Token, Undecodable, cut_frames, decode_frames, spans_for
+from ..protocol.summary import MessageSummary
 from ..redaction import mask
 from ..spec.catalog import Catalog
 from .annotate import SEGMENT, joined, span_text
+from .line import frame_line
 from .schema_text import heading
-from .style import escape
+from .style import Style, escape
 from .tree import is_note, note, title
 from .values import Meaning, count_text, error_lines, hidden_from, with_name
 
@@ -133,9 +135,10 @@ def _common(shown: list[str], segments: list[str]) -> int:
 
 
 MOST = 1 << 22  # bytes of one frame that are on the page
+WIDEST = 240  # characters of a line of the list
 
 _TOP = """<header><h1>{heading}</h1>
-<p class="hint">Point at a byte or a field; click to keep it. Arrow keys move; left and right fold.</p>
+<p class="hint">Point at a byte or a field, or click to keep it. Arrow keys move in each list; left and right fold.</p>
 <noscript><p class="hint">Fields and bytes need JavaScript; <code>kwire explain</code> prints them as text.</p>
 </noscript><nav hidden><input type="search" placeholder="filter: api, client, error ..." aria-label="Filter frames">
 <button type="button" data-turn="-1">&larr;<span class="word"> earlier</span></button>
@@ -174,13 +177,15 @@ def result_html(result: Result) -> str:
 
 
 def explain_page(name: str, results: Iterable[Result]) -> Iterator[str]:
-    """Yield a page of many frames, piece by piece; the first frame is open.
+    """Yield a page of many frames, piece by piece: a list, and the fields and the bytes of one of them.
 
     Args:
         name: the title of the page, such as the dump's name.
-        results: of a `FrameDecoder`; if it did not trace, the frame is decoded again.
+        results: of a `FrameDecoder`; if it did not trace, the frame is decoded again. Those of a capture are listed as
+            `kwire decode` prints them.
     """
-    blocks = (_frame(result, is_open=index == 0) for index, result in enumerate(results))
+    summary = MessageSummary()
+    blocks = (_frame(result, is_open=index == 0, summary=summary) for index, result in enumerate(results))
     yield from _page(name, blocks)
 
 
@@ -193,13 +198,19 @@ def _page(name: str, blocks: Iterable[str]) -> Iterator[str]:
     yield from document(f"{name} - kwire", asset("page.css"), asset("page.js"), body())
 
 
-def _frame(result: Result, *, is_open: bool) -> str:
+def _frame(result: Result, *, is_open: bool, summary: MessageSummary | None = None) -> str:
     members = _members(result.frame.data, spans_for(result), result.codec)
     if isinstance(result, Undecodable) and not is_note(result):
         members["errors"] += [line.strip() for line in error_lines(result.error)]
     kind = "undecodable" if isinstance(result, Undecodable) else "response"
     kind = "request" if isinstance(result, Request) else kind
-    return _block(note(result) if is_note(result) else title(result), kind, members, is_open=is_open)
+    if is_note(result):
+        name = note(result)
+    elif summary is None or result.frame.source.time is None:
+        name = title(result)
+    else:
+        name = frame_line(result, summary, Style(width=WIDEST))
+    return _block(name, kind, members, is_open=is_open)
 
 
 def _block(name: str, kind: str, members: dict[str, Any], *, is_open: bool) -> str:

@@ -64,7 +64,6 @@
       this.tree = new Rows(this.fields, (row) => this.drawField(row), () => this.paint());
       this.grid = new Rows(this.dump, (row) => this.drawBytes(row), () => this.paint());
       this.layout();
-      narrow.addEventListener("change", () => this.layout());
     }
     read(rows) {
       const above = [];
@@ -281,16 +280,30 @@
     }
   }
 
+  // One frame is drawn in its place. Many are a list, and one of them is drawn in the panes below.
   const frames = [...document.querySelectorAll("details.frame")];
-  const open = (frame) => {
-    if (!frame.open || frame.dataset.drawn) return;
-    frame.dataset.drawn = "yes";
-    new View(frame, JSON.parse(frame.querySelector("script").textContent));
+  const list = document.querySelector("main"), detail = make("section", "detail");
+  let view = null, chosen = null;
+  const draw = (frame, box) => { view = new View(box, JSON.parse(frame.querySelector("script").textContent)); };
+  const choose = (frame) => {
+    if (!frame || frame === chosen) return;
+    chosen?.classList.remove("chosen");
+    chosen = frame;
+    frame.classList.add("chosen");
+    frame.scrollIntoView({ block: "nearest" });
+    detail.replaceChildren();
+    draw(frame, detail);
   };
-  for (const frame of frames) {
-    frame.addEventListener("toggle", () => open(frame));
-    open(frame);
-  }
+  if (frames.length > 1) {
+    document.body.classList.add("panes");
+    list.after(detail);
+    list.addEventListener("click", (event) => {
+      event.preventDefault(); // the frame does not unfold
+      choose(event.target.closest("details.frame"));
+    });
+    for (const frame of frames) frame.open = false;
+  } else for (const frame of frames) draw(frame, frame);
+  narrow.addEventListener("change", () => view?.layout());
 
   // Many frames: some at a time, and a filter.
   const bar = document.querySelector("nav"), filter = bar.querySelector("input");
@@ -301,6 +314,7 @@
     page = Math.min(Math.max(to, 0), pages - 1);
     const shown = new Set(matching.slice(page * FRAMES, (page + 1) * FRAMES));
     for (const frame of frames) frame.hidden = !shown.has(frame);
+    if (frames.length > 1 && !shown.has(chosen)) choose(matching[page * FRAMES]);
     const first = page * FRAMES, last = Math.min(first + FRAMES, matching.length);
     output.textContent = matching.length ? `${first + 1}\u2013${last} of ${matching.length}` : "none";
     buttons[0].disabled = page === 0;
@@ -314,6 +328,15 @@
   };
   filter.addEventListener("input", search);
   for (const button of buttons) button.addEventListener("click", () => turn(page + Number(button.dataset.turn)));
+  list.addEventListener("keydown", (event) => {
+    const rows = Math.max(1, Math.floor(list.clientHeight / (chosen?.offsetHeight || 20)) - 1);
+    const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: rows, PageUp: -rows, Home: -Infinity, End: Infinity };
+    if (frames.length < 2 || !(event.key in steps) || !matching.length) return;
+    event.preventDefault();
+    const first = page * FRAMES, last = Math.min(first + FRAMES, matching.length) - 1;
+    choose(matching[Math.min(Math.max(matching.indexOf(chosen) + steps[event.key], first), last)]);
+    chosen.querySelector("summary").focus({ preventScroll: true });
+  });
   bar.hidden = frames.length < 2;
   turn(0);
 })();

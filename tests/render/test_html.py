@@ -6,15 +6,22 @@ import base64
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import kwire
 from kwire import Frame
+from kwire.cli import main
+from kwire.protocol.summary import MessageSummary
 from kwire.render.html import MOST, asset, document, embedded, explain_html, explain_page, result_html, text
+from kwire.render.line import frame_line
+from kwire.render.style import Style
 from tests.browser import Structure, loaded, run_page
 from tests.conftest import ROOT
 from tests.effort import at_most
 from tests.protocol.test_decoder import request, response
 
 DUMP = ROOT / "fixtures/dumps/kafka-3.9-zk.bin"
+CAPTURE = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"
 HOSTILE = [
     "</script><script>document.title='owned'</script>",
     "<img src=x onerror=\"document.title='owned'\">",
@@ -138,10 +145,10 @@ def test_no_script_of_data_runs_with_or_without_the_policy(chromium: str, tmp_pa
     page = page_of(hostile_frames(), "harmless")
     assert "<title>harmless - kwire</title>" in loaded(page, tmp_path)
     steps = """
-        for (const frame of document.querySelectorAll("details")) { frame.open = true;
-            frame.dispatchEvent(new Event("toggle")); }
-        return [document.title, document.querySelectorAll("img, svg").length, document.scripts.length,
-                document.querySelectorAll(".view").length];"""
+        let views = 0;
+        for (const summary of document.querySelectorAll("summary")) {
+            summary.click(); views += document.querySelectorAll(".view").length; }
+        return [document.title, document.querySelectorAll("img, svg").length, document.scripts.length, views];"""
     assert run_page(page, tmp_path, steps) == ["harmless - kwire", 0, 8, 6]
 
 
@@ -236,6 +243,63 @@ def test_many_frames_are_paged_and_filtered_and_drawn_when_opened(chromium: str,
         input.value = 'CLIENT-44"'; input.dispatchEvent(new Event("input")); seen.push(shown());
         return seen;"""
     assert run_page(page_of_many(), tmp_path, steps) == [200, 1, 50, True, "401–450 of 450", 1]  # noqa: RUF001
+
+
+def test_a_capture_is_a_list_with_fields_and_bytes_of_one_frame(chromium: str, tmp_path: Path) -> None:
+    results = list(kwire.decode_frames(kwire.read_dump(CAPTURE), trace=True))
+    page = "".join(explain_page("a capture", results))
+    steps = """
+        const rows = [...document.querySelectorAll("summary")], seen = {};
+        const names = () => [...document.querySelectorAll(".fields .name")].map((name) => name.textContent);
+        const over = (element) => element.dispatchEvent(new MouseEvent("mouseover", {bubbles: true}));
+        const at = () => rows.findIndex((row) => row.parentElement.classList.contains("chosen"));
+        const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+        const [list, detail] = [document.querySelector("main"), document.querySelector(".detail")];
+        seen.first = [at(), document.querySelectorAll(".view").length, rows[0].textContent];
+        rows[3].click(); seen.clicked = [at(), document.querySelectorAll(".view, details[open]").length];
+        rows[3].focus(); press("ArrowDown"); seen.down = at();
+        press("End"); seen.last = at(); press("Home"); seen.home = at();
+        over(document.querySelector(".byte[data-at='9']"));
+        seen.field = document.querySelector(".row.on .name").textContent;
+        seen.inside = detail.getBoundingClientRect().bottom <= innerHeight + 1
+            && list.getBoundingClientRect().bottom <= detail.getBoundingClientRect().top;
+        const input = document.querySelector("nav input");
+        input.value = "leaderandisr response"; input.dispatchEvent(new Event("input")); seen.filtered = at();
+        return seen;"""
+    summary, width = MessageSummary(), Style(width=240)
+    lines = [frame_line(one, summary, width) for one in results]
+    chosen = next(n for n, line in enumerate(lines) if "<- LeaderAndIsr:" in line)
+    assert run_page(page, tmp_path, steps) == {
+        "first": [0, 1, lines[0]],
+        "clicked": [3, 1],
+        "down": 4,
+        "last": len(results) - 1,
+        "home": 0,
+        "field": "correlation_id",
+        "inside": True,
+        "filtered": chosen,
+    }
+
+
+def test_a_page_has_so_many_frames_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    for most, shown in ((3, 3), (114, 114), (200, 114)):
+        monkeypatch.setattr("kwire.cli.explain.MOST_ON_PAGE", most)
+        assert main(["explain", "--html", str(CAPTURE), "-o", str(page)]) == 0
+        assert len(Structure(page.read_text()).data) == shown
+        assert ("the page has the first 3 frames; kwire slice" in capsys.readouterr().err) is (most == 3)
+
+
+def test_secrets_are_no_part_of_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    message = kwire.messages.SaslAuthenticateRequest(auth_bytes=b"\0user\0hunter2")
+    (tmp_path / "dump.bin").write_bytes(kwire.encode_request(message, 1) + request(2))
+    assert main(["explain", "--html", str(tmp_path / "dump.bin"), "-o", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text()
+    held = b"".join(base64.b64decode(members["bytes"]) for members in Structure(page).data)
+    assert b"hunter2" not in held
+    assert "hunter2" not in page
 
 
 def page_of_fields(count: int) -> str:
