@@ -8,10 +8,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import kwire
+from kwire.broker import codes
 from kwire.errors import CallError
 from kwire.net.client import Address, BrokerConnection
 from tests.broker.served import batch, fetching, values
@@ -124,3 +126,115 @@ def test_a_second_process_on_the_same_directories_is_refused(brokers: Brokers) -
     assert len(brokers.metadata().brokers) == 3
     brokers.stop()
     assert (path / ".lock").read_text() == ""
+
+
+class Transactions:
+    """A transactional producer that goes on over restarts: commits and aborts transactions of two records in turn."""
+
+    def __init__(self, brokers: Brokers) -> None:
+        self.brokers, self.count = brokers, 0
+        self.committed: set[bytes] = set()
+        self.aborted: set[bytes] = set()
+        self.unknown: set[bytes] = set()
+
+    def run(self, enough: threading.Event) -> None:
+        """Make transactions until the connection breaks."""
+        with suppress(CallError), BrokerConnection(Address("127.0.0.1", self.brokers.ports[0]), timeout=90) as broker:
+            begin = M.InitProducerIdRequest(transactional_id="x", transaction_timeout_ms=60_000)
+            made = self.ask(broker, "InitProducerId", 4, begin)
+            producer, epoch = made.producer_id, made.producer_epoch
+            while True:
+                rows = {b"%d %d" % (self.count, one) for one in range(2)}
+                is_commit, self.count = self.count % 2 == 0, self.count + 1
+                self.unknown |= rows
+                self.write(broker, producer, epoch, sorted(rows))
+                end = M.EndTxnRequest(
+                    transactional_id="x", producer_id=producer, producer_epoch=epoch, committed=is_commit
+                )
+                epoch = self.ask(broker, "EndTxn", 5, end).producer_epoch
+                (self.committed if is_commit else self.aborted).update(rows)
+                self.unknown -= rows
+                if self.count % 10 == 0:
+                    enough.set()
+
+    def ask(self, broker: BrokerConnection, name: str, version: int, request: Any) -> Any:
+        while True:
+            answer = broker.ask(kwire.codec(f"{name}Request", version), request)
+            assert answer is not None
+            if getattr(answer.message, "error_code", 0) != codes.CONCURRENT_TRANSACTIONS:
+                assert not getattr(answer.message, "error_code", 0), answer
+                return answer.message
+
+    def write(self, broker: BrokerConnection, producer: int, epoch: int, rows: list[bytes]) -> None:
+        """Write records, each in a batch, and an offset, with KIP-890's second protocol."""
+        for sequence, value in enumerate(rows):
+            data = batch(
+                value, producer_id=producer, producer_epoch=epoch, base_sequence=sequence, is_transactional=True
+            )
+            part = M.ProduceRequest.PartitionProduceData(index=0, records=data)
+            topic = M.ProduceRequest.TopicProduceData(name="t", partition_data=(part,))
+            request = M.ProduceRequest(acks=-1, transactional_id="x", topic_data=(topic,))
+            found = self.ask(broker, "Produce", 12, request).responses[0].partition_responses[0]
+            assert found.error_code == 0, found
+        commit = M.TxnOffsetCommitRequest
+        offset = commit.TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=self.count)
+        rows_of = (commit.TxnOffsetCommitRequestTopic(name="t", partitions=(offset,)),)
+        names: dict[str, Any] = {"transactional_id": "x", "producer_id": producer, "producer_epoch": epoch}
+        done = self.ask(broker, "TxnOffsetCommit", 5, commit(group_id="g", topics=rows_of, **names))
+        assert done.topics[0].partitions[0].error_code == 0
+
+
+def committed_values(brokers: Brokers) -> list[bytes]:
+    """What a consumer reads that takes only what is committed."""
+    request = fetching(most=1 << 24, max_bytes=1 << 24, isolation_level=1)
+    row = brokers.ask("FetchRequest", 11, request, 1).responses[0].partitions[0]
+    aborted = sorted((one.first_offset, one.producer_id) for one in row.aborted_transactions or ())
+    found: list[bytes] = []
+    skipped: set[int] = set()
+    for one in kwire.parse_records(row.records):
+        while aborted and aborted[0][0] <= one.last_offset:
+            skipped.add(aborted.pop(0)[1])
+        if one.is_control:
+            skipped.discard(one.producer_id)
+        elif one.producer_id not in skipped:
+            found += [record.value or b"" for record in one.records()]
+    return found
+
+
+def killed_amid_transactions(brokers: Brokers, times: int) -> None:
+    brokers.create("t", 1)
+    for topic in ("__consumer_offsets", "__transaction_state"):  # of one broker, which all requests go to
+        rows = tuple(
+            M.CreateTopicsRequest.CreatableReplicaAssignment(partition_index=index, broker_ids=(1, 2))
+            for index in range(2)
+        )
+        made = M.CreateTopicsRequest.CreatableTopic(
+            name=topic, num_partitions=-1, replication_factor=-1, assignments=rows
+        )
+        brokers.ask("CreateTopicsRequest", 7, M.CreateTopicsRequest(topics=(made,)))
+    producer = Transactions(brokers)
+    for _ in range(times):
+        enough = threading.Event()
+        thread = threading.Thread(target=producer.run, args=(enough,))
+        thread.start()
+        assert enough.wait(60)
+        brokers.end()  # kill -9
+        thread.join(60)
+        brokers.start()
+    found = committed_values(brokers)
+    assert len(found) == len(set(found))
+    assert producer.committed - set(found) == set()
+    assert producer.aborted & set(found) == set()
+    assert set(found) <= producer.committed | producer.unknown
+    assert committed(brokers) > max(int(value.split()[0]) for value in producer.committed)
+    for value in producer.unknown & set(found):  # of a transaction all is there, or nothing
+        assert {value.split()[0] + end for end in (b" 0", b" 1")} <= set(found)
+
+
+def test_what_was_committed_is_there_after_a_kill_amid_transactions(brokers: Brokers) -> None:
+    killed_amid_transactions(brokers, 1)
+
+
+@pytest.mark.ci
+def test_what_was_committed_is_there_after_many_kills_amid_transactions(brokers: Brokers) -> None:
+    killed_amid_transactions(brokers, 20)
