@@ -15,7 +15,7 @@ from .controller import Controller
 from .log import Log
 from .metadata_journal import Known
 from .storage import Disk
-from .topics import Partition, Topic
+from .topics import INTERNAL, Partition, Topic
 
 _PORTION = 1 << 20
 _HIGHEST_EPOCH = 2**31 - 2**20  # leaves room for a million elections
@@ -206,7 +206,8 @@ def recover(controller: Controller) -> None:
     """Restore the topics in the directories, and make their replicas equal."""
     journals = controller.journals.open(controller.log_dirs(), Known, controller.notes.append)
     known = journals[0][1] if journals else Known()
-    controller.cluster_id = known.cluster_id
+    brought = (log_dir.disk.cluster_id() for log_dir in controller.log_dirs() if log_dir.works)
+    controller.cluster_id = known.cluster_id or next(filter(None, brought), "")
     controller.acls.update(known.acls)
     controller.users.scram.update(known.scram)
     for names, values in known.state.settings.quotas.items():
@@ -217,7 +218,10 @@ def recover(controller: Controller) -> None:
         controller.guarded(log_dir, partial(_read_starts, log_dir))
     folders = _folders(controller, {id(log_dir): one.ids() for log_dir, one in journals}, ids)
     for name in sorted(ids.keys() | folders.keys()):
-        topic = Topic(name, ids.get(name) or controller.rng.randbytes(16), configs=known.configs.get(name, {}))
+        topic_id = ids.get(name) or _brought_id(name, folders[name]) or controller.rng.randbytes(16)
+        topic = Topic(name, topic_id, configs=known.configs.get(name, {}))
+        if name in INTERNAL:
+            topic.configs.setdefault("cleanup.policy", "compact")
         controller.topics[name] = controller.by_id[topic.topic_id] = topic
         held = folders.get(name, {})
         rows = known.state.partitions(name) if name in ids else _brought(held, controller.settings.most_partitions)
@@ -253,6 +257,12 @@ def _folders(controller: Controller, own_ids: dict[int, dict[str, bytes]], ids: 
                     continue
                 found.setdefault(name, {}).setdefault(index, {}).setdefault(node_id, log_dir)
     return found
+
+
+def _brought_id(name: str, held: dict[int, dict[int, LogDir]]) -> bytes | None:
+    """Return the topic id that another program wrote into a folder."""
+    found = (log_dir.disk.topic_id(name, index) for index, nodes in held.items() for log_dir in nodes.values())
+    return next((topic_id for topic_id in found if topic_id), None)
 
 
 def _brought(held: dict[int, dict[int, LogDir]], most: int) -> Iterable[Recorded]:

@@ -164,6 +164,12 @@ class Disk(Protocol):
             name: its content, such as `metadata`.
         """
 
+    def cluster_id(self) -> str:
+        """Return the cluster id that another program wrote; empty if there is none."""
+
+    def topic_id(self, topic: str, index: int) -> bytes | None:
+        """Return the topic id that another program wrote; None if there is none."""
+
     def starts(self) -> dict[tuple[str, int], int]:
         """Return the first offsets of partitions whose records were deleted by a client."""
 
@@ -241,6 +247,14 @@ class MemoryDisk:
 
     def journal(self, name: str) -> Store | None:
         """Return None: memory does not survive the process."""
+        return None
+
+    def cluster_id(self) -> str:
+        """Return nothing: memory is initially empty."""
+        return ""
+
+    def topic_id(self, topic: str, index: int) -> bytes | None:
+        """Return nothing: memory is initially empty."""
         return None
 
     def starts(self) -> dict[tuple[str, int], int]:

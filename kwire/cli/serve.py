@@ -22,7 +22,7 @@ from ..errors import DumpError, excerpt
 from ..net.client import Address, address
 from ..net.control import Control
 from ..net.limits import Notes
-from ..net.log_dirs import FileDisk, locked
+from ..net.log_dirs import FileDisk, ReadOnlyDisk, locked
 from ..net.metrics_http import MetricsServer
 from ..net.server import tls_context
 from ..render.values import count_text
@@ -106,25 +106,35 @@ def nodes_for(options: argparse.Namespace, listen: Address) -> list[Node]:
         rows = _rows(options.cluster)
     elif options.config:
         rows = [read_properties(file) for file in options.config]
+    elif options.data:
+        rows = [{"id": 1, "logDirs": options.data}]
     else:
         rows = [{"id": number} for number in range(1, options.brokers + 1)]
     if not 0 < len(rows) <= MOST_BROKERS:
         raise UsageError(f"{len(rows)} brokers cannot be served; at least 1, and up to {MOST_BROKERS}")
-    nodes = [_node(row, listen, place) for place, row in enumerate(rows)]
+    nodes = [_node(row, listen, place, options.read_only) for place, row in enumerate(rows)]
     if len({node.node_id for node in nodes}) < len(nodes):
         raise UsageError("two brokers have the same id")
     return nodes
 
 
-def _node(row: dict[str, Any], listen: Address, place: int) -> Node:
+def _node(row: dict[str, Any], listen: Address, place: int, is_read_only: bool) -> Node:
     host = row.get("host") or listen.host
     port = row.get("port", listen.port + place if listen.port else 0)
     paths = row.get("logDirs", row.get("log_dirs")) or []
-    return Node(row["id"], "127.0.0.1" if host == "localhost" else host, port, row.get("rack"), disks=_disks(paths))
+    return Node(
+        row["id"], "127.0.0.1" if host == "localhost" else host, port, row.get("rack"), _disks(paths, is_read_only)
+    )
 
 
-def _disks(paths: Sequence[str]) -> list[Disk]:
-    return [FileDisk(path) for path in paths] or [MemoryDisk()]
+def _disks(paths: Sequence[str], is_read_only: bool) -> list[Disk]:
+    if is_read_only:
+        for path in paths:
+            next(Path(path).iterdir(), None)  # raises OSError, which names it
+        if not paths:
+            raise UsageError("--read-only needs a log directory: name one with --data, --config or --cluster")
+    kind = ReadOnlyDisk if is_read_only else FileDisk
+    return [kind(path) for path in paths] or [MemoryDisk()]
 
 
 def _rows(file: str) -> list[dict[str, Any]]:
@@ -187,6 +197,7 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire serve :19092 --brokers 3                 three, on consecutive ports\n"
         "  kwire serve --cluster cluster.json             with racks and directories\n"
         "  kwire serve --config server.properties         as Kafka's own file says\n"
+        "  kwire serve --data /var/lib/kafka --read-only  a real broker's directory\n"
         "  kwire serve --sasl-users users --acls --super-user admin\n"
         "  kwire serve --release 2.8                      as Kafka 2.8 did\n"
         '\ncluster.json: {"brokers": [{"id": 1, "port": 9092, "rack": "/DC1/R1",\n'
@@ -200,11 +211,27 @@ def add_parser(commands: Any, about: str) -> None:
         serve,
     )
     parser.add_argument("listen", nargs="?", default=":9092", metavar="LISTEN", help="HOST:PORT; default: :9092")
+    _add_broker_options(parser)
+    _add_topic_options(parser)
+    parser.add_argument("--seed", type=int, metavar="N", help="seed of ids and placement; default: random")
+    _add_security_options(parser)
+    _add_http_options(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="do not log clients")
+    parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
+
+
+def _add_broker_options(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--brokers", type=int, default=1, metavar="N", help="number of brokers, with ids from 1 on")
     source.add_argument("--cluster", metavar="FILE", help="brokers, with racks and directories, as JSON")
     source.add_argument("--config", action="append", metavar="FILE", help="a server.properties file; one per broker")
-    _add_topic_options(parser)
+    source.add_argument("--data", action="append", metavar="DIR", help="a log directory of one broker")
+    parser.add_argument(
+        "--read-only",
+        action="store_true",
+        help="change nothing in log directories, such as those of a real broker: Produce is refused, and commits of "
+        "groups are kept in memory",
+    )
     parser.add_argument(
         "--fail-log-dir",
         action="append",
@@ -212,11 +239,6 @@ def add_parser(commands: Any, about: str) -> None:
         metavar="ID:DIR[@SECONDS]",
         help="fail this log directory at a time",
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="seed of ids and placement; default: random")
-    _add_security_options(parser)
-    _add_http_options(parser)
-    parser.add_argument("-q", "--quiet", action="store_true", help="do not log clients")
-    parser.add_argument("--public", action="store_true", help="allow addresses that other machines can reach")
 
 
 def _add_http_options(parser: argparse.ArgumentParser) -> None:
@@ -376,6 +398,7 @@ def settings_for(options: argparse.Namespace) -> Settings:
     kip_879 = options.profile == "KIP-879"
     return Settings(
         auto_create_topics=not options.no_auto_create,
+        read_only=options.read_only,
         rack_aware_fetch=options.rack_aware_fetch or any(map(_selects_by_rack, options.config or ())),
         num_partitions=options.partitions,
         default_replication_factor=options.replication_factor,

@@ -10,11 +10,13 @@ import os
 import re
 import shutil
 import sys
+from base64 import urlsafe_b64decode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from errno import EINVAL
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from pathlib import Path
+from typing import Any
 
 from ..broker.configs import LogDir
 from ..broker.storage import Damage, Found, OldFormat, read_batches
@@ -28,6 +30,7 @@ _FOLDER = re.compile(r"([a-zA-Z0-9._-]{1,249})-(\d{1,9})")
 _NOT_OURS = ("__cluster_metadata",)
 _JOURNAL = "kwire-{}-"  # files, not a folder: Kafka does not start where a folder is no partition's
 _CHECK = "kwire-check"
+_MOST_PROPERTIES = 1 << 16  # characters
 _LOCK = ".lock"  # Kafka's own name
 _STARTS = "log-start-offset-checkpoint"  # Kafka's own name, and its format
 
@@ -235,6 +238,19 @@ class FileDisk:
         """Delete the folder of a partition."""
         shutil.rmtree(Path(self.path) / f"{topic}-{index}")
 
+    def cluster_id(self) -> str:
+        """Return the cluster id that Kafka wrote; empty if there is none."""
+        return _property(Path(self.path) / "meta.properties", "cluster.id")
+
+    def topic_id(self, topic: str, index: int) -> bytes | None:
+        """Return the topic id that Kafka wrote beside a partition; None if there is none."""
+        text = _property(Path(self.path) / f"{topic}-{index}" / "partition.metadata", "topic_id")
+        try:
+            found = urlsafe_b64decode(f"{text}==")
+        except ValueError:
+            return None
+        return found if len(found) == 16 else None
+
     def set_aside(self, topic: str, index: int) -> None:
         """Rename the folder of a partition, as Kafka names strays."""
         folder = Path(self.path) / f"{topic}-{index}"
@@ -243,7 +259,8 @@ class FileDisk:
     def partitions(self) -> Iterable[tuple[str, int]]:
         """Name the partitions by their folders."""
         root = Path(self.path)
-        root.mkdir(parents=True, exist_ok=True)
+        if not isinstance(self, ReadOnlyDisk):
+            root.mkdir(parents=True, exist_ok=True)
         matches = (_FOLDER.fullmatch(path.name) for path in root.iterdir() if path.is_dir())
         return sorted((match[1], int(match[2])) for match in matches if match and match[1] not in _NOT_OURS)
 
@@ -290,12 +307,102 @@ class FileDisk:
                     file.truncate(0)
 
 
+class ReadOnlyStore(FileStore):
+    """The segments of one partition, which are read only: what is appended is in memory, and gone with the process."""
+
+    def __init__(self, folder: Path, prefix: str = "") -> None:
+        self.folder, self.segment_bytes, self.prefix = folder, SEGMENT, prefix
+        self._active, self._size = -1, 0
+        self._left: Place | None = None  # the last position after a truncation
+        self._is_truncated = False
+
+    def append(self, data: bytes, base_offset: int) -> Any:
+        """Return the bytes of a batch as their position."""
+        return data
+
+    def read(self, places: Sequence[Any]) -> bytes:
+        """Read batches, from files and from memory."""
+        groups = groupby(places, key=lambda place: isinstance(place, bytes))
+        return b"".join(
+            b"".join(found) if is_memory else super(ReadOnlyStore, self).read([*found]) for is_memory, found in groups
+        )
+
+    def batches(self) -> Iterator[Found | Damage]:
+        """Give the batches that are there, up to where the log was truncated."""
+        if self._is_truncated and self._left is None:
+            return
+        for one in super().batches() if self.folder.is_dir() else ():
+            yield one
+            if self._is_truncated and isinstance(one, Found) and one.place == self._left:
+                return
+
+    def truncate(self, last: Any | None) -> None:
+        """Remember where the log ends."""
+        self._is_truncated, self._left = True, last
+
+    def rewrite(self, base_offset: int, batches: Sequence[bytes]) -> list[Any]:
+        """Return the bytes of the batches as their positions."""
+        return list(batches)
+
+    def drop_before(self, offset: int) -> None:
+        """Do nothing: the log's own index ends where it ends."""
+
+    def roll(self, base_offset: int) -> None:
+        """Do nothing: what is appended is in memory."""
+
+    def flush(self) -> None:
+        """Do nothing: nothing was written."""
+
+    def _starts(self) -> list[int]:
+        return super()._starts() if self.folder.is_dir() else []
+
+
+class ReadOnlyDisk(FileDisk):
+    """A log directory on a disk in which nothing is changed, such as that of a real broker. It is not locked."""
+
+    def open(self, topic: str, index: int) -> ReadOnlyStore:
+        """Return the segments of a partition, or nothing if there are none."""
+        return ReadOnlyStore(Path(self.path) / f"{topic}-{index}")
+
+    def journal(self, name: str) -> ReadOnlyStore:
+        """Return a journal that kwire wrote, if there is one."""
+        return ReadOnlyStore(Path(self.path), _JOURNAL.format(name))
+
+    def keep_starts(self, starts: Mapping[tuple[str, int], int]) -> None:
+        """Do nothing."""
+
+    def delete(self, topic: str, index: int) -> None:
+        """Do nothing."""
+
+    def set_aside(self, topic: str, index: int) -> None:
+        """Do nothing."""
+
+    def check(self) -> None:
+        """Raise OSError if the directory cannot be listed."""
+        next(Path(self.path).iterdir(), None)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Do nothing: who only reads disturbs nobody."""
+        yield
+
+
 def _in_use(path: str, holder: str) -> CallError:
     """Say who uses a directory; a number in the lock file may be older than its lock."""
     if holder == str(os.getpid()):
         return CallError(path, "this log directory is named twice", "give each broker directories of its own")
     who = f"process {holder}" if holder.isdecimal() and Path(f"/proc/{holder}").exists() else "another process"
     return CallError(path, f"{who} uses this log directory ({_LOCK} is locked)", "stop it, or use another directory")
+
+
+def _property(path: Path, name: str) -> str:
+    """Return a property of a small text file of Kafka's; empty if there is none."""
+    try:
+        lines = path.read_text("utf-8", "replace")[:_MOST_PROPERTIES].splitlines()
+    except FileNotFoundError:
+        return ""
+    found = (re.fullmatch(rf"{re.escape(name)}\s*[=:]\s*(.*?)\s*", line) for line in lines)
+    return next((match[1] for match in found if match), "")
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,9 +18,12 @@ import pytest
 import kwire
 from kwire.broker import MemoryDisk, Node, ServedCluster, Settings, codes
 from kwire.broker.configs import LogDir
+from kwire.broker.groups.group import Commit
 from kwire.broker.storage import Damage, Found
+from kwire.cli import main
 from kwire.errors import CallError
-from kwire.net.log_dirs import FileDisk, FileStore, locked
+from kwire.net.log_dirs import FileDisk, FileStore, ReadOnlyDisk, locked
+from tests.broker.groups.driving import World
 from tests.broker.served import batch, fetch, produce, values
 
 
@@ -203,3 +207,72 @@ def test_a_deleted_topic_is_gone(tmp_path: Path) -> None:
     cluster.controller.delete(topic)
     assert [path for path in (tmp_path / "1").iterdir() if path.is_dir()] == []
     assert started(tmp_path).controller.topics == {}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def read_only(folder: Path) -> ServedCluster:
+    node = Node(1, disks=[ReadOnlyDisk(str(folder))])
+    return ServedCluster([node], Settings(read_only=True), Random(2))
+
+
+def as_kafkas(folder: Path, topic_id: bytes) -> None:
+    """Leave what a real broker's directory has: no journal, but two small files."""
+    for journal in folder.glob("kwire-*"):
+        journal.unlink()
+    (folder / "meta.properties").write_text("#\nversion=1\ncluster.id=Zy7nNyXBRlmG8ybCRZyFqw\nnode.id=3\n")
+    text = urlsafe_b64encode(topic_id).decode().rstrip("=")
+    (folder / "t-0/partition.metadata").write_text(f"version: 0\ntopic_id: {text}\n")
+
+
+def test_a_directory_is_served_and_not_changed(tmp_path: Path) -> None:
+    world = World(disks=[FileDisk(str(tmp_path))])
+    (mate,) = world.mates(1)
+    for value in (b"a", b"b"):
+        produce(world.cluster, batch(value))
+    assert mate.commit(2) == 0
+    topic_id = world.cluster.controller.topics["t"].topic_id
+    as_kafkas(tmp_path, topic_id)
+    before = contents(tmp_path)
+    for _ in range(2):
+        cluster = mate.world.cluster = read_only(tmp_path)
+        assert values(fetch(cluster)) == [b"a", b"b"]
+        assert (cluster.cluster_id, cluster.controller.topics["t"].topic_id) == ("Zy7nNyXBRlmG8ybCRZyFqw", topic_id)
+        group = cluster.groups.find("g")
+        assert group is not None
+        assert (group.commits.get("t", 0, topic_id), list(group.members)) == (
+            Commit(2, -1, "", topic_id),
+            [mate.member_id],
+        )
+        assert mate.commit(1) == 0  # in memory
+        assert group.commits.last("t", 0) == Commit(1, -1, "", topic_id)
+        assert produce(cluster, batch(b"c")).error_code == codes.POLICY_VIOLATION
+        cluster.delete(cluster.controller.topics["t"])
+        cluster.controller.create("new", {0: [1]})
+        cluster.check()
+        assert contents(tmp_path) == before
+
+
+def test_damage_in_a_directory_that_is_read_only_is_left_there(tmp_path: Path) -> None:
+    cluster = started(tmp_path)
+    cluster.controller.create("t", {0: [1]})
+    for value in (b"a", b"b"):
+        produce(cluster, batch(value))
+    segment = tmp_path / "1/t-0/00000000000000000000.log"
+    segment.write_bytes(segment.read_bytes()[:-1])
+    before = contents(tmp_path)
+    again = read_only(tmp_path / "1")
+    assert values(fetch(again)) == [b"a"]
+    assert again.notes == [f"t-0: cut at offset 1, 68 bytes lost: cut short (broker 1, {tmp_path}/1)"]
+    assert contents(tmp_path) == before
+
+
+def test_what_is_not_there_cannot_be_read_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", ":0", "--read-only"]) == 2
+    assert main(["serve", ":0", "--read-only", "--data", str(tmp_path / "no")]) == 2
+    first, second = [line for line in capsys.readouterr().err.splitlines() if "error: " in line]
+    assert "--read-only needs a log directory" in first
+    assert "No such file or directory" in second
+    assert not (tmp_path / "no").exists()

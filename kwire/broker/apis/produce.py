@@ -53,6 +53,8 @@ def _partition(request: RequestContext, topic: Topic | None, sent: Any, name: st
     elif topic is None or not 0 <= sent.index < len(topic.partitions):
         unknown = codes.UNKNOWN_TOPIC_OR_PARTITION if name or topic else codes.UNKNOWN_TOPIC_ID
         outcome = Outcome(unknown)
+    elif request.cluster.settings.read_only:
+        outcome = Outcome(codes.POLICY_VIOLATION, -1, "the log directories are read only")
     elif topic.name in INTERNAL:
         outcome = Outcome(codes.INVALID_TOPIC_EXCEPTION, -1, "only the broker writes to internal topics")
     else:
