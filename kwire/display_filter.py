@@ -214,7 +214,7 @@ def parse_path(text: str, catalog: Catalog | None = None) -> FieldPath:
 
 
 class _Operand(NamedTuple):
-    """What a test is about: a path, the fields that it can mean, and the kinds of their values."""
+    """The operand of a test: a path, the fields that it can mean, and the kinds of their values."""
 
     path: FieldPath
     fields: list[tuple[MessageSpec, FieldSpec]]

@@ -242,7 +242,7 @@ _LIST = lazy_pattern(rf"[^\n]{{0,80}}?[\[{{(]\s*({_NUMBER}(?:(?:\s*,\s*|\s+){_NU
 
 
 class HexText(NamedTuple):
-    """What a text holds: its pieces, the name of its dialect, and whether the pieces may be packets."""
+    """The content of a hex text: its pieces, the name of its dialect, and whether the pieces may be packets."""
 
     pieces: tuple[bytes, ...]
     dialect: str

@@ -99,7 +99,7 @@ def _range(text: str) -> tuple[int, int]:
 
 
 def _merged(ranges: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Make one range of those that touch or overlap."""
+    """Join adjacent and overlapping ranges."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1] + 1:

@@ -171,7 +171,7 @@ class Sample(NamedTuple):
 
 
 class Api:
-    """What is counted of one api."""
+    """The counts of one api."""
 
     def __init__(self) -> None:
         self.requests = self.responses = self.request_bytes = self.response_bytes = self.errors = 0
@@ -313,7 +313,7 @@ def _kind(result: Result) -> str:
 
 
 class CapturedTally:
-    """Counts the frames of one capture. What most frames are, batches count themselves (`FrameBatch.tally`).
+    """Counts the frames of one capture. The native `FrameBatch.tally` counts most frames itself.
 
     Args:
         tally: collects the counts.
@@ -370,7 +370,7 @@ class _Kind(Kind):
         self.times: list[int] = []
 
     def flush(self, tally: Tally) -> None:
-        """Add the counts to a tally, and begin anew."""
+        """Add the counts to the tally, and reset them."""
         name = self.codec.spec.api_name
         tally.add_frames("request" if self.is_request else "response", self.count, self.size)
         if self.is_request:

@@ -49,7 +49,7 @@ class User(NamedTuple):
 
 @dataclass(slots=True)
 class Count:
-    """What was counted of some frames. A frame about several topics counts in the rows of all of them.
+    """The counts of some frames. A frame about several topics counts in the rows of all of them.
 
     Bytes are those of whole frames; `time` is all that between request and answer, in nanoseconds: numbers that add up
     to the same in any order. `longest_time` is the longest of these.
@@ -203,7 +203,7 @@ class _Counted(Connection):
 
 
 def user_of(key: int | None, version: int, client: str | None, ip: str, software: str) -> User:
-    """Return who has sent a request, given what its header says."""
+    """Return the sender of a request, from its header."""
     # Control characters are in no client id: the header of another message was read, which may hold a secret.
     name = client if client is not None and client.isprintable() else NOTHING
     return User(-1 if key is None else key, version, name, software, ip)

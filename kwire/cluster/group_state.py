@@ -1,4 +1,4 @@
-"""Consumer groups as values: members, rebalances, and the rows of their tables. Knows no messages."""
+"""Consumer groups as plain values: members, rebalances, and the rows of their tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .assignors.members import TopicPartition
 
 @dataclass(slots=True)
 class Reading:
-    """What a member read of a partition from one broker: Fetch answers, and bytes of records."""
+    """The Fetch traffic of a member for one partition and broker: Fetch answers, and bytes of records."""
 
     fetches: int = 0
     bytes: int = 0

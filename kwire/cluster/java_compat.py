@@ -1,6 +1,6 @@
 """The parts of Java's library that affect Kafka's results: hash codes, HashMap order, java.util.Random.
 
-Implements Java's documented rules, except the tree bins of buckets with more than eight keys. Knows no Kafka.
+Implements Java's documented rules, except the tree bins of buckets with more than eight keys.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Rings(Enum):
-    """What happens to the rings between two partitions (KIP-879 does not define it)."""
+    """The treatment of the rings between two partitions (KIP-879 does not define it)."""
 
     KEPT = "kept"  # they continue
     ANEW = "anew"  # they restart at their start index, or at a new one from the rng

@@ -176,7 +176,7 @@ class Level(Generic[K]):
 
 @dataclass(slots=True)
 class Loss(Generic[K]):
-    """What goes with a node: partitions that keep half of their replicas or fewer, and those that keep none."""
+    """The losses if a node fails: partitions that keep half of their replicas or fewer, and those that keep none."""
 
     node: Node
     majority: list[K] = field(default_factory=list)

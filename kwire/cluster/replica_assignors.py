@@ -24,7 +24,7 @@ from .state import Broker
 
 
 class ReplicaAssignor(Protocol):
-    """What places the replicas of a new topic's partitions; it raises `Refused` where it cannot."""
+    """A function that places the replicas of a new topic's partitions; it raises `Refused` if that is impossible."""
 
     def __call__(
         self, brokers: Sequence[Broker], num_partitions: int, replication_factor: int, rng: Rng, /

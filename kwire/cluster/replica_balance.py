@@ -245,7 +245,7 @@ class EvenLoads:
             self._fill(broker, (1 << size) - 1)
 
     def even_out(self, most_cost: float = INFINITE) -> None:
-        """Make the loads as even as can be: their squares' sum is the least one; among such loads, the cheapest.
+        """Make the loads as even as possible: their squares' sum is the least one; among such loads, the cheapest.
 
         Args:
             most_cost: of one chain of exchanges. 0 takes only those that cost nothing in all: then the sum of the

@@ -1,4 +1,4 @@
-"""The state of a cluster at one moment: brokers, partitions with their replicas, settings. Knows no messages."""
+"""The state of a cluster at one moment: brokers, partitions with their replicas, settings."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ Names = tuple[str, str]
 
 @dataclass(slots=True)
 class Settings:
-    """What a cluster is set to, as far as messages have it. No secrets.
+    """The settings of a cluster that appear in messages. No secrets.
 
     Attributes:
         configs: overrides by type of resource (`topic`, `broker`) and its name; values that may be secret are masked.
@@ -138,7 +138,7 @@ class Settings:
 
 @dataclass(slots=True)
 class ClusterState:
-    """What is known of a cluster at one moment.
+    """The known state of a cluster at one moment.
 
     Attributes:
         controller_id: -1 where no message has it.

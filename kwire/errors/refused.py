@@ -1,4 +1,4 @@
-"""What a cluster refuses to do: the kin of `Refused`, named after Kafka's exceptions, and their words.
+"""Operations that a cluster refuses: `Refused` and its subclasses, named after Kafka's exceptions, and their texts.
 
 Knows no cluster: an error gets a reason and the figures that its words need.
 """

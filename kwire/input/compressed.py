@@ -134,7 +134,7 @@ def _up_to_the_damage(inflater: Any, data: bytes) -> Iterator[bytes]:
 
 
 class _Inflater:
-    """A decompressor of zstd, xz or bzip2: they have one interface."""
+    """The common interface of the decompressors of zstd, xz and bzip2."""
 
     def __init__(self, decompressor: Any) -> None:
         self.inflater = decompressor

@@ -1,6 +1,6 @@
 """Opens and lists files by path or URI: local ones by themselves, object stores and HDFS through pyarrow or fsspec.
 
-Credentials, endpoints and retries are those of the platform, as pyarrow's file systems find them. Knows no formats.
+Credentials, endpoints and retries are configured as for pyarrow's file systems.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Recognises log segments, metadata logs and snapshots by their first bytes, and opens them.
 
-Knows folders and inputs; batches and topics are the business of `kwire.logs`.
+Batches and topics are read by `kwire.logs`.
 """
 
 from __future__ import annotations

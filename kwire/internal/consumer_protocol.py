@@ -81,7 +81,7 @@ def subscription_of(
     rack: str | None = None,
     user_data: bytes | None = None,
 ) -> Any:
-    """Make a subscription as Kafka's consumer does: topics and owned partitions sorted.
+    """Create a subscription as Kafka's consumer does: topics and owned partitions sorted.
 
     >>> subscription_of(["b", "a"]).topics
     ('a', 'b')
@@ -98,7 +98,7 @@ def subscription_of(
 
 
 def assignment_of(partitions: Iterable[Partition], user_data: bytes | None = None) -> Any:
-    """Make an assignment as Kafka's consumer does: in the order given, each topic where it is first met.
+    """Create an assignment as Kafka's consumer does: in the order given, each topic where it is first met.
 
     >>> [topic.partitions for topic in assignment_of([("a", 1), ("b", 0), ("a", 0)]).assigned_partitions]
     [(1, 0), (0,)]

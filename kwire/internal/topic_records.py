@@ -127,7 +127,7 @@ def decode_share_record(key: bytes, value: bytes | None, *, legacy_keys: bool = 
 
 
 def coordinator_record(key: Any, value: Any = None, version: int = 0) -> CoordinatorRecord:
-    """Make a record of messages.
+    """Create a record from messages.
 
     Args:
         key: a message such as `kwire.messages.GroupMetadataKey(...)`.
@@ -227,7 +227,7 @@ def decode_remote_log_frame(data: bytes) -> FramedRecord:
 
 
 def framed_record(message: Any, version: int = 0) -> FramedRecord:
-    """Make a record of a message of either log.
+    """Create a record of the metadata log or of the remote log metadata from a message.
 
     Args:
         message: such as `kwire.messages.RemoveTopicRecord(...)`.

@@ -33,7 +33,7 @@ _SEQUENCES = 1 << 31
 
 
 class Difference(NamedTuple):
-    """What is wrong with an entry; `position` is its byte in the file."""
+    """An inconsistency of an entry; `position` is its byte in the file."""
 
     position: int
     field: str

@@ -52,7 +52,7 @@ class AbortedTransaction(NamedTuple):
 
 
 class SnapshotHeader(NamedTuple):
-    """What precedes the producers of a snapshot."""
+    """The header of a snapshot, before the producers."""
 
     version: int
     crc: int

@@ -251,7 +251,7 @@ class SegmentReader:
         return batch
 
     def _tail(self, stop: int) -> Iterator[Cut]:
-        """Give out a last batch that is not whole; unless its length is damaged, and others follow."""
+        """Return an incomplete last batch; unless its length is damaged, and others follow."""
         self._scan = 1
         if self._look() is not None:
             self._lose("it would end after the end of the log, and another batch begins before")

@@ -65,7 +65,7 @@ def credible_stop(data: bytes | bytearray, at: int) -> int:
 
 
 def is_sound(data: bytes | bytearray, at: int, stop: int) -> bool:
-    """Whether the checksum of a whole batch is right."""
+    """Whether the checksum of a complete batch is correct."""
     magic = data[at + 16]
     checked = bytes(memoryview(data)[at + CHECKED_FROM[magic] : stop])
     place = at + (17 if magic == 2 else 12)

@@ -41,7 +41,7 @@ class MessageMeta(msgspec.StructMeta):
     """
 
     def __call__(cls, *args: Any, **values: Any) -> Any:  # noqa: N805
-        """Make a message."""
+        """Create a message."""
         kinds = _CONVERTED[cls]
         for name in kinds.keys() & values.keys():
             values[name] = _immutable(kinds[name], values[name])
@@ -69,7 +69,7 @@ def constructor_of(cls: Any) -> Callable[..., Any]:
 
 @once
 def message_class(spec: MessageSpec) -> type[msgspec.Struct]:
-    """Make the class of a message.
+    """Create the class of a message.
 
     Args:
         spec: the message, over all versions.

@@ -151,7 +151,7 @@ class Api:
 
 
 class Call(CallState):
-    """What all requests of a client to an api at one version have in common, and their responses.
+    """The common properties of all requests of a client to an api at one version, and of their responses.
 
     Attributes:
         api: the api, at the requested version.

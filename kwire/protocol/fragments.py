@@ -136,7 +136,7 @@ class BrokenDump(NoFrame):
 
 
 class CutShort(Truncated):
-    """A truncated frame: `have` of its `need` bytes are available; `cause` is what ended it."""
+    """A truncated frame: `have` of its `need` bytes are available; `cause` is the reason."""
 
     code = "CUT_SHORT"
     is_failure = quotes = False

@@ -1,6 +1,6 @@
 """Parses one frame as a given message: header, body, bytes left over. ApiVersions falls back to version 0 (KIP-511).
 
-Knows no connection and no requests in flight; never raises for invalid bytes.
+Invalid bytes never raise an error. Connections and requests in flight are in `connection`.
 """
 
 from __future__ import annotations

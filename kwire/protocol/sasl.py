@@ -1,6 +1,7 @@
 """Parses SASL tokens of mechanisms that send plain text.
 
-PLAIN is RFC 4616, SCRAM RFC 5802; tokens of OAUTHBEARER (RFC 7628) and GSSAPI are not parsed. Knows no frames.
+PLAIN is RFC 4616, SCRAM RFC 5802; tokens of OAUTHBEARER (RFC 7628) and GSSAPI are not parsed. Frames are parsed
+elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Record batches of magic 2, and the message sets of magic 0 and 1: bytes to batches to records, and back.
 
-Knows compression and checksums, but not the meaning of keys and values (`kwire.internal` does, for Kafka's internal
-topics and control records), nor topics, frames and files.
+Keys and values are bytes here; `kwire.internal` decodes those of Kafka's internal topics and control records.
 """
 
 from .batch import Batches, RecordBatch, Records, parse_records

@@ -246,7 +246,7 @@ class Batches(Generic[Item]):
         return start + size if size <= left else None
 
     def _finish(self, start: int) -> None:
-        """Keep a last batch that is not whole; raise it in strict mode, unless it may be."""
+        """Keep an incomplete last batch; raise it in strict mode, unless it may be."""
         if start == len(self._data):
             return
         self.rest = self._data[start:]

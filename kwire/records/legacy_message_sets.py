@@ -72,7 +72,7 @@ def _check_tail(reader: PlacedReader) -> None:
 
 
 def _read_set(walk: Walk, reader: PlacedReader) -> Iterator[Record | UndecodableRecords]:
-    """Read the messages of a message set. One that is cut off at its end is left out, as Kafka does."""
+    """Read the messages of a message set. A truncated last message is ignored, as Kafka does."""
     base, index = _base_offset(walk, reader), 0
     while reader.pos < reader.end:
         start = reader.pos
@@ -85,7 +85,7 @@ def _read_set(walk: Walk, reader: PlacedReader) -> Iterator[Record | Undecodable
 
 
 def _stop(reader: PlacedReader, index: int) -> int | None:
-    """Return where the message ends that begins here; None if it is cut off."""
+    """Return where the message ends that begins here; None if it is truncated."""
     start, left = reader.pos, reader.end - reader.pos
     size = int.from_bytes(reader.data[start + 8 : start + 12], "big", signed=True) if left >= LOG_OVERHEAD else LEAST
     depth = len(reader.path)

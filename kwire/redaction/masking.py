@@ -101,7 +101,7 @@ def looks_secret(data: bytes) -> bool:
 
 
 def reads_as_secret(data: bytes) -> bool:
-    """Whether a frame, or one that was cut short, can be read as a message that holds a secret.
+    """Whether a complete or truncated frame can be read as a message that contains a secret.
 
     >>> reads_as_secret(bytes.fromhex("00000012 00000007 0000 ffff 00000006 763d68656c6c"))
     True

@@ -1,4 +1,4 @@
-"""Rewrites frames without payloads, secrets and names; sizes stay, checksums are computed anew."""
+"""Rewrites frames without payloads, secrets and names; sizes stay the same, checksums are recomputed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is redacted and why: kinds, their fields, and the messages that carry secrets."""
+"""The rules of redaction: kinds, their fields, and the messages that carry secrets."""
 
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def explain_html(data: bytes, spans: Sequence[Span], codec: Codec | None = None)
         codec: of the message, for its title and for names of numbers such as error codes.
 
     Returns:
-        A whole HTML document, which needs nothing else.
+        A complete HTML document without external files.
 
     >>> import kwire
     >>> codec = kwire.codec("MetadataRequest", 4)
@@ -256,7 +256,7 @@ def show(thing: Any, version: int | None = None, *, secrets: bool = False, catal
     """Show bytes and their fields side by side, in a notebook.
 
     Args:
-        thing: bytes of whole frames; a `Request`, `Response` or `Undecodable`, or several of them; or a message.
+        thing: bytes of complete frames; a `Request`, `Response` or `Undecodable`, or several of them; or a message.
         version: for a message, the version to encode it in.
         secrets: show passwords, proofs and keys of frames too.
         catalog: the specs of frames given as bytes; a message has its own.

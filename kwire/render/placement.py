@@ -195,13 +195,13 @@ def _counted(partitions: Sequence[PlacedPartition], labels: Mapping[PlacedPartit
 
 
 class _Run:
-    """Gives numbers that follow one another the same key."""
+    """Returns equal keys for consecutive numbers."""
 
     def __init__(self) -> None:
         self._count = 0
 
     def __call__(self, number: int) -> int:
-        """Return the equal value for the next number, one position later."""
+        """Return a key that is equal for consecutive numbers."""
         self._count += 1
         return number - self._count
 

@@ -56,7 +56,7 @@ PLAIN = Style()
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], style: Style = PLAIN, right: int = 0) -> Iterator[str]:
-    """Yield the lines of a table. Nothing is cut off: a long value makes its column wide.
+    """Yield the lines of a table. Nothing is truncated: a long value makes its column wide.
 
     Args:
         head: the names of the columns.

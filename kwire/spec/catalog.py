@@ -49,7 +49,7 @@ class Layer:
 
     @classmethod
     def of_folder(cls, folder: Path, profile: str = "", release: str = "") -> Layer:
-        """Make a layer of our own: `<Message>.json`, one message a file."""
+        """Create a layer from kwire's own specs: `<Message>.json`, one message a file."""
         paths = sorted((path for path in folder.iterdir() if path.name.endswith(".json")), key=lambda path: path.name)
         return cls({path.name.removesuffix(".json"): path for path in paths}, profile, release)
 
@@ -218,7 +218,7 @@ def _spec_files(folder: Path) -> Iterable[Path]:
 
 
 class Catalog:
-    """The message specs of some folders; made by `kwire.codec`'s arguments, or by `from_directory`.
+    """The message specs of some folders; created from `kwire.codec`'s arguments, or by `from_directory`.
 
     Args:
         layers: the folders' specs; earlier folders hide later ones.
@@ -234,10 +234,10 @@ class Catalog:
 
     @classmethod
     def from_directory(cls, folder: str | Path, *, alone: bool = False) -> Catalog:
-        """Make a catalog of message specs in Kafka's format, at run time.
+        """Create a catalog of message specs in Kafka's format, at run time.
 
         Args:
-            folder: a folder of `.json` specs, or a whole Kafka checkout.
+            folder: a folder of `.json` specs, or a Kafka checkout.
             alone: only these specs; otherwise the released messages are searched after them.
 
         Raises:

@@ -103,7 +103,7 @@ class Value:
 
 
 def parse(text: str, file: str) -> Value:
-    """Parse a whole document; `file` is its name for errors. Raises SpecError."""
+    """Parse a document; `file` is its name for errors. Raises SpecError."""
     if len(text) > LONGEST:
         raise SpecError(f"the file is longer than {LONGEST} characters", file=file, line=1)
     return _Parser(text, file).document()

@@ -1,4 +1,4 @@
-"""Reads a JSON document into a `MessageSpec`, key by key. What the keys mean together is in `validation`."""
+"""Reads a JSON document into a `MessageSpec`, key by key. `validation` has the rules that involve several keys."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def _union(changes: dict[str, Versions]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One release of Kafka; made by `kwire.release`. `name` is the full name."""
+    """One release of Kafka; returned by `kwire.release`. `name` is the full name."""
 
     name: str
     table: Releases = field(repr=False, compare=False)

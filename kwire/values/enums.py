@@ -74,7 +74,7 @@ class ErrorCodeBase(Value):
 
     @property
     def about(self) -> str:
-        """What the code means and what helps, in one sentence; empty for an unknown one."""
+        """The meaning of the code and the action to take, in one sentence; empty for an unknown one."""
         return str(self._row.get("about", ""))
 
     @property

@@ -65,9 +65,9 @@ class Reader:
         start: where to begin.
         salvage: collect what Kafka tolerates in `faults` instead of raising it.
 
-    `ahead` returns the fast path of an array's elements, if the codec has one: the reference path reads refused bytes
-    again to explain them, and skips the valid elements of long arrays this way, because reading them one by one takes
-    many times as long.
+    `ahead` returns the fast path of an array's elements, if the codec has one: the reference path uses it to skip the
+    valid elements of long arrays in bytes that the fast path refused, because reading them one by one takes many times
+    as long.
     """
 
     __slots__ = ("ahead", "data", "end", "faults", "message", "path", "pos", "salvage", "version")

@@ -227,8 +227,7 @@ class UnknownNode(TypeError):
 
 
 class Content(NamedTuple):
-    """What a node holds, or each of its elements if it `is_array`: the node of that, and the same as `struct` if it is
-    one."""
+    """The node of the content, or of each element if it `is_array`; also as `struct` if it is a struct."""
 
     node: Any
     struct: Struct | None = None

@@ -22,7 +22,7 @@ _SET_BY = 1000  # milliseconds in a second
 
 
 class Znode(NamedTuple):
-    """What a znode holds from one moment on.
+    """The content of a znode from one moment on.
 
     Attributes:
         path: of the node, with the prefix (chroot) of the cluster.

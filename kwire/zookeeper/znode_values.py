@@ -48,7 +48,7 @@ class Place:
 
 
 def read_node(kind: type[Node], members: Any, place: Place) -> Node:
-    """Make a node of a JSON object. Raises ZnodeError."""
+    """Create a node from a JSON object. Raises ZnodeError."""
     if not isinstance(members, dict):
         place.refuse("an object is needed")
     keys = _keys(kind, members.get("version"))

@@ -48,7 +48,7 @@ from .zookeeper import (
 
 
 class Topics:
-    """What a controller learns of topics."""
+    """The controller's handling of new topics and partitions."""
 
     def __init__(self, machines: Machines) -> None:
         self.context, self.zk, self.batch = machines.context, machines.zk, machines.batch
@@ -60,7 +60,7 @@ class Topics:
             self._learn_state(partition)
 
     def changed(self) -> None:
-        """Make the partitions that are new (scenario 1): their replicas are new until a broker has confirmed them."""
+        """Create the new partitions (scenario 1): their replicas are new until a broker has confirmed them."""
         new = self._learn_topics()
         if new:
             self.partitions.handle(new, PartitionStates.NEW)

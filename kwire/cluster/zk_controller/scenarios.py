@@ -280,7 +280,7 @@ _Step = Callable[[Scenario, str], str]
 
 
 def _create(scenario: Scenario, about: str) -> str:
-    """Make a topic: `orders:1,2;2,3` has two partitions; each list of replicas begins with the preferred leader."""
+    """Create a topic: `orders:1,2;2,3` has two partitions; each list of replicas begins with the preferred leader."""
     topic, _, lists = about.partition(":")
     brokers = [*scenario.cluster.hosts]
     count = len(brokers)

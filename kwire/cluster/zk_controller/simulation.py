@@ -28,7 +28,7 @@ class Exchange:
 
 
 class Link:
-    """What a controller sends to one start of a broker, in order."""
+    """The requests from a controller to one start of a broker, in order."""
 
     def __init__(self, broker_id: int, controller_epoch: int) -> None:
         self.broker_id: int = broker_id
@@ -84,7 +84,7 @@ Step = tuple[str, LinkKey | int]
 
 @dataclass(slots=True)
 class Host:
-    """What a broker runs on: its disks by log directory, its session, and broker and controller while they run.
+    """The host of a broker: its disks by log directory, its session, and broker and controller while they run.
 
     `epochs` are the registrations of this start, `reigns` its controller epochs; `changes` are the changed znodes
     that the controller has not seen.

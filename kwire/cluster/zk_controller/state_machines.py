@@ -347,7 +347,7 @@ class PartitionStateMachine:
         return self._elect(partition, elect)
 
     def _initialize(self, partition: TopicPartition) -> bool:
-        """Make a new partition: its live replicas are in sync and create themselves (scenario 1)."""
+        """Create a new partition: its live replicas are in sync and create themselves (scenario 1)."""
         live = self.context.live_replicas(partition)
         state = LeaderAndIsr(live[0], live, controller_epoch=self.context.epoch) if live else None
         if state is None or not self.zk.create_state(partition, state):

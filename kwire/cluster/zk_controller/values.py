@@ -24,7 +24,7 @@ FENCED_LEADER_EPOCH = 74
 
 
 class ReplicaState(Enum):
-    """What the controller thinks of a replica; the names are Kafka's."""
+    """The state of a replica in the controller; the names are Kafka's."""
 
     NON_EXISTENT = "NonExistentReplica"
     NEW = "NewReplica"
@@ -36,7 +36,7 @@ class ReplicaState(Enum):
 
 
 class PartitionStates(Enum):
-    """What the controller thinks of a partition."""
+    """The states of a partition in the controller."""
 
     NON_EXISTENT = "NonExistentPartition"
     NEW = "NewPartition"
@@ -185,7 +185,7 @@ def behaviour_for(name: Name, release: str = "3.9") -> Behaviour:
 @total_ordering
 @dataclass(frozen=True, slots=True)
 class InterBrokerProtocol:
-    """What brokers of one `inter.broker.protocol.version` send each other: the version of each request."""
+    """The versions of requests between brokers with one `inter.broker.protocol.version`."""
 
     since: tuple[int, ...]
     leader_and_isr: int

@@ -62,7 +62,7 @@ class Source:
         return self.constant("D", value)
 
     def text(self) -> str:
-        """Return the whole source, preceded by notes on its constants."""
+        """Return the complete source, preceded by comments about its constants."""
         parts = ["\n".join(self._notes), *(function.text() for function in self.functions)]
         return "\n\n".join(filter(None, parts)) + "\n"
 
