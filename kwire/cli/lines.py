@@ -12,9 +12,9 @@ from ..input import Dump
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import FrameDecoder, Result, Undecodable
 from ..protocol.fragments import NotKafka
-from ..protocol.framing import CapturedBatch, CapturedFrame, count_frames
+from ..protocol.framing import CapturedBatch, count_frames
 from ..protocol.summary import MessageSummary
-from ..render.captured_lines import MOST_TEXT, CapturedLines, JsonLines, one_by_one
+from ..render.captured_lines import MOST_TEXT, CapturedLines, JsonLines
 from ..render.json_frame import json_line
 from ..render.line import FrameLines
 from ..render.record_json import record_json_line
@@ -159,13 +159,16 @@ class _BehindTheFirst:
         self, batch: CapturedBatch, number: int, carefully: Callable[[Result], str]
     ) -> Iterator[tuple[str, int]]:
         """Yield lines of a batch, as a `Writer` does."""
-        if self._form.has_several:
-            return self._writer.written(batch, number, carefully)
-        return one_by_one(self, batch, number, carefully)
-
-    def line(self, captured: CapturedFrame, number: int) -> str | Result:
-        """Return the line of a frame; or what it was decoded to."""
-        return self._writer.line(captured, number) if self._form.has_several else self._writer.result(captured, number)
+        at = 0
+        while at < len(batch) and not self._form.has_several:
+            captured = batch[at]
+            at += 1
+            if type(captured) is tuple:
+                yield carefully(self._writer.result(captured, number)), 1
+                number += 1
+            else:
+                self._writer.forget(captured)
+        yield from self._writer.written(batch, number, carefully, at)
 
 
 class Lines:

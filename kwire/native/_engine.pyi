@@ -114,7 +114,7 @@ class FrameBatch:
     def __getitem__(self, at: int) -> Any: ...
     def __iter__(self) -> Iterator[Any]: ...
     def others(self) -> list[Any]: ...
-    def json_lines(
+    def lines(
         self, writer: Any, start: int, number: int, most: int
     ) -> tuple[int, int, str, KeyboardInterrupt | None]: ...
     def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]: ...
@@ -177,6 +177,7 @@ class KindState:
     count: int
     size: int
     times: list[int]
+    order: tuple[bytes, bytes]
 
 class FrameCount:
     owner: Any

@@ -16,9 +16,9 @@ from cpython.dict cimport PyDict_Size
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.object cimport PyObject, PyTypeObject, Py_TPFLAGS_HAVE_GC
 from cpython.tuple cimport PyTuple_GET_SIZE
-from libc.math cimport floor
+from libc.math cimport floor, rint
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memchr, memcmp, memcpy, memset
+from libc.string cimport memchr, memcmp, memcpy, memmove, memset
 
 import msgspec
 

@@ -134,11 +134,11 @@ cdef class FrameBatch:
                 counter.count(self.captured(one))
         return frames, size, counts
 
-    def json_lines(self, writer, Py_ssize_t start, int64_t number, Py_ssize_t most):
-        """Write the JSON lines of frames; what is unusual, their writer does.
+    def lines(self, writer, Py_ssize_t start, int64_t number, Py_ssize_t most):
+        """Write the lines of frames; what is unusual, their writer does.
 
         Args:
-            writer: a `JsonLines`.
+            writer: a `CapturedLines` or a `JsonLines`.
             start: which item is the first.
             number: of the next frame in the capture.
             most: about how many bytes are written.
@@ -151,6 +151,8 @@ cdef class FrameBatch:
         cdef Captured* one
         cdef Output o
         cdef Taken taken = Taken.__new__(Taken)
+        cdef bint is_text = writer.is_text
+        cdef int64_t day = -1
         apis = writer.apis
         begin(&o, NULL)
         try:
@@ -160,7 +162,12 @@ cdef class FrameBatch:
                 if one.ends == NULL and type(<object>one.held) is not tuple:
                     writer.forget(<object>one.held)
                 else:
-                    self.write_json(one, writer, apis, taken, number, &o)
+                    taken.take(self, one, writer, apis, number)
+                    if taken.call is None or not (
+                        write_text(one, writer, taken, &day, &o) if is_text else write_json(one, writer, taken, number, &o)
+                    ):
+                        o.size, day = written, -1
+                        put_text(&o, writer.rest(self.captured(one), number, taken.connection, taken.header_of(one)))
                     number += 1
                     written = o.size
             return at, number - first, text_in(&o), None
@@ -203,17 +210,6 @@ cdef class FrameBatch:
                 tally.rest(self.captured(one), number, taken.connection, taken.header_of(one))
             number += 1
         return number, kinds, ends, spans
-
-    cdef int write_json(self, const Captured* one, writer, apis, Taken taken, int64_t number, Output* o) except -1:
-        cdef Py_ssize_t size = o.size
-        taken.take(self, one, writer, apis, number)
-        if taken.call is not None:
-            kind = kind_of(one, writer, taken.call)
-            if kind is not None and one.now >= SECOND and write_frame(one, writer, taken, kind, number, o):
-                return 0
-            o.size = size
-        put_text(o, writer.rest(self.captured(one), number, taken.connection, taken.header_of(one)))
-        return 0
 
     cdef bint counted(self, const Captured* one, PairingState connection, counter, list counts) except -1:
         """Count a frame; False: it is unusual."""
@@ -336,17 +332,17 @@ cdef bint is_time(now):
     return now is None or -SECOND * SECOND < now < 8 * SECOND * SECOND
 
 
-cdef bint write_frame(
-    const Captured* one, writer, Taken taken, KindState kind, int64_t number, Output* o
-) except -1:
+cdef bint write_json(const Captured* one, writer, Taken taken, int64_t number, Output* o) except -1:
     """Write the JSON line of a request or response; False: its body needs a closer look."""
+    cdef KindState kind = kind_of(one, writer, taken.call)
     cdef PairingState connection = taken.connection
     cdef const uint8_t* p = bytes_of_frame(one)
-    cdef Py_ssize_t start = kind.body_start(p, one.size)
-    cdef tuple texts = connection.note if connection.note is not None else writer.begin(<object>one.ends).note
+    cdef Py_ssize_t start = 0 if kind is None or one.now < SECOND else kind.body_start(p, one.size)
+    cdef tuple texts
     cdef object body = None
     if not start:
         return False
+    texts = connection.note if connection.note is not None else writer.begin(<object>one.ends).note
     put_bytes(o, writer.heads[one.asked])
     put_decimal(o, number)
     put(o, b',"offset":', 10)
@@ -370,14 +366,137 @@ cdef bint write_frame(
     return True
 
 
-cdef int write_link(const Asked* asked, object time, Output* o) except -1:
+cdef int write_link(const Asked* asked, double time, Output* o) except -1:
     """Write what the source of a response says of its request; `time` is that of the response, in seconds."""
     if asked.now != NONE:
         put(o, b',"latencySeconds":', 18)
-        put_float(o, round((time - <object>asked.now / BILLION) * 1e6) / 1e6)
+        put_float(o, latency_of(asked, time))
     if asked.frame >= 0:
         put(o, b',"requestFrame":', 16)
         put_decimal(o, asked.frame)
+    return 0
+
+
+cdef double latency_of(const Asked* asked, double time) except? -1:
+    """Return how long a response took, as `results.seconds_between` does."""
+    return rint((time - <double>(<object>asked.now / BILLION)) * 1e6) / 1e6
+
+
+cdef bint write_text(const Captured* one, writer, Taken taken, int64_t* day, Output* o) except -1:
+    """Write the text line of a request or response; False: its body needs a closer look."""
+    cdef KindState kind = kind_of(one, writer, taken.call)
+    cdef const uint8_t* p = bytes_of_frame(one)
+    cdef Py_ssize_t start = 0, line
+    cdef Facts facts
+    cdef object words = None
+    cdef double time
+    cdef int64_t seconds, micros
+    if kind is not None and kind.facts is not None and one.now >= 0:
+        start = kind.body_start(p, one.size)
+    if not start or not kind.facts.find(p + start, one.size - start, &facts):
+        return False
+    if facts.has_error or facts.count > MOST_TOPICS:
+        words = writer.read(kind, PyBytes_FromStringAndSize(<const char*>p + start, one.size - start))
+        if words is None:
+            return False
+    elif facts.count and (facts.count > 1 or facts.topics[0].id != NULL):
+        words = "", writer.topics([(topic_id(&facts.topics[i]), topic_name(&facts.topics[i])) for i in range(facts.count)])
+    meet(one, writer, taken.connection, kind, start)
+    time = <double>(<object>one.now / BILLION)
+    seconds, micros = <int64_t>floor(time), <int64_t>rint((time - floor(time)) * 1e6)  # as datetime's
+    seconds, micros = seconds + micros // 1000000, micros % 1000000
+    if seconds // 86400 != day[0]:
+        put_text(o, writer.date(time))
+        day[0] = seconds // 86400
+    put_bytes(o, writer.colour[0])
+    line = o.size
+    put_time_of_day(seconds % 86400, micros, o)
+    put_bytes(o, kind.front)
+    put_padded(signed32(be32(p + (8 if one.asked else 4))), c'#', 5, False, o)
+    put(o, b" ", 1)
+    put_padded(one.size, 0, 5, True, o)
+    put(o, b" B", 2)
+    write_words(one, writer, taken, kind, &facts, words, time, o)
+    finish_line(writer, line, o)
+    return True
+
+
+cdef int put_time_of_day(int64_t seconds, int64_t micros, Output* o) except -1:
+    """Write hours, minutes, seconds and milliseconds that are over, as `line.time_text` does, and a blank."""
+    cdef uint8_t* q = room(o, 13)
+    q[2] = q[5] = c':'
+    q[8], q[12] = c'.', c' '
+    put_digits(q, seconds // 3600, 2)
+    put_digits(q + 3, seconds // 60 % 60, 2)
+    put_digits(q + 6, seconds % 60, 2)
+    put_digits(q + 9, micros // 1000, 3)
+    return 0
+
+
+cdef inline void put_digits(uint8_t* q, int64_t value, int count) noexcept:
+    while count:
+        count -= 1
+        q[count] = <uint8_t>(c'0' + value % 10)
+        value //= 10
+
+
+cdef int put_padded(int64_t value, uint8_t sign, int width, bint right, Output* o) except -1:
+    """Write a number behind a sign, or 0 for none, in so many columns at least."""
+    cdef Py_ssize_t start = o.size, size
+    if sign:
+        room(o, 1)[0] = sign
+    put_decimal(o, value)
+    size = o.size - start
+    if size < width:
+        room(o, width - size)
+        if right:
+            memmove(o.data + start + width - size, o.data + start, size)
+        memset(o.data + start + (0 if right else size), c' ', width - size)
+    return 0
+
+
+cdef int write_words(
+    const Captured* one, writer, Taken taken, KindState kind, const Facts* facts, object words, double time, Output* o
+) except -1:
+    """Write the words of a line that not all lines have, in the order that its kind gives them."""
+    cdef bytes order = kind.order[facts.has_error and not one.asked]
+    cdef Py_ssize_t start
+    cdef uint8_t word
+    for word in order:
+        start = o.size
+        put(o, b"  ", 2)
+        if word == c'E':
+            put_text(o, words[0])
+        elif word == c'L':
+            put_text(o, writer.link(
+                latency_of(&taken.asked, time) if taken.asked.now != NONE else None,
+                taken.asked.frame if taken.asked.frame >= 0 else None,
+            ))
+        elif word == c'C':
+            put_bytes(o, kind.back)
+        elif words is not None:
+            put_text(o, words[1])
+        elif facts.count:
+            put(o, facts.topics[0].name, facts.topics[0].size)
+        if o.size == start + 2:
+            o.size = start
+    return 0
+
+
+cdef int finish_line(writer, Py_ssize_t start, Output* o) except -1:
+    """End a line; one that is too wide, or not all printable ASCII, its writer makes fit."""
+    cdef bint is_plain = True
+    cdef Py_ssize_t i
+    while o.size > start and o.data[o.size - 1] == c' ':
+        o.size -= 1
+    for i in range(start, o.size):
+        is_plain = is_plain and 32 <= o.data[i] < 127
+    if not is_plain or o.size - start > <Py_ssize_t>writer.width:
+        line = PyUnicode_DecodeUTF8Of(<const char*>o.data + start, o.size - start, b"surrogatepass")
+        o.size = start
+        put_text(o, writer.fit(line))
+    put_bytes(o, writer.colour[1])
+    put(o, b"\n", 1)
     return 0
 
 

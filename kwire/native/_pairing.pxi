@@ -217,6 +217,7 @@ cdef class KindState:
     cdef public BodyFacts facts
     cdef public int64_t count, size
     cdef public list times
+    cdef public tuple order
 
     cdef Py_ssize_t body_start(self, const uint8_t* p, Py_ssize_t size):
         """Return where the body of a frame begins; 0: its header has tagged fields, or is not whole."""

@@ -5,6 +5,7 @@ The names and types of fields decide which of them hold topics, error codes and 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,19 +54,22 @@ class MessageSummary:
         A topic with only an id is named if an earlier message contained its name; otherwise it is `?` and the id's
         start.
         """
-        topics: dict[str, None] = {}
+        found: list[tuple[bytes | None, str]] = []
         for step, structs, held in found_in(plan_of(codec, _topic), message):
             if not isinstance(step.interest, _Id):
-                topics.update(dict.fromkeys(held if step.is_array else (held,)))
+                found += [(None, name) for name in (held if step.is_array else (held,))]
             elif any(held):
                 name = step.interest.name
-                topics[self._named(held, name and getattr(structs[-1], name))] = None
-        return Facts(tuple(topics), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
+                found.append((held, getattr(structs[-1], name) if name else ""))
+        return Facts(self.names(found), tuple(kind("ErrorCode")(code) for _, code in error_codes(codec, message)))
 
-    def is_named_by_others(self, codec: Codec) -> bool:
-        """Whether topics of a message may be named by other messages, so that equal bytes can have different
-        summaries."""
-        return any(isinstance(step.interest, _Id) for step in leaves_of(plan_of(codec, _topic)))
+    def names(self, topics: Iterable[tuple[bytes | None, str | None]]) -> tuple[str, ...]:
+        """Return distinct names of topics in order; those with an id are named as in `facts`.
+
+        Args:
+            topics: ids and names, of which one may be missing.
+        """
+        return tuple({name or "" if id_ is None else self._named(id_, name): None for id_, name in topics})
 
     def _named(self, topic_id: bytes, name: str | None) -> str:
         if name and len(self._names) < MOST_TOPICS:

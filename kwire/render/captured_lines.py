@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import Protocol
+from itertools import islice
+from typing import Any, Protocol
 
 import msgspec
 
@@ -25,11 +26,8 @@ from ..protocol.results import seconds_between
 from ..protocol.summary import body_facts
 from ..redaction.masking import mask_message
 from ..redaction.rules import MESSAGES, METADATA_LOG, may_carry, may_hold_secrets
-from .line import ARROWS, FrameLines, errors_text, fitted, link_text, name_text, response_words, time_text
+from .line import ARROWS, FrameLines, errors_text, fitted, link_text, name_text, request_words, response_words
 from .style import escape
-
-LATEST = 253402300799 * SECOND  # what calendars have
-
 
 MOST_TEXT = 1 << 20  # approximate number of characters that are written together
 Carefully = Callable[[Result], str]
@@ -42,9 +40,12 @@ class _Lines(Protocol):
         """Return the line of a frame; or its decoded result, if it had to be decoded."""
 
 
-def one_by_one(writer: _Lines, batch: CapturedBatch, number: int, carefully: Carefully) -> Iterator[tuple[str, int]]:
-    """Yield the lines of a batch, each with the number of frames that it is of; arguments as of a `Writer`."""
-    for captured in batch:
+def one_by_one(
+    writer: _Lines, batch: CapturedBatch, number: int, carefully: Carefully, start: int
+) -> Iterator[tuple[str, int]]:
+    """Yield the lines of a batch from an item on, each with the number of frames that it is of; arguments as of a
+    `Writer`."""
+    for captured in islice(batch, start, None):
         if type(captured) is not tuple:
             writer.decoder.connections.forget(captured)
             continue
@@ -53,26 +54,49 @@ def one_by_one(writer: _Lines, batch: CapturedBatch, number: int, carefully: Car
         number += 1
 
 
-class CapturedLines:
-    """Writes the lines of one capture.
+class _Writer:
+    """The common part of both writers; batches write most frames themselves (`FrameBatch.lines`).
 
     Args:
         decoder: decodes what is left to it; the connections are its own.
         file: the name of the capture.
-        lines: writes the lines of all dumps, with the dates.
         sealed: leave secrets out.
     """
 
-    def __init__(self, decoder: FrameDecoder, file: str, lines: FrameLines, *, sealed: bool = True) -> None:
+    is_text = False
+
+    def __init__(self, decoder: FrameDecoder, file: str, kinds: Kinds[Any], *, sealed: bool) -> None:
         self.decoder: FrameDecoder = decoder
         self.file: str = file
-        self.lines: FrameLines = lines
         self.sealed: bool = sealed
-        self._kinds = Kinds(self._kind)
+        self.apis: Apis = decoder.connections.apis
+        self.kinds, self.meet, self.forget = kinds.of, kinds.meet, decoder.connections.forget
 
-    def written(self, batch: CapturedBatch, number: int, carefully: Carefully) -> Iterator[tuple[str, int]]:
-        """Yield the lines of a batch, as `one_by_one` does."""
-        return one_by_one(self, batch, number, carefully)
+    def written(
+        self, batch: CapturedBatch, number: int, carefully: Carefully, start: int = 0
+    ) -> Iterator[tuple[str, int]]:
+        """Yield the lines of a batch from an item on, many together, with the number of their frames; arguments as of a
+        `Writer`."""
+        if ENGINE != "native":
+            yield from one_by_one(self, batch, number, carefully, start)
+            return
+        self._carefully, at = carefully, start
+        while at < len(batch):
+            at, frames, text, interrupt = batch.lines(self, at, number, MOST_TEXT)
+            number += frames
+            yield text, frames
+            if interrupt is not None:
+                raise interrupt
+
+    def rest(
+        self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
+    ) -> str:
+        """Return the line of a frame that batches do not write; its connection and header are there if these were asked
+        for."""
+        if connection is None or header is None:
+            return self._carefully(self.result(captured, number))
+        frame = frame_of(captured, self.file, number)
+        return self._carefully(self.decoder.result(frame, connection, header, SECOND))
 
     def result(self, captured: CapturedFrame, number: int) -> Result:
         """Decode a frame, given its number in the capture."""
@@ -83,39 +107,56 @@ class CapturedLines:
         return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
 
     def line(self, captured: CapturedFrame, number: int) -> str | Result:
-        """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""
-        ends, asked, _, now, data, _, first, second = captured
-        connection = self.decoder.connections.of(ends)
-        header, kind, body = self._kinds.take(connection, captured, number)
-        text = None if kind is None else self._read(kind, body)
-        if kind is None or text is None or now is None or not 0 <= now < LATEST:
-            return self.decoder.result(frame_of(captured, self.file, number), connection, header, SECOND)
-        if asked and header.call is not connection.call:
-            self._kinds.meet(connection, kind, body)
-        moment = datetime.fromtimestamp(now / SECOND, UTC)
-        if asked:
-            words: tuple[str, ...] = kind.client, text[1]
-        else:
-            words = response_words(text[0], link_text(*link_of(header, now)), "", text[1], kind.client)
-        rest = "  ".join(filter(None, words))
-        correlation_id = f"#{second if asked else first}"
-        line = f"{time_text(moment)} {kind.head} {correlation_id:<5} {len(data):>5} B  {rest}".rstrip()
-        style = self.lines.style
-        return f"{self.lines.date(moment)}{style.paint('value', fitted(line, style.width))}\n"
+        """Return the line of a frame; or its decoded result, if it had to be decoded."""
+        return self.result(captured, number)
 
-    def _kind(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> _Kind | None:
-        if self.sealed and (may_carry(codec) or not (is_request or str(call.client_id).isprintable())):
-            return None
-        return _Kind(call, is_request, codec, tagged)
 
-    def _read(self, kind: _Kind, body: bytes) -> tuple[str, str] | None:
+class CapturedLines(_Writer):
+    """Writes the text lines of one capture.
+
+    Args:
+        decoder, file, sealed: as of a `_Writer`.
+        lines: writes the lines of all dumps, with the dates.
+    """
+
+    is_text = True
+
+    def __init__(self, decoder: FrameDecoder, file: str, lines: FrameLines, *, sealed: bool = True) -> None:
+        super().__init__(decoder, file, Kinds(self._kind), sealed=sealed)
+        self.begin = decoder.connections.of
+        self.width: int = lines.style.width
+        before, _, behind = lines.style.paint("value", "-").partition("-")
+        self.colour: tuple[bytes, bytes] = before.encode(), behind.encode()
+        self.link = link_text
+        self._lines = lines
+
+    def date(self, time: float) -> str:
+        """Return the line of the date of a time, in seconds, where it is another than before."""
+        return self._lines.date(datetime.fromtimestamp(time, UTC))
+
+    def fit(self, line: str) -> str:
+        """Return a line that is safe to show and not too wide."""
+        return fitted(line.rstrip(), self.width)
+
+    def topics(self, found: list[tuple[bytes | None, str | None]]) -> str:
+        """Return the topics of a body, given their ids and names."""
+        return ", ".join(self._lines.summary.names(found))
+
+    def read(self, kind: _Kind, body: bytes) -> tuple[str, str] | None:
         """Return the parts of a line about a body: errors, and topics."""
         codec = kind.codec
         message = decode_clean(codec, body)
         if message is None or (self.sealed and may_hold_secrets(codec, message)):
             return None
-        facts = self.lines.summary.facts(codec, message)
+        facts = self._lines.summary.facts(codec, message)
         return "" if kind.is_request else errors_text(facts), ", ".join(facts.topics)
+
+    def _kind(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> _Kind | None:
+        if self.sealed and (may_carry(codec) or not (is_request or str(call.client_id).isprintable())):
+            return None
+        kind = _Kind(call, is_request, codec, tagged)
+        kind.facts = body_facts(codec, METADATA_LOG if self.sealed and codec.name in MESSAGES else frozenset())
+        return kind
 
 
 def link_of(header: Header, now: int) -> tuple[float | None, int | None]:
@@ -132,52 +173,32 @@ def link_of(header: Header, now: int) -> tuple[float | None, int | None]:
 
 
 class _Kind(Kind):
-    """The common parts of the lines of requests or responses: the text before the correlation id, the client."""
+    """The common parts of the lines of requests or responses: the text before the correlation id, the client, and the
+    order of what follows the size: Client, Topics, Link, Errors."""
 
-    __slots__ = ("client", "head")
+    __slots__ = ()
 
     def __init__(self, call: Call, is_request: bool, codec: Codec, tagged: bool) -> None:
         super().__init__(call, is_request, codec, tagged)
-        self.head = f"{ARROWS[codec.spec.type]} {name_text(codec)}"
-        self.client = call.client_id or ""
+        self.front = f"{ARROWS[codec.spec.type]} {name_text(codec)} ".encode()
+        self.back = (call.client_id or "").encode()
+        asked = "".join(request_words("", "", "C", "T")).encode()
+        without, failed = ("".join(response_words(errors, "L", "", "T", "C")).encode() for errors in ("", "E"))
+        self.order = (asked, asked) if is_request else (without, failed)
 
 
 Tails = tuple[bytes, bytes, str, str]
 
 
-class JsonLines:
-    """Writes the lines of one capture.
-
-    Args:
-        decoder: decodes what is left to it; the connections are its own.
-        file: the name of the capture.
-        sealed: leave secrets out.
-    """
+class JsonLines(_Writer):
+    """Writes the JSON lines of one capture; arguments as of a `_Writer`."""
 
     def __init__(self, decoder: FrameDecoder, file: str, *, sealed: bool = True) -> None:
-        self.decoder: FrameDecoder = decoder
-        self.file: str = file
-        self.sealed: bool = sealed
+        self._kinds = Kinds(self._kind)
+        super().__init__(decoder, file, self._kinds, sealed=sealed)
         start = f'"source":{{"file":{_json_text(file)},"frame":'
         self._heads = tuple(f'{{"kwire":1,"type":"{kind}",{start}' for kind in ("response", "request"))
-        self._kinds = Kinds(self._kind)
-        # for what batches write themselves (`FrameBatch.json_lines`)
-        self.apis: Apis = decoder.connections.apis
-        self.heads: tuple[bytes, ...] = tuple(head.encode() for head in self._heads)
-        self.kinds, self.meet, self.forget = self._kinds.of, self._kinds.meet, decoder.connections.forget
-
-    def written(self, batch: CapturedBatch, number: int, carefully: Carefully) -> Iterator[tuple[str, int]]:
-        """Yield the lines of a batch, many together, with the number of their frames; arguments as of a `Writer`."""
-        if ENGINE != "native":
-            yield from one_by_one(self, batch, number, carefully)
-            return
-        self._carefully, at = carefully, 0
-        while at < len(batch):
-            at, frames, text, interrupt = batch.json_lines(self, at, number, MOST_TEXT)
-            number += frames
-            yield text, frames
-            if interrupt is not None:
-                raise interrupt
+        self.heads: tuple[bytes, ...] = tuple(head.encode() for head in self._heads)  # for batches
 
     def begin(self, ends: Endpoints) -> DecodedConnection:
         """Return the connection that frames came on."""
@@ -185,17 +206,6 @@ class JsonLines:
         if connection.note is None:
             _json_tails(connection, ends)
         return connection
-
-    def rest(
-        self, captured: CapturedFrame, number: int, connection: DecodedConnection | None, header: Header | None
-    ) -> str:
-        """Return the line of a frame that batches do not write; its connection and header are there if these were asked
-        for."""
-        if connection is None or header is None:
-            line = self.line(captured, number)
-            return line if isinstance(line, str) else self._carefully(line)
-        frame = frame_of(captured, self.file, number)
-        return self._carefully(self.decoder.result(frame, connection, header, SECOND))
 
     def line(self, captured: CapturedFrame, number: int) -> str | Result:
         """Return the line of a frame, given its number in the capture; or what it was decoded to, if it had to be."""

@@ -120,6 +120,11 @@ def link_text(latency: float | None, request_frame: int | None) -> str:
     return " ".join(took if request_frame is None else [*took, f"@{request_frame}"])
 
 
+def request_words(faults: str, carried: str, client: str, topics: str) -> tuple[str, ...]:
+    """Return what the line of a request says, in order."""
+    return faults, carried, client, topics
+
+
 def response_words(errors: str, link: str, carried: str, topics: str, client: str) -> tuple[str, ...]:
     """Return the words in the line of a response, in order: after errors, the less important ones come last."""
     return (errors, carried, topics, client, link) if errors else (link, carried, topics, client)
@@ -154,7 +159,7 @@ def _decoded(result: Request | Response, summary: MessageSummary) -> tuple[str, 
     client, topics = client_of(result) or "", ", ".join(facts.topics)
     carried = _inside(result, summary)
     if isinstance(result, Request):
-        return head, [faults, carried, client, topics]
+        return head, [*request_words(faults, carried, client, topics)]
     link, errors = link_text(result.latency, result.request_frame), errors_text(facts)
     return head, [faults, *response_words(errors, link, carried, topics, client)]
 

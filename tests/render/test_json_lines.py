@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,16 +13,19 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire import FrameDecoder
+from kwire.capture.conversation import TcpEnds
+from kwire.input import open_dump
 from kwire.native.states import FrameBatch
 from kwire.protocol import Result
-from kwire.protocol.framing import SECOND, CapturedFrame, NamedEnds, frame_of, numbers_of
+from kwire.protocol.framing import SECOND, CapturedFrame, Endpoints, NamedEnds, frame_of, numbers_of
 from kwire.protocol.summary import MessageSummary
 from kwire.redaction import mask
 from kwire.render.captured_lines import CapturedLines, JsonLines
 from kwire.render.json_frame import json_line
 from kwire.render.line import FrameLines
 from tests.capture.captured import CAPTURES
-from tests.conftest import each_of, needs_shared
+from tests.conftest import ROOT, each_of, needs_shared
+from tests.seeds import named, seeded
 
 M: Any = kwire.messages
 TIME = 1_700_000_000_123_456_789
@@ -37,9 +41,39 @@ def answered(message: Any, version: int, number: int) -> Spoken:
     return False, kwire.encode_response(message, version, correlation_id=number)
 
 
-def said_by(ends: NamedEnds, spoken: Spoken, number: int = 0) -> CapturedFrame:
+def said_by(ends: Endpoints, spoken: Spoken, number: int = 0) -> CapturedFrame:
     is_request, data = spoken
     return (ends, is_request, number * 100, TIME + number, data, None, *numbers_of(data))
+
+
+class Batched:
+    """Writes each frame as a batch of its own, which the native engine does where it was built."""
+
+    def __init__(self, safe: Callable[[Result], Result], *, salvage: bool, sealed: bool) -> None:
+        self.ends, self.safe = TcpEnds(7, bytes.fromhex("0a000001 0a000002 1388 2384"), 0), safe
+        self.others = TcpEnds(7, self.ends.key, 0)
+        self.form = FrameLines(MessageSummary())
+        self.json = JsonLines(FrameDecoder(salvage=salvage), FILE, sealed=sealed)
+        self.text = CapturedLines(FrameDecoder(salvage=salvage), FILE, self.form, sealed=sealed)
+
+    def lines(self, spoken: Spoken, number: int) -> tuple[str, str]:
+        """Return the JSON line and the text line of a frame."""
+        return (
+            written(
+                self.json, [said_by(self.ends, spoken, number)], number, lambda one: json_line(self.safe(one)) + "\n"
+            ),
+            written(
+                self.text, [said_by(self.others, spoken, number)], number, lambda one: self.form.text(self.safe(one))
+            ),
+        )
+
+
+def written(
+    writer: JsonLines | CapturedLines, frames: list[CapturedFrame], number: int, carefully: Callable[[Result], str]
+) -> str:
+    batch = FrameBatch()
+    batch += frames
+    return "".join(text for text, _ in writer.written(batch, number, carefully))
 
 
 def lines_of(frames: Sequence[Spoken], *, sealed: bool = True, salvage: bool = True) -> list[bool]:
@@ -47,8 +81,8 @@ def lines_of(frames: Sequence[Spoken], *, sealed: bool = True, salvage: bool = T
     ends = NamedEnds("10.0.0.1:5000", "10.0.0.2:9092", 7)
     quick, careful = FrameDecoder(salvage=salvage), FrameDecoder(salvage=salvage)
     lines, quickly = JsonLines(quick, FILE, sealed=sealed), []
-    texts = CapturedLines(FrameDecoder(salvage=salvage), FILE, FrameLines(MessageSummary()), sealed=sealed)
     safe, wanted_texts = mask if sealed else (lambda result: result), FrameLines(MessageSummary())
+    in_batches = Batched(safe, salvage=salvage, sealed=sealed)
     for number, spoken in enumerate(frames):
         said = said_by(ends, spoken, number)
         line, frame = lines.line(said, number), frame_of(said, FILE, number)
@@ -56,9 +90,7 @@ def lines_of(frames: Sequence[Spoken], *, sealed: bool = True, salvage: bool = T
         wanted = json_line(result_of_frame)
         quickly.append(isinstance(line, str))
         assert text_of(line, safe) == wanted + "\n"
-        result = texts.line(said, number)
-        text = result if isinstance(result, str) else texts.lines.text(safe(result))
-        assert text == wanted_texts.text(result_of_frame)
+        assert in_batches.lines(spoken, number) == (wanted + "\n", wanted_texts.text(result_of_frame))
         assert quick.connections.on(7).client == careful.connections.on(7).client
     return quickly
 
@@ -240,3 +272,38 @@ def test_what_brokers_and_clients_say(path: Any) -> None:
             number += 1
             if number == 300:
                 break
+
+
+def whole_and_decoded(path: Path) -> tuple[list[str], list[str]]:
+    """Return the text and the JSON lines of a capture, as batches write them and as of decoded frames."""
+    name, form, number = str(path), FrameLines(MessageSummary()), 0
+    text, json = CapturedLines(FrameDecoder(salvage=True), name, form), JsonLines(FrameDecoder(salvage=True), name)
+    found, wanted = ["", ""], ["", ""]
+    with open_dump(path) as dump, open_dump(path) as again:
+        assert dump.captured is not None
+        assert again.captured is not None
+        for batch, other in zip(dump.captured, again.captured, strict=True):
+            for lines, _ in text.written(batch, number, lambda one: form.text(mask(one))):
+                found[0] += lines
+            for lines, frames in json.written(other, number, lambda one: json_line(mask(one)) + "\n"):
+                found[1] += lines
+                number += frames
+    with open_dump(path) as dump:
+        decoder, form = FrameDecoder(salvage=True), FrameLines(MessageSummary())
+        for result in map(mask, map(decoder.decode, dump.frames)):
+            wanted[0] += form.text(result)
+            wanted[1] += json_line(result) + "\n"
+    return found, wanted
+
+
+def test_lines_of_damaged_captures_are_those_of_decoded_frames(tmp_path: Path) -> None:
+    data = (ROOT / "fixtures/dumps/kafka-3.9-zk.pcap").read_bytes()
+    random_, path = seeded("lines of damaged captures"), tmp_path / "x.pcap"
+    for number in range(12):
+        damaged = bytearray(data)
+        for _ in range(number):
+            damaged[random_.randrange(24, len(data))] ^= 1 << random_.randrange(8)
+        path.write_bytes(damaged)
+        with named(number):
+            found, wanted = whole_and_decoded(path)
+            assert found == wanted
