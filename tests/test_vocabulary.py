@@ -27,6 +27,8 @@ GONE = {
     "chronicles": "histories",
     "storey": "layer",
     "whoever": "the caller, the client",
+    "somebody": "a client, a user, a principal",
+    "by chance": "at random, accidentally",
 }
 # Parts of names count, too: `unless_told`, `_said`.
 PATTERN = re.compile(rf"(?<![a-z])({'|'.join(GONE)})(?![a-z])", re.IGNORECASE)

@@ -92,7 +92,7 @@ class Acl(NamedTuple):
         return self.resource_name in (name, ANY_NAME)
 
     def concerns(self, principal: str, host: str, operation: int) -> bool:
-        """Whether it is about somebody who wants an operation; an operation that is allowed may imply others."""
+        """Whether it applies to a principal and an operation; an allowed operation may imply others."""
         if self.principal not in (principal, ANYBODY) or self.host not in (host, ANY_HOST):
             return False
         if self.operation in (operation, Op.ALL):
@@ -157,7 +157,7 @@ class Authorizer:
     acls: dict[Acl, bytes] = field(default_factory=dict)
 
     def allows(self, principal: str, host: str, operation: int, resource_type: int, name: str) -> bool:
-        """Whether somebody may do something: a denial counts first, and without any ACL nobody may."""
+        """Whether a principal may do an operation: a denial takes precedence, and without any ACL all are denied."""
         if principal in self.super_users:
             return True
         covering = [acl for acl in self.acls if acl.covers(resource_type, name)]
@@ -165,7 +165,7 @@ class Authorizer:
         return DENY not in found and (ALLOW in found or (self.is_open and not covering))
 
     def allows_any(self, principal: str, host: str, operation: int, resource_type: int) -> bool:
-        """Whether somebody may do something with any resource of a kind, known or not."""
+        """Whether a principal may do an operation with any resource of a type, known or not."""
         if principal in self.super_users:
             return True
         own = [acl for acl in self.acls if acl.resource_type == resource_type]

@@ -256,7 +256,7 @@ def _columns(text: str) -> list[str]:
 
 
 def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> bool:
-    """Print what was counted; return whether somebody breaks."""
+    """Print the counts; return whether any client breaks."""
     found = unspoken(traffic, new) if new else []
     breaks = any(one.breaks for one in found)
     if options.json:

@@ -89,7 +89,7 @@ class Kafka(_Cluster):
         replication_factor: of such a topic; unless given 3, or as many as there are brokers.
         topics: names of topics to create, or names with numbers of partitions.
         auto_create_topics: whether clients create topics by asking for them.
-        seed: for ids and placements; by chance unless given.
+        seed: for ids and placements; random by default.
         rack_aware_fetch: whether consumers are sent to a replica in their rack (KIP-392).
         users: names with passwords, with which clients authenticate (SASL); nobody does so unless given.
         sasl_mechanisms: that clients may choose, of PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512.

@@ -63,7 +63,7 @@ def _refused(code: int) -> Any:
 
 
 def _group_for(request: RequestContext) -> Group | int:
-    """Return the group, made or converted where somebody joins and it has no classic members."""
+    """Return the group, created or converted if a member joins and it has no classic members."""
     asked, groups = request.message, request.cluster.groups
     group = groups.find(asked.group_id)
     if group is not None and group.consumer is not None:

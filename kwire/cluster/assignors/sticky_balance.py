@@ -212,12 +212,12 @@ class Balance:
         before = self._before.get(partition)
         if before is not None and count > self._size(before) + 1:
             return before
-        if partition[0] in self._even.odd and not self._somebody_has_less(partition, count):
+        if partition[0] in self._even.odd and not self._another_member_has_fewer(partition, count):
             return None
         poorest = holdings.poorest(partition[0])
         return poorest if poorest is not None and count > self._size(poorest) + 1 else None
 
-    def _somebody_has_less(self, partition: TopicPartition, count: int) -> bool:
+    def _another_member_has_fewer(self, partition: TopicPartition, count: int) -> bool:
         """Ask one after the other, in Kafka's order: it fails at a member that cannot take part."""
         wanted_by, racks = self._wishes.wanted_by[partition[0]], self._racks.of(partition)
         of_members = self._racks.of_members
