@@ -325,6 +325,15 @@ class _Parser:
 
     def _test(self) -> Compiled:
         path, found = self.path()
+        if not self._has("not"):
+            return self._compared(path, found)
+        if self._next.value != "in":
+            raise self._error("in is due here", "such as api not in (fetch, produce)")
+        holds, _ = self._compared(path, found)
+        return (lambda result: not holds(result)), None
+
+    def _compared(self, path: FieldPath, found: list[tuple[MessageSpec, FieldSpec]]) -> Compiled:
+        """Read what a path is compared with; by itself it is true where any value is."""
         messages = None if path.property is not None else frozenset(spec.name for spec, _ in found)
         token = self._next
         sign = token.value if token.kind in ("sign", "word") else ""

@@ -91,6 +91,12 @@ def test_a_time_without_a_zone_is_utc_wherever_the_filter_runs(monkeypatch: pyte
         time.tzset()
 
 
+def test_not_in_holds_where_in_does_not() -> None:
+    assert chosen("api not in (fetch, produce)") == chosen("not api in (fetch, produce)") != RESULTS
+    assert chosen("correlation_id not in (1, 2)") == chosen("not (correlation_id == 1 or correlation_id == 2)")
+    assert parse_filter("error_code not in (0)").messages is None
+
+
 def test_the_frame_of_the_request() -> None:
     (asked,) = chosen("frame == 22")
     (answer,) = chosen("request_frame == 22")
@@ -129,6 +135,7 @@ def test_only_messages_that_have_the_fields() -> None:
         ("latency > 3parsec", 11, "parsec is no unit"),
         ("(api == fetch", 13, "closing parenthesis"),
         ("api == fetch latency", 13, "and, or, or the end"),
+        ("error_code not 3", 15, "in is due here"),
         ("error_code in 3", 14, "a list is due"),
         ("error_code in (3", 16, "a comma or a closing"),
         ('client_id == "x', 13, "no closing quote"),

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
+from itertools import product
 from typing import Any, NamedTuple
 
 from ..errors.decode import UnexpectedResponse
@@ -33,7 +34,8 @@ from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import releases
 
 SECOND = 1_000_000_000  # nanoseconds
-COLUMNS = ("client", "api", "version", "ip", "topic", "software")
+COLUMNS = ("client", "api", "version", "ip", "topic", "software", "error")
+About = tuple[tuple[str, str], ...]  # topics and error codes of a frame, each with each; empty if no column has them
 NOTHING = "-"
 
 
@@ -49,7 +51,7 @@ class User(NamedTuple):
 
 @dataclass(slots=True)
 class Count:
-    """The counts of some frames. A frame about several topics counts in the rows of all of them.
+    """The counts of some frames. A frame about several topics or errors counts in the rows of all of them.
 
     Bytes are those of whole frames; `time` is all that between request and answer, in nanoseconds: numbers that add up
     to the same in any order. `longest_time` is the longest of these.
@@ -124,18 +126,18 @@ class Latencies:
         most: how many of the slowest requests are kept.
 
     Attributes:
-        times: of each user, with the topics of the frames where they are asked for, in nanoseconds.
+        times: of each user, and of what the frames are about, in nanoseconds.
     """
 
     def __init__(self, most: int) -> None:
         self.most: int = most
-        self.times: defaultdict[tuple[User, tuple[str, ...]], array[int]] = defaultdict(lambda: array("q"))
+        self.times: defaultdict[tuple[User, About], array[int]] = defaultdict(lambda: array("q"))
         self._slowest: list[tuple[int, int, Answered]] = []
         self._count = 0
 
-    def add(self, answered: Answered, topics: tuple[str, ...] = ()) -> None:
+    def add(self, answered: Answered, about: About = ()) -> None:
         """Count one request."""
-        self.times[answered.user, topics].append(answered.latency)
+        self.times[answered.user, about].append(answered.latency)
         self._count += 1
         entry = answered.latency, -self._count, answered
         if len(self._slowest) < self.most:
@@ -312,7 +314,7 @@ class CapturedTraffic:
 
 
 # Frames, bytes, unreadable bytes, and the client.
-Counted = tuple[int, int, dict[str, int], list[tuple[User, tuple[str, ...], Count]]]
+Counted = tuple[int, int, dict[str, int], list[tuple[User, About, Count]]]
 
 
 class Traffic:
@@ -352,10 +354,11 @@ class Traffic:
         self.unread: Counter[str] = Counter()
         self.errors: Counter[str] = Counter()  # of all frames, each counted once
         self._topics = "topic" in self.by
-        self.deep: bool = errors or self._topics
+        self._by_error = "error" in self.by
+        self.deep: bool = errors or self._topics or self._by_error
         self._decoder = FrameDecoder(self.catalog)
         self._summary = MessageSummary()
-        self._counts: dict[tuple[User, tuple[str, ...]], Count] = {}
+        self._counts: dict[tuple[User, About], Count] = {}
         self._software_by_body: dict[bytes, str | None] = {}  # client software, by the bytes of ApiVersions requests
         self._connections = CapturedTraffic(self)
 
@@ -372,7 +375,8 @@ class Traffic:
             return
         ip, software = ip_of(frame.source.client), self._software_of(frame, peek, connection)
         user = user_of(peek.api_key, peek.version, peek.client_id, ip, software)
-        count = self.count_of(user, topics)
+        about = self._about(topics, errors)
+        count = self.count_of(user, about)
         if errors:
             self.errors.update(errors)
             count.errors.update(errors)
@@ -385,7 +389,7 @@ class Traffic:
             if self.latencies is not None and took is not None and peek.asked_at is not None:
                 source, asked = frame.source, None if header.request is None else header.request.frame
                 answered = Answered(took, source.file or "", asked, source.frame, peek.asked_at, user)
-                self.latencies.add(answered, topics)
+                self.latencies.add(answered, about)
 
     def leave_out(self, frame: Frame, *, lossy: bool) -> None:
         """Count bytes that are neither request nor response; `lossy`: bytes of the connection are missing."""
@@ -420,29 +424,29 @@ class Traffic:
         frames, size, unread, counts = counted
         self.frames, self.bytes = self.frames + frames, self.bytes + size
         self.unread.update(unread)
-        for user, topics, count in counts:
-            self._counts.setdefault((user, topics), Count()).add(count)
+        for user, about, count in counts:
+            self._counts.setdefault((user, about), Count()).add(count)
 
     def rows(self) -> list[Row]:
         """Return the rows, those with the most requests first."""
         rows: dict[tuple[str, ...], Count] = {}
-        for (user, topics), count in self._counts.items():
-            for key in self._keys(user, topics):
+        for (user, about), count in self._counts.items():
+            for key in self._keys(user, about):
                 rows.setdefault(key, Count()).add(count)
         found = [Row(key, count) for key, count in rows.items()]
         return sorted(found, key=lambda row: (-row.count.requests, -row.count.responses, row.key))
 
-    def _keys(self, user: User, topics: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    def _keys(self, user: User, about: About) -> Iterator[tuple[str, ...]]:
         """Yield the keys of the rows in which frames of a user count."""
         values = {**user._asdict(), "api": self.name_of(user), "version": str(user.version)}
-        for topic in topics or (NOTHING,):
-            yield tuple([topic if column == "topic" else values[column] for column in self.by])
+        for topic, error in about or ((NOTHING, NOTHING),):
+            yield tuple([(values | {"topic": topic, "error": error})[column] for column in self.by])
 
     def times(self) -> list[tuple[tuple[str, ...], list[int]]]:
         """Return the latencies of each row in nanoseconds, sorted; the row with the highest 99th percentile first."""
         rows: defaultdict[tuple[str, ...], array[int]] = defaultdict(lambda: array("q"))
-        for (user, topics), times in self.latencies.times.items() if self.latencies is not None else ():
-            for key in self._keys(user, topics):
+        for (user, about), times in self.latencies.times.items() if self.latencies is not None else ():
+            for key in self._keys(user, about):
                 rows[key].extend(times)
         found = [(key, sorted(times)) for key, times in rows.items()]
         return sorted(found, key=lambda row: (-percentile(row[1], 0.99), row[0]))
@@ -456,12 +460,19 @@ class Traffic:
                 used[user] += count.requests
         return used
 
-    def count_of(self, user: User, topics: tuple[str, ...] = ()) -> Count:
+    def count_of(self, user: User, about: About = ()) -> Count:
         """Return what counts the frames of a user."""
-        count = self._counts.get((user, topics))
+        count = self._counts.get((user, about))
         if count is None:
-            count = self._counts[user, topics] = Count()
+            count = self._counts[user, about] = Count()
         return count
+
+    def _about(self, topics: tuple[str, ...], errors: tuple[str, ...]) -> About:
+        """Return what a frame is about, as far as columns ask for it."""
+        if not (self._topics or self._by_error):
+            return ()
+        codes = tuple(dict.fromkeys(errors)) if self._by_error else ()
+        return tuple(product(topics or (NOTHING,), codes or (NOTHING,)))
 
     def _look(self, result: Result, peek: Peek) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the topics and errors of a body."""

@@ -134,7 +134,7 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire stats dump.bin                      by api and version\n"
         "  kwire stats dump.bin --by client,topic    who uses which topic\n"
         "  kwire stats dump.bin --removed-in 4.0     who breaks after an upgrade?\n"
-        "  kwire stats dump.bin --errors --json\n"
+        "  kwire stats dump.bin --by client,api,error --json\n"
         "  kwire stats dump.bin --latency --by client,api    percentiles\n"
         "  kwire stats dump.bin --slow 20            the slowest requests\n",
         stats,
@@ -143,7 +143,7 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument(
         "--by",
         metavar="COLUMNS",
-        help="some of client,api,version,ip,topic,software; default: api,version, with --latency api",
+        help="some of client,api,version,ip,topic,software,error; default: api,version, with --latency api",
     )
     parser.add_argument(
         "--removed-in",

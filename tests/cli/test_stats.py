@@ -142,3 +142,13 @@ def test_frames_are_numbered_anew_in_each_file(tmp_path: Path, capsys: pytest.Ca
     copy.write_bytes(Path(CAPTURE).read_bytes())
     found = json.loads(out(capsys, "stats", "--slow", "2", "--json", CAPTURE, str(copy)))["slowest"]
     assert [(one["file"], one["requestFrame"]) for one in found] == [(CAPTURE, 22), (str(copy), 22)]
+
+
+def test_errors_by_client(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [line.split()[:5] for line in out(capsys, "stats", "--by", "client,api,error", CAPTURE).splitlines()]
+    assert ["kcat-group", "JoinGroup", "-", "2", "1"] in rows
+    assert ["kcat-group", "JoinGroup", "MEMBER_ID_REQUIRED", "0", "1"] in rows
+    named = [row[2] for row in rows[1:] if row[2] != "-"]
+    assert sorted(set(named)) == ["KAFKA_STORAGE_ERROR", "MEMBER_ID_REQUIRED", "STALE_CONTROLLER_EPOCH"]
+    by_topic = out(capsys, "stats", "--by", "error,topic", CAPTURE)
+    assert "KAFKA_STORAGE_ERROR     payments" in by_topic
