@@ -123,7 +123,8 @@ class FrameReader(FrameBuffer):
             return None
         self._start = stop
         self._count += 1
-        return bytes(self._buffer[start:stop])
+        with memoryview(self._buffer) as whole, whole[start:stop] as frame:
+            return bytes(frame)  # one copy; a slice of the buffer would be another one
 
     def quick(self, data: bytes) -> bytes | None:
         """Add bytes that contain no end of a frame, or end with one; a faster `feed`.
