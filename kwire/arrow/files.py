@@ -11,6 +11,7 @@ from ..input.file_systems import GLOB, Entry, entries_in, entry_of, globbed, loc
 from .errors import BadOption
 from .options import Options
 
+COLUMN = re.compile(r"([^/=]+)=([^/=]*)")  # a folder that is named by a column and its value, as Hive names them
 _INTERNAL = re.compile(r"__.+-\d+").fullmatch  # a partition folder of an internal topic, such as `__consumer_offsets`
 
 
@@ -28,7 +29,7 @@ def find_files(paths: Sequence[str], options: Options, *, may_come: bool = False
     Args:
         paths: files, folders and globs, also as URIs. Hidden files in folders (names with `.` or `_` in front) are
             skipped, except logs of Kafka's internal topics; subfolders are included with the option
-            `recursiveFileLookup`.
+            `recursiveFileLookup`, and those that are named by a column (`dt=2026-11-01`).
         options: the options of the read.
         may_come: whether globs may match nothing yet.
 
@@ -71,8 +72,20 @@ def _within(folder: str, options: Options) -> Iterator[Entry]:
             continue
         if not entry.is_folder:
             yield entry
-        elif options.recursive_file_lookup and not _is_link(entry.path):
+        elif (options.recursive_file_lookup or COLUMN.fullmatch(entry.name)) and not _is_link(entry.path):
             yield from _within(entry.path, options)
+
+
+def column_folder(folder: str) -> str | None:
+    """Return the first folder in another that is named by a column; None if there is none, or it cannot be read."""
+    local = local_path(folder)
+    text = folder if local is None else str(local)
+    try:
+        here = entry_of(text)
+        found = [] if here is None or not here.is_folder else entries_in(here.path)
+    except (DumpError, OSError):
+        return None  # `find_files` says what is wrong
+    return next((one.path for one in found if one.is_folder and COLUMN.fullmatch(one.name)), None)
 
 
 def _is_link(path: str) -> bool:

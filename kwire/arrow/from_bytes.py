@@ -22,7 +22,7 @@ from ..wire import INT16, UNSIGNED_VARINT, Reader
 from .batch_builder import CORRUPT, ERROR_NAME, TYPES, corrupt_column, error_column
 from .errors import BadOption, Fault, MalformedFrame, fault_of
 from .frame_rows import Row
-from .message_column import Structs
+from .message_column import Json, Structs
 from .options import FAILFAST
 
 Found = tuple[Api, bytes]  # type of a cell, and its bytes from the body on
@@ -234,6 +234,34 @@ class CellReader:
 def cell_reader(cells: Cells) -> CellReader:
     """Return the reader of such cells, one per process."""
     return CellReader(cells)
+
+
+def body_text(cells: Cells, data: bytes, version: int | None) -> str | None:
+    """Return one cell as JSON; None if it is invalid, or another message of the same log.
+
+    Args:
+        cells: the description of the column; only `name`, `direction`, `framed` and the specs matter.
+        data: the cell.
+        version: of the message; None if the cell contains it.
+
+    >>> body_text(Cells(name="HeartbeatResponse"), bytes(4) + bytes([0, 7]), 1)
+    '{"throttleTimeMs":0,"errorCode":7}'
+    """
+    prefix = _prefix(cells)
+    try:
+        found = prefix.read(data, version)
+    except DecodeError:
+        return None
+    if found is None:
+        return None
+    api, body = found
+    (text,) = Json().column([(0, body, None, None, prefix.asked, api, None, None, None)], {}).to_pylist()
+    return None if text is None else str(text)
+
+
+@lru_cache(maxsize=16)
+def _prefix(cells: Cells) -> Prefix:
+    return Prefix(cells.spec(), cells.catalog, cells.framed)
 
 
 def portions(cells: Any) -> Iterator[tuple[int, int]]:

@@ -41,6 +41,8 @@ class Options:
         direction: `request` or `response`; `auto` is both.
         columns: the columns to read; empty: all.
         path_glob_filter, recursive_file_lookup, modified_before, modified_after, ignore_missing_files: file selection.
+        ignore_corrupt_files: whether files that cannot be read at all are left out; else they are rows of bytes with an
+            error, and what no file system gives ends the read.
         max_partition_bytes, open_cost_in_bytes, min_partitions: how files are divided, in bytes; opening a file counts
             as `open_cost_in_bytes`, less than in Spark's own readers. By default there are at least twice as many
             partitions as this machine has cores, if possible. Files are divided only to reach that number;
@@ -73,6 +75,7 @@ class Options:
     modified_before: float | None = None
     modified_after: float | None = None
     ignore_missing_files: bool = False
+    ignore_corrupt_files: bool = False
     max_partition_bytes: int = 32 << 20
     open_cost_in_bytes: int = 256 << 10
     min_partitions: int = 0
@@ -202,6 +205,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "columns": _words,
     "recursive_file_lookup": _truth,
     "ignore_missing_files": _truth,
+    "ignore_corrupt_files": _truth,
     "pushdown": _truth,
     "zookeeper": _truth,
     "modified_before": _moment,

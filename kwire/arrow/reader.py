@@ -84,6 +84,9 @@ class Reading:
             except FileNotFoundError:
                 if not options.ignore_missing_files:
                     raise
+            except OSError:
+                if not options.ignore_corrupt_files:
+                    raise
             yield from builder.ready()
         yield from builder.rest()
 
@@ -194,6 +197,8 @@ class Reading:
 
     def _refused(self, unit: Unit, error: DumpError, offset: int = 0) -> Iterator[None]:
         """Return an unreadable file, or part of one, as fragments."""
+        if self.options.ignore_corrupt_files:
+            return
         fault = fault_of(BrokenDump(found=str(error), offset=error.offset or 0))
         with open_file(unit.path) as stream:
             stream.seek(offset)

@@ -84,7 +84,8 @@ def pipeline(options: argparse.Namespace) -> int:
             overwrite=options.overwrite,
             plots=options.plots,
         )
-    for notice in counts.notices:
+        slow = session.engine_notices(spark)
+    for notice in (*counts.notices, *slow):
         remark(notice)
     _print(counts._asdict(), options.json)
     return 1 if counts.corrupt else 0

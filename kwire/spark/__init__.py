@@ -44,9 +44,10 @@ __all__ = [
 
 
 def register(spark: Any) -> None:
-    """Register the data source `format("kwire")` in a session.
+    """Register the data source `format("kwire")` and the functions of SQL in a session.
 
-    Not needed where kwire is installed, as opposed to shipped with `--py-files`: Spark discovers it then.
+    The source is discovered by Spark where kwire is installed, as opposed to shipped with `--py-files`. The functions
+    are `kwire_decode`, `kwire_encode` and `kwire_header`, see `kwire.spark.functions.register_functions`.
 
     Args:
         spark: the session, also of Spark Connect.
@@ -55,6 +56,7 @@ def register(spark: Any) -> None:
         MissingExtra: pyspark or pyarrow is not installed.
     """
     spark.dataSource.register(_load("source").KwireSource)
+    _load("functions").register_functions(spark)
 
 
 def __getattr__(name: str) -> Any:

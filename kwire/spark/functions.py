@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as sql
 
 from ..arrow.errors import BadOption
-from ..arrow.from_bytes import TYPE, Cells, cell_reader, header_column, portions
+from ..arrow.from_bytes import TYPE, Cells, body_text, cell_reader, header_column, portions
 from ..arrow.records import RecordReader
 from ..arrow.to_bytes import CellWriter
+from ..codecs import Codec, codec_in
 from ..errors import suggestion
 from ..protocol.api_registry import Apis
 from ..records import LIMIT
@@ -147,6 +149,44 @@ def kwire_header(data: Any, direction: str = "request", options: Mapping[str, An
 def schema_of_kwire(api: str, direction: str | None = None, options: Mapping[str, Any] | None = None) -> Column:
     """Return the schema of the result of `from_kwire`, as text in a column, like Spark's `schema_of_json`."""
     return sql.lit(to_spark(cell_reader(_cells(api, direction, options, None)).type).simpleString())
+
+
+def register_functions(spark: Any) -> None:
+    """Register `kwire_decode`, `kwire_encode` and `kwire_header` for SQL; `kwire.spark.register` does it.
+
+    All arguments may be columns. `kwire_decode(data, api[, version[, framed]])` returns JSON text, null for what cannot
+    be decoded; `kwire_encode(json, api, version)` bodies; `kwire_header(frame[, direction])` the struct of
+    `kwire_header`. See `from_kwire` for what the arguments mean.
+    """
+    spark.udf.register("kwire_decode", _decoded, "string")
+    spark.udf.register("kwire_encode", _encoded, "binary")
+    spark.udf.register("kwire_header", _header, to_spark(TYPE))
+
+
+def _decoded(data: bytes | None, api: str | None, version: int | None = None, framed: bool = False) -> str | None:
+    if data is None or api is None:
+        return None
+    return body_text(Cells(name=api, framed=framed), bytes(data), version)
+
+
+def _encoded(text: str | None, api: str | None, version: int | None) -> bytes | None:
+    if text is None or api is None or version is None:
+        return None
+    codec = _codec(api, version)
+    return codec.encode(codec.from_json(msgspec.json.decode(text), defaults=True))
+
+
+def _header(frame: bytes | None, direction: str | None = "request") -> dict[str, Any] | None:
+    if direction not in ("request", "response"):
+        return None
+    found: dict[str, Any] | None
+    (found,) = header_column(pa.array([frame], pa.binary()), _apis("", ""), direction == "request").to_pylist()
+    return found
+
+
+@lru_cache(maxsize=64)
+def _codec(api: str, version: int) -> Codec[Any]:
+    return codec_in(catalog_for(None, None), api, version)
 
 
 def _column(data: Any) -> Column:

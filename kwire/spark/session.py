@@ -1,13 +1,14 @@
-"""A Spark session for `kwire pipeline`, and kwire as one zip for `spark-submit --py-files`."""
+"""A Spark session for `kwire pipeline`, which ships kwire to a cluster; and kwire as one zip for `spark-submit`."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -99,8 +100,9 @@ ALWAYS = {
     "spark.log.level": "ERROR",
     "spark.python.unix.domain.socket.enabled": "true",
 }
+SHIPPED = "kwire_shipped"  # the folder of a worker in which the archive is unpacked
+PROBES = 4  # tasks for each core of a cluster that are asked for their engine
 _PACKAGE = Path(__file__).parent.parent
-_Started = tuple[Any, Callable[[str], None] | None]  # a session, and a function that ships a file to its workers
 
 
 @contextmanager
@@ -118,20 +120,16 @@ def session(master: str | None = None, settings: Mapping[str, str] | None = None
         JobFailed: the server does not respond, or refuses the session.
     """
     start = _remote if (master or "").startswith(REMOTE) else _classic
-    spark, ship = start(master, settings or {})
-    try:
-        with TemporaryDirectory() as folder:  # until the end: executors download the file from here
-            if ship is not None:
-                file = Path(folder) / "kwire.zip"
-                write_zip(file)
-                ship(str(file))
+    with TemporaryDirectory() as folder:  # until the end: executors download the file from here
+        spark = start(master, settings or {}, Path(folder))
+        try:
             register(spark)
             yield spark
-    finally:
-        spark.stop()
+        finally:
+            spark.stop()
 
 
-def _classic(master: str | None, settings: Mapping[str, str]) -> _Started:
+def _classic(master: str | None, settings: Mapping[str, str], folder: Path) -> Any:
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started Java
     if master is None and not submitted and "spark.master" not in settings:
         master = HERE
@@ -140,13 +138,48 @@ def _classic(master: str | None, settings: Mapping[str, str]) -> _Started:
         need_java()
     _prepare(is_here)
     progress = {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
-    builder = _builder({**SESSION, **ALWAYS, **progress, **(LOCAL if is_here else {}), **settings})
-    spark = (builder if master is None else builder.master(master)).getOrCreate()
-    # Before `register`, which records a data source's dependencies; the files of addArtifacts are none.
-    return spark, None if submitted or is_here else spark.sparkContext.addPyFile
+    given = {**SESSION, **ALWAYS, **progress, **(LOCAL if is_here else {}), **settings}
+    if not submitted and not is_here:
+        given = _shipping(given, folder)
+    builder = _builder(given)
+    return (builder if master is None else builder.master(master)).getOrCreate()
 
 
-def _remote(url: str | None, settings: Mapping[str, str]) -> _Started:
+def _shipping(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return settings with which executors unpack kwire and find it: a native engine cannot be loaded from a zip."""
+    file = folder / "kwire.zip"
+    write_zip(file)
+    archives = [*filter(None, [settings.get("spark.archives")]), f"{file}#{SHIPPED}"]
+    name = "spark.executorEnv.PYTHONPATH"
+    places = [SHIPPED, *filter(None, [settings.get(name)])]
+    return {**settings, "spark.archives": ",".join(archives), name: os.pathsep.join(places)}
+
+
+def engine_notices(spark: Any) -> list[str]:
+    """Return which machines of a cluster decode without the native engine, as one sentence; none where all have it.
+
+    Args:
+        spark: a session of `session`, after a job: executors are there then.
+    """
+    from pyspark.sql import is_remote
+
+    if is_remote() or re.match(r"local(\[|$)", spark.sparkContext.master):
+        return []
+    tasks = PROBES * spark.sparkContext.defaultParallelism
+    found = spark.sparkContext.range(tasks, numSlices=tasks).map(_engine_of_worker).distinct().collect()
+    slow = sorted({host for host, engine in found if engine != "native"})
+    if not slow:
+        return []
+    return [f"without the native engine, slower: workers on {', '.join(slow)} (another platform, or another Python)"]
+
+
+def _engine_of_worker(_: int) -> tuple[str, str]:
+    import kwire
+
+    return socket.gethostname(), kwire.engine
+
+
+def _remote(url: str | None, settings: Mapping[str, str], folder: Path) -> Any:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -161,7 +194,11 @@ def _remote(url: str | None, settings: Mapping[str, str]) -> _Started:
         spark.client.set_retry_policies(patience)
     except PySparkException as error:
         raise JobFailed(str(error)) from None
-    return spark, lambda file: spark.addArtifacts(file, pyfile=True)
+    file = folder / "kwire.zip"
+    write_zip(file)
+    # A server that runs already has its path: the zip is imported, without the native engine.
+    spark.addArtifacts(str(file), pyfile=True)
+    return spark
 
 
 def need_java() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import types as spark
@@ -21,6 +22,7 @@ from pyspark.sql.datasource import (
 )
 
 from ..arrow.errors import BadOption
+from ..arrow.files import COLUMN, column_folder
 from ..arrow.input_splits import Unit
 from ..arrow.options import Options
 from ..arrow.reader import Reading
@@ -83,6 +85,13 @@ def _checked(nullable: bool, type_: Any, name: str) -> Any:
 
 
 PATHS = "path", "paths"  # Spark passes one path as the first, several as JSON in the second
+# Of a table that was made with CREATE TABLE, Spark passes these as well, and each option a second time.
+OF_TABLE = "provider"
+OF_TABLES = OF_TABLE, "collation", "comment", "external", "is_managed_location", "location", "owner"
+# When such a table is read, Spark has lost its options; the schema that it keeps in its catalog has them as metadata.
+KEPT = "kwire.options"
+SECOND = "option."
+NOTHING = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
 
 
 class KwireSource(DataSource):  # type: ignore[misc]
@@ -94,14 +103,23 @@ class KwireSource(DataSource):  # type: ignore[misc]
         return "kwire"
 
     def schema(self) -> Any:
-        """Return the columns for the options."""
-        return to_spark(Reading(options_of(self.options)).schema)
+        """Return the columns for the options, and those that folders such as `dt=2026-11-01` are named by, as text."""
+        options, paths = options_of(self.options), paths_of(self.options)
+        columns = to_spark(Reading(options).schema)
+        for name in folder_columns(paths, options):
+            columns.add(name, spark.StringType())
+        if OF_TABLE in self.options:
+            columns.fields[0].metadata = {KEPT: json.dumps(_given(self.options))}
+        return columns
 
     def reader(self, schema: Any) -> KwireReader:
         """Return the reader of these columns."""
-        options = options_of(self.options)
+        given = self.options
+        if not given and schema.fields and KEPT in schema.fields[0].metadata:
+            given = json.loads(schema.fields[0].metadata[KEPT])
+        options = options_of(given)
         kind = PushingReader if options.pushdown else KwireReader
-        return kind(options, schema_to_arrow(schema), paths_of(self.options))
+        return kind(options, schema_to_arrow(schema), paths_of(given))
 
     def streamReader(self, schema: Any) -> Any:  # noqa: N802
         """Return the streaming reader of these columns."""
@@ -109,7 +127,11 @@ class KwireSource(DataSource):  # type: ignore[misc]
             from .streaming import KwireStreamReader
         except ImportError:
             raise MissingExtra("readStream", "pyspark 4.2", "spark") from None
-        return KwireStreamReader(options_of(self.options), schema_to_arrow(schema), paths_of(self.options))
+        options, paths = options_of(self.options), paths_of(self.options)
+        if names := folder_columns(paths, options):
+            hint = "recursiveFileLookup=true reads the files without them"
+            raise BadOption("path", paths[0], f"streams have no columns of folders, here {', '.join(names)}", hint)
+        return KwireStreamReader(options, schema_to_arrow(schema), paths)
 
 
 class Part(InputPartition):  # type: ignore[misc]
@@ -131,9 +153,12 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
 
     def __init__(self, options: Options, schema: Any, paths: Sequence[str]) -> None:
         self.options: Options = options
-        self.columns: Any = schema
+        self.schema: Any = schema
         self.paths: Sequence[str] = paths
-        reading_of(options, schema)  # raises now for contradictory options
+        folders = {name for name in folder_columns(paths, options) if name in schema.names}
+        self.folders: tuple[str, ...] = tuple(name for name in schema.names if name in folders)
+        self.columns: Any = pa.schema([field for field in schema if field.name not in folders])
+        reading_of(options, self.columns)  # raises now for contradictory options
 
     def partitions(self) -> list[InputPartition]:
         """Distribute the files to tasks; files that are added later are not read."""
@@ -141,8 +166,26 @@ class KwireReader(DataSourceReader):  # type: ignore[misc]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Yield record batches. Without partitions, Spark passes one of its own."""
-        if isinstance(partition, Part):
-            yield from reading_of(self.options, self.columns).read(partition.units)
+        if not isinstance(partition, Part):
+            return
+        reading = reading_of(self.options, self.columns)
+        if not self.folders:
+            yield from reading.read(partition.units)
+            return
+        for unit in partition.units:
+            values = folder_values(unit.path)
+            for batch in reading.read([unit]):
+                yield self._with_folders(batch, values)
+
+    def _with_folders(self, batch: Any, values: Mapping[str, str | None]) -> Any:
+        """Return a batch with the columns of the folders that its file is in."""
+        columns = [
+            pa.repeat(pa.scalar(values.get(field.name), field.type), len(batch))
+            if field.name in self.folders
+            else batch.column(field.name)
+            for field in self.schema
+        ]
+        return pa.record_batch(columns, schema=self.schema)
 
 
 class PushingReader(KwireReader):
@@ -184,8 +227,42 @@ def reading_of(options: Options, schema: Any) -> Reading:
 
 
 def options_of(options: Mapping[str, Any]) -> Options:
-    """Return the options, without the paths."""
-    return Options.parse({name: value for name, value in options.items() if name not in PATHS})
+    """Return the options, without the paths and what Spark adds for tables."""
+    return Options.parse({name: value for name, value in _given(options).items() if name not in PATHS})
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a person gave, without what Spark adds for tables."""
+    return {name: value for name, value in options.items() if name not in OF_TABLES and not name.startswith(SECOND)}
+
+
+def folder_values(path: str) -> dict[str, str | None]:
+    """Return what the folders of a file say, as Hive names them.
+
+    >>> folder_values("lake/dt=2026-11-01/tap=a%20b/1.pcap")
+    {'dt': '2026-11-01', 'tap': 'a b'}
+    """
+    found = map(COLUMN.fullmatch, path.split("/")[:-1])
+    return {one[1]: None if one[2] == NOTHING else unquote(one[2]) for one in found if one}
+
+
+def folder_columns(paths: Sequence[str], options: Options) -> list[str]:
+    """Return the names in folders below the paths, as in Spark's own sources; none with `recursiveFileLookup`.
+
+    The first folder of each level decides: the driver lists no others for it.
+    """
+    if options.recursive_file_lookup:
+        return []
+    names: list[str] = []
+    for path in paths:
+        folder: str | None = path
+        while folder and (folder := column_folder(folder)):
+            names += list(folder_values(f"{folder.rstrip('/')}/"))[-1:]
+    known = set(Reading(options).schema.names)
+    if clash := known.intersection(names):
+        hint = "recursiveFileLookup=true reads the files without such columns"
+        raise BadOption("path", paths[0], f"folders are named as the column {', '.join(sorted(clash))}", hint)
+    return list(dict.fromkeys(names))
 
 
 def paths_of(options: Mapping[str, Any]) -> list[str]:
@@ -193,6 +270,6 @@ def paths_of(options: Mapping[str, Any]) -> list[str]:
     if "paths" in options:
         return [str(path) for path in json.loads(options["paths"])]
     if "path" not in options:
-        hint = "spark.read.format('kwire').load(PATH); CREATE TABLE ... USING kwire loses it: make a view"
+        hint = "spark.read.format('kwire').load(PATH), or CREATE TABLE ... USING kwire OPTIONS (path 'PATH')"
         raise BadOption("path", None, "there is none", hint)
     return [options["path"]]

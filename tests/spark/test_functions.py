@@ -107,3 +107,31 @@ def test_what_would_be_lost_is_null_or_ends_the_job(spark: Any) -> None:
     assert sorted(row["b"] is None for row in kept) == [False, True]
     with pytest.raises(Exception, match="the first version that has it is 4"):
         made.select(to_kwire("m", "Metadata", "request", 1)).collect()
+
+
+def test_functions_of_sql_take_columns_alone(spark: Any) -> None:
+    """A frame to its header and its JSON, and JSON to the body; api, version and direction are columns."""
+    frames = spark.read.format("kwire").option("body", "raw").load(str(FRAMES))
+    frames.createOrReplaceTempView("raw_frames")
+    api = "concat(api_name, initcap(direction))"
+    found = spark.sql(
+        f"select *, kwire_header(message, direction) as head, kwire_decode(message, {api}, api_version, true) as text, "
+        f"kwire_encode(kwire_decode(message, {api}, api_version, true), {api}, api_version) as body from raw_frames"
+    ).collect()
+    assert found
+    for row in found:
+        assert row.head.correlation_id == row.correlation_id
+        assert row.message.endswith(row.body)
+        codec = kwire.codec(f"{row.api_name}{row.direction.title()}", row.api_version)
+        assert row.text == codec.json_text(bytes(row.body))
+
+
+def test_functions_of_sql_at_their_limits(spark: Any) -> None:
+    name = "ConsumerProtocolAssignment"  # whose version is in front of it
+    (row,) = spark.sql(
+        f"select kwire_decode(x'00000000000000000000', '{name}'), kwire_decode(x'ff', '{name}'), "
+        "kwire_decode(null, 'x', 1), kwire_encode(null, 'x', 1), kwire_header(x'00'), kwire_header(x'00', 'sideways'), "
+        "kwire_decode(x'0000000007', 'HeartbeatResponse', 1), kwire_encode('{}', 'HeartbeatRequest', null)"
+    ).collect()
+    assert row[0] == '{"assignedPartitions":[],"userData":""}'
+    assert [*row][1:] == [None] * 7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -156,3 +157,46 @@ def test_messages_of_every_capture_are_counted_the_same(spark: Any, shared: Path
     df = load(spark, shared / "captures" / "*.pcap", body="none", maxPartitionBytes="256k", openCostInBytes=0)
     counted = {tuple(row)[:3]: row["count"] for row in df.groupBy(*keys).count().collect()}
     assert counted == Counter(tuple(row[key] for key in keys) for row in rows_of(paths, body="none"))
+
+
+def lake(tmp_path: Path) -> Path:
+    """Files in folders that are named by columns, one of them behind a name in percent signs, and one of no capture."""
+    for place in ("dt=2026-11-01/tap=a%20b", "dt=2026-11-02/tap=c", "dt=2026-11-02/tap=__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / "lake" / place).mkdir(parents=True)
+        shutil.copy(FRAMES, tmp_path / "lake" / place)
+    (tmp_path / "lake/dt=2026-11-01/tap=a%20b/notes.txt").write_text("no capture")
+    return tmp_path / "lake"
+
+
+def test_folders_that_are_named_by_columns_become_columns(spark: Any, tmp_path: Path) -> None:
+    read = spark.read.format("kwire").option("body", "none").option("pathGlobFilter", "*.{bin,pcap}")
+    frames, folder = read.load(str(FRAMES)), str(lake(tmp_path))
+    found = read.load(folder)
+    assert found.columns == [*frames.columns, "dt", "tap"]
+    assert {(row.dt, row.tap, row["count"]) for row in found.groupBy("dt", "tap").count().collect()} == {
+        ("2026-11-01", "a b", frames.count()),
+        ("2026-11-02", "c", frames.count()),
+        ("2026-11-02", None, frames.count()),
+    }
+    assert found.where("dt = '2026-11-01'").select("tap", "offset").orderBy("offset").first().tap == "a b"
+    assert read.load(f"{folder}/dt=2026-11-02").columns == [*frames.columns, "tap"]
+    flat = read.option("recursiveFileLookup", "true").load(folder)
+    assert (flat.columns, flat.count()) == (frames.columns, 3 * frames.count())
+
+
+def test_files_that_are_no_captures_are_rows_or_left_out(spark: Any, tmp_path: Path) -> None:
+    read = spark.read.format("kwire").option("body", "none").option("recursiveFileLookup", "true")
+    folder = str(lake(tmp_path))
+    notes = "path like '%notes.txt'"
+    assert [row._error.code for row in read.load(folder).where(notes).collect()] == ["NO_FRAME"]
+    assert read.option("ignoreCorruptFiles", "true").load(folder).where(notes).count() == 0
+
+
+def test_tables_of_sql(spark: Any) -> None:
+    for number, words in enumerate((f"OPTIONS (path '{FRAMES}', body 'raw')", f"LOCATION '{FRAMES}'")):
+        spark.sql(f"CREATE TABLE captured_{number} USING kwire {words}")
+        try:
+            assert spark.sql(f"SELECT count(*) FROM captured_{number}").first()[0] == 6
+            assert ("binary" in dict(spark.table(f"captured_{number}").dtypes)["message"]) == (number == 0)
+        finally:
+            spark.sql(f"DROP TABLE captured_{number}")

@@ -1,0 +1,122 @@
+"""A standalone cluster of two workers whose Python has no kwire: it is shipped."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import site
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+import pytest
+
+import kwire
+from kwire import arrow
+from kwire.cluster import ROWS
+from tests.arrow.captures import PCAP
+from tests.conftest import ROOT
+
+SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.executor.memory": "512m",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.deploy.maxExecutorRetries": "-1",
+    "spark.log.level": "OFF",
+}
+
+
+class Cluster:
+    """Processes of Spark, which end with `stop`."""
+
+    def __init__(self, folder: Path) -> None:
+        import pyspark
+
+        self.folder, self._home = folder, Path(pyspark.__file__).parent
+        self.python = without_kwire(folder)
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self.url = self._start("master.Master", "--port", "0", until=r"spark://127\.0\.0\.1:\d+")
+        for number in range(2):
+            place = str(folder / f"worker-{number}")
+            more = ("-c", "1", "-m", "1g", "-d", place)
+            self._start("worker.Worker", self.url, *more, until="Successfully registered with master")
+
+    def _start(self, name: str, *words: str, until: str) -> str:
+        log = self.folder / f"log-{len(self._processes)}"
+        command = [str(self._home / "bin/spark-class"), f"org.apache.spark.deploy.{name}", *words]
+        command += ["--host", "127.0.0.1", "--webui-port", "0"]
+        env = {"SPARK_HOME": str(self._home), "SPARK_LOCAL_IP": "127.0.0.1"}
+        env |= {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                command, env=env, cwd=self.folder, stdout=out, stderr=out, start_new_session=True
+            )
+        self._processes.append(process)
+        deadline = time.monotonic() + 300
+        while process.poll() is None and time.monotonic() < deadline:
+            if found := re.search(until, log.read_text()):
+                return found[0]
+            time.sleep(0.2)
+        pytest.fail(f"{name}: {log.read_text()[-3000:]}")
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run Python as a client of the cluster."""
+        env = {**os.environ, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"}
+        env |= {"PYSPARK_PYTHON": str(self.python), "PYSPARK_DRIVER_PYTHON": sys.executable}
+        return subprocess.run([sys.executable, *words], cwd=self.folder, env=env, capture_output=True, text=True)
+
+    def stop(self) -> None:
+        for process in reversed(self._processes):
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def without_kwire(folder: Path) -> Path:
+    """Return a Python that has this one's libraries, but not kwire."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder / "python")], check=True)
+    (own,) = (folder / "python/lib").glob("python*/site-packages")
+    for place in site.getsitepackages():
+        for one in Path(place).iterdir():
+            if "kwire" not in one.name and one.suffix != ".pth" and not (own / one.name).exists():
+                (own / one.name).symlink_to(one)
+    python = folder / "python/bin/python"
+    found = subprocess.run(
+        [python, "-c", "import pyarrow; import kwire"], cwd=folder, env={}, capture_output=True, text=True
+    )
+    assert "No module named 'kwire'" in found.stderr
+    return python
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    made = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def rows_of(lake: Path, name: str) -> list[str]:
+    return sorted(str(row) for row in parquet.read_table(lake / name).drop(["cluster"]).to_pylist())
+
+
+def check(lake: Path) -> None:
+    """Compare the tables with those that are made without Spark."""
+    expected = arrow.history(str(PCAP))
+    for name in ROWS:
+        assert rows_of(lake, name) == sorted(str(row) for row in expected[name].to_pylist()), name
+
+
+def test_workers_without_kwire_get_it_with_the_native_engine(cluster: Cluster, tmp_path: Path) -> None:
+    settings = [word for one in SETTINGS.items() for word in ("--conf", "=".join(one))]
+    words = ["pipeline", str(PCAP), "--out", str(tmp_path / "lake"), "--json", *settings]
+    done = cluster.run("-m", "kwire", *words, "--master", cluster.url)
+    assert done.returncode == 0, done.stderr[-3000:]
+    check(tmp_path / "lake")
+    assert ("without the native engine" in done.stderr) == (kwire.engine != "native"), done.stderr[-3000:]
