@@ -57,8 +57,8 @@ _ATTRIBUTES = {
 def principal_of(certificate: Mapping[str, Any] | None) -> str:
     """Return the principal of a client's certificate, in the form of `ssl.SSLSocket.getpeercert`: its subject.
 
-    >>> principal_of({"subject": ((("countryName", "SE"),), (("commonName", "a, b"),))})
-    'User:CN=a\\, b,C=SE'
+    >>> print(principal_of({"subject": ((("countryName", "SE"),), (("commonName", "a, b"),))}))
+    User:CN=a\\, b,C=SE
     """
     if not certificate:
         return ANONYMOUS

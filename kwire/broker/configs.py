@@ -208,8 +208,10 @@ def checked(given: Iterable[tuple[str, str | None]], configs: Mapping[str, Confi
     """
     found = {}
     for name, value in given:
+        if name not in configs and configs is TOPIC_CONFIGS:
+            raise InvalidConfig("unknown_config", config=name)
         if name not in configs:
-            raise InvalidConfig("unknown_config" if configs is TOPIC_CONFIGS else "unknown_broker_config", config=name)
+            raise InvalidConfig("unknown_broker_config", config=name)
         config = configs[name]
         if value is None or not _is_right(config, value):
             takes = config.takes if isinstance(config.takes, str) else f"a number from {config.takes} on"

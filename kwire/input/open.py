@@ -337,7 +337,8 @@ def open_unpacked(path: str | Path) -> Iterator[Opened]:
         yield unpacked(_portions(sys.stdin.buffer), "-")
     else:
         with open_file(path) as stream:
-            yield replace(unpacked(_portions(stream), str(path)), position=stream.tell)
+            position = stream.tell if stream.seekable() else int  # a pipe has no position
+            yield replace(unpacked(_portions(stream), str(path)), position=position)
 
 
 def _is_file(name: str) -> bool:

@@ -29,7 +29,7 @@ def test_every_default_is_a_value_that_may_be_given() -> None:
         ("preallocate", "yes"),
         ("min.cleanable.dirty.ratio", "1.5"),
         ("compression.lz4.level", "18"),
-        ("leader.replication.throttled.replicas", "1:2," * 1000 + "1:2"),
+        ("leader.replication.throttled.replicas", "1:2," * 5000 + "1:2"),
         ("leader.replication.throttled.replicas", "1"),
         ("log.dirs", "/"),
     ],
