@@ -136,12 +136,13 @@ class Cluster:
         self.settings: Settings = settings
         self.rng: Random = rng
         self.fetch_max_bytes: int = settings.fetch_max_bytes
-        self.catalog: Catalog = catalog_for("KIP-879" if settings.kip_879 else None)
+        self.catalog: Catalog = catalog_for(settings.profile)
         self.table = table
         # Specs are read when a request needs them: reading all of them for their keys took 28 ms of 40.
         keys = {one.name: one.key for one in releases().apis.values()}
         self.apis: dict[int, Api] = {
-            keys[name] if name in keys else self._api_key(name, api): api for name, api in table.items()
+            keys[name] if name in keys else self._api_key(name, api): api
+            for name, api in reversed(list(table.items()))  # a draft of the same key comes behind what was released
         }
         self.controller: Controller = Controller(nodes, settings, rng)
         recover(self.controller)

@@ -22,7 +22,7 @@ class Settings:
     `most_partitions`, `most_group_members`, `most_groups` and `most_group_bytes` limit the state that clients can
     create; Kafka has no such limits, or far higher ones. `fetch_max_bytes` is smaller than Kafka's 55 MiB, because so
     much may be buffered per slow client. `replica_assignor` is a name or `MODULE:FUNCTION`, as for `assignor_for`.
-    `kip_879` enables CreateReplicaAssignment.
+    `profile` enables a draft: TopicMetadata v1 (KIP-36) or CreateReplicaAssignment (KIP-879).
     """
 
     auto_create_topics: bool = True
@@ -45,7 +45,7 @@ class Settings:
     most_group_bytes: int = 128 * MEBIBYTE  # of all groups with members and commits
     replica_assignor: str = "rack-aware"
     rack_aware_fetch: bool = False  # consumers are sent to a replica in their rack (KIP-392)
-    kip_879: bool = False
+    profile: str | None = None
     read_only: bool = False  # Produce is refused
     release: str | None = None  # serve only the apis and versions that this Kafka release had
     authorizer: bool = False  # ACLs are kept and hold, as with Kafka's StandardAuthorizer

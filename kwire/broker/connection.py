@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from ..codecs import codec_in
 from ..protocol import Frame, Request, Undecodable, encode_response
 from ..protocol.frame_parser import FrameReading
@@ -64,7 +66,9 @@ def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> Served
 
 
 def write_response(request: ServedRequest, response: Any, catalog: Catalog) -> bytes:
-    """Encode the response to a request."""
+    """Encode the response to a request; KIP-36's draft has the correlation id in its body."""
+    if hasattr(response, "correlation_id"):
+        response = msgspec.structs.replace(response, correlation_id=request.correlation_id)
     return encode_response(response, request.version, correlation_id=request.correlation_id, catalog=catalog)
 
 

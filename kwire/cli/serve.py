@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ..broker import Node, ServedCluster, Settings
+from ..broker.apis import DRAFTS
 from ..broker.authentication import MECHANISMS, principal
 from ..broker.configs import LogDir
 from ..broker.storage import Disk, MemoryDisk
@@ -351,7 +352,9 @@ def _add_topic_options(parser: argparse.ArgumentParser) -> None:
         "--retention-bytes", type=int, default=-1, metavar="N", help="retention per partition; default: -1, unlimited"
     )
     parser.add_argument("--release", metavar="X.Y", help="serve only the apis and versions that this Kafka release had")
-    parser.add_argument("--profile", choices=("KIP-879",), help="also serve CreateReplicaAssignment")
+    parser.add_argument(
+        "--profile", choices=tuple(DRAFTS), help="serve a draft: TopicMetadata v1 (KIP-36), CreateReplicaAssignment"
+    )
     parser.add_argument("--rack-aware-fetch", action="store_true", help="send consumers to a replica in their rack")
     parser.add_argument("--no-auto-create", action="store_true", help="disable automatic topic creation")
 
@@ -395,7 +398,6 @@ def settings_for(options: argparse.Namespace) -> Settings:
     """Return the settings that options ask for; raises UsageError, DumpError or OSError for what cannot be."""
     if options.partitions < 1 or options.replication_factor < 1:
         raise UsageError("a topic has at least one partition with one replica")
-    kip_879 = options.profile == "KIP-879"
     return Settings(
         auto_create_topics=not options.no_auto_create,
         read_only=options.read_only,
@@ -403,8 +405,8 @@ def settings_for(options: argparse.Namespace) -> Settings:
         num_partitions=options.partitions,
         default_replication_factor=options.replication_factor,
         retention_bytes=options.retention_bytes,
-        replica_assignor=options.assignor or ("multi-level" if kip_879 else "rack-aware"),
-        kip_879=kip_879,
+        replica_assignor=options.assignor or ("multi-level" if options.profile == "KIP-879" else "rack-aware"),
+        profile=options.profile,
         release=options.release and named_release(options.release).name,
         **_security(options),
     )

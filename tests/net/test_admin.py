@@ -14,7 +14,7 @@ from kwire.net.admin import Admin
 from kwire.net.server import Serving
 from tests.net.test_server import place, used
 
-DRAFT = Settings(kip_879=True)
+DRAFT = Settings(profile="KIP-879")
 
 
 def test_an_assignment_is_made_and_nothing_created() -> None:

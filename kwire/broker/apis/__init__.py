@@ -5,7 +5,7 @@ One message class covers all versions, so handlers rarely depend on the version.
 
 from __future__ import annotations
 
-from ...spec.releases import release, releases
+from ...spec.releases import Release, release, releases
 from ..cluster import Api
 from ..configs import Settings
 from .acls_and_tokens import (
@@ -52,7 +52,7 @@ from .join_group import join_group
 from .leave_group import leave_group
 from .list_groups import list_groups
 from .list_offsets import list_offsets, offset_for_leader_epoch
-from .metadata import describe_topic_partitions, metadata
+from .metadata import describe_topic_partitions, metadata, topic_metadata
 from .offset_commit import offset_commit
 from .offset_fetch import offset_fetch
 from .produce import produce
@@ -144,7 +144,10 @@ APIS: dict[str, Api] = {
 # Brokers on ZooKeeper do not have these, though their releases did; KRaft was ready with Kafka 3.3.
 OF_KRAFT = frozenset(("DescribeQuorum", "UnregisterBroker", "AddRaftVoter", "RemoveRaftVoter"))
 FIRST_WITH_KRAFT = "3.3.2"
-DRAFTS: dict[str, Api] = {"CreateReplicaAssignment": Api(0, 0, create_replica_assignment)}
+DRAFTS: dict[str, dict[str, Api]] = {  # by profile
+    "KIP-36": {"TopicMetadata": Api(1, 1, topic_metadata, finds_errors=True)},
+    "KIP-879": {"CreateReplicaAssignment": Api(0, 0, create_replica_assignment)},
+}
 
 
 def table_for(settings: Settings) -> dict[str, Api]:
@@ -153,13 +156,16 @@ def table_for(settings: Settings) -> dict[str, Api]:
     Raises:
         UnknownMessage: there is no such release.
     """
-    apis = APIS | DRAFTS if settings.kip_879 else APIS
-    if settings.release is None:
-        return apis
-    spoken, names = release(settings.release), releases().names
+    drafts = DRAFTS.get(settings.profile or "", {})
+    return (APIS if settings.release is None else _spoken(release(settings.release))) | drafts
+
+
+def _spoken(spoken: Release) -> dict[str, Api]:
+    """Return the apis of a release."""
+    names = releases().names
     is_kraft = names.index(spoken.name) >= names.index(FIRST_WITH_KRAFT)
     found = {}
-    for name, api in apis.items():
+    for name, api in APIS.items():
         if name in OF_KRAFT and not is_kraft:
             continue
         shared = [one for one in spoken.stable_versions(name) if api.first <= one <= api.last]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ... import messages
@@ -13,6 +14,7 @@ from ..authorizer import CLUSTER_NAME, UNASKED, operations
 from ..cluster import RequestContext
 from ..topics import INTERNAL, Partition, Topic, check_name
 
+KIP_36 = "KIP-36"  # the profile
 MOST_DESCRIBED = 2000  # partitions, Kafka's max.request.partition.size.limit
 
 
@@ -33,6 +35,32 @@ def metadata(request: RequestContext) -> Any:
         if request.message.include_cluster_authorized_operations
         else UNASKED,
     )
+
+
+def topic_metadata(request: RequestContext) -> Any:
+    """Answer TopicMetadata v1 as KIP-36 proposed it: Metadata v0 with racks; no topics are all topics."""
+    rows = tuple(messages.MetadataRequest.MetadataRequestTopic(name=name) for name in request.message.topics)
+    found = metadata(replace(request, message=messages.MetadataRequest(topics=rows), version=0))
+    response: Any = getattr(messages, KIP_36).TopicMetadataResponse
+    brokers = (
+        response.BrokerEndPoint(broker_id=one.node_id, host=one.host, port=one.port, rack=one.rack)
+        for one in found.brokers
+    )
+    topics = []
+    for topic in found.topics:
+        parts = tuple(
+            response.PartitionMetadata(
+                error_code=one.error_code,
+                partition_id=one.partition_index,
+                leader=one.leader_id,
+                replicas=one.replica_nodes,
+                isr=one.isr_nodes,
+            )
+            for one in topic.partitions
+        )
+        row = response.TopicMetadata
+        topics.append(row(error_code=topic.error_code, topic=topic.name, partitions_meta_data=parts))
+    return response(broker_end_points=tuple(brokers), topics_meta_data=tuple(topics))
 
 
 def _topics(request: RequestContext) -> list[Any]:

@@ -10,7 +10,7 @@ from tests.broker.served import cluster_of
 
 
 def test_it_is_served_with_the_profile_alone() -> None:
-    cluster = cluster_of(3, Settings(kip_879=True))
+    cluster = cluster_of(3, Settings(profile="KIP-879"))
     call = create_replica_assignment(4, 2)
     frame = Frame(encode_request(call.request, 0, correlation_id=1, catalog=cluster.catalog))
     said = read_request(frame, cluster.catalog, cluster.apis)

@@ -50,7 +50,7 @@ def test_a_topic_is_made_in_every_version(version: int) -> None:
 
 def test_an_operators_assignor_that_fails_is_named() -> None:
     name = "tests.cluster.test_replica_assignors:raises"
-    cluster = cluster_of(3, Settings(replica_assignor=name, kip_879=True))
+    cluster = cluster_of(3, Settings(replica_assignor=name, profile="KIP-879"))
     (refused,) = create(cluster, row(partitions=1, replicas=1))
     assert refused.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert f"the replica assignor {name} raised ValueError: 'no idea'" in refused.error_message

@@ -9,6 +9,8 @@ import pytest
 
 import kwire
 from kwire.broker import Node, ServedCluster, Settings, codes
+from kwire.broker.connection import ServedRequest, read_request, write_response
+from kwire.protocol import Frame
 from tests.broker.served import M, ask, cluster_of
 
 
@@ -86,3 +88,18 @@ def test_the_brokers_of_a_cluster_and_those_at_their_end(version: int) -> None:
 @pytest.mark.parametrize(("type_", "code"), [(2, codes.MISMATCHED_ENDPOINT_TYPE), (7, codes.UNSUPPORTED_ENDPOINT_TYPE)])
 def test_endpoints_of_controllers_are_not_here(type_: int, code: int) -> None:
     assert ask(cluster_of(), M.DescribeClusterRequest(endpoint_type=type_), 1).error_code == code
+
+
+def test_kip_36_has_racks_in_the_layout_that_it_proposed() -> None:
+    cluster = cluster_of(1, Settings(profile="KIP-36"))
+    cluster.controller.create("t", {0: [1]})
+    # size, key 3, version 1, correlation 7, client "c", one topic "t": by hand from the KIP
+    data = bytes.fromhex("00000012 0003 0001 00000007 0001 63 00000001 0001 74")
+    received = read_request(Frame(data), cluster.catalog, cluster.apis)
+    assert isinstance(received, ServedRequest)
+    found = cluster.answer(1, received.message, received.version, now=0.0)
+    written = write_response(received, found, cluster.catalog)[4:]
+    broker = "00000001 00000001 0009 6c6f63616c686f7374 00002385 0002 7231"  # broker 1, localhost:9093, rack r1
+    topic = "00000001 0000 0001 74 00000001 0000 00000000 00000001 00000001 00000001 00000001 00000001"
+    assert written == bytes.fromhex(f"00000007 {broker} {topic}")
+    assert cluster.answer(1, M.MetadataRequest(topics=None), 12, now=0.0).topics[0].name == "t"
