@@ -45,6 +45,22 @@ TYPES: dict[str, Any] = {
     "_corrupt_record": pa.binary(),
     "_error": ERROR,
 }
+COMMENTS = {
+    "path": "the file in which the frame ends",
+    "offset": "of a capture: bytes of the stream before the frame; of other files: the place in the file",
+    "length": "bytes of the frame, with its length prefix",
+    "timestamp": "when the frame's last byte was captured",
+    "connection": "addresses of the client and the broker, and when the connection began",
+    "direction": "request or response",
+    "api_key": "the api's number in the protocol",
+    "api_name": "the api, such as Fetch; null if it is not known",
+    "api_version": "the version of the request",
+    "correlation_id": "pairs a response with its request",
+    "client_id": "what the client calls itself",
+    "message": "the decoded body",
+    "_corrupt_record": "the bytes of what could not be decoded",
+    "_error": "why a frame could not be decoded",
+}  # on columns of tables
 MESSAGE, CORRUPT, ERROR_NAME = "message", "_corrupt_record", "_error"
 LONGEST = 2**31 - 1
 EARLIEST, LATEST = -62135596800000000, 253402300799999999  # microseconds since 1970: the years 1 to 9999

@@ -25,7 +25,7 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire pipeline 'a/*.pcap' --out lake --plots    with a drawing of each cluster\n"
         "  kwire pipeline /data --out s3a://lake/kafka --master spark://host:7077\n"
         "  kwire pipeline --zip kwire.zip                  for spark-submit\n"
-        "\nlake/frames has a row a frame, by api. Beside it: partition_states, brokers,\n"
+        "\nlake/frames has a row a frame, by date and cluster. Beside it: partition_states, brokers,\n"
         "offline_replicas (KIP-112), rack_violations (KIP-36; rule names KIP-879's),\n"
         "isr_shrinks, reassignments, metrics (KIP-112), conflicts, sources. The captures\n"
         "of a folder are of one cluster, unless --cluster names them.\n",
@@ -36,17 +36,16 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument(
         "--master", metavar="URL", help="the Spark master: local[2], spark://host:7077, yarn, sc://host:15002"
     )
-    parser.add_argument(
-        "--body",
-        choices=("json", "raw", "none"),
-        default="json",
-        help="content of the column message; default: json",
-    )
+    bodies = ("json", "raw", "none")
+    parser.add_argument("--body", choices=bodies, default="json", help="content of the column message; default: json")
     parser.add_argument(
         "--cluster", metavar="REGEX", help="its first group, matched on a file's path, is the cluster's name"
     )
     parser.add_argument("--plots", action="store_true", help="draw the history of each cluster to DIR/plots")
-    parser.add_argument("--overwrite", action="store_true", help="replace existing files in DIR")
+    parser.add_argument("--overwrite", action="store_true", help="replace the tables in DIR; else captures are added")
+    parser.add_argument(
+        "--format", metavar="FORMAT", default="parquet", help="of the tables: parquet, and no other yet"
+    )
     parser.add_argument(
         "--option", action="append", metavar="NAME=VALUE", help="a data source option, such as maxPartitionBytes=64m"
     )
@@ -64,6 +63,9 @@ def pipeline(options: argparse.Namespace) -> int:
         raise UsageError("name captures and a folder: kwire pipeline CAPTURES... --out DIR")
     if options.cluster is not None:
         _check(options.cluster)
+    if options.format != "parquet":
+        hint = "write the DataFrame of kwire.spark.read_captures in a session that has it"
+        raise UsageError(f"--format {options.format}: tables are written as parquet; {hint}")
     given = {"body": options.body, **_pairs(options.option, "--option")}
     settings = _pairs(options.conf, "--conf")
     try:

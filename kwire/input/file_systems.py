@@ -79,6 +79,22 @@ def open_file(path: str | os.PathLike[str], read_ahead: int = READ_AHEAD) -> Bin
     return BufferedReader(raw, read_ahead)
 
 
+def store_of(path: str) -> tuple[Any, str]:
+    """Return the `pyarrow.fs.FileSystem` of a path or URI, to write there too, and the path in it.
+
+    Raises:
+        MissingExtra, DumpError: as `open_file`.
+    """
+    local = local_path(path)
+    if local is None:
+        return _store(path)
+    try:
+        from pyarrow.fs import LocalFileSystem
+    except ImportError:
+        raise MissingExtra(path, "pyarrow", "arrow") from None
+    return LocalFileSystem(), local.absolute().as_posix()
+
+
 def entry_of(path: str | os.PathLike[str]) -> Entry | None:
     """Return the entry at a path or URI; None if there is none. Raises as `open_file`."""
     local = local_path(path)

@@ -140,12 +140,17 @@ def _tables(
 ) -> list[DataFrame]:
     """Return all rows of a computation by cluster, and each of its tables."""
     _check(frames)
-    named = sql.regexp_replace("path", FOLDER, "") if cluster is None else cluster
+    named = name_of(cluster)
     side = sql.when(sql.col("timestamp").isNotNull(), sql.col("direction"))  # at the same time, requests come first
     messages = frames.where("message is not null").select(named.cast("string").alias("cluster"), "offset", *COLUMNS)
     order = ["cluster", "timestamp", "path", side, "offset"]
     rows = messages.repartition("cluster").sortWithinPartitions(*order).mapInArrow(compute, to_spark(union)).persist()
     return [rows, *(_table(rows, name) for name in union.names[2:])]
+
+
+def name_of(cluster: Column | None) -> Column:
+    """Return the expression that names the cluster of a frame: that of its folder, unless another one is given."""
+    return sql.regexp_replace("path", FOLDER, "") if cluster is None else cluster
 
 
 def _history_function(specs: dict[str, str | None]) -> Callable[[Iterator[Any]], Iterator[Any]]:

@@ -4,6 +4,7 @@ KwireError
 +-- MissingJava            the installation: no Java that runs Spark
 +-- OutputExists           the caller: the output folder is not empty
 +-- UnnamedFiles           the caller: the expression that names clusters does not match the paths of files
++-- GrownFiles             the caller: captures that were written to the lake before they were complete
 +-- JobFailed              Spark: the reason of a failed job
 """
 
@@ -35,7 +36,7 @@ class MissingJava(KwireError):
 class OutputExists(KwireError):
     """The output folder is not empty: `path`."""
 
-    hint = "--overwrite replaces it"
+    hint = "--overwrite replaces it"  # a lake is appended to
 
     def __init__(self, path: str = "") -> None:
         super().__init__(path)
@@ -60,6 +61,20 @@ class UnnamedFiles(KwireError):
         more = len(self.files) - self.most
         named = ", ".join(self.files[: self.most]) + (f" and {more} more" if more > 0 else "")
         return f"--cluster {self.pattern} names no cluster for {named}; {self.hint}"
+
+
+class GrownFiles(KwireError):
+    """These `files` have grown since they were written to the lake."""
+
+    hint = "write captures that are complete; --overwrite writes all of them anew"
+
+    def __init__(self, files: tuple[str, ...] = ()) -> None:
+        super().__init__(files)
+        self.files: tuple[str, ...] = tuple(map(without_password, files))
+
+    def __str__(self) -> str:
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        return f"{self.files[0]}{more}: written to the lake when it was shorter; {self.hint}"
 
 
 class JobFailed(KwireError):

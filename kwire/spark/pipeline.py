@@ -14,7 +14,9 @@ from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Observation, is_remote
 from pyspark.sql import functions as sql
+from pyspark.sql.types import TimestampType
 
+from ..arrow.batch_builder import COMMENTS
 from ..arrow.errors import HARMLESS, INCOMPLETE, NOT_CORRUPT, BadOption, MixedClusters
 from ..arrow.files import find_files
 from ..arrow.options import Options
@@ -24,8 +26,12 @@ from ..input.file_systems import local_path
 from . import cluster
 from .captures import frames_of, packets_of
 from .errors import JobFailed, OutputExists, UnnamedFiles
+from .lake import Lake, Source, sources_of
 
 FRAMES = "frames"
+DATE = "dt"
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # what Spark calls a partition without a value
+DONE = "nothing was written; --overwrite replaces the tables"
 PLOTS = "plots"
 NOTHING = "no message in these captures tells of a cluster: its history is empty"
 
@@ -64,42 +70,42 @@ def run(
     overwrite: bool = False,
     plots: bool = False,
 ) -> Counts:
-    """Write captures as Parquet: `OUT/frames`, partitioned by api, and a folder per table of the cluster history.
+    """Write captures as Parquet: `OUT/frames` and a folder per table of the history, by `run`, `dt` and `cluster`.
+
+    Files that are there already are left out; the others appear at once.
 
     Args:
         spark: a session in which the data source `kwire` is registered.
-        paths: files, folders and globs.
-        out: the output folder, or any URI that Spark can write to.
-        options: of `read_captures`, for the frames; the captures of a cluster are one unless `capture` names them.
-        clusters: a regular expression for the paths of files, whose first group is the name of the cluster; by default
-            the name is that of the file's folder.
-        overwrite: replace existing output.
-        plots: draw the history of each cluster to `OUT/plots`, on this machine.
+        paths, out: files, folders and globs; the output folder, or any URI that Spark can write to.
+        options: of `read_captures`; the captures of a cluster are one unless `capture` names them.
+        clusters: a regular expression for paths, whose first group names the cluster; else the folder does.
+        overwrite, plots: replace the tables; draw the history of each cluster to `OUT/plots`.
 
     Raises:
-        BadOption: an option is unknown, or there is no such file.
-        UnnamedFiles: `clusters` does not match the path of a file.
-        MixedClusters: the files of one cluster have several cluster ids; nothing is written.
-        OutputExists: the folder is not empty; over Spark Connect, Spark raises its own error.
-        JobFailed: Spark's job failed.
+        BadOption, UnnamedFiles, MixedClusters, OutputExists, GrownFiles, JobFailed: nothing is written then.
     """
     given = {"body": "json", **{name.lower(): value for name, value in (options or {}).items()}}
-    parsed, folder = Options.parse(given), local_folder(out)
-    drawings = _drawings(folder, out) if plots else None
+    drawings = _drawings(local_folder(out), out) if plots else None
     if not is_remote():  # a Spark Connect server has its own file system
-        _check_names([file.path for file in find_files(list(paths), parsed)], clusters)
-        if not overwrite and folder is not None and folder.is_dir() and any(folder.iterdir()):
-            raise OutputExists(out)
+        _check_names([file.path for file in find_files(list(paths), Options.parse(given))], clusters)
+    lake = Lake(str(local_folder(out) or out))
+    if lake.is_foreign and not overwrite:
+        raise OutputExists(out)
     try:
-        return _write(spark, paths, out, given, clusters, overwrite, drawings)
+        lake.recover()
+        sources = sources_of(spark, paths, given)
+        wanted = sources if overwrite else lake.new(sources)
+        if sources and not wanted:
+            return Counts(0, 0, 0, 0, 0, dict.fromkeys(ROWS, 0), notices=(f"{out} has these captures: {DONE}",))
+        return _write(spark, wanted, lake, given, clusters, overwrite, drawings)
     except PySparkException as error:
         raise JobFailed(str(error)) from None
 
 
 def _write(
     spark: Any,
-    paths: Sequence[str],
-    out: str,
+    sources: Sequence[Source],
+    lake: Lake,
     given: Mapping[str, Any],
     clusters: str | None,
     overwrite: bool,
@@ -107,14 +113,17 @@ def _write(
 ) -> Counts:
     """Write the tables, and the plots to the folder `drawings`; arguments as for `run`."""
     captures = {"capture": clusters or "", **given}
-    packets = packets_of(spark, list(paths), captures).persist(StorageLevel.DISK_ONLY)  # files are read once
+    paths = [source.path for source in sources]
+    packets = packets_of(spark, paths, captures).persist(StorageLevel.DISK_ONLY)  # files are read once
+    named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
     try:
-        named = None if clusters is None else sql.regexp_extract("path", clusters, 1)
         frames = frames_of(packets, Options.parse(cluster.reading_options(given)))
         history = cluster.history(frames, named, profile=given.get("profile"), release=given.get("release"))
         notices = _notices(history, clusters)
-        counts = _frames(frames_of(packets, Options.parse(given)), f"{out}/{FRAMES}", overwrite)
-        counts = counts._replace(rows=_history(history, out, overwrite), notices=tuple(notices))
+        run, staged = lake.stage(sources, overwrite=overwrite)
+        counts = _frames(frames_of(packets, Options.parse(given)), named, f"{lake.out}/{staged}/{FRAMES}")
+        counts = counts._replace(rows=_history(history, f"{lake.out}/{staged}"), notices=tuple(notices))
+        lake.commit(run, staged, sources, overwrite=overwrite)
         if drawings is not None:
             from .plots import draw
 
@@ -132,8 +141,8 @@ def _drawings(folder: Path | None, out: str) -> str:
     return str(folder / PLOTS)
 
 
-def _frames(frames: DataFrame, out: str, overwrite: bool) -> Counts:
-    """Write the frames, and count them at the same time."""
+def _frames(frames: DataFrame, named: Any, out: str) -> Counts:
+    """Write the frames by date and cluster, and count them at the same time."""
     seen = Observation(FRAMES)
     code = sql.col("_error.code") if "_error" in frames.columns else sql.lit(None).cast("string")
     length = sql.col("length") if "length" in frames.columns else sql.lit(0)
@@ -145,20 +154,31 @@ def _frames(frames: DataFrame, out: str, overwrite: bool) -> Counts:
         sql.count_if(code.isin(sorted(HARMLESS))).alias("foreign"),
         sql.coalesce(sql.sum(length), sql.lit(0)).alias("bytes"),
     )
-    writer = counted.write.mode(_mode(overwrite))
-    if "api_name" in frames.columns:
-        writer = writer.partitionBy("api_name")
-    writer.parquet(out)
+    for name, comment in COMMENTS.items():
+        counted = counted.withMetadata(name, {"comment": comment}) if name in frames.columns else counted
+    where = cluster.name_of(named) if "path" in frames.columns else sql.lit(None).cast("string")
+    _write_table(counted.withColumn("cluster", where), "timestamp" if "timestamp" in frames.columns else None, out)
     return Counts(**seen.get, rows={})
 
 
-def _history(history: cluster.History, out: str, overwrite: bool) -> dict[str, int]:
-    """Write the tables of the history; return their row counts."""
+def _history(history: cluster.History, out: str) -> dict[str, int]:
+    """Write the tables of the history by date and cluster; return their row counts."""
     # Computed here, with clusters in parallel: after coalesce, one task would process all of them.
     found = {row["table"]: row["count"] for row in history.all.groupBy("table").count().collect()}
     for name in ROWS:
-        getattr(history, name).coalesce(1).write.mode(_mode(overwrite)).parquet(f"{out}/{name}")
+        table = getattr(history, name).coalesce(1)
+        when = next((field.name for field in table.schema if isinstance(field.dataType, TimestampType)), None)
+        _write_table(table, when, f"{out}/{name}", is_empty=not found.get(name))
     return {name: found.get(name, 0) for name in ROWS}
+
+
+def _write_table(table: DataFrame, when: str | None, out: str, *, is_empty: bool = False) -> None:
+    """Write a table by the date of a column, and by cluster."""
+    table = table.withColumn(DATE, sql.lit(None).cast("date") if when is None else sql.to_date(when))
+    if is_empty:  # a file without rows: else readers find no columns
+        table.drop(DATE, "cluster").write.parquet(f"{out}/{DATE}={NO_VALUE}/cluster={NO_VALUE}")
+    else:
+        table.write.partitionBy(DATE, "cluster").parquet(out)
 
 
 def _notices(history: cluster.History, clusters: str | None) -> list[str]:
@@ -203,7 +223,3 @@ def local_folder(out: str) -> Path | None:
     if rest != out and (not rest.startswith("/") or rest.startswith("//")):
         raise BadOption("out", out, "a file: URI has an absolute path", "write file:///data/lake")
     return local_path(rest)
-
-
-def _mode(overwrite: bool) -> str:
-    return "overwrite" if overwrite else "error"

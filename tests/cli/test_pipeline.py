@@ -25,6 +25,7 @@ from tests.conftest import ROOT
         (["a.pcap", "--out", "x", "--cluster", "["], "--cluster ["),
         (["a.pcap", "--out", "x", "--cluster", "a.*"], "it needs a group in parentheses"),
         (["a.pcap", "--out", "x", "--option", "mode"], "--option mode: it is NAME=VALUE"),
+        (["a.pcap", "--out", "x", "--format", "delta"], "--format delta: tables are written as parquet"),
         (["a.pcap", "--out", "x", "--conf", "=1"], "--conf =1: it is NAME=VALUE"),
     ],
 )
