@@ -292,7 +292,7 @@ def test_an_overlay_hides_its_version_only_and_only_where_it_is_named() -> None:
         kwire.codec("ConsumerGroupHeartbeatRequest", 7, release="3.6")
 
 
-def test_a_profile_stands_in_front_of_a_release() -> None:
+def test_a_profile_precedes_a_release() -> None:
     assert kwire.codec("LeaderAndIsrRequest", 1, profile="KIP-112", release="2.8").spec.origin == "KIP-112"
     assert kwire.codec("TopicRecord", 0, profile="KIP-112", release="2.8").spec.origin == "Kafka 2.8"
 
@@ -334,7 +334,7 @@ def test_an_unknown_release_is_an_error() -> None:
         catalog_for(release="5.0")
 
 
-def test_fields_that_did_not_change_say_what_they_say_now() -> None:
+def test_unchanged_fields_keep_their_descriptions() -> None:
     same = 0
     for path in OVERLAYS:
         now = sentences(catalog_for().spec(path.stem))

@@ -30,7 +30,7 @@ def test_a_fixture_gives_its_message_its_bytes_and_its_head() -> None:
     assert fixture.head == tuple(BROKER.splitlines()[:5])
 
 
-def test_a_fixture_of_a_frame_or_of_released_bytes_says_so() -> None:
+def test_a_fixture_of_a_frame_or_of_released_bytes_is_marked() -> None:
     text = "# fixture: RequestHeader v2 frame\n# writer: Apache Kafka 4.4.0\n00000000  00 03\n"
     fixture = parse_fixture(text)
     assert fixture is not None
@@ -99,7 +99,7 @@ def test_a_first_line_that_is_not_right_is_refused(first: str) -> None:
         ),
     ],
 )
-def test_bytes_that_nobody_or_kwire_wrote_are_refused(line: str, error: str) -> None:
+def test_bytes_without_a_writer_or_of_kwire_are_refused(line: str, error: str) -> None:
     with pytest.raises(DumpError) as caught:
         parse_fixture(BROKER.replace("# writer: by hand from KIP-36\n", line), "f.hex")
     assert str(caught.value) == error

@@ -211,7 +211,7 @@ def test_a_colon_in_a_string_is_a_colon() -> None:
         ("[\n  0, 0, 0, 0,\n  ... 20 more items\n]", "Node.js leaves the others out"),
     ],
 )
-def test_what_a_list_does_not_say(text: str, problem: str) -> None:
+def test_lists_with_missing_information(text: str, problem: str) -> None:
     with pytest.raises(DumpError, match=problem):
         parse_hex_text(text)
 

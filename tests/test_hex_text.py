@@ -80,7 +80,7 @@ def test_offsets_may_begin_anywhere(first: str) -> None:
     assert parse_hex_text(f"{first}: 0102 0304  ....\n{second}: 0506       ..\n")[0] == b"\1\2\3\4\5\6"
 
 
-def test_annotated_hexdumps_may_stand_one_after_the_other() -> None:
+def test_annotated_hexdumps_may_follow_each_other() -> None:
     text = "# one\n00000000  01 02  a\n00000002  03     b\n\n# two\n00000000  04 05  a\n00000002  06     b\n"
     assert parse_hex_text(text) == (b"\1\2\3\4\5\6", "annotated hexdump")
     with pytest.raises(DumpError, match="the offset is 0x0, but 0x2 bytes were read"):
@@ -143,7 +143,7 @@ def test_the_characters_beside_the_hex_are_not_read() -> None:
         ("00000000: 33 62 33 49  3b3I\n00000004: 1a da        ..\n", b"3b3I\x1a\xda"),
     ],
 )
-def test_narrow_lines_of_xxd_are_not_taken_for_those_of_hexdump_py(text: str, data: bytes) -> None:
+def test_narrow_lines_of_xxd_are_not_recognised_as_hexdump_py(text: str, data: bytes) -> None:
     assert parse_hex_text(text) == (data, "xxd")
 
 
@@ -176,7 +176,7 @@ XXD_REPEATED = """\
 
 
 @pytest.mark.parametrize("text", [REPEATED, OD_REPEATED, XXD_REPEATED])
-def test_a_star_stands_for_lines_like_the_one_before(text: str) -> None:
+def test_a_star_repeats_the_previous_line(text: str) -> None:
     assert parse_hex_text(text)[0] == b"\0\0\0\x10" + bytes(60) + b"end"
 
 

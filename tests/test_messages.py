@@ -71,7 +71,7 @@ def test_every_type_has_its_default() -> None:
     )
 
 
-def test_a_field_says_its_default() -> None:
+def test_a_field_has_its_default() -> None:
     inner, number = spec_of(field("Inner", "Inner", fields=[field("Y")]), field("N", default="-1")).struct.fields
     classes = made(spec_of(field("Inner", "Inner", fields=[field("Y")])))
     assert (default_for(inner, classes), default_for(number, classes)) == (classes.Inner(y=0), -1)
@@ -147,7 +147,7 @@ def test_what_is_no_sequence_is_left_to_the_encoder() -> None:
         kwire.codec("MetadataResponse", 1).encode(kwire.messages.MetadataResponse(topics=[TOPIC(name=["a"])]))
 
 
-def test_a_constructor_says_what_it_does_not_take() -> None:
+def test_a_constructor_names_unexpected_arguments() -> None:
     with pytest.raises(TypeError, match="Extra positional arguments"):
         TOPIC(0, "a", bytes(16), False, [], 0, None, 8)
     with pytest.raises(TypeError, match="nam"):
@@ -230,7 +230,7 @@ def test_inner_classes_are_attributes_of_the_message_only() -> None:
     assert not hasattr(kwire.messages, "UpdateMetadataBroker")
 
 
-def test_annotations_say_what_an_attribute_may_hold() -> None:
+def test_annotations_have_the_types_of_attributes() -> None:
     inner = field("Many", "[]Inner", nullableVersions="1+", fields=[field("Y")])
     one = field("One", "Both")
     texts = [field("A", "string"), field("B", "string", nullableVersions="2+"), field("C", "records")]
@@ -268,7 +268,7 @@ def test_what_is_no_message_of_a_profile_is_no_attribute() -> None:
     assert not hasattr(drafts, "__wrapped__")
 
 
-def test_a_class_says_what_the_message_is_and_what_its_fields_mean() -> None:
+def test_a_class_documents_the_message_and_its_fields() -> None:
     text = inspect.getdoc(kwire.messages.MetadataRequest) or ""
     assert text.startswith("Sent by clients to any broker")
     assert "\n\nRequest of api key 3, versions 0-13.\n\nAttributes:\n    topics: Topics to be described" in text
@@ -280,12 +280,12 @@ def test_a_class_says_what_the_message_is_and_what_its_fields_mean() -> None:
     assert "\n\nResponse of api key 3, versions 3 of KIP-112.\n\n" in (inspect.getdoc(DRAFT) or "")
 
 
-def test_help_shows_what_a_class_says() -> None:
+def test_help_shows_the_documentation_of_a_class() -> None:
     shown = pydoc.plain(pydoc.render_doc(kwire.messages.MetadataRequest))
     assert "     allow_auto_topic_creation: Whether an unknown topic" in shown
 
 
-def test_a_licence_above_a_spec_is_not_what_it_says() -> None:
+def test_a_licence_above_a_spec_is_not_its_description() -> None:
     spec = replace(spec_of(field("Y")), text="// Licensed under the Apache License\n{}")
     assert struct_doc(spec, spec.struct) == "Data, versions 0-3."
 

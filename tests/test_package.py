@@ -42,7 +42,7 @@ def test_specs_and_dumps_are_never_run(path: Path) -> None:
     assert names & {"eval", "exec", "compile", "__import__"} == own_source
 
 
-def test_the_facade_has_what_it_says_and_no_name_of_a_module() -> None:
+def test_the_facade_has_its_listed_names_and_no_name_of_a_module() -> None:
     assert kwire.__all__ == sorted(kwire._MODULES)
     assert set(kwire.__all__) < set(dir(kwire))
     modules = {path.stem for path in PACKAGE.glob("*.py")} | {

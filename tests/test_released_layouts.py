@@ -156,7 +156,7 @@ def facts_of(shared: Path) -> dict[str, Row]:
     return {path.stem: json.loads(path.read_text("utf-8")) for path in files}
 
 
-def test_every_spec_says_what_the_facts_say(shared: Path) -> None:
+def test_every_spec_agrees_with_the_facts(shared: Path) -> None:
     catalog, facts = catalog_for(), facts_of(shared)
     assert catalog.names() == sorted(facts)
     assert len(facts) == 294

@@ -69,7 +69,7 @@ def test_list_offsets_has_its_name_since_the_release_whose_classes_have_it() -> 
 
 
 @needs_shared
-def test_brokers_spoke_what_their_release_speaks() -> None:
+def test_brokers_supported_the_versions_of_their_release() -> None:
     summaries = sorted((SHARED / "captures").glob("*.summary.json"))
     assert len(summaries) > 10
     for path in summaries:
@@ -81,7 +81,7 @@ def test_brokers_spoke_what_their_release_speaks() -> None:
             assert version in line.versions(key) or key == 18, (path.name, pair)
 
 
-def test_the_specs_have_every_version_that_a_release_speaks() -> None:
+def test_the_specs_have_every_version_that_a_release_supports() -> None:
     catalog = catalog_for()
     for api in releases().apis.values():
         spoken = {version for versions in api.changes.values() for version in versions}
@@ -93,7 +93,7 @@ def test_the_specs_have_every_version_that_a_release_speaks() -> None:
             assert releases().api(spec.api_name).key == spec.api_key
 
 
-def test_steps_stand_at_known_releases_in_their_order() -> None:
+def test_steps_are_at_known_releases_in_order() -> None:
     order = {name: index for index, name in enumerate(releases().names)}
     for api in releases().apis.values():
         for steps in steps_of(api).values():

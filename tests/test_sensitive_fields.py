@@ -38,7 +38,7 @@ def test_others_are_not(name: str) -> None:
     assert not is_sensitive(name)
 
 
-def test_what_is_hidden_says_its_size_and_whether_it_is_the_same() -> None:
+def test_hidden_values_have_their_size_and_can_be_compared() -> None:
     one, same, other = Hidden(b"wonder"), Hidden(b"wonder"), Hidden(b"wander")
     assert one == same
     assert one != other

@@ -83,7 +83,7 @@ def test_constructors_take_more_than_they_keep() -> None:
     assert ast.unparse(described) == "_Array[DescribeTopicPartitionsRequest.TopicRequest]"
 
 
-def test_each_field_and_each_class_says_what_it_is() -> None:
+def test_each_field_and_each_class_is_documented() -> None:
     count = 0
     for name in NAMES:
         spec = catalog_for().spec(name)

@@ -140,7 +140,7 @@ def test_no_versions_have_no_ends() -> None:
         ("none", "0", False),
     ],
 )
-def test_a_range_covers_what_lies_within_it(wide: str, narrow: str, covered: bool) -> None:
+def test_a_range_covers_the_versions_within_it(wide: str, narrow: str, covered: bool) -> None:
     assert Versions.parse(wide).covers(Versions.parse(narrow)) is covered
 
 

@@ -50,7 +50,7 @@ def test_what_is_not_known_is_said() -> None:
     Structure(nothing)
 
 
-def test_long_tables_are_cut_and_say_so() -> None:
+def test_long_tables_are_truncated_with_a_note() -> None:
     tally = tallied(frame(request(number, client_id=f"client-{number}")) for number in range(ROWS + 30))
     text = page_of(tally)
     assert text.count("<td>client-") == ROWS

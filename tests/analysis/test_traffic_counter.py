@@ -109,7 +109,7 @@ def test_who_breaks_with_a_release() -> None:
     assert unspoken(traffic, "3.9") == []
 
 
-def test_a_version_that_is_too_new_breaks_nobody_and_a_removed_api_does() -> None:
+def test_a_newer_version_does_not_break_clients_and_a_removed_api_does() -> None:
     traffic = counted(["api"], frames(produce(9, "new"), bytes.fromhex("0000000c 0007 0000 00000005 00000003")))
     assert [(one.api, one.breaks) for one in unspoken(traffic, "1.0")] == [("Produce", False)]
     assert [(one.api, one.why) for one in unspoken(traffic, "4.0")] == [("ControlledShutdown", "4.0 has no such api")]

@@ -21,7 +21,7 @@ from tests.internal.test_envelope import ROWS, conversation
 from .history.saying import Update, leader_and_isr, update, view
 
 
-def test_an_update_says_offline_replicas_from_version_4() -> None:
+def test_an_update_lists_offline_replicas_from_version_4() -> None:
     for version in range(9):
         heard = update(1.0, offline=(2, 1), epochs=(3, 5), version=version)
         offline = (1, 2) if version >= 4 else None
@@ -42,7 +42,7 @@ def test_deletions_are_told_by_the_leader_and_by_stop_replica() -> None:
     assert list(events_of_controller(body_of(stop, 4))) == [Event("t", 0, DELETION_BEGUN)]
 
 
-def test_a_view_says_what_its_broker_knows() -> None:
+def test_a_view_has_the_state_of_its_broker() -> None:
     assert list(events_of_view(view(1.0, epoch=4).body)) == [Event("t", 0, State(1, 4, None, (1, 2), (1, 2), ()))]
     without = State(-1, None, None, (1, 2), (1, 2))
     assert list(events_of_view(view(1.0, error=5, version=1).body)) == [Event("t", 0, without)]

@@ -47,7 +47,7 @@ def test_brokers_topics_and_partitions() -> None:
     assert state.offline(state.partitions()[0]) == ()
 
 
-def test_a_change_says_only_what_changes() -> None:
+def test_a_change_has_only_changed_fields() -> None:
     change = messages.PartitionChangeRecord(partition_id=3, topic_id=TOPIC, isr=(1,))
     (partition,) = taught(*BASE, change).partitions()
     assert (partition.isr, partition.leader, partition.leader_epoch) == ((1,), 1, 4)
@@ -103,7 +103,7 @@ def test_there_are_snapshots() -> None:
 
 
 @each_of("snapshot", SNAPSHOTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_a_snapshot_tells_what_the_log_up_to_it_tells(snapshot: object) -> None:
+def test_a_snapshot_has_the_state_of_the_log_up_to_it(snapshot: object) -> None:
     path = LOGS[0].__class__(str(snapshot))
     until = int(path.stem.partition("-")[0])
     from_log, from_snapshot = ClusterState(), ClusterState()
@@ -190,7 +190,7 @@ def test_a_snapshot_replaces_what_is_older_and_may_come_in_parts() -> None:
     assert not log.restore([logged(0, broker(4))], 5)  # an older one
 
 
-def test_a_log_without_its_begin_says_no_more_than_it_knows() -> None:
+def test_a_log_without_its_beginning_gives_a_partial_state() -> None:
     model = ClusterModel()
     for record in (logged(7, messages.TopicRecord(name="t", topic_id=TOPIC)), logged(8, PARTITION)):
         model.take(record)

@@ -29,14 +29,14 @@ def test_a_leader_and_its_update_are_one_state() -> None:
     assert rows(*said) == [(1, (), 1.0, 2.0, "LeaderAndIsr"), (2, (1,), 2.0, None, "LeaderAndIsr")]
 
 
-def test_a_refused_request_says_nothing() -> None:
+def test_a_refused_request_is_ignored() -> None:
     wrong = leader_and_isr(2.0, 1, 2, (2,), (9, 9), number=7)
     assert rows(update(1.0), wrong, refusal(2.1, number=7)) == [(1, (), 1.0, None, "UpdateMetadata")]
     assert len(rows(update(1.0), wrong, refusal(2.1, error=0, number=7))) == 2
     assert len(rows(update(1.0), wrong)) == 2
 
 
-def test_a_controller_whose_term_is_over_says_nothing() -> None:
+def test_requests_of_an_earlier_controller_are_ignored() -> None:
     assert len(rows(update(1.0, term=2), update(2.0, leader=2, epochs=(1, 1), term=1))) == 1
     assert len(rows(update(1.0, term=2), update(2.0, leader=2, epochs=(1, 1), term=3))) == 2
 
@@ -47,7 +47,7 @@ def test_a_full_update_deletes_what_it_does_not_list() -> None:
     assert rows(update(1.0), update(2.0, kind=2)) == [(1, (), 1.0, None, "UpdateMetadata")]
 
 
-def test_views_alone_tell_a_story_too() -> None:
+def test_views_alone_give_a_history_too() -> None:
     said = [view(1.0, live=(1, 2)), view(2.0, 2, -1, (2,), (1,), 1, error=5), view(3.0, topic_error=3)]
     source = "MetadataResponse"
     assert rows(*said) == [(1, (), 1.0, 2.0, source), (-1, (1,), 2.0, 3.0, source)]

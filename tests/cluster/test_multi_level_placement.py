@@ -154,7 +154,7 @@ def test_raising_goes_first_where_there_is_nothing(rings: Rings) -> None:
         assert raised[3] in (5, 6)
 
 
-def test_a_jump_behind_a_replica_is_no_cycle() -> None:
+def test_a_jump_after_a_replica_is_no_cycle() -> None:
     plan = {0: [1, 3], 1: [3, 5], 2: [5, 1], 3: [1, 3]}
     for seed in range(20):
         raised = increase_replication_factor(SIX, plan, 3, rng=Random(seed), rings=Rings.TURNED)
@@ -164,7 +164,7 @@ def test_a_jump_behind_a_replica_is_no_cycle() -> None:
 
 
 @given(trees(), st.data(), st.dictionaries(st.sampled_from(["/", "/a", "/b/a"]), st.integers(0, 3)))
-def test_raising_goes_on_as_if_there_had_been_more_from_the_start(
+def test_raising_continues_as_if_there_had_been_more_from_the_start(
     brokers: list[Broker], data: st.DataObject, starts: dict[str, int]
 ) -> None:
     sizes = {node.path: len(node.children) for node in RackTree(brokers).nodes}

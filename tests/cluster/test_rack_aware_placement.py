@@ -59,7 +59,7 @@ def test_vectors_of_placement(kind: str) -> None:
         check(found, partial(answer, release), release)
 
 
-def test_a_refusal_has_kafkas_names_and_says_what_to_try() -> None:
+def test_a_refusal_has_kafkas_names_and_a_hint() -> None:
     with pytest.raises(IndexOutOfBounds) as caught:
         assign_replicas([Broker(id) for id in range(5)], 14, 3, start_index=2**31 - 1)
     assert str(caught.value) == (

@@ -52,7 +52,7 @@ def test_kafkas_rule_is_broken_where_the_levels_are_even() -> None:
         ([7, 8, 9], False),
     ],
 )
-def test_flat_racks_and_brokers_that_nobody_listed(replicas: list[int], violated: bool) -> None:
+def test_flat_racks_and_brokers_that_are_not_listed(replicas: list[int], violated: bool) -> None:
     assert RackRule(FLAT).is_violated(replicas) is violated
 
 

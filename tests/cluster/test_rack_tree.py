@@ -22,7 +22,7 @@ def test_vectors_of_racks() -> None:
     check(cases("kip879", kind="tree"), lambda case: reason_of(lambda: nested(RackTree(brokers_of(case)).root)))
 
 
-def test_children_stand_by_utf16_units_and_brokers_by_id_behind_them() -> None:
+def test_children_are_ordered_by_utf16_units_and_then_brokers_by_id() -> None:
     racks = ["/\uff5e", "/\U0001f600", "/z", "/", "/z/a", "/", "/z"]
     tree = RackTree([Broker(id, rack=rack) for id, rack in reversed(list(enumerate(racks)))])
     assert [(child.name, child.broker) for child in tree.root.children] == [

@@ -34,7 +34,7 @@ def test_brokers_by_rack_those_without_one_last() -> None:
     assert ClusterState().by_rack() == {}
 
 
-def test_offline_is_what_was_said_else_who_is_not_alive() -> None:
+def test_offline_replicas_are_those_reported_or_else_on_dead_brokers() -> None:
     found = state()
     assert [found.offline(one) for one in found.partitions()] == [(2,), (5,), ()]
     found.brokers = None

@@ -32,7 +32,7 @@ def test_any_sequence_is_encoded_as_an_array() -> None:
     assert kwire.codec("MetadataRequest", 4).encode(kwire.messages.MetadataRequest(topics=[topic])) == METADATA_REQUEST
 
 
-def test_an_error_says_where_and_keeps_what_there_was() -> None:
+def test_an_error_has_its_place_and_the_partial_value() -> None:
     with pytest.raises(kwire.DecodeError) as caught:
         kwire.codec("MetadataRequest", 4).decode(METADATA_REQUEST[:9])
     error = caught.value
@@ -134,7 +134,7 @@ def test_a_release_limits_the_versions() -> None:
     assert kwire.codec("LeaderAndIsrRequest", 0, release="0.8.2").version == 0
 
 
-def test_codecs_are_made_once_and_say_what_they_are() -> None:
+def test_codecs_are_created_once_and_have_a_repr() -> None:
     assert kwire.codec("MetadataRequest", 4) is kwire.codec("MetadataRequest", 4)
     assert repr(kwire.codec("MetadataRequest", 4)) == "<kwire codec MetadataRequest v4>"
     draft = kwire.codec("TopicMetadataRequest", 1, profile="KIP-36")

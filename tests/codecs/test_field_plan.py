@@ -75,7 +75,7 @@ WALKS: dict[str, Callable[[Codec], Any]] = {
 
 @pytest.mark.parametrize("name", WALKS)
 @pytest.mark.parametrize("node", [Strange(), wire.Array(Strange())], ids=["field", "element"])
-def test_a_node_that_a_walk_does_not_know_raises(name: str, node: wire.Node) -> None:
+def test_an_unknown_node_raises(name: str, node: wire.Node) -> None:
     with pytest.raises(TypeError, match="Strange") as raised:
         WALKS[name](strange_codec(node))
     assert raised.type in (TypeError, UnknownNode, NoTable, NoEmitter)

@@ -109,7 +109,7 @@ def test_a_field_brings_its_names_default_and_docs_to_the_tree() -> None:
     assert (topic_id.default, inner.default.y) == (bytes(15) + b"\x01", 7)
 
 
-def test_an_absent_field_says_when_it_comes_and_whether_it_may_be_lost() -> None:
+def test_an_absent_field_has_its_versions_and_whether_it_is_ignorable() -> None:
     spec = spec_of(
         field("Later", "string", "2+", ignorable=True),
         field("Gone", "[]int32", "0"),

@@ -171,7 +171,7 @@ def test_a_placed_error_has_its_facts_as_attributes() -> None:
     assert error.reason == "length 6 needs 6 bytes, 3 left"
 
 
-def test_facts_that_nobody_gave_are_empty() -> None:
+def test_missing_facts_are_empty() -> None:
     error = DecodeError()
     assert (error.offset, error.path, error.message, error.version) == (0, "", None, None)
     assert (error.found, error.need, error.have) == (None, None, None)

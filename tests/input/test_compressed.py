@@ -47,7 +47,7 @@ def test_portions_are_small_however_well_it_was_compressed(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", PACK)
 @pytest.mark.parametrize("damage", ["cut", "followed"])
-def test_what_comes_before_the_damage_is_given_out(kind: str, damage: str) -> None:
+def test_bytes_before_the_damage_are_yielded(kind: str, damage: str) -> None:
     packed = PACK[kind](DATA)
     reader = decompressed(
         iter([packed[:-4] if damage == "cut" else packed, b"" if damage == "cut" else b"xx"]), kind, "x.gz"

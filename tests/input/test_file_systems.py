@@ -96,7 +96,7 @@ def test_folders_and_globs_of_a_store(store: ObjectStore) -> None:
         find_files(["s3://lake/none"], Options())
 
 
-def test_an_uri_may_say_where_its_store_is(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_uri_may_contain_the_endpoint_of_its_store(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ENDPOINT_URL")
     query = f"?endpoint_override={store.endpoint.removeprefix('http://')}&scheme=http"
     (first, *_) = entries_in(f"s3://lake/dt=1{query}")

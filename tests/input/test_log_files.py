@@ -116,7 +116,7 @@ def read_to_the_end(batch: LogBatch, path: Path) -> None:
 
 
 @needs_shared
-def test_other_files_of_brokers_are_taken_for_no_log() -> None:
+def test_other_files_of_brokers_are_not_recognised_as_logs() -> None:
     others = [
         path for run in RUNS for path in run.rglob("*") if path.is_file() and path.suffix not in (".log", ".checkpoint")
     ]

@@ -76,7 +76,7 @@ def test_a_dump_is_told_by_its_content_and_gives_its_frames(data: bytes, kind: s
     assert seen(list(read_dump(str(path)))) == PLACED
 
 
-def test_a_fixture_is_a_frame_that_knows_what_it_is(write: Write) -> None:
+def test_a_fixture_is_a_frame_with_its_message(write: Write) -> None:
     with open_dump(write(FIXTURE.encode())) as dump:
         (frame,) = dump.frames
     assert dump.kind == "a fixture"

@@ -60,7 +60,7 @@ def frames_of(*packets: bytes) -> tuple[list[bytes], PacketReader]:
     return frames + [frame.data for frame in reader.finish()], reader
 
 
-def test_the_frames_of_tcpdump_know_who_is_the_broker() -> None:
+def test_the_frames_of_tcpdump_have_their_broker() -> None:
     dump = open_hex(TCPDUMP)
     asked, answer = dump.frames
     assert dump.kind == "hex text (tcpdump -X), packets: raw IP"
@@ -153,7 +153,7 @@ def test_a_gap_is_counted_and_what_was_before_it_is_kept() -> None:
     assert (frames, reader.gaps) == ([data[:7], request(70001)], len(data) - 7)
 
 
-def test_connections_are_kept_apart_and_answers_know_their_client() -> None:
+def test_connections_are_separate_and_responses_have_their_client() -> None:
     reader = PacketReader("x")
     packets = [
         packet(1, request(70000)),
@@ -224,7 +224,7 @@ def test_packets_of_tsharks_json(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", [FORMS["json"].replace("frame_raw", "frame"), PDML, FORMS["ek"].replace("_raw", "")])
-def test_fields_of_tshark_without_packets_say_what_to_do(text: str, tmp_path: Path) -> None:
+def test_fields_of_tshark_without_packets_give_a_hint(text: str, tmp_path: Path) -> None:
     path = tmp_path / "packets.txt"
     path.write_text(text)
     with pytest.raises(

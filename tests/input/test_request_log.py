@@ -149,7 +149,7 @@ def test_a_broken_line_is_named_after_all_others_were_read(line: str, text: str)
     assert len(found) >= 4
 
 
-def test_a_log_without_json_says_what_it_has() -> None:
+def test_the_error_of_a_log_without_json_describes_it() -> None:
     with pytest.raises(
         DumpError, match=r"no request in JSON: 2 lines of requests in the text form of Kafka before 2\.7"
     ):

@@ -154,7 +154,7 @@ def test_a_negative_version_is_none() -> None:
     assert str(caught.value) == "ConsumerProtocolAssignment has no version -1; versions: 0-3 (offset 0)"
 
 
-def test_errors_know_their_place_in_all_the_bytes() -> None:
+def test_errors_have_their_offset_in_all_the_bytes() -> None:
     with pytest.raises(Truncated) as caught:
         decode_subscription(bytes.fromhex("0001 00000001 000161 ffffffff 0000"))
     assert (caught.value.offset, caught.value.path) == (13, "owned_partitions")

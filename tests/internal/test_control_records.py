@@ -86,7 +86,7 @@ def test_what_is_not_known_keeps_its_bytes() -> None:
     assert encode_control_record(decode_control_record(*raw)) == raw
 
 
-def test_errors_know_their_place() -> None:
+def test_errors_have_their_place() -> None:
     with pytest.raises(UnknownVersion, match="ControlRecordTypeSchema has no version -1"):
         decode_control_record(bytes.fromhex("ffff0001"), None)
     with pytest.raises(Truncated) as caught:

@@ -97,7 +97,7 @@ def test_what_is_not_known_keeps_its_bytes(decode: Any, data: str, version: int,
     assert encode_frame(record) == raw
 
 
-def test_errors_know_their_place_in_all_the_bytes() -> None:
+def test_errors_have_their_offset_in_all_the_bytes() -> None:
     with pytest.raises(Truncated) as caught:
         decode_metadata_frame(bytes.fromhex("01 09"))
     assert (caught.value.offset, caught.value.path) == (2, "version")

@@ -28,7 +28,7 @@ def test_a_log_comes_in_any_portions(portion: int) -> None:
     ]
 
 
-def test_a_batch_is_given_out_as_soon_as_it_is_there() -> None:
+def test_a_batch_is_yielded_as_soon_as_it_is_complete() -> None:
     reader = SegmentReader()
     assert list(reader.feed(LOG[: STARTS[1] - 1])) == []
     assert [cut.data for cut in reader.feed(LOG[STARTS[1] - 1 : STARTS[1]])] == BATCHES[:1]
@@ -94,7 +94,7 @@ def test_a_damaged_length_does_not_swallow_what_follows() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 11, 12, 100, 5000, 3 << 20])
-def test_zeros_behind_the_last_batch_are_space(count: int) -> None:
+def test_zeros_after_the_last_batch_are_space(count: int) -> None:
     found = cuts(LOG + bytes(count))
     assert offsets(found) == [1, 2, 3, 4, 5]
     assert [(cut.position, cut.count, cut.error) for cut in unread(found)] == [(len(LOG), count, None)]
@@ -124,7 +124,7 @@ def test_much_garbage_comes_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(unread(found)) >= 5
 
 
-def test_an_endless_run_of_zeros_is_given_out_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_run_of_zeros_is_yielded_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cutting, "_MOST_ZEROS", 1 << 21)
     reader = SegmentReader()
     found = [cut for _ in range(100) for cut in reader.feed(bytes(1 << 16))]

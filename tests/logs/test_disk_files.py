@@ -42,7 +42,7 @@ def errors(name: str, data: bytes) -> list[str]:
 
 @needs_shared
 @pytest.mark.parametrize("portion", [1, 7, 1 << 20])
-def test_indexes_say_what_kafka_reads_from_them(portion: int) -> None:
+def test_indexes_have_the_entries_that_kafka_reads(portion: int) -> None:
     with gzip.open(SEGMENT, "rt") as lines:
         (case,) = map(json.loads, lines)
     stem = f"{case['base_offset']:020}"

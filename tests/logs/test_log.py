@@ -49,6 +49,6 @@ def test_in_strict_a_tolerated_record_is_bytes_with_its_error() -> None:
     assert (entry.data, type(entry.error).__name__) == (b"v", "NegativeLength")
 
 
-def test_bytes_say_their_file() -> None:
+def test_bytes_have_their_file() -> None:
     (tail,) = [item for item in Log([LOG + b"\0\0rest"], "file.log") if isinstance(item, LogBytes)]
     assert (tail.file, tail.position, tail.data) == ("file.log", len(LOG), b"\0\0rest")

@@ -31,7 +31,7 @@ def test_high_offsets_need_a_right_checksum() -> None:
     assert looks_like_log(build_batch([Record(2**34 - 1, key=b"k")])[:-1])
 
 
-def test_damage_in_front_of_a_good_batch_is_still_a_log() -> None:
+def test_damage_before_a_valid_batch_is_still_a_log() -> None:
     assert looks_like_log(bytes(8) + b"\xff" * 30 + LOG)
     assert not looks_like_log(bytes(8) + b"\xff" * 30)
 

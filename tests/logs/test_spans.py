@@ -43,7 +43,7 @@ def test_compressed_records_are_explained_apart(magic: int) -> None:
     assert [span.value for span in inner.spans if span.path.endswith("value")] == [b"v", b"w"]
 
 
-def test_bytes_behind_no_records_are_left_over_and_not_compressed_records() -> None:
+def test_bytes_after_no_records_are_left_over_and_not_compressed_records() -> None:
     batch = bytearray(build_batch([Record(0, 5, b"k", b"v")], compression="gzip")[:61] + b"more")
     batch[8:12], batch[57:61] = (len(batch) - 12).to_bytes(4, "big"), bytes(4)
     batch[17:21] = crc32c(bytes(batch[21:])).to_bytes(4, "big")

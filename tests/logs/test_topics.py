@@ -25,14 +25,14 @@ def read(*batches: bytes, topic: str | None = None) -> tuple[Log, list[LogRecord
 
 
 @pytest.mark.parametrize(("told", "topic"), [(COMMIT, "__consumer_offsets"), (STATUS, "__transaction_state")])
-def test_keys_and_values_tell_the_topic(told: tuple[object, object], topic: str) -> None:
+def test_keys_and_values_identify_the_topic(told: tuple[object, object], topic: str) -> None:
     log, (entry,) = read(build_batch([record(*told)]))
     assert (log.topic.name, log.topic.found, entry.batch.topic) == (topic, True, topic)
     assert entry.message is not None
     assert (entry.message.key.message, entry.message.value.message) == told  # type: ignore[union-attr]
 
 
-def test_tombstones_alone_tell_nothing_unless_the_topic_is_told() -> None:
+def test_tombstones_alone_do_not_identify_the_topic() -> None:
     batch = build_batch([record(COMMIT[0], None)])
     assert read(batch)[1][0].message is None
     assert read(batch, topic="__consumer_offsets")[1][0].message is not None
@@ -58,7 +58,7 @@ def test_what_should_be_kafkas_and_is_not_has_a_fault() -> None:
     assert entry.record.key == b"\0\1\0\x09g"
 
 
-def test_a_change_of_leader_tells_the_metadata_log() -> None:
+def test_a_change_of_leader_identifies_the_metadata_log() -> None:
     control = build_batch([Record(0, 1, *LEADER)], is_control=True)
     frame = encode_frame(framed_record(messages.TopicRecord(name="t", topic_id=bytes(16))))
     log, entries = read(control, build_batch([Record(1, value=frame)]))

@@ -71,7 +71,7 @@ def test_an_answer_is_paired_though_its_request_was_not_wanted() -> None:
     assert (last.request.correlation_id, last.unanswered) == (2, ())
 
 
-def test_requests_that_tell_how_it_goes_on_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_that_affect_later_frames_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     frames = [
         asked(M.ApiVersionsRequest(client_software_name="x", client_software_version="1"), 3, 1),
         asked(M.ProduceRequest(acks=0), 3, 2),
@@ -83,7 +83,7 @@ def test_requests_that_tell_how_it_goes_on_are_read(monkeypatch: pytest.MonkeyPa
     assert result.client == ("me", "x 1")
 
 
-def test_what_tells_nothing_is_decoded_and_so_told() -> None:
+def test_frames_with_ambiguous_headers_are_decoded() -> None:
     (result,) = kwire.decode_frames([Frame(b"\0\0\0\5\x7f")], wanted=lambda peek: False)
     assert isinstance(result, Undecodable)
 

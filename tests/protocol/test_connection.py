@@ -56,7 +56,7 @@ def test_requests_and_the_responses_to_them(known: bool) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 7, -2])
-def test_a_request_of_an_unknown_api_says_which(version: int) -> None:
+def test_a_request_of_an_unknown_api_names_it(version: int) -> None:
     data = (
         bytes.fromhex("0000000c 03e7") + version.to_bytes(2, "big", signed=True) + bytes.fromhex("00000005 0002 6d65")
     )
@@ -134,7 +134,7 @@ def test_frames_that_are_cut_short_have_headers() -> None:
         assert header.problem == ("fragment" if size < 8 else "unknown" if size < 16 else "")
 
 
-def test_a_request_cut_short_behind_a_handshake_is_no_token() -> None:
+def test_a_truncated_request_after_a_handshake_is_no_token() -> None:
     connection, asked = kwire.Connection(), request(2)
     connection.receive(request(1, M.SaslHandshakeRequest(mechanism="PLAIN"), 0), True)
     assert connection.receive(asked[:-1], True, fault=CutShort(need=len(asked), have=len(asked) - 1)).problem == ""
@@ -183,7 +183,7 @@ def test_behind_lost_bytes_a_body_with_faults_refutes_a_correlation_id_used_befo
         assert connection._doubt is None
 
 
-def test_memory_is_bounded_and_ids_of_nobody_are_not_searched_for() -> None:
+def test_memory_is_bounded_and_unknown_ids_are_not_searched_for() -> None:
     connection, data = kwire.Connection(apis=APIS), request(1)
     for number in range(MOST_IN_FLIGHT + 9):
         connection.receive(data[:8] + number.to_bytes(4, "big") + data[12:], True)

@@ -40,7 +40,7 @@ def test_tokens_follow_the_first_handshake_until_a_request_does() -> None:
     assert isinstance(decoded(*HANDSHAKE, sized(PLAIN), sized(b""), request(2), sized(PLAIN))[-1], Undecodable)
 
 
-def test_directions_say_whose_a_token_is() -> None:
+def test_the_direction_identifies_the_sender_of_a_token() -> None:
     frames = [Frame(HANDSHAKE[0], Source(direction="request")), Frame(HANDSHAKE[1], Source(direction="response"))]
     results = [*kwire.decode_frames([*frames, Frame(sized(b"r=abc,s=c2FsdA==,i=1"), Source(direction="response"))])]
     assert isinstance(results[-1], Token)
@@ -85,7 +85,7 @@ def test_few_forwarded_requests_are_remembered() -> None:
     assert [connection.forwarded(number) for number in (1, 2, 2)] == [None, "header 2", None]
 
 
-def test_who_asks_is_what_requests_say() -> None:
+def test_the_client_is_the_one_in_requests() -> None:
     connection = DecodedConnection(Apis(catalog_for()))
     connection.meet(18, "me", "x 1")
     assert connection.client == Client("me", "x 1")
@@ -102,7 +102,7 @@ def test_an_undecodable_request_does_not_end_the_authentication() -> None:
     assert [result.is_private for result in results if isinstance(result, Undecodable)] == [True, True, False]
 
 
-def test_a_response_says_the_header_of_its_request_also_where_that_did_not_decode() -> None:
+def test_a_response_has_the_header_of_its_request_even_if_that_did_not_decode() -> None:
     broken = request(4)[:-4] + b"\x7f\xff\xff\xff"
     first, answer = decoded(broken, response(4))
     assert isinstance(answer, Response)

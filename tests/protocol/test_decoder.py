@@ -50,7 +50,7 @@ def test_requests_alone_are_all_requests() -> None:
     assert [type(result) for result in decoded(*(request(number) for number in range(5)))] == [Request] * 5
 
 
-def test_an_answer_that_overtakes_others_says_so() -> None:
+def test_a_response_that_overtakes_others_has_a_fault() -> None:
     *_, answer = decoded(request(1), request(2), request(3), response(3))
     assert isinstance(answer, Response)
     assert [header.correlation_id for header in answer.unanswered] == [1, 2]
@@ -116,7 +116,7 @@ def test_an_unknown_api_keeps_its_header() -> None:
     assert str(result.error) == "api key 9999 is not known (offset 4)"
 
 
-def test_an_answer_to_nobody_names_what_is_awaited() -> None:
+def test_a_response_without_request_names_the_requests_in_flight() -> None:
     stray = bytes.fromhex("00000008 7fff0000 00000000")
     assert [type(result.error) for result in decoded(stray)] == [UnknownApi]
     (_, result) = decoded(request(1), stray)
@@ -141,7 +141,7 @@ def test_offsets_count_from_the_size_field_and_paths_name_the_header() -> None:
     assert (result.error.offset, result.error.path) == (12, "header.client_id")
 
 
-def test_a_frame_that_is_cut_short_says_so() -> None:
+def test_a_truncated_frame_has_a_fault() -> None:
     (result,) = decoded(request(1)[:-2])
     assert (str(result.error), result.error.code, result.is_failure) == (
         "cut short: 18 of 20 bytes",

@@ -6,14 +6,14 @@ from kwire.protocol import fragments as pieces
 from kwire.protocol.fragments import CutShort, NoFrame, unexpected_response
 
 
-def test_a_frame_that_is_cut_short_says_sizes_only() -> None:
+def test_a_truncated_frame_has_sizes_only() -> None:
     cut = CutShort(need=44, have=12, cause="the connection closed", segments=["topics"], message="Fetch")
     assert str(cut) == "cut short: 12 of 44 bytes, then the connection closed"
     assert str(CutShort(have=3)) == "cut short in the size of a frame"
     assert (cut.path, cut.hint, cut.code) == ("topics", "", "CUT_SHORT")
 
 
-def test_codes_are_stable_names_and_say_whether_something_failed() -> None:
+def test_codes_are_stable_names_and_mark_failures() -> None:
     kinds = [kind for kind in vars(pieces).values() if isinstance(kind, type) and issubclass(kind, NoFrame | CutShort)]
     assert {kind.__name__: (kind.code, kind.is_failure) for kind in kinds} == {
         "NoFrame": ("NO_FRAME", True),

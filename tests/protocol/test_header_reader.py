@@ -61,7 +61,7 @@ def test_connections_do_not_mix() -> None:
     assert reader.read(kwire.Frame(response(70000), one)).is_request is False
 
 
-def test_what_a_container_says_is_believed() -> None:
+def test_the_directions_of_a_container_are_accepted() -> None:
     reader = HeaderReader()
     body = kwire.Frame(b"\xff" * 4, message="MetadataRequest", version=1, bare=True)
     assert reader.read(body)[:3] == (True, 3, 1)
@@ -88,13 +88,13 @@ def test_one_header_is_read_without_its_body() -> None:
     assert kwire.peek(kwire.Frame(garbage, kwire.Source(time=5.0))) == whole._replace(asked_at=5.0)
 
 
-def test_one_answer_says_its_number_alone() -> None:
+def test_a_single_response_has_only_its_correlation_id() -> None:
     assert kwire.peek(response(70000)) == (False, -1, -1, 70000, None, None)
     from_broker = kwire.Frame(request(7), kwire.Source(direction="response"))
     assert kwire.peek(from_broker)[:4] == (False, -1, -1, 3 << 16 | 1)
 
 
-def test_one_frame_that_tells_nothing() -> None:
+def test_a_single_frame_without_information() -> None:
     assert kwire.peek(b"\0\0\0\5\x7f") is NEITHER
     assert kwire.peek(kwire.Frame(request(7), fault=kwire.DecodeError())) is NEITHER
     assert kwire.peek(kwire.Frame(bytes.fromhex("00000008 7fff7fff00000001"), kwire.Source(direction="request"))) is (

@@ -32,7 +32,7 @@ from kwire.spec.catalog import catalog_for
         ("KIP-879", "CreateReplicaAssignmentResponse", 0, 1),
     ],
 )
-def test_the_header_in_front_of_a_body(profile: str | None, message: str, version: int, header: int | None) -> None:
+def test_the_header_before_a_body(profile: str | None, message: str, version: int, header: int | None) -> None:
     assert header_version_for(catalog_for(profile).spec(message, version), version) == header
 
 

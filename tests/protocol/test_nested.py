@@ -41,7 +41,7 @@ def test_an_envelope_that_failed_has_nothing_inside() -> None:
     assert decoded(enveloped(request(5)), answer(None, error_code=31))[-1].inside is None
 
 
-def test_what_cannot_be_opened_is_closed_or_says_why() -> None:
+def test_an_undecodable_envelope_stays_closed_or_has_a_reason() -> None:
     for inner in (b"", bytes.fromhex("00000004 7fff 0000 00000001")):
         assert decoded(enveloped(inner))[0].inside is None
     assert isinstance(decoded(enveloped(request()[:-2]))[0].inside, Undecodable)

@@ -16,7 +16,7 @@ VERIFIED = b"v=rmF9pqV8S7suAoZWja4dJRkFsKQ="
 BEARER = b"n,a=user@example.com,\x01auth=Bearer vF9dft4qmTc2Nvb3RlckBhbHRhdmlzdGEuY29tCg==\x01\x01"
 
 
-def test_plain_tells_the_user_and_keeps_the_password_apart() -> None:
+def test_plain_has_the_user_and_a_separate_password() -> None:
     found = read_token(b"Ursel\0Kurt\0xipj3plmq", "PLAIN")
     assert found.fields == {"authzid": "Ursel", "user": "Kurt", "password": b"xipj3plmq"}
     assert (found.mechanism, found.phase, found.size) == ("PLAIN", "credentials", 20)
@@ -34,7 +34,7 @@ def test_plain_tells_the_user_and_keeps_the_password_apart() -> None:
         (b"e=invalid-proof", False, "server final", {"error": "invalid-proof"}),
     ],
 )
-def test_scram_tells_its_phases(data: bytes, from_client: bool, phase: str, fields: dict[str, str]) -> None:
+def test_scram_has_its_phases(data: bytes, from_client: bool, phase: str, fields: dict[str, str]) -> None:
     for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
         found = read_token(data, mechanism, from_client)
         assert (found.mechanism, found.phase) == (mechanism, phase)

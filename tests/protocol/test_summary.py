@@ -61,7 +61,7 @@ def test_names_of_configs_and_listeners_are_no_topics() -> None:
     assert not is_topic_field("TopologyDescriptionNode", "name")
 
 
-def test_only_api_versions_tell_of_software() -> None:
+def test_only_api_versions_has_software() -> None:
     assert software_of(M.MetadataRequest()) == ""
     assert software_of(M.ApiVersionsRequest(client_software_name="sarama")) == "sarama"
 

@@ -71,7 +71,7 @@ def test_it_is_a_frozen_value() -> None:
         batch().crc = 5  # type: ignore[misc]
 
 
-def test_a_compressed_message_tells_its_first_offset_by_its_records_only() -> None:
+def test_a_compressed_message_has_its_first_offset_in_its_records_only() -> None:
     (it,) = parse_records(build_batch([Record(7), Record(8)], magic=0, compression="gzip"))
     assert (it.base_offset, it.last_offset, it.record_count) == (None, 8, None)
     assert [record.offset for record in it.records()] == [7, 8]

@@ -16,7 +16,7 @@ def walk_of(data: bytes, *, salvage: bool = False, limit: int = 1000) -> Walk:
     return Walk(batch, salvage=salvage, limit=limit)
 
 
-def test_a_reader_of_inflated_bytes_knows_where_the_compressed_ones_lie() -> None:
+def test_a_reader_of_decompressed_bytes_has_the_position_of_the_compressed_ones() -> None:
     walk = walk_of(batch_around(deflate("gzip", b"abc"), attributes=1))
     reader = walk.inflated(walk.batch.data[61:], 61)
     assert reader.data == b"abc"
@@ -60,7 +60,7 @@ def test_an_unknown_compression_is_told_at_the_attributes() -> None:
     assert (info.value.path, info.value.offset, info.value.rest) == ("batches[0].attributes", 21, b"abc")
 
 
-def test_reading_one_record_leaves_the_reader_behind_it() -> None:
+def test_reading_one_record_leaves_the_reader_after_it() -> None:
     walk = walk_of(batch_around(b"abcdef"), salvage=True)
 
     def read(reader: PlacedReader) -> Record:

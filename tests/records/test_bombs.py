@@ -169,7 +169,7 @@ def test_a_bomb_of_1_gib_is_refused_in_little_memory_and_few_steps(name: str) ->
 
 
 @pytest.mark.parametrize("name", LIES)
-def test_what_lies_or_dawdles_is_refused_in_little_memory_and_few_steps(name: str) -> None:
+def test_false_sizes_are_refused_in_little_memory_and_few_steps(name: str) -> None:
     result = read_in_child(LIES[name]())
     assert result["error"] in ("BadCompression", "BadRecordCount", "NullNotAllowed", "BadLength"), result
     assert result["most"] <= 16 * MIB, result

@@ -6,7 +6,7 @@ from kwire.records import RecordHeader, layouts
 from kwire.records.layouts import MESSAGES, RECORD, MessageFields, RecordFields
 
 
-def test_a_record_lies_as_kafka_says() -> None:
+def test_a_record_has_kafkas_layout() -> None:
     fields = RecordFields(0, 5, -3, b"k", None, (RecordHeader("h\u00e9", b"v"), RecordHeader("", None)))
     data = RECORD.build(fields)
     assert data.hex(" ") == "00 0a 05 02 6b 01 04 06 68 c3 a9 02 76 00 01"
@@ -20,7 +20,7 @@ def test_a_record_lies_as_kafka_says() -> None:
         (1, MessageFields(None, b"v", 5), "0000000000000005 ffffffff 00000001 76"),
     ],
 )
-def test_a_message_lies_as_kafka_says(magic: int, fields: MessageFields, text: str) -> None:
+def test_a_message_has_kafkas_layout(magic: int, fields: MessageFields, text: str) -> None:
     assert MESSAGES[magic].build(fields) == bytes.fromhex(text)
     assert MESSAGES[magic].parse(bytes.fromhex(text)) == fields
 

@@ -46,7 +46,7 @@ def test_offsets_wrap_as_javas_do() -> None:
     assert offsets(around(inner(2**63 - 1), inner(1), offset=2**63 - 1)) == [-3, 2**63 - 1]
 
 
-def test_an_outer_offset_of_0_is_librdkafkas_and_says_nothing() -> None:
+def test_an_outer_offset_of_0_is_librdkafkas_and_is_ignored() -> None:
     assert offsets(around(inner(0), inner(1), offset=0)) == [0, 1]
 
 
@@ -121,7 +121,7 @@ def test_what_kafka_tolerates_is_a_fault_and_a_value(data: bytes, kind: type[Dec
     assert [(type(fault), fault.path) for fault in records.faults] == [(kind, f"batches[0].{path}")]
 
 
-def test_bytes_behind_the_value_of_the_outer_message_are_a_fault() -> None:
+def test_bytes_after_the_value_of_the_outer_message_are_a_fault() -> None:
     data = bytearray(around(inner(0)) + b"more")
     data[8:12] = (len(data) - 12).to_bytes(4, "big")
     with pytest.raises(faults.TrailingBytes, match="4 bytes left over"):
@@ -132,7 +132,7 @@ def test_bytes_behind_the_value_of_the_outer_message_are_a_fault() -> None:
     assert [fault.raw for fault in records.faults] == [b"more"]
 
 
-def test_salvage_goes_on_behind_a_bad_message() -> None:
+def test_salvage_continues_after_a_bad_message() -> None:
     bad = inner(1, attributes=2)
     first, second, third = read(around(inner(0), bad, inner(2)), salvage=True)
     assert (first.offset, third.offset) == (7, 9)

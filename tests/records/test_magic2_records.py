@@ -143,7 +143,7 @@ def test_the_error_has_what_was_read_before_it() -> None:
     assert (partial["key"], partial["value"]) == (b"k", b"v")
 
 
-def test_salvage_goes_on_behind_a_bad_record() -> None:
+def test_salvage_continues_after_a_bad_record() -> None:
     bad = bytes.fromhex("0c 00 00 00 fe 01 00")
     first, second, third = read(GOOD + bad + GOOD, 3, salvage=True)
     assert first == third == RECORDS
@@ -167,7 +167,7 @@ def test_the_count_must_be_right(count: int, read_before: int, left: int) -> Non
     assert item.data == (GOOD * 2)[len(GOOD) * read_before :]
 
 
-def test_behind_an_empty_batch_nothing_is_looked_at() -> None:
+def test_bytes_after_an_empty_batch_are_ignored() -> None:
     assert read(b"", 0) == []
     with pytest.raises(faults.TrailingBytes):
         read(GOOD, 0)

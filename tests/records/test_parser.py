@@ -79,7 +79,7 @@ def test_a_wrong_checksum_leaves_the_header() -> None:
     assert batch.faults == ()
 
 
-def test_salvage_goes_on_where_the_next_batch_must_begin() -> None:
+def test_salvage_continues_where_the_next_batch_must_begin() -> None:
     unknown, short = changed(ONE, 16, b"\x07"), changed(ONE[:60], 8, b"\0\0\0\x30")
     first, bad, other, last = parse_records(OLD + unknown + short + NEXT, salvage=True)
     assert isinstance(first, RecordBatch) and isinstance(last, RecordBatch)
@@ -133,7 +133,7 @@ def test_a_batch_that_claims_more_is_refused_as_kafka_does() -> None:
     assert len(short.rest) == 16
 
 
-def test_the_header_is_read_whatever_it_says() -> None:
+def test_the_header_is_read_with_any_values() -> None:
     data = with_right_crcs(changed(ONE, 21, b"\xff\xff" + b"\x80\0\0\0" + b"\x7f" + b"\xff" * 7 + bytes(26)))
     (batch,) = parse_records(data)
     assert (batch.attributes, batch.last_offset_delta, batch.last_offset) == (-1, -(2**31), 5 - 2**31)

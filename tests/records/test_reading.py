@@ -47,7 +47,7 @@ def test_strict_raises_at_the_first_bad_record_and_gives_those_before() -> None:
         next(records)
 
 
-def test_the_size_that_says_nothing_is_kept_with_what_follows() -> None:
+def test_an_invalid_size_is_kept_with_the_following_bytes() -> None:
     payload = build_batch(RECORDS[:1])[61:] + b"\x80\x80\x80\x80\x80\x80 and more"
     for codec in (0, 1):
         data = batch_around(deflate("gzip", payload) if codec else payload, count=3, attributes=codec)

@@ -91,14 +91,14 @@ def test_an_envelope_hides_what_hides_inside() -> None:
     assert isinstance(closed.message.request_data, Hidden)
 
 
-def test_bare_tokens_are_hidden_but_for_who_it_is() -> None:
+def test_bare_tokens_are_hidden_except_the_user() -> None:
     *_, token = sealed(*HANDSHAKE, sized(PLAIN), trace=True)
     assert isinstance(token, Token)
     assert token.content.fields == {"authzid": "", "user": "alice", "password": Hidden(b"wonder")}
     assert (token.frame.data[4:], token.spans[-1].value) == (bytes(len(PLAIN)), Hidden(PLAIN))
 
 
-def test_a_broken_frame_is_hidden_with_what_its_error_says() -> None:
+def test_a_broken_frame_is_hidden_with_the_values_in_its_error() -> None:
     for frame in (
         asked(TOKEN, 1)[:-3],
         asked(TOKEN, 1)[:20],
@@ -133,7 +133,7 @@ def test_bytes_of_which_nothing_is_known_are_hidden_and_the_reason_is_shown() ->
         assert re.search("[0-9]|details hidden", after.error.reason)
 
 
-def test_bytes_left_over_behind_a_message_are_hidden() -> None:
+def test_bytes_left_over_after_a_message_are_hidden() -> None:
     longer = request(1) + asked(TOKEN, 1)
     frame = (len(longer) - 4).to_bytes(4, "big") + longer[4:]
     (after,) = sealed(frame, trace=True)

@@ -18,7 +18,7 @@ def redacted(message: object, version: int, *keep: str, client: str = "app") -> 
     return out
 
 
-def test_names_get_stand_ins_of_the_same_length_everywhere() -> None:
+def test_names_get_pseudonyms_of_the_same_length_everywhere() -> None:
     frames = list(kwire.read_dump(ROOT / "fixtures/dumps/kafka-3.9-zk.bin"))
     redactor = Redactor()
     out = [redactor.redact(frame) for frame in frames]
@@ -137,7 +137,7 @@ def redact(data: bytes) -> bytes:
     return Redactor().redact(kwire.Frame(data))
 
 
-def test_a_secret_in_front_of_what_is_not_understood_goes() -> None:
+def test_a_secret_before_undecodable_bytes_is_removed() -> None:
     Alter = messages.IncrementalAlterConfigsRequest  # noqa: N806
     config = Alter.AlterableConfig(name="ssl.key.password", value="secret")
     message = Alter(resources=(Alter.AlterConfigsResource(resource_name="1", configs=(config, config)),))

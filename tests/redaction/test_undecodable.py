@@ -27,7 +27,7 @@ def test_tokens_are_found_wherever_they_are(token: bytes) -> None:
     assert looks_secret(b"\x00\x00\x00\x07 lost" + token)
 
 
-def test_requests_that_carry_secrets_are_found_behind_other_bytes() -> None:
+def test_requests_that_carry_secrets_are_found_after_other_bytes() -> None:
     for message in (M.SaslAuthenticateRequest(), M.AlterUserScramCredentialsRequest(), M.RenewDelegationTokenRequest()):
         assert looks_secret(b"some lost bytes" + asked(message, 0))
 

@@ -44,7 +44,7 @@ def leader_and_isr() -> bytes:
     return kwire.codec("LeaderAndIsrRequest", 1).encode(cls(ungrouped_partition_states=(state,)))
 
 
-def test_structs_have_headings_and_int_arrays_stand_on_one_line() -> None:
+def test_structs_have_headings_and_int_arrays_are_on_one_line() -> None:
     data = leader_and_isr()
     text = annotate(data, kwire.codec("LeaderAndIsrRequest", 1).trace(data))
     assert PARTITION in text
@@ -68,7 +68,7 @@ def test_tags_known_and_unknown_are_named() -> None:
     ]
 
 
-def test_a_fault_stands_below_its_bytes() -> None:
+def test_a_fault_is_below_its_bytes() -> None:
     codec = kwire.codec("MetadataRequest", 0)
     bad_text, too_long = bytes.fromhex("00000001 0003 61ff62"), bytes.fromhex("00000001 0009 61ff62")
     assert annotate(bad_text, codec.trace(bad_text, salvage=True)).splitlines()[2:] == [

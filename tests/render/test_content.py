@@ -50,14 +50,14 @@ def test_bare_tokens_are_lines_trees_and_json() -> None:
     assert json.loads(json_line(token)) == members
 
 
-def test_authenticate_shows_what_its_token_says() -> None:
+def test_authenticate_shows_the_content_of_its_token() -> None:
     (result,) = map(mask, decoded(asked(M.SaslAuthenticateRequest(auth_bytes=PLAIN), 1)))
     assert frame_line(result, MessageSummary(), WIDE).endswith("PLAIN credentials alice  me")
     assert envelope(result)["payload"] == {"authBytes": {"_hidden": 13}}
     assert envelope(result)["token"]["mechanism"] == "PLAIN"
 
 
-def test_a_forwarded_request_stands_under_its_envelope() -> None:
+def test_a_forwarded_request_is_below_its_envelope() -> None:
     first, last = decoded(enveloped(request(5, client_id="app")), answer(response(5)))
     assert frame_line(first, MessageSummary(), WIDE).endswith("[Metadata:1  app]  broker-1")
     lines = [*tree(first, WIDE)]

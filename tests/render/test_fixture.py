@@ -28,7 +28,7 @@ def test_a_fixture_is_read_back_as_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("writer", ["", "  ", "kwire", "KWire 0.1"])
-def test_bytes_of_nobody_or_of_kwire_are_refused(writer: str) -> None:
+def test_bytes_without_a_writer_or_of_kwire_are_refused(writer: str) -> None:
     with pytest.raises(DumpError):
         fixture_text(traced(), writer)
 

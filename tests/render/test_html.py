@@ -103,7 +103,7 @@ def test_a_result_that_was_not_traced_is_read_again() -> None:
     assert [result_html(asked), result_html(answer)] == [result_html(result) for result in traced]
 
 
-def test_a_huge_frame_is_cut_and_says_so() -> None:
+def test_a_huge_frame_is_truncated_with_a_note() -> None:
     codec = kwire.codec("SaslAuthenticateRequest", 0)
     data = codec.encode(codec.message_class(auth_bytes=bytes(MOST + 10)))
     (members,) = Structure(explain_html(data, codec.trace(data), codec)).data

@@ -45,7 +45,7 @@ def test_a_request_and_its_response() -> None:
     assert answer["payload"] == {"brokers": [], "controllerId": 3, "topics": []}
 
 
-def test_what_a_container_cannot_know_is_left_out() -> None:
+def test_members_unknown_to_the_container_are_omitted() -> None:
     (members,) = envelopes(request(7), source=Source("x.bin", 0, 0))
     assert members["source"] == {"file": "x.bin", "frame": 0, "offset": 0}
 
@@ -82,7 +82,7 @@ def test_a_salvaged_frame_names_its_faults_with_their_bytes() -> None:
     ]
 
 
-def test_an_answer_in_another_version_says_so_and_comes_back() -> None:
+def test_a_response_in_another_version_has_it_and_is_read_back() -> None:
     path = ROOT / "fixtures/dumps/kafka-0.10.0-api-versions.bin"
     results = [envelope(result) for result in kwire.decode_frames(kwire.read_dump(path))]
     assert (results[1]["header"]["apiVersion"], results[1]["payloadVersion"]) == (3, 0)

@@ -164,7 +164,7 @@ def test_answers_that_come_in_another_order() -> None:
     assert lines_of([first, second, answer, answer, answered(M.MetadataResponse(), 1, 1)]) == [True, True] + [False] * 3
 
 
-def test_nothing_answers_a_producer_that_wants_no_answer() -> None:
+def test_a_producer_without_acknowledgement_gets_no_response() -> None:
     frames = [asked(M.ProduceRequest(acks=acks), 3, acks) for acks in (0, 1)]
     assert lines_of([*frames, answered(M.ProduceResponse(), 3, 1)]) == [True] * 3
 
@@ -215,7 +215,7 @@ def test_the_log_of_the_controllers_is_sealed() -> None:
         assert ('"_hidden":8' in [str(lines.line(said_by(ends, one), 0)) for one in frames][1]) is is_hidden
 
 
-def test_headers_without_a_client_and_apis_that_nobody_knows() -> None:
+def test_headers_without_a_client_and_unknown_apis() -> None:
     assert lines_of([asked(M.ControlledShutdownRequest(broker_id=1), 0, 1)]) == [False]
     lines = JsonLines(FrameDecoder(), FILE)
     for api in range(-300, 3000):
@@ -257,7 +257,7 @@ def test_whatever_comes_the_lines_are_the_same(choices: list[tuple[Spoken, int, 
 
 @needs_shared
 @each_of("path", sorted(CAPTURES.glob("*.pcap")), most=12, ids=lambda path: path.stem)
-def test_what_brokers_and_clients_say(path: Any) -> None:
+def test_frames_of_brokers_and_clients(path: Any) -> None:
     with kwire.open_dump(path) as dump:
         quick, careful = FrameDecoder(), FrameDecoder()
         lines, number = JsonLines(quick, str(path)), 0

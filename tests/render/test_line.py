@@ -28,7 +28,7 @@ def test_requests_point_to_the_broker_and_responses_back_with_the_client_they_go
     ]
 
 
-def test_times_stand_for_frame_numbers() -> None:
+def test_times_replace_frame_numbers() -> None:
     assert lines(request(7), time=1700000000.25) == ["22:13:20.250 -> Metadata:1         #7       20 B  me"]
 
 
@@ -55,7 +55,7 @@ def test_errors_come_first() -> None:
     assert lines(request(7), reply)[1][38:] == "35 B  !UNKNOWN_TOPIC_OR_PARTITION  orde..."
 
 
-def test_the_undecodable_and_the_faulty_say_so() -> None:
+def test_undecodable_and_faulty_frames_are_marked() -> None:
     assert lines(bytes.fromhex("0000000a 270f 0000 00000005 ffff")) == [
         "     0 ?  #5    14 B  !undecodable: api key 9999 is not known (offset 4)"
     ]

@@ -67,7 +67,7 @@ def test_records_are_opened() -> None:
     ]
 
 
-def test_records_that_are_cut_or_broken_say_so() -> None:
+def test_truncated_and_broken_records_are_marked() -> None:
     found = list(record_lines("FetchResponse", "records", BATCH + BATCH[:30], None, PLAIN))
     assert [line for line in found if "undecodable" in line]
     assert '       5 22:13:20.000 "k": "v"' in found

@@ -8,7 +8,7 @@ from tests.protocol.test_decoder import decoded, request
 from tests.render.test_annotate import leader_and_isr
 
 
-def test_structs_stand_in_front_of_their_fields_and_numbers_on_one_row() -> None:
+def test_structs_precede_their_fields_and_numbers_are_on_one_row() -> None:
     codec = kwire.codec("LeaderAndIsrRequest", 1)
     found = list(nodes(codec.trace(leader_and_isr()), codec))
     assert found[2:6] == [

@@ -71,7 +71,7 @@ def test_control_records_and_tombstones_have_names() -> None:
     assert lines_of(build_batch([record(STATUS[0], None)]), TRANSACTIONS)[-1].endswith("TransactionLog tx: deleted")
 
 
-def test_what_could_not_be_read_says_where() -> None:
+def test_undecodable_bytes_have_their_place() -> None:
     data = build_batch([Record(0, 5)])
     assert lines_of(data + bytes(99) + b"\xff" * 40)[-2:] == [
         "# 99 zeros at 68: space allocated ahead",

@@ -11,7 +11,7 @@ from kwire.render.style import Style, escape
 
 
 @given(st.text())
-def test_escaped_json_says_the_same_and_is_printable(text: str) -> None:
+def test_escaped_json_is_equal_and_printable(text: str) -> None:
     line = escape(json.dumps(text, ensure_ascii=False))
     assert line.isprintable()
     assert json.loads(line) == text

@@ -18,7 +18,7 @@ def lines(data: bytes, **options: Any) -> list[str]:
     return list(tree(result))
 
 
-def test_titles_say_what_a_frame_is() -> None:
+def test_titles_name_the_frame() -> None:
     results = list(kwire.decode_frames(kwire.read_dump(DUMP)))
     assert [title(result) for result in results[:2]] == [
         'LeaderAndIsr v7 request, correlation 22, client "1", 116 bytes, frame 0 at 0',
@@ -48,7 +48,7 @@ def test_a_fault_is_a_line_at_the_end() -> None:
     assert last == "  ! TrailingBytes: MetadataRequest v1: 1 bytes left over after the message (offset 20)"
 
 
-def test_an_undecodable_frame_says_why_and_keeps_what_there_was() -> None:
+def test_an_undecodable_frame_has_its_reason_and_the_partial_value() -> None:
     decoder = kwire.FrameDecoder(answers=kwire.codec("MetadataResponse", 1))
     text = "\n".join(tree(decoder.decode(Frame(response(1)[:-2]))))
     assert text.splitlines() == [

@@ -98,7 +98,7 @@ def test_the_head_of_a_message_is_told_without_reading_it() -> None:
     assert catalog_for("KIP-879").heads()["CreateReplicaAssignmentRequest"] == ("request", 68)
 
 
-def test_a_profile_has_its_own_messages_in_front_of_the_released_ones() -> None:
+def test_a_profile_has_its_own_messages_before_the_released_ones() -> None:
     assert profiles() == ["KIP-112", "KIP-36", "KIP-879"]
     draft, released = catalog_for("KIP-112"), catalog_for()
     assert (draft.spec("MetadataResponse", 3).profile, draft.spec("MetadataResponse").profile) == ("KIP-112", "KIP-112")
@@ -131,7 +131,7 @@ def test_an_unknown_profile_or_release_is_refused(profile: str | None, release: 
     assert str(caught.value).startswith(text)
 
 
-def test_a_release_limits_apis_to_the_versions_it_speaks() -> None:
+def test_a_release_limits_apis_to_its_supported_versions() -> None:
     old = catalog_for(release="0.9")
     assert str(old.spec("MetadataRequest", 0).versions) == "0-13"
     with pytest.raises(UnsupportedVersion) as caught:
@@ -153,7 +153,7 @@ def test_a_release_looks_into_the_overlays_from_its_own_on() -> None:
     assert (place(early), early.release) == (("3.6", "ConsumerGroupHeartbeatRequest"), "3.6")
 
 
-def test_the_first_layer_hides_what_is_behind_it_at_its_versions_only(tmp_path: Path) -> None:
+def test_the_first_layer_hides_later_ones_at_its_versions_only(tmp_path: Path) -> None:
     front = layer(tmp_path / "front", "mine", ARequest="2-3", Both="1")
     catalog = Catalog([front, layer(tmp_path / "back", ARequest="0-2", BRequest="5", Both="0-1")], "mine")
     assert catalog.names() == ["ARequest", "BRequest", "Both"]
@@ -170,7 +170,7 @@ def test_the_first_layer_hides_what_is_behind_it_at_its_versions_only(tmp_path: 
     assert str(caught.value) == "ARequest has no version 9 in mine; versions: 2-3 and 0-2"
 
 
-def test_a_folder_stands_in_front_of_the_released_messages_or_alone(tmp_path: Path) -> None:
+def test_a_folder_precedes_the_released_messages_or_is_alone(tmp_path: Path) -> None:
     layer(tmp_path / "specs", CRequest="0")
     assert Catalog.from_directory(str(tmp_path / "specs"), alone=True).names() == ["CRequest"]
     beside = Catalog.from_directory(tmp_path / "specs")

@@ -20,7 +20,7 @@ def written(folder: Path, name: str, versions: str = "0", key: int | None = None
     (folder / f"{name}.json").write_text(DATA.format(type_name, api_key, name, versions).replace('"type"', '\n"type"'))
 
 
-def test_the_head_of_a_file_says_what_the_whole_spec_says() -> None:
+def test_the_head_of_a_file_agrees_with_the_complete_spec() -> None:
     layer = Layer.of_folder(SCHEMAS / "kafka")
     for name, path in layer.files.items():
         spec = read_spec(path.read_text("utf-8"))
@@ -69,7 +69,7 @@ def test_a_message_that_is_there_twice_is_refused(tmp_path: Path) -> None:
         Catalog.from_directory(tmp_path)
 
 
-def test_a_checkout_is_read_as_it_is_and_ours_stand_behind_it(tmp_path: Path) -> None:
+def test_a_checkout_is_read_unchanged_before_our_specs(tmp_path: Path) -> None:
     written(tmp_path / "clients/src/main/resources/common/message", "MetadataRequest", "99", 3)
     written(tmp_path / "clients/src/test/resources/common/message", "Hidden", type_name="data")
     catalog = Catalog.from_directory(tmp_path)

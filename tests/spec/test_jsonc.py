@@ -72,7 +72,7 @@ DOCUMENT = """\
 """
 
 
-def test_every_value_knows_its_file_line_and_path() -> None:
+def test_every_value_has_its_file_line_and_path() -> None:
     places = [(value.line, value.json_path) for value in every(parse(DOCUMENT, "f.json"))]
     assert places == [
         (2, "$"),
@@ -90,7 +90,7 @@ def test_every_value_knows_its_file_line_and_path() -> None:
     ("key", "path"),
     [("été", "$['été']"), ("a.b", "$['a.b']"), ("x" * 128, f"$['{'x' * 76}..."), ("\n", "$['\\n']"), ("", "$['']")],
 )
-def test_odd_keys_stand_in_brackets_in_a_path(key: str, path: str) -> None:
+def test_unusual_keys_are_in_brackets_in_a_path(key: str, path: str) -> None:
     (value,) = parse(f'{{"{key}": 1}}'.replace("\n", r"\n"), "f.json").value.values()
     assert value.json_path in (path, f"{path}]")
 

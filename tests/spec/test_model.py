@@ -38,7 +38,7 @@ def test_a_field_has_a_name_in_python_and_one_in_json() -> None:
     assert (field("IsNew").attribute, field("From").attribute) == ("is_new", "from_")
 
 
-def test_a_field_says_no_more_than_it_must() -> None:
+def test_the_docstring_of_a_field_is_minimal() -> None:
     given = FieldSpec("Topic", "X", "int32", ALL)
     assert (given.nullable_versions, given.tagged_versions, given.flexible_versions) == (NONE, NONE, None)
     assert (given.tag, given.default, given.struct) == (None, None, None)
@@ -65,12 +65,12 @@ def test_a_message_is_named_after_its_api(type_name: str, name: str, api_name: s
 @pytest.mark.parametrize(
     ("profile", "release", "origin"), [("", "", ""), ("KIP-36", "", "KIP-36"), ("", "3.6", "Kafka 3.6")]
 )
-def test_a_layout_that_is_not_the_newest_says_where_it_is_from(profile: str, release: str, origin: str) -> None:
+def test_a_layout_that_is_not_the_newest_names_its_release(profile: str, release: str, origin: str) -> None:
     own = StructSpec("Thing", ALL, ())
     assert MessageSpec("Thing", "data", None, ALL, NONE, own, profile=profile, release=release).origin == origin
 
 
-def test_a_message_says_no_more_than_it_must() -> None:
+def test_the_docstring_of_a_message_is_minimal() -> None:
     spec = MessageSpec("Thing", "data", None, ALL, NONE, StructSpec("Thing", ALL, ()))
     assert (spec.listeners, spec.latest_version_unstable, spec.deprecated_versions) == ((), False, NONE)
     assert (spec.file, spec.profile, spec.release) == ("", "", "")

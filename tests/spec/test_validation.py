@@ -276,7 +276,7 @@ def test_an_array_is_read_where_every_element_takes_a_byte(fields: list[dict[str
     assert len(list(spec_of(*fields, flexible="2+").structs())) >= 2
 
 
-def test_a_tag_is_looked_at_also_where_its_struct_is_not_reached() -> None:
+def test_a_tag_is_checked_also_in_an_unused_struct() -> None:
     with pytest.raises(SpecError, match="X is tagged at version 0, which is not flexible"):
         spec_of(inner(tagged(since="0+"), versions="2+"))
 

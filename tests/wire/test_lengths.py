@@ -153,6 +153,6 @@ def test_numbers_wrap_as_javas_int_does(value: int, wrapped: int) -> None:
     assert int32(value) == wrapped
 
 
-def test_the_lengths_say_what_they_take() -> None:
+def test_the_lengths_have_their_sizes() -> None:
     assert [length.least for length in (INT16_LENGTH, INT32_LENGTH, COMPACT_LENGTH)] == [2, 4, 1]
     assert COMPACT_LENGTH.type_name == "compact length"

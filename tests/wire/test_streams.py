@@ -40,7 +40,7 @@ def test_more_than_there_is_is_refused_where_it_begins(salvage: bool) -> None:
     assert reader.pos == 4
 
 
-def test_an_error_knows_the_message_the_path_and_the_faults_before_it() -> None:
+def test_an_error_has_the_message_the_path_and_the_faults_before_it() -> None:
     reader = Reader(b"abcdef", salvage=True)
     reader.message, reader.version = "Fetch", 4
     reader.path += ["topics", 3]
@@ -52,7 +52,7 @@ def test_an_error_knows_the_message_the_path_and_the_faults_before_it() -> None:
     assert caught.value.rest == b"def"
 
 
-def test_an_error_keeps_its_path_when_the_walk_goes_on() -> None:
+def test_an_error_keeps_its_path_when_the_walk_continues() -> None:
     reader = Reader(b"", salvage=True)
     reader.path.append("a")
     reader.fault(BadText, 0)
@@ -73,7 +73,7 @@ def test_children_are_read_under_their_names() -> None:
     assert caught.value.path == ""
 
 
-def test_a_mark_is_of_no_use_but_to_who_traces() -> None:
+def test_a_mark_is_used_by_tracing_only() -> None:
     reader = Reader(b"abc")
     assert reader.mark(0, "int32", 7) is None  # type: ignore[func-returns-value]
     assert (reader.pos, reader.faults) == (0, [])

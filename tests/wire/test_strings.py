@@ -70,7 +70,7 @@ def test_a_value_is_written_as_it_is_read(node: Node, data: str, value: Any) -> 
         (String(INT32_LENGTH), "string", 4),
     ],
 )
-def test_a_node_says_what_it_is_and_what_it_takes(node: Node, name: str, least: int) -> None:
+def test_a_node_has_its_type_and_its_least_size(node: Node, name: str, least: int) -> None:
     assert (node.type_name, node.least) == (name, least)
 
 

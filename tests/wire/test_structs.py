@@ -124,7 +124,7 @@ def test_what_is_no_sequence_is_not_written(value: Any, found: str) -> None:
         (NullableStruct(PAIR, tagged=True), "nullable struct", 1),
     ],
 )
-def test_a_node_says_what_it_is_and_what_it_takes(node: Node, name: str, least: int) -> None:
+def test_a_node_has_its_type_and_its_least_size(node: Node, name: str, least: int) -> None:
     assert (node.type_name, node.least) == (name, least)
 
 
@@ -183,7 +183,7 @@ def test_what_was_read_before_an_error_is_kept() -> None:
     assert refused(PAIR, "00", Truncated).partial == {}
 
 
-def test_fields_come_in_order_and_tagged_ones_behind_them_by_tag() -> None:
+def test_fields_come_in_order_and_then_tagged_ones_by_tag() -> None:
     rack = Field("rack", String(nullable=True), json_name="rack", default=None)
     struct = Struct(Pair, [ID], TaggedFields({1: rack, 0: NAME}))
     assert [field.name for field in struct.all_fields] == ["id", "name", "rack"]

@@ -117,7 +117,7 @@ def test_a_changed_value_keeps_its_place() -> None:
         ("/controller_epoch", '"1"', "/controller_epoch: $: a number is needed"),
     ],
 )
-def test_errors_know_their_place(path: str, data: str, text: str) -> None:
+def test_errors_have_their_place(path: str, data: str, text: str) -> None:
     with pytest.raises(ZnodeError) as caught:
         read_znode(path, data)
     assert text in str(caught.value)

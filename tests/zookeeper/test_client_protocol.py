@@ -91,7 +91,7 @@ def test_ephemeral_nodes_go_with_their_session() -> None:
     assert again == [Znode("/brokers/ids/1", None, -1, 20, 9.0)]
 
 
-def test_refusals_and_replies_to_what_was_not_captured_say_nothing() -> None:
+def test_refusals_and_replies_without_captured_requests_are_ignored() -> None:
     assert seen(asked(1, CREATE, created("/a", "x")), answered(1, 11, error=-110)) == []
     assert seen(answered(4, 12, stat(3, 1))) == []
     assert seen(answered(-1, -1, struct.pack(">ii", 3, 3) + buffer("/a"))) == []  # a notification

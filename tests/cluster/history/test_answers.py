@@ -27,13 +27,13 @@ def test_a_request_is_refused_by_its_own_answer() -> None:
     assert verdicts(update(1.0, number=4), refusal(1.2, number=4)) == [False, False]
 
 
-def test_nobody_waits_for_ever() -> None:
+def test_requests_do_not_wait_for_ever() -> None:
     asked = leader_and_isr(1.0, number=4)
     assert verdicts(asked, view(2.0 + LAG), refusal(3.0 + LAG, number=4)) == [False, False, False]
     assert verdicts(asked, view(1.1), view(1.1), refusal(1.2, number=4), most=2) == [False, False, False, False]
 
 
-def test_messages_are_given_out_as_soon_as_they_can_be() -> None:
+def test_messages_are_yielded_as_soon_as_possible() -> None:
     given_out = judged(iter([view(1.0), leader_and_isr(1.1), refusal(1.2, error=0), *[view(1.3)] * 10**6]))
     for name in ("MetadataResponse", "LeaderAndIsrRequest"):
         seen = next(given_out).observation

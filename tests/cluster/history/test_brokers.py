@@ -33,11 +33,11 @@ def test_who_hears_late_brings_no_news() -> None:
     assert lives(brokers) == [(1, 0, None), (2, 0, 2)]
 
 
-def test_a_new_connection_of_a_controller_speaks_for_all() -> None:
+def test_a_new_connection_of_a_controller_counts_for_all() -> None:
     assert lives(listed(("a", [1, 2]), ("b", [2]))) == [(1, 0, 1), (2, 0, None)]
 
 
-def test_a_view_speaks_for_its_own_listener() -> None:
+def test_a_view_counts_for_its_own_listener() -> None:
     assert lives(listed(("a", [1, 2]), ("b", [2]), ("a", [1, 2]), is_view=True)) == [(1, 0, None), (2, 0, None)]
     assert lives(listed(("a", [1, 2]), ("b", [1, 2]), ("b", [2]), is_view=True)) == [(1, 0, 2), (2, 0, None)]
     two = listed(("a", [Listed(1, "r", ("x:1",))]), ("b", [Listed(1, None, ("y:2",))]), is_view=True)

@@ -113,7 +113,7 @@ def test_replicas_whose_disk_is_still_bad_are_one_outage_through_restarts_and_el
 
 
 @each_of("run", RUNS)
-def test_no_replica_comes_back_for_the_moment_in_which_a_controller_knows_nothing(run: str) -> None:
+def test_no_replica_comes_back_while_a_new_controller_has_no_state(run: str) -> None:
     rows = sorted(tables(run).offline_replicas, key=lambda row: (row.topic, row.partition, row.broker))
     for _, found in groupby(rows, key=lambda row: (row.topic, row.partition, row.broker)):
         for before, after in pairwise(found):
@@ -149,7 +149,7 @@ def test_clients_alone_see_the_same_failure() -> None:
 
 
 @each_of("run", RUNS, most=6)
-def test_what_clients_see_adds_nothing_to_what_the_controller_says(run: str) -> None:
+def test_views_of_clients_add_nothing_to_the_controllers_requests(run: str) -> None:
     said = [
         one
         for kind in ("controller", "clients")

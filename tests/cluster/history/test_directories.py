@@ -87,7 +87,7 @@ def test_a_topic_without_a_name_has_its_id_and_one_that_goes_ends_the_row() -> N
     assert (row.topic, row.offline_to, row.ended_by) == ("t", 3.0, "deleted")
 
 
-def test_sources_say_what_could_not_be_known() -> None:
+def test_sources_note_what_is_unknown() -> None:
     sources = {one.source: one for one in history_of([heartbeat(2.0, A), heartbeat(1.0)]).sources}
     found = sources["BrokerHeartbeatRequest"]
     assert (found.messages, found.undecodable, found.first, found.last) == (2, 0, 1.0, 2.0)

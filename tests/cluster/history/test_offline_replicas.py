@@ -22,7 +22,7 @@ def row(
     return OfflineReplica("t", 0, 2, cause, 2, 1, since, until, ended, "UpdateMetadataRequest")
 
 
-def test_a_replica_goes_and_comes_back_as_messages_say_it() -> None:
+def test_a_replica_goes_offline_and_returns_as_messages_report() -> None:
     gone = update(2.0, offline=(2,), isr=(1,), epochs=(1, 1), live=LIVE)
     found = offline(update(1.0, leader=2, live=LIVE), gone, update(3.0, isr=(1,), epochs=(1, 1), live=LIVE))
     assert found == [row(2.0, 3.0, "online")]
@@ -82,7 +82,7 @@ def test_a_broker_that_was_never_there_is_away_from_the_beginning() -> None:
     assert (found.broker, found.offline_from, found.offline_to, found.leader_before) == (2, 1.0, None, None)
 
 
-def test_without_times_rows_stand_in_their_order() -> None:
+def test_without_times_rows_keep_their_order() -> None:
     said = [update(None, leader=2, live=LIVE), update(None, offline=(2,), epochs=(1, 1), live=LIVE)]
     assert offline(*said) == [row(None)]
     assert offline(Observation(Update(controller_epoch=1), 8)) == []

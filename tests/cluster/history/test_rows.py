@@ -20,7 +20,7 @@ def test_states_have_a_beginning_and_an_end() -> None:
     assert tables.isr_shrinks == (IsrShrink("t", 0, 2.0, 1, 0, (1, 2), (1,), (2,), source),)
 
 
-def test_what_nobody_said_shows() -> None:
+def test_missing_information_is_shown() -> None:
     (row,) = history_of([view(1.0, version=4)]).partition_states
     assert (row.leader_epoch, row.partition_epoch, row.offline_replicas) == (-1, -1, None)
 

@@ -41,7 +41,7 @@ def test_however_late_each_broker_is_told_the_story_is_that_of_the_first(
     assert reported(*sorted(said, key=lambda one: one[1] or 0)) == changes
 
 
-def test_a_broker_that_lags_behind_several_changes_brings_no_news() -> None:
+def test_a_broker_that_lags_several_changes_adds_no_state() -> None:
     assert reported((A, 1, UP), (A, 2, DOWN), (B, 3, UP), (B, 4, DOWN)) == [UP, DOWN]
     assert reported((A, 1, UP), (B, 1, UP), (A, 2, DOWN), (A, 3, UP), (B, 4, DOWN), (B, 5, UP)) == [UP, DOWN, UP]
 
@@ -69,7 +69,7 @@ def test_a_topic_made_anew_begins_again() -> None:
     assert reported((A, 1, ids[0]), (A, 2, ids[1]), (B, 3, ids[0])) == ids
 
 
-def test_a_deletion_is_believed_over_what_others_still_hear() -> None:
+def test_a_deletion_is_accepted_over_older_states() -> None:
     assert reported((A, 1, UP), (B, 1, UP), (A, 2, DELETED), (B, 2.1, UP), (B, 2.2, DELETED)) == [UP, DELETED]
     assert reported((A, 1, DELETED)) == []
 
@@ -108,7 +108,7 @@ def test_what_the_metadata_log_or_zookeeper_has_is_put_where_its_epochs_belong()
     assert story.contradictions == []
 
 
-def test_the_higher_authority_is_believed_and_the_contradiction_is_kept() -> None:
+def test_the_higher_authority_is_accepted_and_the_contradiction_is_kept() -> None:
     true, false = State(1, 3, 3, (1, 2)), State(2, 3, 3, (1, 2))
     story = recorded((Authority.RECORD, true), (Authority.CLIENT, false))
     assert [entry.state.leader for entry in story.entries] == [1]
@@ -118,6 +118,6 @@ def test_the_higher_authority_is_believed_and_the_contradiction_is_kept() -> Non
     assert [(one.source, one.believed) for one in story.contradictions] == [("CLIENT", "RECORD")]
 
 
-def test_a_broker_that_does_not_reach_the_leader_contradicts_nobody() -> None:
+def test_a_broker_that_does_not_reach_the_leader_is_no_contradiction() -> None:
     story = recorded((Authority.RECORD, State(1, 3, 3, (1, 2))), (Authority.CLIENT, State(-1, 3, None, (1, 2))))
     assert story.contradictions == []

@@ -63,7 +63,7 @@ def test_an_old_controller_does_not_change_the_metadata() -> None:
 
 
 @pytest.mark.parametrize("version", range(1, 13))
-def test_metadata_tells_offline_replicas_in_every_version_that_can(version: int) -> None:
+def test_metadata_has_offline_replicas_in_every_version_with_that_field(version: int) -> None:
     cluster = started("3.9")
     cluster.create_topic("orders", [(2,), (3, 2)])
     cluster.run()

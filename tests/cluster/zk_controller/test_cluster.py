@@ -34,7 +34,7 @@ def test_a_broker_that_loses_its_session_comes_back_with_its_replicas() -> None:
     assert isr(cluster, T) == (3, (3, 1, 2))
 
 
-def test_nobody_is_elected_beside_a_controller_or_without_running() -> None:
+def test_no_second_controller_and_no_stopped_broker_is_elected() -> None:
     cluster = with_topic()
     assert not cluster.elect(2)
     cluster.crash(1)
@@ -46,7 +46,7 @@ def test_nobody_is_elected_beside_a_controller_or_without_running() -> None:
     assert cluster.controller.context.epoch == 2
 
 
-def test_a_controller_that_resigns_goes_on_as_a_broker() -> None:
+def test_a_controller_that_resigns_continues_as_a_broker() -> None:
     cluster = with_topic()
     cluster.resign(1)
     assert cluster.controller is None

@@ -46,7 +46,7 @@ def test_a_broker_that_shuts_down_leads_no_more() -> None:
     assert isr(cluster, T) == (3, (3, 1))
 
 
-def test_partitions_that_nobody_else_can_lead_remain() -> None:
+def test_partitions_without_another_possible_leader_remain() -> None:
     cluster, controller = controlled()
     for other in (3, 1):
         answer = controller.on_controlled_shutdown(messages.ControlledShutdownRequest(broker_id=other))
@@ -85,7 +85,7 @@ def test_a_reassignment_that_a_znode_asks_for_is_done_and_the_znode_goes() -> No
     assert not cluster.zk.get("/admin/reassign_partitions")
 
 
-def test_a_reassignment_goes_on_under_the_next_controller() -> None:
+def test_a_reassignment_continues_under_the_next_controller() -> None:
     cluster = started("3.9")
     cluster.create_topic("orders", [(2, 1)])
     cluster.run()

@@ -15,7 +15,7 @@ def log_of(epochs: list[int]) -> PartitionLog:
 LOGS = st.lists(st.integers(0, 4), max_size=8).map(log_of)
 
 
-def test_truncation_takes_back_what_was_committed_behind_it() -> None:
+def test_truncation_lowers_the_high_watermark() -> None:
     log = PartitionLog([(0, "a"), (0, "b"), (1, "c")], 3)
     log.truncate(1)
     assert (log.end_offset, log.high_watermark, log.last_epoch) == (1, 1, 0)

@@ -60,7 +60,7 @@ def test_a_follower_cuts_off_what_its_leader_never_had() -> None:
     assert follower.log.records == [(0, "a"), (5, "b")]
 
 
-def test_who_knows_another_epoch_is_not_answered() -> None:
+def test_a_follower_with_another_epoch_is_not_answered() -> None:
     leader, follower = replica(1, LeaderAndIsr(1, (1, 2), 5)), replica(2, LeaderAndIsr(1, (1, 2), 4))
     assert leader.answer(follower.fetch()) is None
     assert follower.answer(leader.fetch()) is None
@@ -88,7 +88,7 @@ def test_who_has_caught_up_may_be_in_sync() -> None:
     assert follower.caught_up() == ()
 
 
-def test_a_new_leader_whose_high_watermark_lags_lets_nobody_in_who_lacks_what_it_had() -> None:
+def test_a_new_leader_with_a_lagging_high_watermark_adds_only_complete_replicas() -> None:
     # "b" is committed, and the new leader does not know it yet; replica 3 has only "a"
     leader = replica(2, LeaderAndIsr(2, (2, 1), 1), [(0, "a"), (0, "b")], hw=1)
     follower = replica(3, LeaderAndIsr(2, (2, 1), 1), [(0, "a")])

@@ -103,7 +103,7 @@ def test_a_rolling_upgrade_takes_two_bounces(old: str) -> None:
     assert all(host.broker for host in cluster.hosts.values())
 
 
-def test_during_the_upgrade_an_old_controller_speaks_for_all(cluster: JbodCluster) -> None:
+def test_during_the_upgrade_an_old_controller_decides_for_all(cluster: JbodCluster) -> None:
     for host in cluster.hosts.values():
         host.protocol = protocol_for("0.10.2")
     cluster.stop(1)
@@ -119,7 +119,7 @@ def test_during_the_upgrade_an_old_controller_speaks_for_all(cluster: JbodCluste
 
 
 @pytest.mark.parametrize("old", ["0.8.2", "0.10.2"])
-def test_a_broker_that_speaks_an_older_protocol_halts_when_a_directory_fails(old: str) -> None:
+def test_a_broker_with_an_older_protocol_halts_when_a_directory_fails(old: str) -> None:
     cluster = started(old)
     cluster.create_topic("orders", [(2, 3, 1)])
     cluster.run()

@@ -32,7 +32,7 @@ def test_what_is_added_is_new_and_told_so_at_once() -> None:
     assert made.context.leaders[T].leader_epoch == 1
 
 
-def test_kafka_before_2_4_knows_no_adding_replicas() -> None:
+def test_kafka_before_2_4_has_no_adding_replicas() -> None:
     made, reassignment = moving("1.1")
     reassignment.start(T, (2, 3))
     assert made.zk.topics()["orders"].partitions == {0: (2, 3, 1)}

@@ -34,7 +34,7 @@ def learnt(played: list[Played]) -> ClusterState:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("behaviour", ["kip", "released"])
-def test_after_each_step_the_frames_tell_what_zookeeper_has(protocol: str, behaviour: Any) -> None:
+def test_after_each_step_frames_and_zookeeper_agree(protocol: str, behaviour: Any) -> None:
     scenario, played = Scenario(Setting(protocol=protocol, behaviour=behaviour)), list[Played]()
     for step in scenario.play(ALL):
         played.append(step)

@@ -61,7 +61,7 @@ def test_nothing_newer_is_stale_for_released_brokers(name: str, error: int) -> N
     assert told(made, leader_epoch=3) == 11
 
 
-def test_a_broker_that_is_no_replica_says_so() -> None:
+def test_a_broker_without_a_replica_answers_with_an_error() -> None:
     assert told(manager(), replicas=(2, 3)) == 3
 
 

@@ -47,7 +47,7 @@ def test_each_start_of_a_broker_is_told_under_its_epoch() -> None:
     assert [(one.broker_id, one.broker_epoch, one.message.broker_epoch) for one in made.batch.outbox] == [(2, 2, 2)]
 
 
-def test_a_topic_that_is_deleted_has_the_leader_and_the_epoch_that_say_so() -> None:
+def test_a_topic_being_deleted_has_the_leader_and_epoch_of_deletion() -> None:
     made = with_partition(machines(), LeaderAndIsr(1, (1, 2), 7))
     made.context.topics_to_delete.add("orders")
     made.batch.add_stop_replica(2, T, delete=True)
@@ -55,14 +55,14 @@ def test_a_topic_that_is_deleted_has_the_leader_and_the_epoch_that_say_so() -> N
     assert sent(made.batch) == [("UpdateMetadata", 2, -2, (),), ("StopReplica", 2, True, -2)]  # fmt: skip
 
 
-def test_without_a_partition_kafka_1_tells_of_all() -> None:
+def test_without_a_partition_kafka_1_sends_all() -> None:
     for release, rows in (("1.1", [("UpdateMetadata", 2, 1, ())]), ("3.9", [])):
         made = with_partition(machines(behaviour_for("released", release)), STATE)
         made.batch.update_metadata([2], ())
         assert sent(made.batch) == rows
 
 
-def test_a_partition_that_nobody_ever_led_is_not_told() -> None:
+def test_a_partition_that_never_had_a_leader_is_not_sent() -> None:
     made = with_partition(machines(), None)
     made.batch.update_metadata([2], [T])
     assert sent(made.batch) == []

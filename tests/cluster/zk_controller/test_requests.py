@@ -23,7 +23,7 @@ def through_bytes(message: object, version: int) -> object:
 
 
 @pytest.mark.parametrize("version", range(8))
-def test_leader_and_isr_says_who_leads_and_what_is_new(version: int) -> None:
+def test_leader_and_isr_has_leaders_and_new_replicas(version: int) -> None:
     states = {A: (STATE, ASSIGNMENT, True), B: (STATE, ASSIGNMENT, False), C: (STATE, ASSIGNMENT, False)}
     made = leader_and_isr_request(version, (9, 6), 11, states, LIVE, IDS)
     read = through_bytes(made, version)
@@ -40,7 +40,7 @@ def test_leader_and_isr_says_who_leads_and_what_is_new(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(9))
-def test_update_metadata_says_which_replicas_are_offline(version: int) -> None:
+def test_update_metadata_lists_offline_replicas(version: int) -> None:
     states = {A: (STATE, ASSIGNMENT, (2, 3)), C: (STATE, ASSIGNMENT, ())}
     read = through_bytes(update_metadata_request(version, (9, 6), 11, states, LIVE, IDS), version)
     rows = dict(partition_states(read))
@@ -54,7 +54,7 @@ def test_update_metadata_says_which_replicas_are_offline(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_stop_replica_says_what_to_delete(version: int) -> None:
+def test_stop_replica_has_deletion_flags(version: int) -> None:
     wanted = {A: (True, 3), B: (False, 4), C: (False, -2)}
     made = stop_replica_requests(version, (9, 6), 11, wanted)
     assert len(made) == (2 if version < 3 else 1)

@@ -213,7 +213,7 @@ def test_6_the_controller_fails_over(cluster: JbodCluster) -> None:
     assert isr(cluster, T) == (3, (3,))
 
 
-def test_6_a_failure_that_nobody_saw_is_seen_by_the_next_controller(cluster: JbodCluster) -> None:
+def test_6_an_unnoticed_failure_is_found_by_the_next_controller(cluster: JbodCluster) -> None:
     with_topic(cluster)
     cluster.stop(1)
     fail(cluster, 2, T)

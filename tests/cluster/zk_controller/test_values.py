@@ -21,7 +21,7 @@ def test_the_last_replica_stays_in_the_isr() -> None:
 
 
 @given(origin=IDS, target=IDS, other=IDS)
-def test_a_reassignment_knows_whence_and_where_to(
+def test_a_reassignment_has_origin_and_target_replicas(
     origin: tuple[int, ...], target: tuple[int, ...], other: tuple[int, ...]
 ) -> None:
     moving = ReplicaAssignment(origin).reassign_to(target)

@@ -80,6 +80,6 @@ def test_notifications_are_read_in_order(zk: KafkaZkClient) -> None:
     assert not zk.notifications(ISR_CHANGES)
 
 
-def test_a_path_tells_its_partition() -> None:
+def test_a_path_names_its_partition() -> None:
     assert partition_of(state_path(("a.b-c", 12))) == ("a.b-c", 12)
     assert partition_of("/brokers/topics/a/partitions/0") is None

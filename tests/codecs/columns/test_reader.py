@@ -172,7 +172,7 @@ def metadata(topics: int = 2, partitions: int = 30, name: str = "orders") -> byt
     return kwire.codec("MetadataResponse", 12).encode(message)
 
 
-def test_what_is_not_wanted_is_not_looked_at() -> None:
+def test_columns_that_are_not_selected_are_not_read() -> None:
     body = metadata().replace(b"orders", b"ord\xffrs")
     columns = kwire.columns("MetadataResponse", 12, PARTITIONS, columns=["partition_index", "topics_error_code"])
     batch, errors = next(columns.read([body]))

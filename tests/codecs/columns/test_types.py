@@ -63,7 +63,7 @@ def test_unsigned_numbers_are_widened() -> None:
     assert [str(field.type) for field in columns.schema] == ["int64", "int32", "int64"]
 
 
-def test_a_node_of_somebody_elses_has_no_type() -> None:
+def test_an_unknown_node_has_no_type() -> None:
     class Own(wire.Integer):
         pass
 

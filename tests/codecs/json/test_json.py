@@ -226,7 +226,7 @@ def test_unknown_tags_have_a_form_that_gives_them_back() -> None:
     assert unknown_tags([{"tag": 0, "data": ""}]) == b"\0\0"
 
 
-def test_the_place_is_right_behind_unknown_tags() -> None:
+def test_the_place_is_right_after_unknown_tags() -> None:
     forms = [FORM | {"_unknownTags": [{"tag": 9, "data": ""}]}, FORM | {"names": 7}]
     error = refused(wire.Array(grow(THING, 2)), forms, WrongType)
     assert error == "[1].names: an array is needed, not 7"

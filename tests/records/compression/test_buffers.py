@@ -10,13 +10,13 @@ from kwire.records import compression
 
 
 @pytest.mark.parametrize("size, count", [(0, 0), (1, 1), (1, 0), (100, 3), (100, 100), (1 << 20, 5)])
-def test_a_room_gives_its_first_bytes(size: int, count: int) -> None:
+def test_a_buffer_returns_its_first_bytes(size: int, count: int) -> None:
     room = compression.OutputBuffer(size)
     room.view[:count] = b"x" * count
     assert room.first(count) == b"x" * count
 
 
-def test_two_rooms_do_not_share_memory() -> None:
+def test_two_buffers_do_not_share_memory() -> None:
     one, other = compression.OutputBuffer(1), compression.OutputBuffer(1)
     one.view[0] = 7
     assert (one.first(1), other.first(1)) == (b"\x07", b"\x00")
@@ -39,6 +39,6 @@ def test_what_the_library_complains_of_is_a_fault_of_the_bytes() -> None:
     assert info.value.found[0] == "snappy"
 
 
-def test_exceeding_says_how_much_was_allowed() -> None:
+def test_the_error_of_exceeding_has_the_limit() -> None:
     with pytest.raises(LimitExceeded, match="7 bytes of lz4 hold more than 5 bytes"):
         compression.exceed("lz4", 5, 7)

@@ -73,7 +73,7 @@ def test_gzip_needs_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
             deflate(name, MANY)
 
 
-def test_a_gzip_may_have_many_members_and_something_behind_them() -> None:
+def test_a_gzip_may_have_many_members_and_trailing_bytes() -> None:
     data = gzip.compress(b"one") + gzip.compress(b"") + gzip.compress(MANY)
     for tail in (b"", b"tail" * 9, b"\x1f", b"\x1f\x8b", b"\x1f\x8b\x08" + bytes(15), b"\x1f\x8b\x07" + bytes(30)):
         assert inflate("gzip", data + tail) == (b"one" + MANY, tail)

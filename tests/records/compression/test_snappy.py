@@ -13,7 +13,7 @@ RAW = bytes(library("snappy").snappy.compress_raw(b"abc" * 1000))
 DATA = random.Random(3).randbytes(100_000)
 
 
-def test_blocks_are_of_32_kib_behind_a_header() -> None:
+def test_blocks_have_32_kib_and_follow_a_header() -> None:
     data = compression.deflate_snappy(DATA)
     assert data[:16] == HEADER
     assert len(compression._cut_snappy(data)[0]) == 2 * 4
@@ -60,7 +60,7 @@ def test_a_block_beyond_the_end_is_refused(size: int) -> None:
 
 
 @pytest.mark.parametrize("versions", ["0000000000000000", "ffffffff00000001", "0000000900000009"])
-def test_the_version_of_the_first_header_is_not_looked_at(versions: str) -> None:
+def test_the_version_of_the_first_header_is_not_checked(versions: str) -> None:
     data = HEADER[:8] + bytes.fromhex(versions) + len(RAW).to_bytes(4, "big") + RAW
     assert len(compression.inflate_snappy(data, 3000).data) == 3000
 

@@ -56,7 +56,7 @@ def test_several_frames_and_ones_to_skip() -> None:
         (b"other than zstd", (0, 0)),
     ],
 )
-def test_headers_tell_how_much_memory_is_needed(data: bytes, needs: tuple[int, int]) -> None:
+def test_headers_give_the_memory_needed(data: bytes, needs: tuple[int, int]) -> None:
     assert compression._zstd_needs(data) == needs
 
 
