@@ -80,6 +80,7 @@ def compile_extension(folder: Path, extra: list[str] | None = None) -> Path:
         command.run()
         (built,) = (Path(output) for output in command.get_outputs())
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / built.name).unlink(missing_ok=True)  # processes that have it loaded keep the old file
         return Path(shutil.copy2(built, folder / built.name))
 
 
