@@ -31,12 +31,13 @@ def growing(path: Path, has_ended: Callable[[], bool], wait: Callable[[], None] 
         wait: called when there is nothing new; by default it sleeps for `POLL` seconds.
 
     Raises:
-        DumpError: a capture of a folder has another format or link type than the first. OSError: it cannot be read.
+        DumpError: a capture of a folder has another format or link type than the first, or a file became shorter.
+        OSError: it cannot be read.
     """
     wait = wait or (lambda: sleep(POLL))
     if not path.is_dir():
         with path.open("rb", buffering=0) as stream:
-            yield from _grown(stream, has_ended, wait, lambda: False)
+            yield from _grown(stream, has_ended, wait, lambda: _has_end(stream, path))
         return
     rotation = _Rotation(path)
     while not has_ended():
@@ -64,6 +65,14 @@ def _grown(
             return
         elif not (was_over := is_over()):
             wait()
+
+
+def _has_end(stream: FileIO, path: Path) -> bool:
+    """Return false: a file that is followed alone has no end. Raises DumpError if it was cut behind what was read."""
+    if os.fstat(stream.fileno()).st_size < stream.tell():
+        hint = "follow the folder, where captures are rotated or written anew"
+        raise DumpError("the file became shorter while it was followed", file=str(path), hint=hint)
+    return False
 
 
 class _Rotation:

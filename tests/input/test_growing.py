@@ -117,6 +117,13 @@ def test_captures_of_other_links_are_refused(tmp_path: Path) -> None:
         read(tmp_path, [])
 
 
+def test_a_file_that_becomes_shorter_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "some.pcap"
+    path.write_bytes(b"abcd")
+    with pytest.raises(DumpError, match="became shorter"):
+        read(path, [lambda: path.write_bytes(b"a")])
+
+
 def test_it_ends_while_there_is_more_if_that_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "some"
     path.write_bytes(b"abc")
