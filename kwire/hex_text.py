@@ -231,7 +231,7 @@ UNREADABLE = (
 
 
 MOST = 1 << 28  # bytes that `*` may stand for
-# The heading of what tshark put together, decrypted or decompressed; the hexdump behind it alone is that.
+# The heading of data that tshark reassembled, decrypted or decompressed; only the hexdump after it is that data.
 _PANE = lazy_pattern(r"(?!Frame|Packet)[A-Z].* \([1-9]\d* bytes?\):?")
 
 

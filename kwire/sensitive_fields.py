@@ -29,7 +29,7 @@ HIDDEN = "_hidden"  # the member of a JSON object that replaces a secret
 
 
 class Hidden:
-    """Stands for a secret of `size` bytes. Two are equal if their secrets are; the secret itself is not kept.
+    """Replaces a secret of `size` bytes. Two are equal if their secrets are; the secret itself is not kept.
 
     >>> Hidden(b"wonder"), Hidden(b"wonder") == Hidden(b"wander")
     ([hidden] (6 bytes), False)

@@ -165,7 +165,7 @@ class Place:
     def wrong(self, need: str, value: Any) -> NoReturn:
         """Raise the error for a value of the wrong kind."""
         is_secret = next((one for one in reversed(self.path) if isinstance(one, str)), "") in _SECRETS
-        self.refuse(WrongType, need=need, found="what stands here" if is_secret else excerpt(value))
+        self.refuse(WrongType, need=need, found="this value" if is_secret else excerpt(value))
 
     def child(self, segment: str | int, node: wire.Node, value: Any) -> Any:
         """Convert one member or element, under its name or index."""

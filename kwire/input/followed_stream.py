@@ -70,7 +70,7 @@ class FollowedStream:
 
 
 def followed_streams(text: str, file: str = "") -> list[FollowedStream]:
-    """Read followed streams, one or more behind each other.
+    """Read one or more followed streams in sequence.
 
     Args:
         text: all of them.

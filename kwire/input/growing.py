@@ -112,7 +112,7 @@ class _Rotation:
         return is_capture and len(head) == _PCAP_HEADER + 16 and not is_read  # it has a packet
 
     def begin(self, stream: FileIO, file: Path) -> None:
-        """Begin to read a file: behind its header, if that of another was read."""
+        """Begin to read a file: after its header, if that of another was read."""
         status, head = os.fstat(stream.fileno()), stream.read(_PCAP_HEADER + 16)
         self._current, self.read = (status.st_dev, status.st_ino), 0
         self._known[self._current] = file.name, 0, head

@@ -110,8 +110,7 @@ def deflate_snappy(data: bytes) -> bytes:
 
 def _cut_snappy(data: bytes) -> tuple[array[int], int]:
     """Return where each block starts and stops, one after the other, and where they end. Bytes without the header are
-    one block. Behind the blocks snappy-java passes over up to three bytes, and over what begins as a header does and is
-    none.
+    one block. After the blocks snappy-java skips up to three bytes, and an invalid header.
     """
     if data[:8] != _SNAPPY_MAGIC or len(data) < len(SNAPPY_HEADER):
         return array("q", (0, len(data))), len(data)

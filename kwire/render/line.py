@@ -121,7 +121,7 @@ def link_text(latency: float | None, request_frame: int | None) -> str:
 
 
 def request_words(faults: str, carried: str, client: str, topics: str) -> tuple[str, ...]:
-    """Return what the line of a request says, in order."""
+    """Return the words in the line of a request, in order."""
     return faults, carried, client, topics
 
 

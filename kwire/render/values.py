@@ -164,7 +164,7 @@ def name_of(kind: type[Value] | None, value: Any) -> str:
 
 
 def error_lines(error: DecodeError, style: Style = PLAIN) -> Iterator[str]:
-    """Yield what an error says, and what to try."""
+    """Yield the text of an error, and its hint."""
     yield style.paint("error", escape(str(error)))
     if error.hint:
         yield f"  hint: {escape(error.hint)}"
