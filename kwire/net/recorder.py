@@ -10,7 +10,7 @@ from ..protocol import Frame, Source
 from ..redaction import REASONS, Redactor
 
 MOST = 64 << 20  # bytes
-SECRETS = {"sasl", "scram", "token"}
+SECRETS = {"sasl", "scram", "token", "unknown"}  # a bare token whose SaslHandshake was forgotten is not recognised
 
 
 class Recorder:

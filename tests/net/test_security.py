@@ -16,8 +16,9 @@ import kwire
 from kwire.cli.main import main
 from kwire.errors import CallError, DumpError
 from kwire.net.client import BrokerConnection, address
+from kwire.net.recorder import Recorder
 from kwire.net.server import tls_context
-from kwire.protocol import Request, Token
+from kwire.protocol import Request, Source, Token
 from kwire.testing import Kafka, Tls
 from tests.conftest import lacking
 from tests.interop.security_steps import ALLOW, LITERAL, READ, TOPIC, Asking
@@ -209,3 +210,13 @@ def test_passwords_of_a_process_are_in_a_file_of_its_own() -> None:
             assert PASSWORD.encode() not in command
             file = Path(command.split(b"--sasl-users\0")[1].partition(b"\0")[0].decode())
             assert file.stat().st_mode & 0o077 == 0
+
+
+def test_a_token_whose_handshake_was_forgotten_is_hidden() -> None:
+    recorder = Recorder()
+    recorder.has_secrets = True
+    token = f"\0alice\0{PASSWORD}".encode()
+    recorder.add(len(token).to_bytes(4, "big") + token, Source(direction="request"))
+    (frame,) = recorder.frames()
+    assert len(frame.data) == 4 + len(token)
+    assert PASSWORD.encode() not in frame.data
