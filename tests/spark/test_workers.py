@@ -1,4 +1,4 @@
-"""A standalone cluster of two workers whose Python has no kwire: it is shipped."""
+"""A standalone cluster of two workers whose Python has no kwire: it is shipped, and workers may die."""
 
 from __future__ import annotations
 
@@ -120,3 +120,53 @@ def test_workers_without_kwire_get_it_with_the_native_engine(cluster: Cluster, t
     assert done.returncode == 0, done.stderr[-3000:]
     check(tmp_path / "lake")
     assert ("without the native engine" in done.stderr) == (kwire.engine != "native"), done.stderr[-3000:]
+
+
+KILLING = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from kwire.spark import pipeline, session
+
+url, capture, out = sys.argv[1:4]
+settings = dict(word.split("=", 1) for word in sys.argv[4:])
+killed = []
+
+def executors(app):
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().split(b"\\0")
+        except OSError:
+            continue
+        if b"org.apache.spark.executor.CoarseGrainedExecutorBackend" in words and app.encode() in words:
+            yield int(place.parent.name)
+
+def watch(context, ended):
+    seen, tracker = set(), context.statusTracker()
+    while not ended.wait(0.05):
+        for stage in tracker.getActiveStageIds():
+            info = tracker.getStageInfo(stage)
+            there = sorted(executors(context.applicationId))
+            if len(killed) < 4 and stage not in seen and info is not None and info.numActiveTasks and there:
+                seen.add(stage)
+                os.kill(there[len(killed) % len(there)], signal.SIGKILL)
+                killed.append(stage)
+
+with session.session(url, settings) as spark:
+    ended = threading.Event()
+    thread = threading.Thread(target=watch, args=(spark.sparkContext, ended))
+    thread.start()
+    try:
+        pipeline.run(spark, [capture], out)
+    finally:
+        ended.set()
+        thread.join()
+print("killed", len(killed))
+"""
+
+
+def test_workers_that_die_in_the_first_stages_change_no_table(cluster: Cluster, tmp_path: Path) -> None:
+    settings = [f"{name}={value}" for name, value in SETTINGS.items()]
+    done = cluster.run("-c", KILLING, cluster.url, str(PCAP), str(tmp_path / "lake"), *settings)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout.split()[-1]) >= 3
+    check(tmp_path / "lake")
