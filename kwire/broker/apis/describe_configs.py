@@ -15,7 +15,7 @@ from ..configs import BROKER_CONFIGS, DYNAMIC_CONFIGS, TOPIC_CONFIGS, Settings, 
 
 FIRST_WITH_TYPES = 1  # of ListConfigResources
 FIRST_WITH_SOURCES = 1  # older versions only distinguish defaults from other values
-_GIVEN = ("broker.id", "broker.rack", "listeners", "log.dirs")
+_GIVEN = ("advertised.listeners", "broker.id", "broker.rack", "listeners", "log.dirs")
 
 
 class Value(NamedTuple):

@@ -48,6 +48,7 @@ def test_a_brokers_configs() -> None:
     found = shown(describe(cluster, BROKER, "1"))
     assert found["log.dirs"] == ("/a,/b", "STATIC_BROKER_CONFIG")
     assert found["broker.rack"] == ("r1", "STATIC_BROKER_CONFIG")
+    assert found["advertised.listeners"][1] == "STATIC_BROKER_CONFIG"
     assert found["num.partitions"] == ("7", "STATIC_BROKER_CONFIG")
     assert found["default.replication.factor"] == ("1", "DEFAULT_CONFIG")
     assert describe(cluster, BROKER, "").configs == ()
