@@ -25,10 +25,10 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire pipeline 'a/*.pcap' --out lake --plots    with a drawing of each cluster\n"
         "  kwire pipeline /data --out s3a://lake/kafka --master spark://host:7077\n"
         "  kwire pipeline --zip kwire.zip                  for spark-submit\n"
-        "\nlake/frames has a row a frame, by date and cluster. Beside it: partition_states, brokers,\n"
-        "offline_replicas (KIP-112), rack_violations (KIP-36; rule names KIP-879's),\n"
-        "isr_shrinks, reassignments, metrics (KIP-112), conflicts, sources. The captures\n"
-        "of a folder are of one cluster, unless --cluster names them.\n",
+        "\nlake/frames has a row a frame, by date and cluster. Beside it: partition_states,\n"
+        "brokers, offline_replicas (KIP-112), rack_violations (KIP-36; rule names\n"
+        "KIP-879's), isr_shrinks, reassignments, metrics (KIP-112), conflicts, sources.\n"
+        "The captures of a folder are of one cluster, unless --cluster names them.\n",
         pipeline,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="captures, folders of them, globs")
