@@ -126,7 +126,7 @@ class Rows:
             self._add(key, kind, min(times), max(times), head, _packed(*(record.offset for record in records)), data)
 
     def _times(self, items: Sequence[Item], kind: int) -> list[int]:
-        """Return when records were captured; 0 for what is none, or has no time."""
+        """Return the capture times of records; 0 for an item that is no record, or has no time."""
         times = [item.nanoseconds or 0 if isinstance(item, Record) else 0 for item in items]
         times = [max(-ENDLESS, min(time, ENDLESS)) for time in times]  # pcapng may say any
         there = [index for index, time in enumerate(times) if time]

@@ -54,7 +54,7 @@ class End(NamedTuple):
 
 
 class Grammar:
-    """What records of a capture look like.
+    """The format of the records of a capture.
 
     Attributes:
         least: bytes of a header.
@@ -69,11 +69,11 @@ class Grammar:
         raise NotImplementedError
 
     def starts(self, data: bytes) -> Iterator[int]:
-        """Yield where records may begin."""
+        """Yield positions at which records may begin."""
         raise NotImplementedError
 
     def is_usual(self, data: bytes, place: int) -> bool:
-        """Whether a record holds an IP packet of its length, as far as can be seen."""
+        """Whether a record seems to contain an IP packet of its length."""
         return True
 
     def end(self, data: bytes, place: int | None) -> End:
@@ -203,7 +203,7 @@ def in_order(first: Loose, others: Sequence[Loose], grammar: Grammar) -> list[in
 
 
 def _breaks(first: Loose, order: Sequence[Loose], times: dict[int, int | None], grammar: Grammar) -> int:
-    """Count where no record follows the one before, or an earlier one."""
+    """Count the positions at which a record does not continue the one before, or an earlier one."""
     count, end = 0, grammar.end(first.head, grammar.start)
     for piece in order:
         following = grammar.after(end, piece)

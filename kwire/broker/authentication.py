@@ -1,8 +1,8 @@
-"""Who clients are: users with passwords, SCRAM credentials, and the SASL exchange of a connection.
+"""Authentication of clients: users with passwords, SCRAM credentials, and the SASL exchange of a connection.
 
-KIP-12 has SASL, KIP-84 SCRAM, KIP-152 the requests, KIP-368 sessions that end.
+Sources: KIP-12 (SASL), KIP-84 (SCRAM), KIP-152 (its requests), KIP-368 (sessions that expire).
 
-Knows tokens and names, but no messages and no sockets. No `repr` here contains a secret.
+This module handles tokens and names only, no messages and no sockets. No `repr` here contains a secret.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ def _escaped(value: str) -> str:
 
 
 class AuthenticationFailed(Exception):
-    """A client did not prove who it is; the text is what Kafka answers, and names no secret."""
+    """A client could not be authenticated; the text is what Kafka answers, and contains no secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a server keeps of a password for SCRAM (RFC 5802): the password cannot be computed from it."""
+    """What a server stores for a password with SCRAM (RFC 5802); the password cannot be computed from it."""
 
     salt: bytes = field(repr=False)
     stored_key: bytes = field(repr=False)
@@ -206,14 +206,14 @@ def _plain_name(text: str) -> str:
 
 
 class Session:
-    """Who the client of a connection is, and how far it has come to say so.
+    """The state of authentication of one connection.
 
     Args:
         users: who may authenticate.
-        mechanisms: that the listener has; without any, nobody needs to authenticate.
+        mechanisms: that the listener has; without any, clients need not authenticate.
         rng: for salts and nonces.
-        most_seconds: after which clients have to authenticate again (KIP-368); 0 is never.
-        who: the principal without SASL: anonymous, or as its certificate says.
+        most_seconds: after which clients must authenticate again (KIP-368); 0 means never.
+        who: the principal without SASL: anonymous, or the subject of the client's certificate.
 
     Attributes:
         has_failed: whether the connection is to be closed once its client has the answer.
@@ -254,7 +254,7 @@ class Session:
         self._ends: float | None = None
 
     def problem(self, api: str, now: float) -> str:
-        """Return why a request is not handled, whereupon the connection is closed; empty if it is handled."""
+        """Return why a request is refused and its connection closed; empty if it is handled."""
         if api in ("SaslHandshake", "SaslAuthenticate"):
             return ""
         if self._exchange is not None:

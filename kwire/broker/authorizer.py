@@ -92,7 +92,7 @@ class Acl(NamedTuple):
         return self.resource_name in (name, ANY_NAME)
 
     def concerns(self, principal: str, host: str, operation: int) -> bool:
-        """Whether it applies to a principal and an operation; an allowed operation may imply others."""
+        """Whether this ACL applies to a principal and an operation; an allowed operation may imply others."""
         if self.principal not in (principal, ANYBODY) or self.host not in (host, ANY_HOST):
             return False
         if self.operation in (operation, Op.ALL):
@@ -261,7 +261,7 @@ def denial(
     group: str | None = None,
     transactional_id: str | None = None,
 ) -> int:
-    """Return the error code of what the principal may not do; 0 if nothing hinders.
+    """Return the error code of a denied operation; 0 if it is allowed.
 
     Args:
         request: the request.
@@ -281,7 +281,7 @@ def denial(
 
 
 def denied(code: int) -> dict[str, Any]:
-    """Return the fields of a row of a response that say so."""
+    """Return the fields of such a row of a response."""
     return {"error_code": code, "error_message": ErrorCode(code).about}
 
 

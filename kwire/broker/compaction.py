@@ -34,7 +34,7 @@ class Cleaner:
     _with_data: set[int] = field(default_factory=set)  # producers with records since their last marker
 
     def clean(self, batch: RecordBatch) -> bytes:
-        """Return what stays of a batch; empty if nothing does."""
+        """Return the remaining records of a batch; empty if none remain."""
         if batch.is_control:
             return self._clean_marker(batch)
         try:

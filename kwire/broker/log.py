@@ -367,7 +367,7 @@ class Log:
         return found
 
     def _compact(self, cleaner: Cleaner, base: int, entries: list[Entry]) -> list[Entry]:
-        """Write a segment anew, if something of it goes."""
+        """Rewrite a segment, if some of its records are removed."""
         batches = self._batches(entries)
         cleaned = [cleaner.clean(batch) for batch in batches]
         if all(data == batch.data for data, batch in zip(cleaned, batches, strict=True)):

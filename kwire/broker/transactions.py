@@ -190,7 +190,7 @@ class Transactions:
         self.retry()
 
     def _time(self, one: Transaction, deadline: float) -> None:
-        """Look after an open transaction at a time, in seconds."""
+        """Abort an open transaction that has timed out; times are in seconds."""
         one.timer = Parked(lambda over: self._expire(one))
         self._purgatory.park(one.timer, deadline)
 
@@ -303,7 +303,7 @@ class Transactions:
         return codes.NONE
 
     def _end(self, one: Transaction, *, is_commit: bool, bumps_epoch: bool) -> None:
-        """Decide a transaction, then do what was decided; after a crash in between the log has the decision."""
+        """Write the decision about a transaction, then carry it out: after a crash the log has the decision."""
         if one.timer is not None:
             self._purgatory.forget(one.timer)
             one.timer = None

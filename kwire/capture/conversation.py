@@ -22,7 +22,7 @@ from .tcp_reassembly import Connection, Gap, Portion, Unseen
 
 
 class TcpEnds(EndsState):
-    """The ends of a connection (`Endpoints`), which become text on request.
+    """The endpoints of a connection, converted to text on request.
 
     Args:
         connection, key: number and key of the connection.

@@ -104,7 +104,7 @@ class _Line:
     positionals: list[str] = field(default_factory=list)
 
     def found(self) -> Found:
-        """Return what may stand at the cursor."""
+        """Return the words that may follow at the cursor."""
         waiting = self._walk()
         if waiting is not None:
             return self._values(waiting)
@@ -241,7 +241,7 @@ def _fields(line: _Line) -> Found:
 
 
 def _results(files: Iterable[str]) -> Iterator[Result]:
-    """Decode the first frames of files, for as long as someone waits for it."""
+    """Decode the first frames of files, within the time that a completion may take."""
     from ..input import open_dump
     from ..protocol import FrameDecoder
 

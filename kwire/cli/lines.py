@@ -237,7 +237,7 @@ class Ours:
         self._noted: set[tuple[str, object]] = set()
 
     def __call__(self, item: object) -> bool:
-        """Whether an item is shown; asked once of each."""
+        """Whether an item is shown; called once for each."""
         if not isinstance(item, Undecodable) or not is_note(item):
             return True
         source = item.frame.source
@@ -250,5 +250,5 @@ class Ours:
 
 
 def ours(decoded: Iterable[T], *, foreign: bool = False) -> Iterator[T]:
-    """Leave out what is not shown, as `Ours` tells."""
+    """Leave out the frames that `Ours` does not show."""
     return filter(Ours(foreign=foreign), decoded)

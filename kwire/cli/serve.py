@@ -316,7 +316,7 @@ def users_in(file: str) -> dict[str, str]:
 
 
 def _security(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings about security; raises UsageError, DumpError or OSError for what cannot be."""
+    """Return the security settings; raises UsageError, DumpError or OSError if they are invalid."""
     if not options.sasl_users and (options.sasl_mechanisms or options.max_reauth):
         raise UsageError("without --sasl-users nobody authenticates")
     if not options.tls_cert and (options.tls_key or options.tls_client_ca):

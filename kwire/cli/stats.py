@@ -182,7 +182,7 @@ def stats(options: argparse.Namespace) -> int:
 
 
 def _read_slow(options: argparse.Namespace) -> None:
-    """Make the number of --slow one; what is no number is a file, as in `kwire stats --slow dump.pcap`."""
+    """Parse the number of --slow; what is not a number is a file, as in `kwire stats --slow dump.pcap`."""
     text = options.slow
     if text and not text.isdecimal():
         options.files, text = [text, *options.files], ""
@@ -271,7 +271,7 @@ def _show(traffic: Traffic, options: argparse.Namespace, new: str | None) -> boo
 
 
 def _tables(traffic: Traffic, options: argparse.Namespace) -> Iterator[str]:
-    """Yield the lines of what was asked for: latencies, the slowest requests, or counts."""
+    """Yield the requested lines: latencies, the slowest requests, or counts."""
     if options.latency:
         yield from _latency_table(traffic)
     if options.latency and options.slow:
@@ -319,7 +319,7 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _when(seconds: float) -> str:
-    """Write a time as date and time of day (UTC), in milliseconds that are over."""
+    """Write a time as date and time of day (UTC), in milliseconds, rounded down."""
     try:
         moment = datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):

@@ -182,7 +182,7 @@ def with_progress(
 
 
 def progress_text(frames: int, seconds: float, part: float | None) -> str:
-    """Write how far the work is.
+    """Write the progress of the work.
 
     >>> progress_text(42_007, 3.2, 0.25)
     '42,007 frames, 13,127 a second, 25 %, 10 s left'

@@ -272,7 +272,7 @@ cdef struct Small:         # most messages are shorter: saves the allocation, 20
 
 
 cdef inline void aim(Cursor* c, const uint8_t* p, Py_ssize_t size) noexcept:
-    """Stand at the begin of some bytes."""
+    """Move to the beginning of some bytes."""
     c.at, c.end, c.seen, c.mask = p, p + size, NULL, 0
 
 

@@ -23,7 +23,7 @@ cdef struct Facts:
 
 
 cdef class BodyFacts:
-    """What is of interest in the bodies of a message at a version.
+    """The fields of interest in the bodies of a message at a version.
 
     Args:
         table: of their nodes.
@@ -63,7 +63,7 @@ cdef class BodyFacts:
         return 0
 
     cdef bint find(self, const uint8_t* p, Py_ssize_t size, Facts* found) except -1:
-        """Find what a body says; False: it needs a closer look."""
+        """Find the fields of interest of a body; return False if it must be decoded."""
         cdef Cursor c
         aim(&c, p, size)
         found.marks, found.fields = <const uint8_t*>PyBytes_AS_STRING(self.marks), self.table.fields
@@ -124,7 +124,7 @@ cdef int check(Node* n, Cursor* c, Facts* found) except -1:
 
 
 cdef inline const uint8_t* checked_text(Cursor* c, Py_ssize_t size) except NULL:
-    """Return where a text is that is UTF-8."""
+    """Return where a UTF-8 text begins."""
     cdef const uint8_t* p = take(c, size)
     if text_has(p, size) & 1:
         Py_DECREF(PyUnicode_DecodeUTF8(<const char*>p, size, NULL))  # raises where it is not

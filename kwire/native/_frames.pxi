@@ -84,7 +84,7 @@ cdef class FrameBatch:
             yield self.captured(self.items + at)
 
     def others(self):
-        """Return what is no whole frame: tuples with a fault, and numbers."""
+        """Return the items that are not whole frames: tuples with a fault, and numbers."""
         cdef Py_ssize_t at
         return [<object>self.items[at].held for at in range(self.count) if self.items[at].ends == NULL]
 
@@ -178,7 +178,7 @@ cdef class FrameBatch:
             release(&o)
 
     def tally(self, tally, int64_t number, double width):
-        """Count frames for a report; what is unusual, its tally does.
+        """Count frames for a report; its tally counts the unusual ones.
 
         Args:
             tally: a `CapturedTally`.
@@ -252,7 +252,7 @@ cdef PairingState connection_of(const Captured* one, reader, apis):
 
 
 cdef class Taken:
-    """What the connection of a frame says of it."""
+    """The properties of a frame that come from its connection."""
 
     cdef PairingState connection   # None where there is none
     cdef CallState call            # None: it must be decoded in full
@@ -260,7 +260,7 @@ cdef class Taken:
     cdef Asked asked               # of a response its request, without references
 
     cdef int take(self, FrameBatch batch, const Captured* one, reader, apis, int64_t number) except -1:
-        """Take a frame, given its number in the capture."""
+        """Add a frame with its number in the capture."""
         self.connection = self.call = self.header = None
         self.asked.now, self.asked.frame = NONE, -1
         if one.ends == NULL:
@@ -295,7 +295,7 @@ cdef inline KindState kind_of(const Captured* one, reader, CallState call):
 
 
 cdef bint tallied(const Captured* one, tally, Taken taken, int64_t number, list kinds) except -1:
-    """Count a frame for a report; False: its body needs a closer look."""
+    """Count a frame for a report; return False if its body must be decoded first."""
     cdef const uint8_t* p = bytes_of_frame(one)
     cdef KindState kind = kind_of(one, tally, taken.call)
     cdef Py_ssize_t start
@@ -367,7 +367,7 @@ cdef bint write_json(const Captured* one, writer, Taken taken, int64_t number, O
 
 
 cdef int write_link(const Asked* asked, double time, Output* o) except -1:
-    """Write what the source of a response says of its request; `time` is that of the response, in seconds."""
+    """Write the properties of a response that come from its request; `time` is that of the response, in seconds."""
     if asked.now != NONE:
         put(o, b',"latencySeconds":', 18)
         put_float(o, latency_of(asked, time))
@@ -422,7 +422,7 @@ cdef bint write_text(const Captured* one, writer, Taken taken, int64_t* day, Out
 
 
 cdef int put_time_of_day(int64_t seconds, int64_t micros, Output* o) except -1:
-    """Write hours, minutes, seconds and milliseconds that are over, as `line.time_text` does, and a blank."""
+    """Write a time of day with milliseconds, rounded down, as `line.time_text` does, and a blank."""
     cdef uint8_t* q = room(o, 13)
     q[2] = q[5] = c':'
     q[8], q[12] = c'.', c' '
@@ -441,7 +441,7 @@ cdef inline void put_digits(uint8_t* q, int64_t value, int count) noexcept:
 
 
 cdef int put_padded(int64_t value, uint8_t sign, int width, bint right, Output* o) except -1:
-    """Write a number behind a sign, or 0 for none, in so many columns at least."""
+    """Write a sign (0 for none) and a number, in so many columns at least."""
     cdef Py_ssize_t start = o.size, size
     if sign:
         room(o, 1)[0] = sign
@@ -458,7 +458,7 @@ cdef int put_padded(int64_t value, uint8_t sign, int width, bint right, Output* 
 cdef int write_words(
     const Captured* one, writer, Taken taken, KindState kind, const Facts* facts, object words, double time, Output* o
 ) except -1:
-    """Write the words of a line that not all lines have, in the order that its kind gives them."""
+    """Write the optional words of a line, in the order of its kind."""
     cdef bytes order = kind.order[facts.has_error and not one.asked]
     cdef Py_ssize_t start
     cdef uint8_t word
@@ -484,7 +484,7 @@ cdef int write_words(
 
 
 cdef int finish_line(writer, Py_ssize_t start, Output* o) except -1:
-    """End a line; one that is too wide, or not all printable ASCII, its writer makes fit."""
+    """End a line; its writer shortens one that is too wide, and escapes one that is not printable ASCII."""
     cdef bint is_plain = True
     cdef Py_ssize_t i
     while o.size > start and o.data[o.size - 1] == c' ':

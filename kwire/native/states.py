@@ -49,7 +49,7 @@ else:
             super().__init__(maxlen=65536)
 
     class CallState(_State):
-        """What requests have in common."""
+        """The common part of requests."""
 
         def _make_state(self, *_: Any) -> None:
             self.note = self._downgraded = None
@@ -67,16 +67,16 @@ else:
         """The requests or the responses of a call."""
 
     class FrameCount:
-        """Counts of frames that have a call in common."""
+        """Counts of the frames of one call."""
 
         def __init__(self, owner: Any) -> None:
             self.owner = owner
 
     class FrameBatch(list[Any]):
-        """What was captured together, in its order."""
+        """Frames that were captured together, in order."""
 
         def others(self) -> list[Any]:
-            """Return what is no whole frame: tuples with a fault, and numbers."""
+            """Return the items that are not whole frames: tuples with a fault, and numbers."""
             return [one for one in self if type(one) is not tuple or one[5] is not None]
 
         def count_frames(self, counter: Any) -> tuple[int, int, list[FrameCount]]:
@@ -96,14 +96,14 @@ else:
             return number, [], {}, ({}, {})
 
     class FrameBuffer(_State):
-        """The bytes of a frame that has begun."""
+        """The bytes received so far of a frame."""
 
         def _make_state(self, limit: int = 100 << 20, least: int = 4) -> None:
             self.limit, self.least, self._buffer = limit, least, bytearray()
             self.missing = self.passed = self._start = self._count = 0
 
     class StreamState(_State):
-        """Where one direction of a TCP connection stands."""
+        """The state of one direction of a TCP connection."""
 
         def _make_state(self, side: int) -> None:
             self.side, self.position, self.held, self.sent, self.pieces = side, 0, 0, 0, []
@@ -125,7 +125,7 @@ else:
                 one.connection = other.connection = self
 
         def release(self) -> None:
-            """Let the halves be freed at once: cycles wait for the garbage collector."""
+            """Break reference cycles, so that both halves are freed at once rather than by the garbage collector."""
             for half in self.halves:
                 half.peer = half.connection = None
 
@@ -176,7 +176,7 @@ else:
 
         @property
         def apis(self) -> list[bytes]:
-            """Api keys and versions of requests, as they stand in headers."""
+            """Api keys and versions of requests, as in their headers."""
             return [api.to_bytes(4, "big", signed=True) for api in self._apis]
 
         def expected(self, most: int) -> list[tuple[int, int | None]]:
@@ -188,7 +188,7 @@ else:
             self._expected.append((api, correlation_id))
 
         def settle(self, count: int) -> None:
-            """Await so many no longer."""
+            """Stop waiting for so many responses."""
             for _ in range(min(count, len(self._expected))):
                 self._expected.popleft()
 

@@ -66,7 +66,7 @@ class FileStore:
         return place
 
     def _write(self, data: bytes) -> None:
-        """Write at the end of the log, over what an earlier failure may have left there."""
+        """Write at the end of the log, over bytes that an earlier failure may have left there."""
         path = self._file(self._active)
         stream = os.open(path, os.O_WRONLY | getattr(os, "O_BINARY", 0) | (0 if self._size else os.O_CREAT), 0o644)
         try:
@@ -383,7 +383,7 @@ class ReadOnlyDisk(FileDisk):
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Do nothing: who only reads disturbs nobody."""
+        """Do nothing: readers do not lock each other out."""
         yield
 
 

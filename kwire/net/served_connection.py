@@ -120,7 +120,7 @@ class ServedConnection:
         return True
 
     async def _take_token(self, data: bytes) -> bool:
-        """Answer a bare SASL token, as after SaslHandshake v0. Returns False if the connection is at its end."""
+        """Answer a bare SASL token, as after SaslHandshake v0. Returns False if the connection must be closed."""
         try:
             answer = self.session.authenticate(data[SIZE:], self.serving.now())
         except AuthenticationFailed as error:
@@ -161,7 +161,7 @@ class ServedConnection:
         return await self._treat(received, request, cluster.rules.treat(request)) and self._is_let_in()
 
     def _is_let_in(self) -> bool:
-        """Whether the connection goes on: one whose client is not who it says has its answer, and is closed."""
+        """Whether the connection stays open: after a failed authentication it is closed once the answer is sent."""
         if self.session.has_failed:
             self.serving.note(f"{self.host}: SASL authentication failed; closed")
         elif self.session.is_authenticated:

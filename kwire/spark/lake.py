@@ -95,7 +95,7 @@ class Lake:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether something is in the folder that no run has written."""
+        """Whether the folder contains files that no run has written."""
         names = {name for name, _ in self._within("")}
         return bool(names) and not names & {MANIFEST, STAGING}
 
@@ -148,7 +148,7 @@ class Lake:
                 self._delete(staged)
 
     def _carry_out(self, staged: str, decision: Mapping[str, Any]) -> None:
-        """Do what is decided; may be done again at any point."""
+        """Carry out a decision; this may be repeated after a crash at any point."""
         run, tables = decision["run"], decision["tables"]
         for name in (*tables, MANIFEST) if decision["overwrite"] else ():
             for one, _ in self._within(name):
@@ -169,7 +169,7 @@ class Lake:
         return f"{self._root}/{name}" if name else self._root
 
     def _read(self, name: str) -> bytes:
-        """Return what is in a file; nothing if there is none."""
+        """Return the contents of a file; nothing if there is no such file."""
         if self._store.get_file_info(self._at(name)).type != FileType.File:
             return b""
         with self._store.open_input_stream(self._at(name)) as stream:
@@ -206,5 +206,5 @@ class Lake:
 
 
 def _shown(source: Source) -> tuple[str, str]:
-    """Return by what a manifest finds a file that has grown."""
+    """Return the key by which a manifest finds a file that has grown."""
     return without_password(source.path), source.head

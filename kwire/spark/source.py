@@ -232,12 +232,12 @@ def options_of(options: Mapping[str, Any]) -> Options:
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a person gave, without what Spark adds for tables."""
+    """Return the options that the user gave, without those that Spark adds for tables."""
     return {name: value for name, value in options.items() if name not in OF_TABLES and not name.startswith(SECOND)}
 
 
 def folder_values(path: str) -> dict[str, str | None]:
-    """Return what the folders of a file say, as Hive names them.
+    """Return the partition columns that the folders of a file name, as in Hive.
 
     >>> folder_values("lake/dt=2026-11-01/tap=a%20b/1.pcap")
     {'dt': '2026-11-01', 'tap': 'a b'}

@@ -91,7 +91,7 @@ def create_acls(request: RequestContext) -> Any:
 
 
 def _acl_problem(request: RequestContext, acl: Acl) -> str:
-    """Return why an ACL cannot be; empty if it can."""
+    """Return why an ACL is invalid; empty if it is valid."""
     if acl.resource_type == ResourceType.CLUSTER and acl.resource_name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
     if not acl.resource_name:

@@ -89,7 +89,7 @@ def update_features(request: RequestContext) -> Any:
 
 
 def _feature_problem(request: RequestContext, update: Any, before: int) -> str:
-    """Return why the level of a feature cannot be changed so; empty if it can."""
+    """Return why the level of a feature cannot be changed to this; empty if it can."""
     node_id, level = request.cluster.controller.controller_id, update.max_version_level
     feature = features_of(request.cluster).get(update.feature)
     if feature is None:

@@ -63,7 +63,7 @@ def describe_quorum(request: RequestContext) -> Any:
 
 
 def unregister_broker(request: RequestContext) -> Any:
-    """Answer UnregisterBroker: brokers that are registered here run."""
+    """Answer UnregisterBroker: a running broker cannot be unregistered."""
     response, node_id = messages.UnregisterBrokerResponse, request.message.broker_id
     if node_id not in request.cluster.controller.nodes:
         missing = f"Broker ID {node_id} is not currently registered"

@@ -36,7 +36,7 @@ def _instance_id(request: RequestContext) -> bytes:
 
 
 def push_telemetry(request: RequestContext) -> Any:
-    """Answer PushTelemetry: what is pushed is checked, and dropped."""
+    """Answer PushTelemetry: the metrics are checked and discarded."""
     asked, response = request.message, messages.PushTelemetryResponse
     if asked.client_instance_id == NO_ID:
         return response(error_code=codes.INVALID_REQUEST)

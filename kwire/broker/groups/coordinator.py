@@ -82,7 +82,7 @@ class Groups:
         group.generation = consumer.epoch
 
     def remember(self, group: Group) -> None:
-        """Write what has changed of a group and its members."""
+        """Write the changes of a group and its members."""
         rows = group_rows(group, self._find, self._time_ms())
         self._log.write(group.group_id, changes(group.written, rows))
         group.written = rows
