@@ -192,7 +192,7 @@ class Cluster:
         return self.controller.notes
 
     def new_producer_id(self) -> int:
-        """Return a producer id that nobody has."""
+        """Return a new producer id."""
         self.producer_ids += 1
         return self.producer_ids
 

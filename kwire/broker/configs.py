@@ -51,7 +51,7 @@ class Settings:
     authorizer: bool = False  # ACLs are kept and hold, as with Kafka's StandardAuthorizer
     super_users: tuple[str, ...] = ()
     allow_without_acls: bool = False  # Kafka's allow.everyone.if.no.acl.found
-    sasl_mechanisms: tuple[str, ...] = ()  # of all listeners; without any, nobody authenticates
+    sasl_mechanisms: tuple[str, ...] = ()  # of all listeners; without any, clients do not authenticate
     passwords: Mapping[str, str] = field(default_factory=dict, repr=False)  # of users
     max_reauth: float = 0.0  # seconds after which clients authenticate again (connections.max.reauth.ms); 0 is never
     tls: bool = False

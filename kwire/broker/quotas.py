@@ -1,6 +1,6 @@
 """Client quotas (KIP-13, KIP-546): what is set for users and clients, and how long who is above it is to wait.
 
-Users are ANONYMOUS: nobody authenticates. The caller passes the time.
+All users share the quotas of ANONYMOUS. The caller passes the time.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class LogFilter:
 
     def _is_in(self, entry: Entry | DiskEntry, span: Span) -> bool:
         if not isinstance(entry, LogRecord):
-            return True  # of what could not be read nobody knows
+            return True  # what could not be read is unknown
         record = entry.record
         if record.timestamp >= 0:
             return span.covers(record.timestamp / 1000, record.offset)

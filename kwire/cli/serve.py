@@ -318,7 +318,7 @@ def users_in(file: str) -> dict[str, str]:
 def _security(options: argparse.Namespace) -> dict[str, Any]:
     """Return the security settings; raises UsageError, DumpError or OSError if they are invalid."""
     if not options.sasl_users and (options.sasl_mechanisms or options.max_reauth):
-        raise UsageError("without --sasl-users nobody authenticates")
+        raise UsageError("without --sasl-users clients do not authenticate")
     if not options.tls_cert and (options.tls_key or options.tls_client_ca):
         raise UsageError("without --tls-cert there is no TLS")
     if not options.acls and (options.super_user or options.allow_without_acls):

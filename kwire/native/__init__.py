@@ -29,7 +29,7 @@ try:
     )
 except ModuleNotFoundError:
     AVAILABLE = False
-except ImportError as error:  # built of other sources, or for another system: slow, and nobody would notice
+except ImportError as error:  # built of other sources, or for another system: slow, which would go unnoticed
     warnings.warn(f"kwire's native engine is not used, install kwire again: {error}", RuntimeWarning, stacklevel=2)
     AVAILABLE = False
 else:

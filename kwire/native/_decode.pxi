@@ -231,7 +231,7 @@ cdef PyObject* read_struct_by_call(Node* n, Cursor* c) except NULL:
     made = (<object>n.message_class)(**members)
     return Py_NewRef(<PyObject*>made)
 
-# Bytes that nobody wants.
+# Bytes that are skipped.
 
 
 cdef int skip(Node* n, Cursor* c) except -1:

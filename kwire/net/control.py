@@ -302,7 +302,8 @@ class Control:
         for one in chosen:
             log = one.log_at(one.leader)
             if isinstance(log, int):
-                raise CallError(f"{topic}-{one.index}", "nobody leads the partition", "let a replica in sync be online")
+                where = f"{topic}-{one.index}"
+                raise CallError(where, "the partition has no leader", "bring a replica of the ISR online")
             for batch in parse_records(log.read(log.start, log.size)):
                 rows += [] if batch.is_control else batch.records()
         return rows

@@ -270,7 +270,7 @@ class FileDisk:
         return total, free
 
     def check(self) -> None:
-        """Write a file and delete it, for a disk that nobody writes to fails unseen."""
+        """Write a file and delete it, because the failure of a disk without writes goes unnoticed."""
         file = Path(self.path) / _CHECK
         file.write_bytes(b"\0")
         file.unlink()

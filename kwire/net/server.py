@@ -1,8 +1,8 @@
 """A served cluster on sockets: one listener a broker, one task a connection.
 
-Knows asyncio and the time; what is answered is `kwire.broker`'s. A client has one request in work at a time, and no
-more is read from it before its answer has left: so nobody makes this process remember more than one request and one
-answer a connection.
+This module has asyncio and the clock; `kwire.broker` makes the responses. One request of a connection is handled at a
+time, and no more is read before its response is sent, so a client makes this process buffer at most one request and one
+response for each connection.
 """
 
 from __future__ import annotations

@@ -91,10 +91,10 @@ class Kafka(_Cluster):
         auto_create_topics: whether clients create topics by asking for them.
         seed: for ids and placements; random by default.
         rack_aware_fetch: whether consumers are sent to a replica in their rack (KIP-392).
-        users: names with passwords, with which clients authenticate (SASL); nobody does so unless given.
+        users: names with passwords, with which clients authenticate (SASL); without any, they do not.
         sasl_mechanisms: that clients may choose, of PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512.
         max_reauth: seconds after which clients authenticate again (KIP-368); 0 is never.
-        acls: whether ACLs hold, as with Kafka's StandardAuthorizer: nobody may do anything without one.
+        acls: whether ACLs hold, as with Kafka's StandardAuthorizer: without one, nothing is allowed.
         super_users: names or principals that may do everything.
         tls: the files of a listener with TLS.
         release: a Kafka release such as `2.8`; only the apis and versions that it had are served.

@@ -156,7 +156,7 @@ def test_acls_and_credentials_are_there_after_a_restart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--sasl-mechanisms", "PLAIN"], "without --sasl-users nobody authenticates"),
+        (["--sasl-mechanisms", "PLAIN"], "without --sasl-users clients do not authenticate"),
         (["--tls-key", "k"], "without --tls-cert there is no TLS"),
         (["--super-user", "a"], "without --acls everybody may do everything"),
         (["--sasl-users", "users", "--sasl-mechanisms", "GSSAPI"], "there is no mechanism 'GSSAPI'"),

@@ -53,7 +53,7 @@ def consumer_problem(group: Group, member_id: str, epoch: int) -> int:
 
     Args:
         group: the group.
-        member_id, epoch: of the member; nobody may commit without them while there are members.
+        member_id, epoch: of the member; commits without them are refused while there are members.
     """
     assert group.consumer is not None
     member = group.consumer.members.get(member_id)
