@@ -252,8 +252,9 @@ class _JsonKind(Kind):
         self.head: str = (
             f'{api.key},"apiName":{_json_text(codec.spec.api_name)},"apiVersion":{api.version},"correlationId":'
         )
+        client_id = call.client_id if call.client else ""  # headers of version 0 have none: the default of the field
         version = f',"payloadVersion":{codec.version}' if codec.version != api.version and not is_request else ""
-        self.tail: str = f',"clientId":{_json_text(call.client_id)}}}{version},"payload":'
+        self.tail: str = f',"clientId":{_json_text(client_id)}}}{version},"payload":'
         self.front, self.back = self.head.encode(), self.tail.encode()
         self.facts = body_facts(codec, METADATA_LOG) if may_hold_secrets and not may_carry(codec) else None
         self.table = None if may_hold_secrets and self.facts is None else table_of(codec)

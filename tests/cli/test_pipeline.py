@@ -51,7 +51,7 @@ def test_frames_that_did_not_decode_are_exit_code_1(
         notices: tuple[str, ...] = ("something to know",)
 
     job = SimpleNamespace(run=lambda *_, **__: Counts(corrupt))
-    session = SimpleNamespace(session=lambda *_: nullcontext())
+    session = SimpleNamespace(session=lambda *_: nullcontext(), engine_notices=lambda _: [])
     monkeypatch.setitem(sys.modules, "kwire.spark", SimpleNamespace(pipeline=job, session=session))
     monkeypatch.setitem(sys.modules, "kwire.spark.plots", SimpleNamespace(need_matplotlib=None))
     monkeypatch.setattr("kwire.cli.pipeline._print", lambda *_: None)
