@@ -133,7 +133,8 @@ class Exchange:
     """The tokens of one authentication. `name` is the user, once it is complete."""
 
     def __init__(self, mechanism: str, users: Users, rng: Random) -> None:
-        self.mechanism, self._users, self._rng = mechanism, users, rng
+        self.mechanism: str = mechanism
+        self._users, self._rng = users, rng
         self.name: str | None = None
         self._first: re.Match[str] | None = None
         self._challenge = ""
@@ -245,11 +246,13 @@ class Session:
         most_seconds: float = 0.0,
         who: str = ANONYMOUS,
     ) -> None:
-        self.users, self.mechanisms, self._rng = users, mechanisms, rng
-        self._most_seconds = most_seconds
+        self.users: Users = users
+        self.mechanisms: Sequence[str] = mechanisms
+        self._rng, self._most_seconds = rng, most_seconds
         self.principal: str = who
         self.is_authenticated: bool = not mechanisms
-        self.has_failed = self.takes_tokens = False
+        self.has_failed: bool = False
+        self.takes_tokens: bool = False
         self._exchange: Exchange | None = None
         self._ends: float | None = None
 

@@ -276,7 +276,7 @@ class NotInVersion(EncodeError):
 
     def __init__(self, *, first: int | None = None, last: int | None = None, **facts: Any) -> None:
         super().__init__(first=first, last=last, **facts)
-        self.hint = version_hint(first, last, self.version)
+        self.hint: str = version_hint(first, last, self.version)
 
 
 class BadUnknownTags(EncodeError):

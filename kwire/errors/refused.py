@@ -5,6 +5,7 @@ Knows no cluster: an error gets a reason and the figures that its words need.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from . import KwireError, excerpt
@@ -162,7 +163,7 @@ class Refused(KwireError):
         words, hint = WORDS.get(reason, ("{reason}", ""))
         shown = {name: _short(value) for name, value in vars(self).items()}
         self.problem: str = words.format_map(shown)
-        self.hint = hint.format_map(shown)
+        self.hint: str = hint.format_map(shown)
 
     def __str__(self) -> str:
         return f"{self.problem}; {self.hint}" if self.hint else self.problem
@@ -177,7 +178,7 @@ class CannotAssign(Refused):
 
     assignor = ""
     count = 0  # of partitions, members or rounds, depending on the reason
-    thrown = {
+    thrown: Mapping[str, str] = {
         "no_members": "java.lang.IllegalArgumentException",
         "division_by_zero": "java.lang.ArithmeticException",
         "more_partitions_left_than_room_for": "java.lang.IllegalStateException",

@@ -20,6 +20,7 @@ from ..broker.faults import Treatment, api_of
 from ..errors.decode import BadFrame
 from ..protocol import FrameReader, Source
 from .client import TLS_HANDSHAKE, Address
+from .limits import Share
 
 if TYPE_CHECKING:
     from .server import Serving
@@ -66,17 +67,20 @@ class ServedConnection:
     def __init__(
         self, serving: Serving, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        self.serving, self.node, self.reader, self.writer = serving, node, reader, writer
-        self.frames = FrameReader(MOST_REQUEST)
-        self.share = serving.memory.share()
+        self.serving: Serving = serving
+        self.node: Node = node
+        self.reader: asyncio.StreamReader = reader
+        self.writer: asyncio.StreamWriter = writer
+        self.frames: FrameReader = FrameReader(MOST_REQUEST)
+        self.share: Share = serving.memory.share()
         self.number: int = serving.connections
-        self.client_id = ""
+        self.client_id: str = ""
         self.waits_since: float | None = None
         self.member_ids: tuple[str, ...] = ()
         self.host: str = str((writer.get_extra_info("peername") or ("",))[0])
         settings, users = serving.cluster.settings, serving.cluster.controller.users
         principal = principal_of(writer.get_extra_info("peercert"))
-        self.session = Session(users, settings.sasl_mechanisms, CHANCE, settings.max_reauth, principal)
+        self.session: Session = Session(users, settings.sasl_mechanisms, CHANCE, settings.max_reauth, principal)
         if not self.session.is_authenticated:
             self.frames.limit = MOST_UNAUTHENTICATED
         writer.transport.set_write_buffer_limits(PORTION)

@@ -23,7 +23,7 @@ from ..errors import CallError
 from ..net.control import Control
 from ..net.control_http import ControlClient
 from ..net.log_dirs import FileDisk, locked
-from ..net.server import tls_context
+from ..net.server import Serving, tls_context
 
 HOST = "127.0.0.1"
 PATIENCE = 30.0  # seconds for a process or a thread to begin, or to do an operation
@@ -138,8 +138,8 @@ class Running:
     async def start(self) -> None:
         """Begin to serve; raises CallError if a log directory is in use."""
         cluster = self._stack.enter_context(_locked(self.plan))
-        self.control = Control.of(cluster, tls=tls_context(*self.plan.tls) if self.plan.tls else None)
-        self.serving = self.control.serving
+        self.control: Control = Control.of(cluster, tls=tls_context(*self.plan.tls) if self.plan.tls else None)
+        self.serving: Serving = self.control.serving
         try:
             self.addresses = await self.serving.start()
         except CallError:

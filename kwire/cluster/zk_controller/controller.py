@@ -12,8 +12,12 @@ from typing import Any
 from ... import messages
 from ..events import partition_errors, stopped_partitions
 from .state_machines import (
+    ControllerBrokerRequestBatch,
+    ControllerContext,
     Machines,
+    PartitionStateMachine,
     Replica,
+    ReplicaStateMachine,
     Send,
     elect_and_leave_out,
     elect_for_shutdown,
@@ -47,12 +51,20 @@ from .zookeeper import (
 )
 
 
-class Topics:
-    """The controller's handling of new topics and partitions."""
+class _UsesMachines:
+    """A part of the controller, with the state machines that all parts share."""
 
     def __init__(self, machines: Machines) -> None:
-        self.context, self.zk, self.batch = machines.context, machines.zk, machines.batch
-        self.replicas, self.partitions = machines.replicas, machines.partitions
+        self.context: ControllerContext = machines.context
+        self.zk: KafkaZkClient = machines.zk
+        self.batch: ControllerBrokerRequestBatch = machines.batch
+        self.behaviour: Behaviour = machines.behaviour
+        self.replicas: ReplicaStateMachine = machines.replicas
+        self.partitions: PartitionStateMachine = machines.partitions
+
+
+class Topics(_UsesMachines):
+    """The controller's handling of new topics and partitions."""
 
     def learn_all(self) -> None:
         """Read all topics, with the state of each partition."""
@@ -101,12 +113,8 @@ class Topics:
             self.context.leaders[partition] = state
 
 
-class TopicDeletionManager:
+class TopicDeletionManager(_UsesMachines):
     """The topics that wait for their deletion."""
-
-    def __init__(self, machines: Machines) -> None:
-        self.context, self.zk, self.batch = machines.context, machines.zk, machines.batch
-        self.replicas, self.partitions = machines.replicas, machines.partitions
 
     def startup(self, topics: Iterable[str]) -> None:
         """Remember the topics to delete when a broker becomes the controller; those with offline replicas wait."""
@@ -199,14 +207,12 @@ class TopicDeletionManager:
         self.zk.delete([f"{TOPICS}/{topic}", f"/config/topics/{topic}", f"{DELETE_TOPICS}/{topic}"])
 
 
-class PartitionReassignment:
+class PartitionReassignment(_UsesMachines):
     """The partitions being reassigned."""
 
     def __init__(self, machines: Machines, deletion: TopicDeletionManager) -> None:
-        self.context, self.zk, self.batch = machines.context, machines.zk, machines.batch
-        self.replicas, self.partitions = machines.replicas, machines.partitions
+        super().__init__(machines)
         self.deletion: TopicDeletionManager = deletion
-        self.behaviour = machines.behaviour
 
     def start(self, partition: TopicPartition, target: tuple[int, ...]) -> None:
         """Begin to reassign a partition; a target equal to the current replicas ends the reassignment in progress."""
@@ -311,14 +317,11 @@ class PartitionReassignment:
             self.zk.write_topic(partition[0], topic)
 
 
-class ReplicaLiveness:
+class ReplicaLiveness(_UsesMachines):
     """The controller's view of the liveness of brokers and of their log directories."""
 
     def __init__(self, machines: Machines, deletion: TopicDeletionManager, reassignment: PartitionReassignment) -> None:
-        self.zk: KafkaZkClient = machines.zk
-        self.context, self.batch = machines.context, machines.batch
-        self.behaviour: Behaviour = machines.behaviour
-        self.replicas, self.partitions = machines.replicas, machines.partitions
+        super().__init__(machines)
         self.deletion: TopicDeletionManager = deletion
         self.reassignment: PartitionReassignment = reassignment
 
@@ -407,7 +410,7 @@ class ReplicaLiveness:
         return code != NONE if self.behaviour.any_error_is_offline else code == KAFKA_STORAGE_ERROR
 
 
-class KafkaController:
+class KafkaController(_UsesMachines):
     """A broker that is the controller, from its election to the end of its session.
 
     Args:
@@ -431,12 +434,9 @@ class KafkaController:
         protocol: InterBrokerProtocol | None = None,
         unclean: bool = False,
     ) -> None:
-        self.broker_id: int = broker_id
-        self.zk: KafkaZkClient = zk
-        self.behaviour: Behaviour = behaviour
         machines = Machines(broker_id, epoch, zk, behaviour, protocol or protocol_for("3.9"), unclean)
-        self.context, self.batch = machines.context, machines.batch
-        self.replicas, self.partitions = machines.replicas, machines.partitions
+        super().__init__(machines)
+        self.broker_id: int = broker_id
         self.topics: Topics = Topics(machines)
         self.deletion: TopicDeletionManager = TopicDeletionManager(machines)
         self.reassignment: PartitionReassignment = PartitionReassignment(machines, self.deletion)

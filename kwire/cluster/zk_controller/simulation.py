@@ -12,7 +12,7 @@ from ...zookeeper import BrokerRegistration
 from .broker import Disk, KafkaBroker
 from .controller import KafkaController
 from .state_machines import Send
-from .values import InterBrokerProtocol, Name, ReplicaAssignment, TopicPartition, behaviour_for, protocol_for
+from .values import Behaviour, InterBrokerProtocol, Name, ReplicaAssignment, TopicPartition, behaviour_for, protocol_for
 from .zookeeper import BROKERS, CONTROLLER, DELETE_TOPICS, Ensemble, KafkaZkClient
 
 
@@ -216,7 +216,7 @@ class JbodCluster(Steps):
         spoken = protocol_for(protocol)
         super().__init__({one: Host({path: Disk() for path in paths}, spoken) for one, paths in brokers.items()})
         self.unclean: bool = unclean
-        self.behaviour = behaviour_for(behaviour, release)
+        self.behaviour: Behaviour = behaviour_for(behaviour, release)
         self._sessions = 0
 
     def client(self, broker_id: int) -> KafkaZkClient:
