@@ -108,7 +108,7 @@ class _Line:
         waiting = self._walk()
         if waiting is not None:
             return self._values(waiting)
-        actions = [action for action in self.parser._actions if action.help != argparse.SUPPRESS]
+        actions = _shown(self.parser)
         if self.word.startswith("-"):
             return _matching(self.word, {name: _about(one) for one in actions for name in one.option_strings})
         places = [action for action in actions if not action.option_strings]
@@ -152,6 +152,10 @@ class _Line:
 
 def _commands(parser: argparse.ArgumentParser) -> argparse._SubParsersAction[argparse.ArgumentParser] | None:
     return next((one for one in parser._actions if isinstance(one, argparse._SubParsersAction)), None)
+
+
+def _shown(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    return [action for action in parser._actions if action.help != argparse.SUPPRESS]
 
 
 def _matching(word: str, found: Found) -> Found:
@@ -275,7 +279,7 @@ def words_of(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Ite
     """Yield the words of a parser, then those of its commands."""
     inner = _commands(parser)
     commands = {} if inner is None else {pseudo.dest: pseudo.help or "" for pseudo in inner._choices_actions}
-    options = {name: _about(action) for action in parser._actions for name in action.option_strings}
+    options = {name: _about(action) for action in _shown(parser) for name in action.option_strings}
     yield Words(path, commands, options)
     for name, child in {} if inner is None else inner.choices.items():
         yield from words_of(child, (*path, name))

@@ -47,7 +47,7 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire decode *.pcap --parquet tables      for polars, DuckDB, Spark\n"
         "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
         "  kwire decode reply.bin --guess            what could it be?\n"
-        "\nA line: time (UTC) or frame number, -> to the broker or <- back, api:version,\n"
+        "\nA line: frame number, time (UTC), -> to the broker or <- back, api:version,\n"
         "#correlation id, size, client id, !errors, topics. 302ms @61: the latency of a\n"
         "response, and the frame of its request.\n",
         decode,
@@ -62,10 +62,10 @@ def add_parser(commands: Any, about: str) -> None:
     form.add_argument("--guess", action="store_true", help="list every message and version that a frame could be")
     form.add_argument("--fields", metavar="A,B", help="chosen fields, a line a frame: frame,api,latency")
     form.add_argument("--count", action="store_true", help="print only the number of frames")
-    parser.add_argument(
-        "--format", choices=FORMATS, default="tsv", help="format of --fields: tsv (default), csv, jsonl, table"
-    )
-    parser.add_argument("--request", metavar="N", type=_number, help="frame N and its response, or request")
+    about = "format of --fields: tsv (default), csv, jsonl, table"
+    parser.add_argument("--format", metavar="FORM", choices=FORMATS, default="tsv", help=about)
+    parser.add_argument("--request", metavar="N", type=_number, help="frame N (also --frame), and response or request")
+    parser.add_argument("--frame", dest="request", metavar="N", type=_number, help=argparse.SUPPRESS)
     parser.add_argument("--first", metavar="N", type=_positive, help="stop after this many")
     parser.add_argument("--follow", action="store_true", help="read on as FILE or a folder of captures grows")
     add_filters(parser)

@@ -89,9 +89,11 @@ def add_raw(parser: argparse.ArgumentParser) -> None:
 def add_profile(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose specs."""
     parser.add_argument("--profile", metavar="KIP", help="layouts that this KIP proposed: KIP-36, KIP-112 or KIP-879")
-    parser.add_argument("--schemas", metavar="DIR", help="your own specs, or a Kafka checkout; they take precedence")
+    parser.add_argument("--schemas", metavar="DIR", help="your own specs, or a Kafka checkout, used first")
 
 
 def add_colour(parser: argparse.ArgumentParser) -> None:
     """Add --color."""
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="auto: on a terminal")
+    choices = ("auto", "always", "never")
+    about = "auto (default: on a terminal), always or never"
+    parser.add_argument("--color", metavar="WHEN", choices=choices, default="auto", help=about)

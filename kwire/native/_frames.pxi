@@ -164,7 +164,7 @@ cdef class FrameBatch:
                 else:
                     taken.take(self, one, writer, apis, number)
                     if taken.call is None or not (
-                        write_text(one, writer, taken, &day, &o) if is_text else write_json(one, writer, taken, number, &o)
+                        write_text(one, writer, taken, number, &day, &o) if is_text else write_json(one, writer, taken, number, &o)
                     ):
                         o.size, day = written, -1
                         put_text(&o, writer.rest(self.captured(one), number, taken.connection, taken.header_of(one)))
@@ -382,7 +382,7 @@ cdef double latency_of(const Asked* asked, double time) except? -1:
     return rint((time - <double>(<object>asked.now / BILLION)) * 1e6) / 1e6
 
 
-cdef bint write_text(const Captured* one, writer, Taken taken, int64_t* day, Output* o) except -1:
+cdef bint write_text(const Captured* one, writer, Taken taken, int64_t number, int64_t* day, Output* o) except -1:
     """Write the text line of a request or response; False: its body needs a closer look."""
     cdef KindState kind = kind_of(one, writer, taken.call)
     cdef const uint8_t* p = bytes_of_frame(one)
@@ -410,6 +410,8 @@ cdef bint write_text(const Captured* one, writer, Taken taken, int64_t* day, Out
         day[0] = seconds // 86400
     put_bytes(o, writer.colour[0])
     line = o.size
+    put_padded(number, 0, 5, True, o)
+    put(o, b" ", 1)
     put_time_of_day(seconds % 86400, micros, o)
     put_bytes(o, kind.front)
     put_padded(signed32(be32(p + (8 if one.asked else 4))), c'#', 5, False, o)

@@ -128,6 +128,7 @@ class Proxy:
         self.catalog: Catalog = catalog or catalog_for()
         self.listeners: dict[Address, asyncio.Server] = {}  # by the broker behind each
         self.connections: int = 0
+        self.frames: int = 0  # that have passed, on all connections
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> Address:
@@ -242,7 +243,8 @@ class _Conversation:
         """
         try:
             for frame in frames:
-                source = replace(self.source, frame=frame.source.frame, offset=frame.source.offset)
+                source = replace(self.source, frame=self.proxy.frames, offset=frame.source.offset)
+                self.proxy.frames += 1
                 frame = replace(frame, source=replace(source, time=time.time(), direction=direction))
                 writer.write(await self._seen(frame))
                 await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Renders a frame as one line: time, direction, api, client, size, errors and topics; counts undecodable bytes."""
+"""Renders a frame as one line: number, time, direction, api, client, size, errors, topics; counts undecodable bytes."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def frame_line(result: Result, summary: MessageSummary, style: Style = PLAIN) ->
     >>> request = kwire.messages.MetadataRequest(topics=None)
     >>> frame = kwire.Frame(kwire.encode_request(request, 1, correlation_id=7, client_id="me"))
     >>> frame_line(next(kwire.decode_frames([frame])), MessageSummary())
-    '     - -> Metadata:1         #7       20 B  me'
+    '    - -> Metadata:1         #7       20 B  me'
     """
     head, tail = _parts(result, summary)
     rest = "  ".join(part for part in tail if part)
-    text = f"{when(result.frame):>6} {head} {len(result.frame.data):>5} B  {rest}".rstrip()
+    text = f"{_place(result.frame)} {head} {len(result.frame.data):>5} B  {rest}".rstrip()
     width = max(style.width, REASON) if isinstance(result, Undecodable) else style.width
     return style.paint(_colour(result), fitted(text, width))
 
@@ -90,12 +90,11 @@ def name_text(codec: Codec) -> str:
     return f"{(spec.api_name if spec.type in ARROWS else spec.name) + ':' + str(codec.version):<18}"
 
 
-def when(frame: Frame) -> str:
-    """Return the time of a frame (UTC) if its container has a valid one, otherwise its number."""
-    source, moment = frame.source, _moment(frame)
-    if moment is not None:
-        return time_text(moment)
-    return "-" if source.frame is None else str(source.frame)
+def _place(frame: Frame) -> str:
+    """Return the number of a frame, and its time (UTC) if its container has a valid one."""
+    number, moment = frame.source.frame, _moment(frame)
+    text = f"{'-' if number is None else number:>5}"
+    return text if moment is None else f"{text} {time_text(moment)}"
 
 
 def time_text(moment: datetime) -> str:

@@ -18,12 +18,12 @@ from tests.protocol.test_decoder import request, response
 
 CAPTURE = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
 LINES = """\
-     0 -> LeaderAndIsr:7     #22     116 B  1  lonely
-     1 <- LeaderAndIsr:7     #22      38 B  @0  lonely  1
-     2 -> UpdateMetadata:8   #58     359 B  1  born-after-restart
-     3 <- UpdateMetadata:8   #58      12 B  @2  1
-     4 -> Metadata:12        #1       55 B  lab-producer  lonely
-     5 <- Metadata:12        #1      238 B  !LEADER_NOT_AVAILABLE  lonely  la...
+    0 -> LeaderAndIsr:7     #22     116 B  1  lonely
+    1 <- LeaderAndIsr:7     #22      38 B  @0  lonely  1
+    2 -> UpdateMetadata:8   #58     359 B  1  born-after-restart
+    3 <- UpdateMetadata:8   #58      12 B  @2  1
+    4 -> Metadata:12        #1       55 B  lab-producer  lonely
+    5 <- Metadata:12        #1      238 B  !LEADER_NOT_AVAILABLE  lonely  lab...
 """
 
 
@@ -48,7 +48,7 @@ def test_one_frame_is_a_tree(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 def test_from_a_pipe_the_line_comes_first_and_the_fields_of_a_single_frame_follow() -> None:
     done = ran("decode", "-", data=request(7))
-    assert done.stdout.decode() == "     0 -> Metadata:1         #7       20 B  me\n  topics: null\n"
+    assert done.stdout.decode() == "    0 -> Metadata:1         #7       20 B  me\n  topics: null\n"
     assert len(ran("decode", "-", data=request(7) + response(7)).stdout.splitlines()) == 2
 
 

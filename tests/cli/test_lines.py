@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,18 @@ def test_the_lines_of_a_capture(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert (code, lines.count("\n"), lines.count('"type":"foreign"')) == (0, 14, 2)
     assert "1 connection of ZooKeeper" in remarks
     assert f'"file":"{path}","frame":13,' in lines
+
+
+def test_all_forms_number_frames_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(capture_of(tmp_path, kafka(), said(40001, ZOOKEEPER), kafka(50001)))
+    _, lines, _ = told(capsys, "decode", path)
+    objects = map(json.loads, told(capsys, "decode", path, "--jsonl")[1].splitlines())
+    numbers = [one["source"]["frame"] for one in objects if one["type"] in ("request", "response")]
+    assert [int(line[:5]) for line in lines.splitlines()[1:]] == numbers
+    fields = told(capsys, "decode", path, "--fields", "frame", "--where", "api")[1]
+    assert list(map(int, fields.split()[1:])) == numbers
+    by_number = told(capsys, "decode", path, "--frame", str(numbers[-1]), "--fields", "frame")[1]
+    assert list(map(int, by_number.split()[1:])) == numbers[-2:]
 
 
 def test_frames_that_do_not_decode_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

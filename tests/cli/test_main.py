@@ -130,7 +130,7 @@ def test_the_first_message_is_there_before_the_input_ends() -> None:
         assert process.stdout is not None
         process.stdin.write(request(1))
         process.stdin.flush()
-        assert process.stdout.readline().startswith(b"     0 -> Metadata:1         #1 ")
+        assert process.stdout.readline().startswith(b"    0 -> Metadata:1         #1 ")
         process.stdin.close()
         assert process.wait() == 0
 

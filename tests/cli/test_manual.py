@@ -17,6 +17,7 @@ def test_everything_is_on_it() -> None:
     for words in words_of(parser_for()):
         for word in (*words.options, *words.commands):
             assert f".B {word}\n".replace("-", "\\-") in PAGE
+    assert "SUPPRESS" not in PAGE
 
 
 def test_groff_has_nothing_to_say_about_it() -> None:

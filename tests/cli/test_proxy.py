@@ -35,7 +35,7 @@ def test_lines_a_capture_and_a_summary(tmp_path: Path) -> None:
             finally:
                 process.kill()  # where an assertion failed, nothing else would end it
     assert re.fullmatch(r"# \d{4}-\d\d-\d\d\n", date)
-    assert [line[13:28] for line in lines] == ["-> Metadata:1  ", "<- Metadata:1  "]
+    assert [(line[:5], line[19:34]) for line in lines] == [("    0", "-> Metadata:1  "), ("    1", "<- Metadata:1  ")]
     assert len(list(kwire.read_dump(capture))) == 2
 
 

@@ -82,6 +82,7 @@ def test_clients_stay_with_the_proxy() -> None:
     assert [type(result).__name__ for result in shown] == ["Request", "Response"] * 3
     assert shown[1].message.brokers[0].port == address(other).port  # what is shown is what the broker said
     assert shown[0].frame.source.broker == first
+    assert [result.frame.source.frame for result in shown] == [0, 1, 2, 3, 4, 5]  # over all connections
 
 
 def test_it_is_recorded(tmp_path: Path) -> None:

@@ -38,9 +38,9 @@ def test_bare_tokens_are_lines_trees_and_json() -> None:
     *_, token, outcome = map(mask, decoded(*HANDSHAKE, sized(PLAIN), sized(b"")))
     assert (
         frame_line(token, MessageSummary(), WIDE)
-        == "     - -> SASL token                  17 B  PLAIN credentials alice"
+        == "    - -> SASL token                  17 B  PLAIN credentials alice"
     )
-    assert frame_line(outcome, MessageSummary(), WIDE) == "     - <- SASL token                   4 B  PLAIN outcome"
+    assert frame_line(outcome, MessageSummary(), WIDE) == "    - <- SASL token                   4 B  PLAIN outcome"
     words = 'SASL PLAIN credentials, 13 bytes, authzid "", user "alice", password [hidden] (6 bytes)'
     assert [*tree(token)] == ["SASL token from the client, 17 bytes", f"  {words}"]
     members = envelope(token)
