@@ -81,6 +81,11 @@ class Controller:
         """Return a topic by name, or by id if the name is empty."""
         return self.topics.get(name) if name else self.by_id.get(topic_id)
 
+    def partition(self, topic: str, index: int) -> Partition | None:
+        """Return a partition; None if there is no such."""
+        found = self.topics.get(topic)
+        return found.partitions[index] if found is not None and 0 <= index < len(found.partitions) else None
+
     def partitions(self) -> Iterator[Partition]:
         """Yield all partitions of all topics."""
         for topic in self.topics.values():

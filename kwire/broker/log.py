@@ -279,7 +279,7 @@ class Log:
         If the last one is so too, an empty one follows, as in Kafka.
         """
         offset = self.start
-        for base, end in zip(self.segments, [*self.segments[1:], self.end], strict=True):
+        for base, end in pairwise([*self.segments, self.end]):
             if any(entry.max_timestamp >= before_ms for entry in self._between(base, end)):
                 break
             offset = end
@@ -350,7 +350,7 @@ class Log:
         bases = {entry.base_offset for entry in kept}
         self.segments = [
             base
-            for base, following in zip(self.segments, [*self.segments[1:], self.end + 1], strict=True)
+            for base, following in pairwise([*self.segments, self.end + 1])
             if base >= end or any(base <= one < following for one in bases)
         ]
         self.cleaned_to = end

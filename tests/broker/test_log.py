@@ -61,3 +61,9 @@ def test_a_log_that_is_truncated_forgets_what_producers_wrote() -> None:
     assert (log.end, len(log.entries), log.producers.check(second)) == (2, 1, (0, None))
     log.truncate(0)
     assert (log.start, log.end, log.size) == (0, 0, 0)
+
+
+def test_an_empty_log_has_nothing_that_expires() -> None:
+    log = log_of()
+    log.expire(1 << 60)
+    assert (log.start, log.end, log.segments) == (0, 0, [])

@@ -22,7 +22,7 @@ from kwire.errors import CallError
 from kwire.net.client import BrokerConnection, address
 from kwire.spec.catalog import catalog_for
 from kwire.values import ErrorCode
-from tests.broker.apis.test_create_topics import row
+from tests.broker.apis.test_topics import row
 from tests.broker.served import cluster_of
 from tests.cli.call_examples import run_all
 from tests.cli.test_commands import out

@@ -14,7 +14,7 @@ from typing import Any
 import kwire
 from kwire.net.client import BrokerConnection, address
 from kwire.values import ErrorCode
-from tests.broker.apis.test_create_topics import row
+from tests.broker.apis.test_topics import row
 from tests.conftest import ROOT
 from tests.interop.kafka import need, real_cluster, spark_connector
 

@@ -8,68 +8,68 @@ from __future__ import annotations
 from ...spec.releases import Release, release, releases
 from ..cluster import Api
 from ..configs import Settings
-from .acls_and_tokens import (
+from .api_versions import api_versions, update_features
+from .configs import (
     alter_client_quotas,
+    alter_configs,
+    describe_client_quotas,
+    describe_configs,
+    incremental_alter_configs,
+    list_config_resources,
+)
+from .consumer_groups import consumer_group_describe, consumer_group_heartbeat
+from .fetch import fetch
+from .groups import (
+    delete_groups,
+    describe_groups,
+    find_coordinator,
+    heartbeat,
+    join_group,
+    leave_group,
+    list_groups,
+    sync_group,
+)
+from .metadata import (
+    add_raft_voter,
+    describe_cluster,
+    describe_quorum,
+    describe_topic_partitions,
+    metadata,
+    remove_raft_voter,
+    topic_metadata,
+    unregister_broker,
+)
+from .offsets import list_offsets, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch
+from .produce import produce
+from .reassignments_and_log_dirs import (
+    alter_partition_reassignments,
+    alter_replica_log_dirs,
+    describe_log_dirs,
+    elect_leaders,
+    list_partition_reassignments,
+)
+from .security import (
+    alter_user_scram_credentials,
     create_acls,
     create_delegation_token,
     delete_acls,
     describe_acls,
-    describe_client_quotas,
     describe_delegation_token,
+    describe_user_scram_credentials,
     expire_delegation_token,
     renew_delegation_token,
-)
-from .api_versions import api_versions, update_features
-from .authentication import (
-    alter_user_scram_credentials,
-    describe_user_scram_credentials,
     sasl_authenticate,
     sasl_handshake,
 )
-from .consumer_groups import consumer_group_describe, consumer_group_heartbeat
-from .create_partitions import create_partitions
-from .create_replica_assignment import create_replica_assignment
-from .create_topics import create_topics
-from .delete_groups import delete_groups, offset_delete
-from .delete_records import delete_records
-from .delete_topics import delete_topics
-from .describe_cluster import (
-    add_raft_voter,
-    describe_cluster,
-    describe_quorum,
-    remove_raft_voter,
-    unregister_broker,
-)
-from .describe_configs import describe_configs, list_config_resources
-from .describe_groups import describe_groups
-from .describe_log_dirs import describe_log_dirs
-from .fetch import fetch
-from .find_coordinator import find_coordinator
-from .heartbeat import heartbeat
-from .incremental_alter_configs import alter_configs, incremental_alter_configs
-from .init_producer_id import init_producer_id
-from .join_group import join_group
-from .leave_group import leave_group
-from .list_groups import list_groups
-from .list_offsets import list_offsets, offset_for_leader_epoch
-from .metadata import describe_topic_partitions, metadata, topic_metadata
-from .offset_commit import offset_commit
-from .offset_fetch import offset_fetch
-from .produce import produce
-from .reassignments import (
-    alter_partition_reassignments,
-    alter_replica_log_dirs,
-    elect_leaders,
-    list_partition_reassignments,
-)
-from .sync_group import sync_group
 from .telemetry import get_telemetry_subscriptions, push_telemetry
+from .topics import create_partitions, create_replica_assignment, create_topics, delete_records, delete_topics
 from .transactions import (
     add_offsets_to_txn,
     add_partitions_to_txn,
     describe_producers,
     describe_transactions,
     end_txn,
+    init_producer_id,
     list_transactions,
     txn_offset_commit,
     write_txn_markers,

@@ -1,6 +1,5 @@
-"""AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit, EndTxn, WriteTxnMarkers, DescribeTransactions,
-ListTransactions and DescribeProducers (KIP-98, KIP-664, KIP-890).
-"""
+"""InitProducerId, AddPartitionsToTxn, AddOffsetsToTxn, TxnOffsetCommit, EndTxn, WriteTxnMarkers, DescribeTransactions,
+ListTransactions and DescribeProducers (KIP-98, KIP-360, KIP-664, KIP-890)."""
 
 from __future__ import annotations
 
@@ -11,14 +10,61 @@ from typing import Any
 from ... import messages
 from ...values import AclOperation, ErrorCode, ResourceType
 from .. import codes
+from ..authorizer import CLUSTER_NAME
 from ..cluster import RequestContext
 from ..groups.group import Commit, Group, GroupState
 from ..groups.membership import consumer_problem, member_or_problem, problem_with
 from ..internal_topics import TRANSACTIONS, Producer, coordinator_of
 from ..producers import Producer as KnownProducer
-from ..topics import Partition
-from ..transactions import Place, Transaction, TransactionState
-from .offset_commit import checked_commit
+from ..transactions import HIGHEST_EPOCH, Place, Transaction, TransactionState
+from .offsets import checked_commit
+
+MOST_TIMEOUT_MS = 15 * 60 * 1000  # Kafka's transaction.max.timeout.ms
+FIRST_INIT_WITH_FENCED = 4  # versions from here on have an error code of its own for it (KIP-588)
+
+
+def init_producer_id(request: RequestContext) -> Any:
+    """Answer InitProducerId: returns a new id, or the next epoch for a producer that sends its id (KIP-360)."""
+    response, asked = messages.InitProducerIdResponse, request.message
+    if code := _denial(request):
+        return response(error_code=code, producer_id=-1, producer_epoch=-1)
+    if asked.transactional_id is not None:
+        found = _transactional(request)
+        if isinstance(found, int):
+            return response(error_code=found, producer_id=-1, producer_epoch=-1)
+        return response(producer_id=found.producer_id, producer_epoch=found.producer_epoch)
+    if asked.producer_id >= 0 and 0 <= asked.producer_epoch < HIGHEST_EPOCH:
+        return response(producer_id=asked.producer_id, producer_epoch=asked.producer_epoch + 1)
+    return response(producer_id=request.cluster.new_producer_id(), producer_epoch=0)
+
+
+def _denial(request: RequestContext) -> int:
+    """Return the error code if the principal may not write; who may write to any topic may be idempotent (KIP-679)."""
+    cluster, transactional_id = request.cluster, request.message.transactional_id
+    if cluster.authorizer is None:
+        return codes.NONE
+    if transactional_id is not None:
+        return request.error(transactional_id=transactional_id)
+    may = request.allows(AclOperation.IDEMPOTENT_WRITE, ResourceType.CLUSTER, CLUSTER_NAME)
+    who = request.principal, request.client_host
+    may = may or cluster.authorizer.allows_any(*who, AclOperation.WRITE, ResourceType.TOPIC)
+    return codes.NONE if may else codes.CLUSTER_AUTHORIZATION_FAILED
+
+
+def _transactional(request: RequestContext) -> Transaction | int:
+    asked = request.message
+    if not asked.transactional_id or (asked.producer_id < 0) != (asked.producer_epoch < 0):
+        return codes.INVALID_REQUEST
+    if not 0 < asked.transaction_timeout_ms <= MOST_TIMEOUT_MS:
+        return codes.INVALID_TRANSACTION_TIMEOUT
+    if code := problem_with(request, asked.transactional_id, TRANSACTIONS):
+        return code
+    begin = request.cluster.transactions.begin_producer
+    found = begin(asked.transactional_id, asked.transaction_timeout_ms, asked.producer_id, asked.producer_epoch)
+    if found == codes.PRODUCER_FENCED and request.version < FIRST_INIT_WITH_FENCED:
+        return codes.INVALID_PRODUCER_EPOCH
+    return found
+
 
 FIRST_WITH_BATCHES = 4  # versions of AddPartitionsToTxn from here on are between brokers, for several producers
 FIRST_WITH_FENCED = 2  # versions of the others from here on have PRODUCER_FENCED (KIP-588)
@@ -98,13 +144,7 @@ def _add_partitions(
 def _place_error(request: RequestContext, place: Place) -> int:
     if code := request.error(*place):
         return code
-    return codes.NONE if _partition(request, place) is not None else codes.UNKNOWN_TOPIC_OR_PARTITION
-
-
-def _partition(request: RequestContext, place: Place) -> Partition | None:
-    topic = request.cluster.controller.find(place[0])
-    is_there = topic is not None and 0 <= place[1] < len(topic.partitions)
-    return topic.partitions[place[1]] if topic is not None and is_there else None
+    return codes.NONE if request.cluster.controller.partition(*place) is not None else codes.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def add_offsets_to_txn(request: RequestContext) -> Any:
@@ -221,7 +261,7 @@ def write_txn_markers(request: RequestContext) -> Any:
 
 
 def _mark(request: RequestContext, marker: Any, place: Place) -> int:
-    partition, error = _partition(request, place), request.error(*place)
+    partition, error = request.cluster.controller.partition(*place), request.error(*place)
     if partition is None or error:
         return error or codes.UNKNOWN_TOPIC_OR_PARTITION
     log = partition.log_at(request.node_id)
@@ -320,7 +360,7 @@ def describe_producers(request: RequestContext) -> Any:
 
 def _producers_in(request: RequestContext, place: Place) -> Any:
     row = messages.DescribeProducersResponse.PartitionResponse
-    partition = _partition(request, place)
+    partition = request.cluster.controller.partition(*place)
     code = request.error(*place) or (codes.UNKNOWN_TOPIC_OR_PARTITION if partition is None else codes.NONE)
     log = code if partition is None or code else partition.log_at(request.node_id)
     if isinstance(log, int):

@@ -1,4 +1,4 @@
-"""Transactions: answer for answer as Kafka 4.1.0's, over a restart, and where a marker cannot be written."""
+"""Transactions: as Kafka 4.1.0 answers them, over a restart, and where a marker cannot be written; ids of producers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,26 @@ from kwire.broker import codes
 from kwire.broker.transactions import HIGHEST_EPOCH, MOST_TRANSACTIONS, TransactionState
 from kwire.testing import Kafka
 from tests.broker.groups.driving import World
-from tests.broker.served import M
+from tests.broker.served import M, cluster_of
 from tests.broker.stored import StoredDisk
 from tests.conftest import ROOT
 from tests.interop.transaction_steps import lines
+
+
+def test_new_ids_and_new_epochs() -> None:
+    cluster = cluster_of()
+
+    def init(transactional_id: str | None = None, **fields: Any) -> tuple[int, int, int]:
+        row = cluster.answer(1, M.InitProducerIdRequest(transactional_id, **fields), 4, now=0.0)
+        return row.error_code, row.producer_id, row.producer_epoch
+
+    code, first, epoch = init()
+    assert (code, epoch) == (0, 0)
+    assert init() == (0, first + 1, 0)
+    assert init(producer_id=first, producer_epoch=0) == (0, first, 1)
+    assert init(producer_id=first, producer_epoch=2**15 - 1) == (0, first + 2, 0)
+    assert init(transactional_id="") == (codes.INVALID_REQUEST, -1, -1)
+
 
 RECORDED = ROOT / "tests/data/transactions-kafka-4.1.0.txt"
 

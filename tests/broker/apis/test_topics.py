@@ -1,4 +1,4 @@
-"""Topics and partitions made by clients: placed, assigned by hand, only looked at, refused."""
+"""Topics and partitions created and deleted by clients, and the draft of KIP-879."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from kwire.broker import ServedCluster, Settings
-from kwire.broker.apis.create_topics import FIRST_WITH_DETAILS
+from kwire.broker import Parked, ServedCluster, Settings, codes
+from kwire.broker.apis.topics import FIRST_WITH_DETAILS
+from kwire.broker.connection import ServedRequest, read_request
 from kwire.cluster.replica_assignors import create_replica_assignment
+from kwire.protocol import Frame, encode_request
 from kwire.values import ErrorCode
-from tests.broker.served import M, ask, cluster_of
+from tests.broker.served import M, ask, cluster_of, fetching
 
 ROW = M.CreateTopicsRequest.CreatableTopic
 MORE = M.CreatePartitionsRequest.CreatePartitionsTopic
@@ -184,3 +186,58 @@ def test_partitions_that_cannot_be_added(count: int, given: Any, code: str) -> N
     assert ErrorCode(refused.error_code).name == code
     assert len(replicas(cluster)) == 2
     assert ErrorCode(more(cluster, 3, name="no").error_code).name == "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+STATE = M.DeleteTopicsRequest.DeleteTopicState
+
+
+@pytest.mark.parametrize("version", range(7))
+def test_by_name_in_every_version(version: int) -> None:
+    cluster = cluster_of()
+    cluster.controller.create("t", {0: [1]})
+    rows: Any = {"topics": (STATE(name="t"),)} if version == 6 else {"topic_names": ("t",)}
+    (row,) = ask(cluster, M.DeleteTopicsRequest(**rows), version).responses
+    assert (row.name, row.error_code, cluster.controller.topics) == ("t", 0, {})
+
+
+def test_by_id_and_what_cannot_be() -> None:
+    cluster = cluster_of()
+    topic = cluster.controller.create("t", {0: [1]})
+    rows = [
+        STATE(name="no"),
+        STATE(name=None, topic_id=b"x" * 16),
+        STATE(name="t", topic_id=topic.topic_id),
+        STATE(name=None),
+        STATE(name="twice"),
+        STATE(name="twice"),
+        STATE(name=None, topic_id=topic.topic_id),
+    ]
+    found = ask(cluster, M.DeleteTopicsRequest(topics=tuple(rows)), 6).responses
+    assert [ErrorCode(row.error_code).name for row in found] == [
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        "UNKNOWN_TOPIC_ID",
+        *["INVALID_REQUEST"] * 3,
+        "NONE",
+    ]
+    assert (found[-1].name, found[-1].topic_id, cluster.controller.by_id) == ("t", topic.topic_id, {})
+
+
+def test_a_fetch_that_waits_is_told() -> None:
+    cluster = cluster_of()
+    topic = cluster.controller.create("t", {0: [1]})
+    parked = cluster.answer(1, fetching(max_wait_ms=1000, min_bytes=1), 11, now=0.0)
+    assert isinstance(parked, Parked)
+    cluster.delete(topic)
+    assert parked.response.responses[0].partitions[0].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_it_is_served_with_the_profile_alone() -> None:
+    cluster = cluster_of(3, Settings(profile="KIP-879"))
+    call = create_replica_assignment(4, 2)
+    frame = Frame(encode_request(call.request, 0, correlation_id=1, catalog=cluster.catalog))
+    said = read_request(frame, cluster.catalog, cluster.apis)
+    assert isinstance(said, ServedRequest)
+    found = call.assignment(cluster.answer(1, said.message, said.version, now=0.0))
+    assert [len(set(ids)) for ids in found.values()] == [2, 2, 2, 2]
+    plain = cluster_of(3)
+    assert not isinstance(read_request(frame, plain.catalog, plain.apis), ServedRequest)

@@ -1,15 +1,16 @@
-"""DescribeAcls, CreateAcls, DeleteAcls, delegation tokens and client quotas.
+"""SaslHandshake and SaslAuthenticate (KIP-43, KIP-152, KIP-368); SCRAM credentials (KIP-554); ACLs; delegation tokens.
 
-As with a Kafka that has no secret for tokens, these are refused; so are ACLs where there is no authorizer.
-"""
+As with a Kafka that has no secret for tokens, these are refused; so are ACLs where there is no authorizer."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ... import messages
-from ...values import AclOperation, ErrorCode, ResourceType
+from ...values import AclOperation, ResourceType
 from .. import codes
+from ..authentication import LEAST_ITERATIONS, MOST_ITERATIONS, MOST_USERS, SCRAM, AuthenticationFailed, Credential
 from ..authorizer import (
     ALLOW,
     ANY,
@@ -25,10 +26,107 @@ from ..authorizer import (
     denied,
 )
 from ..cluster import RequestContext
-from ..quotas import CLIENT, KEYS, MOST_QUOTAS, USER, Entity
+
+TOO_LATE = "SaslAuthenticate request received after successful authentication"
+NUMBERS = {name: number for number, name in SCRAM.items()}
+
+
+def sasl_handshake(request: RequestContext) -> Any:
+    """Answer SaslHandshake."""
+    response, session = messages.SaslHandshakeResponse, request.session
+    if session is None or not session.may_begin or session.is_under_way:
+        return response(error_code=codes.ILLEGAL_SASL_STATE)
+    known = session.handshake(request.message.mechanism, request.version)
+    code = codes.NONE if known else codes.UNSUPPORTED_SASL_MECHANISM
+    return response(error_code=code, mechanisms=tuple(session.mechanisms))
+
+
+def sasl_authenticate(request: RequestContext) -> Any:
+    """Answer SaslAuthenticate."""
+    response, session = messages.SaslAuthenticateResponse, request.session
+    if session is None or not session.is_under_way:
+        if session is not None and not session.is_authenticated:
+            session.has_failed = True
+        return response(error_code=codes.ILLEGAL_SASL_STATE, error_message=TOO_LATE)
+    try:
+        answer = session.authenticate(bytes(request.message.auth_bytes), request.now)
+    except AuthenticationFailed as error:
+        return response(error_code=codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
+    lifetime = session.lifetime_ms(request.now)
+    return response(error_message="", auth_bytes=answer, session_lifetime_ms=lifetime)
+
+
+def describe_user_scram_credentials(request: RequestContext) -> Any:
+    """Answer DescribeUserScramCredentials."""
+    response, scram = messages.DescribeUserScramCredentialsResponse, request.cluster.controller.users.scram
+    asked = request.message.users
+    names = [one.name for one in asked] if asked else sorted({name for name, _ in scram})
+    rows = (_scram_row(request, name, count) for name, count in Counter(names).items())
+    return response(error_message=None, results=tuple(rows))
+
+
+def _scram_row(request: RequestContext, name: str, count: int) -> Any:
+    response, scram = messages.DescribeUserScramCredentialsResponse, request.cluster.controller.users.scram
+    row = response.DescribeUserScramCredentialsResult
+    if count > 1:
+        twice = f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}"
+        return row(user=name, error_code=codes.DUPLICATE_RESOURCE, error_message=twice)
+    infos = tuple(
+        response.CredentialInfo(mechanism=NUMBERS[mechanism], iterations=one.iterations)
+        for (user, mechanism), one in sorted(scram.items(), key=lambda item: item[0])
+        if user == name
+    )
+    if not infos:
+        missing = f"Attempt to describe a user credential that does not exist: {name}"
+        return row(user=name, error_code=codes.RESOURCE_NOT_FOUND, error_message=missing)
+    return row(user=name, error_message=None, credential_infos=infos)
+
+
+def alter_user_scram_credentials(request: RequestContext) -> Any:
+    """Answer AlterUserScramCredentials: all changes of a user are made, or none."""
+    response, asked = messages.AlterUserScramCredentialsResponse, request.message
+    row = response.AlterUserScramCredentialsResult
+    changes = [*asked.deletions, *asked.upsertions]
+    names = list(dict.fromkeys(one.name for one in changes))
+    refused = request.error()
+    rows = []
+    for name in names:
+        own = [one for one in changes if one.name == name]
+        code = refused or next((code for one in own if (code := _scram_problem(request, one))), codes.NONE)
+        if len(own) > 1:
+            code = codes.DUPLICATE_RESOURCE
+        if code:
+            rows.append(row(user=name, **denied(code)))
+            continue
+        for one in own:
+            _change_scram(request, one)
+        rows.append(row(user=name, error_message=None))
+    return response(results=tuple(rows))
+
+
+def _scram_problem(request: RequestContext, change: Any) -> int:
+    """Return the error code of a change that cannot be made; 0 if it can."""
+    users = request.cluster.controller.users
+    if not change.name:
+        return codes.UNACCEPTABLE_CREDENTIAL
+    if change.mechanism not in SCRAM:
+        return codes.UNSUPPORTED_SASL_MECHANISM
+    if not hasattr(change, "salted_password"):
+        is_there = (change.name, SCRAM[change.mechanism]) in users.scram
+        return codes.NONE if is_there else codes.RESOURCE_NOT_FOUND
+    is_right = LEAST_ITERATIONS <= change.iterations <= MOST_ITERATIONS and change.salt and change.salted_password
+    return codes.NONE if is_right and len(users.scram) < MOST_USERS else codes.UNACCEPTABLE_CREDENTIAL
+
+
+def _change_scram(request: RequestContext, change: Any) -> None:
+    key, credential = (change.name, SCRAM[change.mechanism]), None
+    if hasattr(change, "salted_password"):
+        salted, salt = bytes(change.salted_password), bytes(change.salt)
+        credential = Credential.of(key[1], salted, salt, change.iterations)
+    request.cluster.controller.set_credential(*key, credential)
+
 
 NO_AUTHORIZER = "No Authorizer is configured."
-EXACT, DEFAULT = 0, 1  # how a component of a filter matches
 
 
 def describe_acls(request: RequestContext) -> Any:
@@ -37,7 +135,7 @@ def describe_acls(request: RequestContext) -> Any:
     if authorizer is None:
         message = "No Authorizer is configured on the broker"
         return response(error_code=codes.SECURITY_DISABLED, error_message=message)
-    wanted = _filter(request.message)
+    wanted = _acl_filter(request.message)
     if problem := _filter_problem(wanted):
         return response(error_code=codes.INVALID_REQUEST, error_message=problem)
     found: dict[tuple[Any, ...], list[Acl]] = {}
@@ -60,7 +158,7 @@ def describe_acls(request: RequestContext) -> Any:
     return response(error_message=None, resources=resources)
 
 
-def _filter(row: Any) -> Filter:
+def _acl_filter(row: Any) -> Filter:
     names = row.resource_type_filter, row.resource_name_filter, row.pattern_type_filter
     return Filter(*names, row.principal_filter, row.host_filter, row.operation, row.permission_type)
 
@@ -117,7 +215,7 @@ def delete_acls(request: RequestContext) -> Any:
     response, authorizer = messages.DeleteAclsResponse, request.cluster.authorizer
     rows, refused = [], request.error()
     for one in request.message.filters:
-        row, wanted = response.DeleteAclsFilterResult, _filter(one)
+        row, wanted = response.DeleteAclsFilterResult, _acl_filter(one)
         if authorizer is None:
             rows.append(row(error_code=codes.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
         elif refused:
@@ -128,11 +226,11 @@ def delete_acls(request: RequestContext) -> Any:
             matching = authorizer.matching(wanted)
             for acl in matching:
                 request.cluster.controller.remove_acl(acl)
-            rows.append(row(error_message=None, matching_acls=tuple(map(_deleted, matching))))
+            rows.append(row(error_message=None, matching_acls=tuple(map(_deleted_acl, matching))))
     return response(filter_results=tuple(rows))
 
 
-def _deleted(acl: Acl) -> Any:
+def _deleted_acl(acl: Acl) -> Any:
     fields = acl._asdict()
     fields["permission_type"] = fields.pop("permission")
     return messages.DeleteAclsResponse.DeleteAclsMatchingAcl(error_message=None, **fields)
@@ -165,75 +263,3 @@ def expire_delegation_token(request: RequestContext) -> Any:
 def describe_delegation_token(request: RequestContext) -> Any:
     """Answer DescribeDelegationToken: only who authenticated may."""
     return messages.DescribeDelegationTokenResponse(error_code=codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
-
-
-def alter_client_quotas(request: RequestContext) -> Any:
-    """Answer AlterClientQuotas."""
-    response = messages.AlterClientQuotasResponse
-    rows = []
-    refused = request.error()
-    for entry in request.message.entries:
-        problem = ErrorCode(refused).about if refused else _quota_problem(request, entry)
-        if not problem and not request.message.validate_only:
-            _set(request, entry)
-        entity = tuple(
-            response.EntityData(entity_type=one.entity_type, entity_name=one.entity_name) for one in entry.entity
-        )
-        code = refused or (codes.INVALID_REQUEST if problem else codes.NONE)
-        rows.append(response.EntryData(error_code=code, error_message=problem or None, entity=entity))
-    return response(entries=tuple(rows))
-
-
-def _entity(entry: Any) -> Entity:
-    return frozenset((one.entity_type, one.entity_name) for one in entry.entity)
-
-
-def _quota_problem(request: RequestContext, entry: Any) -> str:
-    kinds = [one.entity_type for one in entry.entity]
-    if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= {USER, CLIENT}:
-        return f"an entity is a {USER}, a {CLIENT}, or both; this is {kinds}"
-    if any(one.entity_name == "" for one in entry.entity):
-        return "a name is empty"
-    if unknown := [op.key for op in entry.ops if op.key not in KEYS]:
-        return f"there is no quota {unknown[0]!r}"
-    if len(request.cluster.quotas.values) >= MOST_QUOTAS:
-        return f"there are {MOST_QUOTAS} quotas already"
-    is_right = all(op.remove or op.value > 0 for op in entry.ops)
-    return "" if is_right else "a quota is above 0"
-
-
-def _set(request: RequestContext, entry: Any) -> None:
-    for op in entry.ops:
-        request.cluster.controller.set_quota(_entity(entry), op.key, None if op.remove else op.value)
-
-
-def describe_client_quotas(request: RequestContext) -> Any:
-    """Answer DescribeClientQuotas."""
-    response, asked = messages.DescribeClientQuotasResponse, request.message
-    kinds = [one.entity_type for one in asked.components]
-    if len(set(kinds)) < len(kinds):
-        return response(error_code=codes.INVALID_REQUEST, error_message="a kind of entity is there twice", entries=None)
-    if not set(kinds) <= {USER, CLIENT, "ip"}:
-        message = f"entities are {USER} and {CLIENT}"
-        return response(error_code=codes.UNSUPPORTED_VERSION, error_message=message, entries=None)
-    rows = []
-    for entity, values in request.cluster.quotas.values.items():
-        if all(_matches(dict(entity), one) for one in asked.components) and (
-            not asked.strict or len(entity) == len(kinds)
-        ):
-            names = tuple(
-                response.EntityData(entity_type=kind, entity_name=name)
-                for kind, name in sorted(entity, key=lambda one: one[0])
-            )
-            found = tuple(response.ValueData(key=key, value=value) for key, value in sorted(values.items()))
-            rows.append(response.EntryData(entity=names, values=found))
-    return response(error_message=None, entries=tuple(rows))
-
-
-def _matches(entity: dict[str, str | None], component: Any) -> bool:
-    if component.entity_type not in entity:
-        return False
-    name = entity[component.entity_type]
-    if component.match_type == EXACT:
-        return name is not None and name == component.match
-    return name is None if component.match_type == DEFAULT else True

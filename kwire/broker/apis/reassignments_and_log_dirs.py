@@ -1,6 +1,5 @@
-"""ElectLeaders, AlterPartitionReassignments, ListPartitionReassignments (KIP-460, KIP-455) and AlterReplicaLogDirs
-(KIP-113).
-"""
+"""ElectLeaders (KIP-460), AlterPartitionReassignments and ListPartitionReassignments (KIP-455), AlterReplicaLogDirs and
+DescribeLogDirs (KIP-113)."""
 
 from __future__ import annotations
 
@@ -13,17 +12,10 @@ from ...values import ErrorCode
 from .. import codes
 from ..cluster import RequestContext
 from ..configs import LogDir
-from ..topics import Partition, check_assignment
+from ..topics import Partition, Topic, check_assignment
 
 PREFERRED = 0  # a type of election; the other one is unclean
 FIRST_WITH_FACTOR = 1  # versions of AlterPartitionReassignments from here on say whether their number may change
-
-
-def partition_of(request: RequestContext, topic: str, index: int) -> Partition | None:
-    """Return a partition; None if there is no such."""
-    found = request.cluster.controller.find(topic)
-    is_there = found is not None and 0 <= index < len(found.partitions)
-    return found.partitions[index] if found is not None and is_there else None
 
 
 def elect_leaders(request: RequestContext) -> Any:
@@ -32,7 +24,7 @@ def elect_leaders(request: RequestContext) -> Any:
     is_all = asked.topic_partitions is None
     rows: dict[str, list[Any]] = {}
     for topic, index in _asked(request):
-        code = _elect(request, partition_of(request, topic, index))
+        code = _elect(request, request.cluster.controller.partition(topic, index))
         if is_all and code == codes.ELECTION_NOT_NEEDED:
             continue
         message = ErrorCode(code).about if code else None
@@ -96,7 +88,7 @@ def alter_partition_reassignments(request: RequestContext) -> Any:
 def _reassign(request: RequestContext, topic: str, part: Any) -> tuple[int, str | None]:
     if code := request.error(topic, part.partition_index):
         return code, ErrorCode(code).about
-    partition = partition_of(request, topic, part.partition_index)
+    partition = request.cluster.controller.partition(topic, part.partition_index)
     if partition is None:
         return codes.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition"
     if part.replicas is None:
@@ -160,7 +152,7 @@ def _move(request: RequestContext, path: str, topic: str, index: int) -> int:
     log_dir: LogDir | None = next((one for one in log_dirs if one.path == path), None)
     if log_dir is None:
         return codes.LOG_DIR_NOT_FOUND
-    partition = partition_of(request, topic, index)
+    partition = request.cluster.controller.partition(topic, index)
     replica = partition.replicas.get(request.node_id) if partition is not None else None
     if partition is None or replica is None:
         return codes.REPLICA_NOT_AVAILABLE
@@ -171,3 +163,42 @@ def _move(request: RequestContext, path: str, topic: str, index: int) -> int:
     except Refused:
         return codes.KAFKA_STORAGE_ERROR
     return codes.NONE
+
+
+def describe_log_dirs(request: RequestContext) -> Any:
+    """Answer DescribeLogDirs for the broker that received the request."""
+    node = request.cluster.controller.nodes[request.node_id]
+    return messages.DescribeLogDirsResponse(results=tuple(_log_dir(request, one) for one in node.log_dirs))
+
+
+def _log_dir(request: RequestContext, log_dir: LogDir) -> Any:
+    result = messages.DescribeLogDirsResponse.DescribeLogDirsResult
+    try:
+        total, usable = (-1, -1) if log_dir.is_offline else log_dir.disk.space()
+    except OSError:
+        request.cluster.fail(log_dir)
+    if log_dir.is_offline:
+        return result(log_dir=log_dir.path, error_code=codes.KAFKA_STORAGE_ERROR)
+    return result(log_dir=log_dir.path, topics=_topics(request, log_dir), total_bytes=total, usable_bytes=usable)
+
+
+def _topics(request: RequestContext, log_dir: LogDir) -> tuple[Any, ...]:
+    row = messages.DescribeLogDirsResponse.DescribeLogDirsTopic
+    topics = request.cluster.controller.topics
+    wanted: dict[str, set[int] | None] = dict.fromkeys(topics)
+    if request.message.topics is not None:
+        wanted = {one.topic: set(one.partitions) for one in request.message.topics if one.topic in topics}
+    held = ((name, _partitions(request, topics[name], log_dir, indexes)) for name, indexes in wanted.items())
+    return tuple(row(name=name, partitions=partitions) for name, partitions in held if partitions)
+
+
+def _partitions(request: RequestContext, topic: Topic, log_dir: LogDir, wanted: set[int] | None) -> tuple[Any, ...]:
+    row = messages.DescribeLogDirsResponse.DescribeLogDirsPartition
+    found = []
+    for partition in topic.partitions:
+        replica = partition.replicas.get(request.node_id)
+        if replica is None or replica.log_dir is not log_dir or replica.log is None:
+            continue
+        if wanted is None or partition.index in wanted:
+            found.append(row(partition_index=partition.index, partition_size=replica.log.size))
+    return tuple(found)

@@ -1,0 +1,293 @@
+"""DescribeConfigs, IncrementalAlterConfigs (KIP-339), AlterConfigs, ListConfigResources; client quotas (KIP-546)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ... import messages
+from ...errors.refused import InvalidConfig, InvalidRequest, Refused
+from ...values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigSource, ConfigType, ErrorCode, ResourceType
+from .. import codes
+from ..authorizer import CLUSTER_NAME, DENIALS, denied
+from ..cluster import RequestContext
+from ..configs import BROKER_CONFIGS, DYNAMIC_CONFIGS, TOPIC_CONFIGS, Config, Settings, checked, topic_defaults
+from ..quotas import CLIENT, KEYS, MOST_QUOTAS, USER, Entity
+
+FIRST_WITH_TYPES = 1  # of ListConfigResources
+FIRST_WITH_SOURCES = 1  # older versions only distinguish defaults from other values
+_GIVEN = ("advertised.listeners", "broker.id", "broker.rack", "listeners", "log.dirs")
+
+
+class Value(NamedTuple):
+    """The value of a config; `synonyms` are (name, value, source), the effective one first."""
+
+    name: str
+    type: int
+    read_only: bool
+    synonyms: Sequence[tuple[str, str | None, int]]
+
+
+def describe_configs(request: RequestContext) -> Any:
+    """Answer DescribeConfigs."""
+    return messages.DescribeConfigsResponse(
+        results=tuple(_described(request, row) for row in request.message.resources)
+    )
+
+
+def _described(request: RequestContext, row: Any) -> Any:
+    result = messages.DescribeConfigsResponse.DescribeConfigsResult
+    named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
+    if code := config_denial(request, row, AclOperation.DESCRIBE_CONFIGS):
+        return result(**named, **denied(code))
+    try:
+        values = list(_values(request, row))
+    except Refused as error:
+        return result(**named, error_code=error.error_code, error_message=str(error))
+    wanted = set(row.configuration_keys or ())
+    configs = tuple(_config_row(request, value) for value in values if not wanted or value.name in wanted)
+    return result(**named, error_message=None, configs=configs)
+
+
+def config_denial(request: RequestContext, row: Any, operation: int) -> int:
+    """Return the error code if the principal may not do this to the configs of a resource; 0 if it may."""
+    kinds = {ConfigResourceType.TOPIC: ResourceType.TOPIC, ConfigResourceType.GROUP: ResourceType.GROUP}
+    kind = kinds.get(row.resource_type, ResourceType.CLUSTER)
+    name = CLUSTER_NAME if kind == ResourceType.CLUSTER else row.resource_name
+    return codes.NONE if request.allows(operation, kind, name) else DENIALS[kind]
+
+
+def _values(request: RequestContext, row: Any) -> Iterator[Value]:
+    if row.resource_type == ConfigResourceType.TOPIC:
+        return _topic_values(request, row.resource_name)
+    if row.resource_type != ConfigResourceType.BROKER:
+        raise InvalidRequest("unknown_resource_type", type=row.resource_type)
+    if row.resource_name not in ("", str(request.node_id)):
+        raise InvalidRequest("not_this_broker", asked=row.resource_name, node_id=request.node_id)
+    return _broker_values(request) if row.resource_name else iter(())
+
+
+def _topic_values(request: RequestContext, name: str) -> Iterator[Value]:
+    own, usual = request.cluster.controller.known(name).configs, topic_defaults(Settings())
+    for config, default in topic_defaults(request.cluster.settings).items():
+        set_here = [(config, own[config], ConfigSource.TOPIC_CONFIG)] if config in own else []
+        is_usual = default == usual[config]
+        otherwise = (config, default, ConfigSource.DEFAULT_CONFIG if is_usual else ConfigSource.STATIC_BROKER_CONFIG)
+        yield Value(config, TOPIC_CONFIGS[config].type, False, [*set_here, otherwise])
+
+
+def _broker_values(request: RequestContext) -> Iterator[Value]:
+    node, settings, usual = request.cluster.controller.nodes[request.node_id], request.cluster.settings, Settings()
+    for config, (type_, value_of) in BROKER_CONFIGS.items():
+        value = value_of(node, settings)
+        is_set = value is not None and (config in _GIVEN or value != value_of(node, usual))
+        source = ConfigSource.STATIC_BROKER_CONFIG if is_set else ConfigSource.DEFAULT_CONFIG
+        yield Value(config, type_, True, [(config, value, source)])
+    for config, dynamic in DYNAMIC_CONFIGS.items():
+        own = node.configs.get(config)
+        set_here = [] if own is None else [(config, own, ConfigSource.DYNAMIC_BROKER_CONFIG)]
+        yield Value(config, dynamic.type, False, [*set_here, (config, dynamic.default, ConfigSource.DEFAULT_CONFIG)])
+
+
+def _config_row(request: RequestContext, value: Value) -> Any:
+    response = messages.DescribeConfigsResponse
+    _, text, source = value.synonyms[0]
+    is_old = request.version < FIRST_WITH_SOURCES
+    synonyms = value.synonyms if request.message.include_synonyms else []
+    return response.DescribeConfigsResourceResult(
+        name=value.name,
+        value=text,
+        read_only=value.read_only,
+        is_default=is_old and source == ConfigSource.DEFAULT_CONFIG,
+        config_source=source,
+        config_type=value.type,
+        synonyms=tuple(
+            response.DescribeConfigsSynonym(name=name, value=text, source=source) for name, text, source in synonyms
+        ),
+        documentation=None,
+    )
+
+
+def list_config_resources(request: RequestContext) -> Any:
+    """Answer ListConfigResources (KIP-1142): topics and brokers; version 0 is about client metrics: there are none."""
+    response, kinds = messages.ListConfigResourcesResponse, set(request.message.resource_types)
+    if request.version < FIRST_WITH_TYPES:
+        return response()
+    controller = request.cluster.controller
+    names = [(ConfigResourceType.TOPIC, name) for name in controller.topics]
+    names += [(ConfigResourceType.BROKER, str(node_id)) for node_id in controller.nodes]
+    rows = (response.ConfigResource(resource_name=name, resource_type=kind) for kind, name in names)
+    return response(config_resources=tuple(row for row in rows if not kinds or row.resource_type in kinds))
+
+
+def incremental_alter_configs(request: RequestContext) -> Any:
+    """Answer IncrementalAlterConfigs (KIP-339) for topics and brokers; each is changed completely or not at all."""
+    response = messages.IncrementalAlterConfigsResponse
+    return response(responses=tuple(_altered(request, row) for row in request.message.resources))
+
+
+def alter_configs(request: RequestContext) -> Any:
+    """Answer AlterConfigs: a topic has these configs from now on, and no others of its own."""
+    return messages.AlterConfigsResponse(
+        responses=tuple(_altered(request, row, anew=True) for row in request.message.resources)
+    )
+
+
+def _altered(request: RequestContext, row: Any, *, anew: bool = False) -> Any:
+    result: Any = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
+    if anew:
+        result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
+    named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
+    if code := config_denial(request, row, AclOperation.ALTER_CONFIGS):
+        return result(**named, **denied(code))
+    try:
+        if row.resource_type == ConfigResourceType.BROKER:
+            _alter_broker(request, row, anew)
+        elif row.resource_type == ConfigResourceType.TOPIC:
+            _alter_topic(request, row, anew)
+        else:
+            raise InvalidRequest("not_to_be_altered", type=row.resource_type)
+    except Refused as error:
+        return result(**named, error_code=error.error_code, error_message=str(error))
+    return result(**named, error_message=None)
+
+
+def _alter_topic(request: RequestContext, row: Any, anew: bool) -> None:
+    topic = request.cluster.controller.known(row.resource_name)
+    defaults = topic_defaults(request.cluster.settings)
+    after = _anew(row.configs) if anew else _after(topic.configs, defaults, row.configs)
+    configs = checked(after.items())
+    if not request.message.validate_only:
+        request.cluster.controller.configure(topic, configs)
+
+
+def _alter_broker(request: RequestContext, row: Any, anew: bool) -> None:
+    nodes = {str(node_id): node for node_id, node in request.cluster.controller.nodes.items()}
+    if row.resource_name not in nodes:
+        raise InvalidRequest("no_such_broker", broker=row.resource_name)
+    node = nodes[row.resource_name]
+    defaults = {name: config.default for name, config in DYNAMIC_CONFIGS.items()}
+    after = _anew(row.configs) if anew else _after(node.configs, defaults, row.configs, DYNAMIC_CONFIGS)
+    configs = checked(after.items(), DYNAMIC_CONFIGS)
+    if not request.message.validate_only:
+        node.configs = configs
+
+
+def _anew(configs: Sequence[Any]) -> dict[str, str | None]:
+    for name, count in Counter(config.name for config in configs).items():
+        if count > 1:
+            raise InvalidRequest("in_request_twice", name=name)
+    return {config.name: config.value for config in configs}
+
+
+def _after(
+    own: dict[str, str],
+    defaults: dict[str, str],
+    changes: Sequence[Any],
+    configs: Mapping[str, Config] = TOPIC_CONFIGS,
+) -> dict[str, str | None]:
+    """Return the configs of a topic, or of what has these configs, after some changes."""
+    names = Counter(change.name for change in changes)
+    after: dict[str, str | None] = dict(own)
+    for change in changes:
+        if names[change.name] > 1:
+            raise InvalidRequest("in_request_twice", name=change.name)
+        if change.name not in configs:
+            checked([(change.name, change.value)], configs)
+        if change.value is None and change.config_operation != AlterConfigOp.DELETE:
+            raise InvalidRequest("config_without_value", config=change.name)
+        if change.config_operation == AlterConfigOp.SET:
+            after[change.name] = change.value
+        elif change.config_operation == AlterConfigOp.DELETE:
+            after.pop(change.name, None)
+        else:
+            after[change.name] = _listed(change, configs[change.name], own.get(change.name, defaults[change.name]))
+    return after
+
+
+def _listed(change: Any, config: Config, value: str) -> str:
+    """Add values to a list, or remove them."""
+    operations = (AlterConfigOp.APPEND, AlterConfigOp.SUBTRACT)
+    if config.type != ConfigType.LIST or change.config_operation not in operations:
+        takes = "to be set or deleted" if config.type != ConfigType.LIST else "operations 0 to 3"
+        raise InvalidConfig("bad_config_value", config=change.name, value=change.value, takes=takes)
+    items, given = filter(None, value.split(",")), change.value.split(",")
+    if change.config_operation == AlterConfigOp.SUBTRACT:
+        return ",".join(item for item in items if item not in given)
+    return ",".join(dict.fromkeys([*items, *given]))
+
+
+EXACT, DEFAULT = 0, 1  # how a component of a filter matches
+
+
+def alter_client_quotas(request: RequestContext) -> Any:
+    """Answer AlterClientQuotas."""
+    response = messages.AlterClientQuotasResponse
+    rows = []
+    refused = request.error()
+    for entry in request.message.entries:
+        problem = ErrorCode(refused).about if refused else _quota_problem(request, entry)
+        if not problem and not request.message.validate_only:
+            _set_quotas(request, entry)
+        entity = tuple(
+            response.EntityData(entity_type=one.entity_type, entity_name=one.entity_name) for one in entry.entity
+        )
+        code = refused or (codes.INVALID_REQUEST if problem else codes.NONE)
+        rows.append(response.EntryData(error_code=code, error_message=problem or None, entity=entity))
+    return response(entries=tuple(rows))
+
+
+def _entity(entry: Any) -> Entity:
+    return frozenset((one.entity_type, one.entity_name) for one in entry.entity)
+
+
+def _quota_problem(request: RequestContext, entry: Any) -> str:
+    kinds = [one.entity_type for one in entry.entity]
+    if not kinds or len(set(kinds)) < len(kinds) or not set(kinds) <= {USER, CLIENT}:
+        return f"an entity is a {USER}, a {CLIENT}, or both; this is {kinds}"
+    if any(one.entity_name == "" for one in entry.entity):
+        return "a name is empty"
+    if unknown := [op.key for op in entry.ops if op.key not in KEYS]:
+        return f"there is no quota {unknown[0]!r}"
+    if len(request.cluster.quotas.values) >= MOST_QUOTAS:
+        return f"there are {MOST_QUOTAS} quotas already"
+    is_right = all(op.remove or op.value > 0 for op in entry.ops)
+    return "" if is_right else "a quota is above 0"
+
+
+def _set_quotas(request: RequestContext, entry: Any) -> None:
+    for op in entry.ops:
+        request.cluster.controller.set_quota(_entity(entry), op.key, None if op.remove else op.value)
+
+
+def describe_client_quotas(request: RequestContext) -> Any:
+    """Answer DescribeClientQuotas."""
+    response, asked = messages.DescribeClientQuotasResponse, request.message
+    kinds = [one.entity_type for one in asked.components]
+    if len(set(kinds)) < len(kinds):
+        return response(error_code=codes.INVALID_REQUEST, error_message="a kind of entity is there twice", entries=None)
+    if not set(kinds) <= {USER, CLIENT, "ip"}:
+        message = f"entities are {USER} and {CLIENT}"
+        return response(error_code=codes.UNSUPPORTED_VERSION, error_message=message, entries=None)
+    rows = []
+    for entity, values in request.cluster.quotas.values.items():
+        if all(_matches(dict(entity), one) for one in asked.components) and (
+            not asked.strict or len(entity) == len(kinds)
+        ):
+            names = tuple(
+                response.EntityData(entity_type=kind, entity_name=name)
+                for kind, name in sorted(entity, key=lambda one: one[0])
+            )
+            found = tuple(response.ValueData(key=key, value=value) for key, value in sorted(values.items()))
+            rows.append(response.EntryData(entity=names, values=found))
+    return response(error_message=None, entries=tuple(rows))
+
+
+def _matches(entity: dict[str, str | None], component: Any) -> bool:
+    if component.entity_type not in entity:
+        return False
+    name = entity[component.entity_type]
+    if component.match_type == EXACT:
+        return name is not None and name == component.match
+    return name is None if component.match_type == DEFAULT else True

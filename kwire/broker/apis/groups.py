@@ -1,0 +1,350 @@
+"""Groups and their coordinators: FindCoordinator, JoinGroup, SyncGroup, Heartbeat, LeaveGroup, ListGroups,
+DescribeGroups and DeleteGroups. Groups of KIP-848 are in `consumer_groups`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from ... import messages
+from ...values import AclOperation, ErrorCode, ResourceType
+from .. import codes
+from ..authorizer import CLUSTER_NAME, operations
+from ..cluster import RequestContext
+from ..groups.group import Group, GroupState, Member, Protocols
+from ..groups.membership import member_or_problem, membership, problem_with
+from ..groups.rebalance import assigned, described, joined, not_assigned, not_joined
+from ..internal_topics import GROUPS, TRANSACTIONS, coordinator_of
+
+FIRST_WITH_KEYS = 4  # from this version on a request has several keys (KIP-699)
+GROUP, TRANSACTION = 0, 1
+
+
+def find_coordinator(request: RequestContext) -> Any:
+    """Answer FindCoordinator."""
+    response, asked = messages.FindCoordinatorResponse, request.message
+    if request.version < FIRST_WITH_KEYS:
+        return response(**_coordinator(request, asked.key))
+    keys = dict.fromkeys(asked.coordinator_keys)
+    return response(coordinators=tuple(response.Coordinator(key=key, **_coordinator(request, key)) for key in keys))
+
+
+def _coordinator(request: RequestContext, key: str) -> dict[str, Any]:
+    controller = request.cluster.controller
+    is_transactional = request.message.key_type == TRANSACTION
+    if code := request.error(transactional_id=key) if is_transactional else request.error(group=key):
+        return _no_coordinator(code, ErrorCode(code).about)
+    if request.message.key_type not in (GROUP, TRANSACTION):
+        return _no_coordinator(codes.INVALID_REQUEST, "only groups and transactions are coordinated here")
+    topic = TRANSACTIONS if request.message.key_type == TRANSACTION else GROUPS
+    node_id = coordinator_of(key, controller, topic)
+    if node_id is None:
+        return _no_coordinator(codes.COORDINATOR_NOT_AVAILABLE, "no broker is alive")
+    node = controller.nodes[node_id]
+    return {"error_code": codes.NONE, "error_message": None, "node_id": node_id, "host": node.host, "port": node.port}
+
+
+def _no_coordinator(code: int, message: str) -> dict[str, Any]:
+    return {"error_code": code, "error_message": message, "node_id": -1, "host": "", "port": -1}
+
+
+FIRST_WITH_KNOWN_IDS = 4  # from this version on members join with an id from the broker (KIP-394)
+FIRST_WITH_SKIPPING = 9  # KIP-814
+
+
+def join_group(request: RequestContext) -> Any:
+    """Answer JoinGroup, or park it until the rebalance has ended."""
+    asked, groups = request.message, request.cluster.groups
+    code = problem_with(request, asked.group_id) or _session_problem(request)
+    if code:
+        return not_joined(code, asked.member_id)
+    group = groups.find(asked.group_id) if asked.member_id else groups.found_or_made(asked.group_id)
+    if group is None:
+        code = codes.UNKNOWN_MEMBER_ID if asked.member_id else codes.GROUP_MAX_SIZE_REACHED
+        return not_joined(code, asked.member_id)
+    if group.consumer is not None and group.consumer.members:
+        return not_joined(codes.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
+    group.consumer = None
+    answer = _Join(request, group).answer()
+    groups.rebalancing.settle(group, request.now)
+    if group.is_unused and not group.generation:
+        groups.delete(group)
+    return answer
+
+
+def _session_problem(request: RequestContext) -> int:
+    settings, timeout = request.cluster.settings, request.message.session_timeout_ms / 1000
+    is_good = settings.min_session_timeout <= timeout <= settings.max_session_timeout
+    return codes.NONE if is_good else codes.INVALID_SESSION_TIMEOUT
+
+
+class _Join:
+    """A request to join an existing group."""
+
+    def __init__(self, request: RequestContext, group: Group) -> None:
+        self.request, self.group, self.asked = request, group, request.message
+        self.groups, self.rebalancing = request.cluster.groups, request.cluster.groups.rebalancing
+        self.protocols: Protocols = tuple((row.name, bytes(row.metadata)) for row in self.asked.protocols)
+
+    def answer(self) -> Any:
+        group, asked = self.group, self.asked
+        if not self._is_consistent():
+            return not_joined(codes.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
+        if asked.member_id in group.pending and asked.group_instance_id is None:
+            group.expect_no_longer(asked.member_id)
+            return self._add(asked.member_id)
+        if asked.member_id:
+            found = member_or_problem(group, asked.member_id, asked.group_instance_id)
+            return not_joined(found, asked.member_id) if isinstance(found, int) else self._join_again(found)
+        if asked.group_instance_id in group.static:
+            return self._come_back(group.members[group.static[asked.group_instance_id]])
+        return self._join_first()
+
+    def _is_consistent(self) -> bool:
+        group, asked = self.group, self.asked
+        if not group.members:
+            return bool(asked.protocol_type and self.protocols)
+        return bool(asked.protocol_type == group.protocol_type and group.supports(self.protocols))
+
+    def _join_first(self) -> Any:
+        member_id = self._new_id()
+        if self.request.version < FIRST_WITH_KNOWN_IDS or self.asked.group_instance_id is not None:
+            return self._add(member_id)
+        if not self.groups.has_room_for_member(self.group, self._made(member_id).measure()):
+            return not_joined(codes.GROUP_MAX_SIZE_REACHED)
+        until = self.request.now + self.asked.session_timeout_ms / 1000
+        self.group.expect(member_id, until)
+        self.rebalancing.wake(self.group, until)
+        return not_joined(codes.MEMBER_ID_REQUIRED, member_id)
+
+    def _new_id(self) -> str:
+        name = self.asked.group_instance_id if self.asked.group_instance_id is not None else self.request.client_id
+        return f"{name}-{UUID(bytes=self.request.cluster.rng.randbytes(16), version=4)}"
+
+    def _made(self, member_id: str) -> Member:
+        asked = self.asked
+        session_timeout = asked.session_timeout_ms / 1000
+        is_given = asked.rebalance_timeout_ms >= 0  # version 0 has a single timeout
+        return Member(
+            member_id,
+            asked.group_instance_id,
+            self.request.client_id,
+            self.request.client_host,
+            session_timeout,
+            asked.rebalance_timeout_ms / 1000 if is_given else session_timeout,
+            self.protocols,
+        )
+
+    def _add(self, member_id: str) -> Any:
+        member = self._made(member_id)
+        if not self.groups.has_room_for_member(self.group, member.measure()):
+            return not_joined(codes.GROUP_MAX_SIZE_REACHED)
+        if not self.group.members:
+            self.group.protocol_type = self.asked.protocol_type
+        return self.rebalancing.add(self.group, member, self.request.now)
+
+    def _join_again(self, member: Member) -> Any:
+        """Start a rebalance if a member has changed its metadata, or leads: for example, there may be new
+        partitions."""
+        group, is_leader = self.group, member.member_id == self.group.leader
+        is_same = member.protocols == self.protocols
+        if group.state is GroupState.COMPLETING_REBALANCE and is_same:
+            return joined(group, member, includes_members=is_leader)
+        if group.state is GroupState.STABLE and is_same and not is_leader:
+            return joined(group, member, includes_members=False)
+        return self._update(member) or self.rebalancing.join(group, member, self.request.now)
+
+    def _update(self, member: Member) -> Any:
+        """Update a member's protocols; returns a response only if there is no room for them."""
+        made = self._made(member.member_id)
+        if not self.groups.held.has_room(made.measure() - member.size):
+            return not_joined(codes.GROUP_MAX_SIZE_REACHED)
+        member.session_timeout, member.rebalance_timeout = made.session_timeout, made.rebalance_timeout
+        self.group.update(member, self.protocols)
+        return None
+
+    def _come_back(self, member: Member) -> Any:
+        """Assign a new id to a static member. In a stable group with the same protocol, no rebalance is needed."""
+        group, leader = self.group, self.group.leader
+        full = self._update(member)
+        if full is not None:
+            return full
+        self.rebalancing.replace(group, member, self._new_id(), self.request.now)
+        if group.state is not GroupState.STABLE or group.choose_protocol() != group.protocol:
+            return self.rebalancing.join(group, member, self.request.now)
+        is_leader = group.leader == member.member_id
+        if self.request.version >= FIRST_WITH_SKIPPING:
+            return joined(group, member, includes_members=is_leader, skip=is_leader)
+        return joined(group, member, includes_members=False, leader=leader)  # a client without the new id cannot assign
+
+
+FIRST_WITH_PROTOCOLS = 5  # from this version on requests contain the expected protocol (KIP-559)
+
+
+def sync_group(request: RequestContext) -> Any:
+    """Answer SyncGroup, or park it until the leader has assigned."""
+    asked, rebalancing = request.message, request.cluster.groups.rebalancing
+    if request.version >= FIRST_WITH_PROTOCOLS and not (asked.protocol_type and asked.protocol_name):
+        return not_assigned(codes.INCONSISTENT_GROUP_PROTOCOL)
+    found = membership(request, asked.generation_id)
+    if isinstance(found, int):
+        return not_assigned(found)
+    group, member = found
+    if code := _protocol_problem(asked, group):
+        return not_assigned(code)
+    member.has_synced = True
+    rebalancing.keep(group, member, request.now)
+    if group.state is GroupState.STABLE:
+        return assigned(group, member)
+    return (
+        _complete(request, group) if member.member_id == group.leader else rebalancing.sync(group, member, request.now)
+    )
+
+
+def _protocol_problem(asked: Any, group: Group) -> int:
+    names = asked.protocol_type or group.protocol_type, asked.protocol_name or group.protocol
+    if names != (group.protocol_type, group.protocol):
+        return codes.INCONSISTENT_GROUP_PROTOCOL
+    is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
+    return codes.REBALANCE_IN_PROGRESS if is_rebalancing else codes.NONE
+
+
+def _complete(request: RequestContext, group: Group) -> Any:
+    """Distribute the leader's assignments."""
+    groups, asked = request.cluster.groups, request.message
+    assignments = {row.member_id: bytes(row.assignment) for row in asked.assignments}
+    if not groups.held.has_room(sum(map(len, assignments.values()))):
+        return not_assigned(codes.GROUP_MAX_SIZE_REACHED)
+    groups.rebalancing.assign(group, assignments, request.now)
+    return assigned(group, group.members[asked.member_id])
+
+
+def heartbeat(request: RequestContext) -> Any:
+    """Answer Heartbeat."""
+    found = membership(request, request.message.generation_id)
+    if isinstance(found, int):
+        return messages.HeartbeatResponse(error_code=found)
+    group, member = found
+    request.cluster.groups.rebalancing.keep(group, member, request.now)
+    is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
+    return messages.HeartbeatResponse(error_code=codes.REBALANCE_IN_PROGRESS if is_rebalancing else codes.NONE)
+
+
+FIRST_WITH_MEMBERS = 3  # from this version on several members can leave at once
+
+
+def leave_group(request: RequestContext) -> Any:
+    """Answer LeaveGroup."""
+    response, asked, groups = messages.LeaveGroupResponse, request.message, request.cluster.groups
+    if code := problem_with(request, asked.group_id):
+        return response(error_code=code)
+    group = groups.find(asked.group_id)
+    if request.version < FIRST_WITH_MEMBERS:
+        code = codes.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, asked.member_id, None)
+        members = []
+    else:
+        members = [_left(request, group, member) for member in asked.members]
+    if group is not None:
+        groups.rebalancing.settle(group, request.now)
+    return response(error_code=code, members=tuple(members))
+
+
+def _left(request: RequestContext, group: Group | None, member: Any) -> Any:
+    member_id, instance_id = member.member_id, member.group_instance_id
+    code = codes.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, member_id, instance_id)
+    row = messages.LeaveGroupResponse.MemberResponse
+    return row(member_id=member_id, group_instance_id=instance_id, error_code=code)
+
+
+def _leave(request: RequestContext, group: Group, member_id: str, instance_id: str | None) -> int:
+    if member_id in group.pending:
+        group.expect_no_longer(member_id)
+        return codes.NONE
+    if not member_id and instance_id is not None:
+        member_id = group.static.get(instance_id, "")  # an operator removes static members by instance id
+    found = member_or_problem(group, member_id, instance_id)
+    if isinstance(found, int):
+        return found
+    request.cluster.groups.rebalancing.remove(group, found, request.now)
+    return codes.NONE
+
+
+CLASSIC, CONSUMER = "classic", "consumer"
+
+
+def list_groups(request: RequestContext) -> Any:
+    """Answer ListGroups: the groups that this broker coordinates."""
+    states = {state.lower() for state in request.message.states_filter}
+    types = {kind.lower() for kind in request.message.types_filter} or {CLASSIC, CONSUMER}
+    sees_all = request.allows(AclOperation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME)
+    rows = (
+        messages.ListGroupsResponse.ListedGroup(
+            group_id=group.group_id,
+            protocol_type=group.protocol_type or "",
+            group_state=group.state.value,
+            group_type=_type_of(group),
+        )
+        for group in request.cluster.groups.all()
+        if _type_of(group) in types
+        and (sees_all or request.allows(AclOperation.DESCRIBE, ResourceType.GROUP, group.group_id))
+        and (not states or group.state.lower() in states)
+        and coordinator_of(group.group_id, request.cluster.controller) == request.node_id
+    )
+    return messages.ListGroupsResponse(groups=tuple(rows))
+
+
+def _type_of(group: Group) -> str:
+    return CLASSIC if group.consumer is None else CONSUMER
+
+
+FIRST_WITH_NOT_FOUND = 6  # older versions of DescribeGroups return an unknown group as Dead (KIP-1043)
+
+
+def describe_groups(request: RequestContext) -> Any:
+    """Answer DescribeGroups."""
+    names = dict.fromkeys(request.message.groups)
+    return messages.DescribeGroupsResponse(groups=tuple(_described(request, name) for name in names))
+
+
+def _described(request: RequestContext, group_id: str) -> Any:
+    row = messages.DescribeGroupsResponse.DescribedGroup
+    if code := problem_with(request, group_id, needs_name=False):
+        return row(group_id=group_id, error_code=code)
+    group = request.cluster.groups.find(group_id)
+    if group is not None:
+        found = described(group)
+        if request.message.include_authorized_operations:
+            bits = operations(request, ResourceType.GROUP, group_id)
+            return msgspec.structs.replace(found, authorized_operations=bits)
+        return found
+    if request.version < FIRST_WITH_NOT_FOUND:
+        return row(group_id=group_id, group_state=GroupState.DEAD.value)
+    missing = f"there is no group {group_id!r}"
+    return row(
+        group_id=group_id, group_state=GroupState.DEAD.value, error_code=codes.GROUP_ID_NOT_FOUND, error_message=missing
+    )
+
+
+def delete_groups(request: RequestContext) -> Any:
+    """Answer DeleteGroups."""
+    row = messages.DeleteGroupsResponse.DeletableGroupResult
+    names = dict.fromkeys(request.message.groups_names)
+    return messages.DeleteGroupsResponse(
+        results=tuple(row(group_id=name, error_code=_delete(request, name)) for name in names)
+    )
+
+
+def _delete(request: RequestContext, group_id: str) -> int:
+    groups = request.cluster.groups
+    if code := problem_with(request, group_id, needs_name=False):
+        return code
+    group = groups.find(group_id)
+    if group is None:
+        return codes.GROUP_ID_NOT_FOUND
+    if group.state is not GroupState.EMPTY:
+        return codes.NON_EMPTY_GROUP
+    groups.delete(group)
+    return codes.NONE

@@ -1,0 +1,287 @@
+"""Offsets of groups and of logs: OffsetCommit, OffsetFetch, OffsetDelete (KIP-496), ListOffsets, OffsetForLeaderEpoch.
+
+Members of its generation commit the offsets of a group; any client does if the group is empty. Unstable offsets are
+those that an open transaction is to commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ... import messages
+from ...errors import DecodeError
+from ...internal import decode_subscription
+from .. import codes
+from ..cluster import RequestContext
+from ..groups.group import Commit, Group, GroupState
+from ..groups.membership import consumer_problem, membership, problem_with
+from ..log import Log
+from ..topics import Topic
+
+
+def offset_commit(request: RequestContext) -> Any:
+    """Answer OffsetCommit."""
+    groups, response = request.cluster.groups, messages.OffsetCommitResponse
+    group = _committing(request)
+    commits: dict[tuple[str, int], Commit] = {}
+    errors: list[list[int]] = []
+    for sent in request.message.topics:
+        errors.append([checked_commit(request, group, sent, part, commits) for part in sent.partitions])
+    failed = groups.commit(group, commits) if isinstance(group, Group) else codes.NONE
+    rows = []
+    for sent, found in zip(request.message.topics, errors, strict=True):
+        parts = tuple(
+            response.OffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code or failed)
+            for part, code in zip(sent.partitions, found, strict=True)
+        )
+        rows.append(response.OffsetCommitResponseTopic(name=sent.name, topic_id=sent.topic_id, partitions=parts))
+    if isinstance(group, Group) and group.is_unused and not group.generation:
+        groups.delete(group)
+    return response(topics=tuple(rows))
+
+
+def checked_commit(
+    request: RequestContext, group: Group | int, sent: Any, part: Any, commits: dict[tuple[str, int], Commit]
+) -> int:
+    """Add a row of a request to the commits, or return why it cannot be kept."""
+    topic = request.cluster.controller.find(sent.name, sent.topic_id)
+    found = group if isinstance(group, int) else _kept_commit(request, topic, part, sent.name)
+    if isinstance(found, int) or topic is None:
+        return found if isinstance(found, int) else codes.UNKNOWN_TOPIC_OR_PARTITION
+    if not isinstance(found, Commit) or not request.cluster.groups.held.has_room(found.size * (len(commits) + 1)):
+        return codes.GROUP_MAX_SIZE_REACHED
+    commits[topic.name, part.partition_index] = found
+    return codes.NONE
+
+
+def _committing(request: RequestContext) -> Group | int:
+    """Return the group, or the error code if this client may not commit now."""
+    asked, groups = request.message, request.cluster.groups
+    if code := problem_with(request, asked.group_id, needs_name=False):
+        return code
+    group, generation = groups.find(asked.group_id), asked.generation_id_or_member_epoch
+    if generation < 0 and (group is None or group.state is GroupState.EMPTY):
+        # clients with manual assignment use the group only to store offsets
+        made = groups.found_or_made(asked.group_id)
+        return codes.GROUP_MAX_SIZE_REACHED if made is None else made
+    if group is not None and group.consumer is not None and group.consumer.members:
+        return consumer_problem(group, asked.member_id, generation) or group
+    return codes.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
+
+
+def _member_committing(request: RequestContext, generation: int) -> Group | int:
+    found = membership(request, generation)
+    if isinstance(found, int):
+        return found
+    group, member = found
+    request.cluster.groups.rebalancing.keep(group, member, request.now)
+    return codes.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
+
+
+def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, name: str) -> Commit | int:
+    """Return the commit that a row of a request is about, or the error code if it cannot be kept."""
+    if code := request.error(topic.name if topic else name or None, part.partition_index):
+        return code
+    if topic is None or not 0 <= part.partition_index < len(topic.partitions):
+        return codes.UNKNOWN_TOPIC_OR_PARTITION if name or topic else codes.UNKNOWN_TOPIC_ID
+    metadata = part.committed_metadata or ""
+    if len(metadata) > request.cluster.settings.offset_metadata_max_bytes:
+        return codes.OFFSET_METADATA_TOO_LARGE
+    commit = Commit(part.committed_offset, part.committed_leader_epoch, metadata, topic.topic_id)
+    return commit if request.cluster.groups.held.has_room(commit.size) else codes.GROUP_MAX_SIZE_REACHED
+
+
+FIRST_WITH_ERROR = 2  # older versions have error codes only per partition
+FIRST_WITH_GROUPS = 8  # from this version on a request has several groups (KIP-709)
+NO_ID = bytes(16)
+
+Wanted = Iterator[tuple[str, bytes, list[int]]]
+
+
+def offset_fetch(request: RequestContext) -> Any:
+    """Answer OffsetFetch."""
+    response, asked = messages.OffsetFetchResponse, request.message
+    if request.version >= FIRST_WITH_GROUPS:
+        groups = {group.group_id: group for group in asked.groups}
+        return response(groups=tuple(_group(request, group) for group in groups.values()))
+    code = problem_with(request, asked.group_id, needs_name=False)
+    if code and request.version >= FIRST_WITH_ERROR:
+        return response(error_code=code)
+    row, part = response.OffsetFetchResponseTopic, response.OffsetFetchResponsePartition
+    found = _rows(request, asked.group_id, asked.topics, code)
+    rows = (row(name=name, partitions=tuple(part(**fields) for fields in parts)) for name, _, parts in found)
+    return response(topics=tuple(rows), error_code=code)
+
+
+def _group(request: RequestContext, wanted: Any) -> Any:
+    response = messages.OffsetFetchResponse
+    if code := problem_with(request, wanted.group_id, needs_name=False):
+        return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
+    group = request.cluster.groups.find(wanted.group_id)
+    is_member = wanted.member_epoch >= 0 and group is not None and group.consumer is not None
+    if group and is_member and (code := consumer_problem(group, wanted.member_id or "", wanted.member_epoch)):
+        return response.OffsetFetchResponseGroup(group_id=wanted.group_id, error_code=code)
+    row, part = response.OffsetFetchResponseTopics, response.OffsetFetchResponsePartitions
+    rows = (
+        row(name=name, topic_id=topic_id, partitions=tuple(part(**fields) for fields in parts))
+        for name, topic_id, parts in _rows(request, wanted.group_id, wanted.topics, codes.NONE)
+    )
+    return response.OffsetFetchResponseGroup(group_id=wanted.group_id, topics=tuple(rows))
+
+
+def _rows(
+    request: RequestContext, group_id: str, topics: Any, code: int
+) -> Iterator[tuple[str, bytes, list[dict[str, Any]]]]:
+    """Return the requested topics with the fields of their partitions; all commits if topics are None."""
+    controller, group = request.cluster.controller, request.cluster.groups.find(group_id)
+    for name, topic_id, indexes in _asked(topics) if topics is not None else _committed(request, group):
+        topic = controller.find(name, topic_id)
+        is_unknown = topic is None and not name
+        failure = code or request.error(topic.name if topic else name or None)
+        if failure and not code and topics is None:
+            continue  # of all topics, those that one may not describe are not named
+        failure = failure or (codes.UNKNOWN_TOPIC_ID if is_unknown else codes.NONE)
+        yield name, topic_id, [_fields(request, group, topic, index, failure) for index in indexes]
+
+
+def _asked(topics: Any) -> Wanted:
+    """Return the requested topics without duplicates."""
+    wanted: dict[tuple[str, bytes], dict[int, None]] = {}
+    for row in topics:
+        key = row.name, getattr(row, "topic_id", NO_ID)
+        wanted.setdefault(key, {}).update(dict.fromkeys(row.partition_indexes))
+    return ((*key, list(indexes)) for key, indexes in wanted.items())
+
+
+def _committed(request: RequestContext, group: Group | None) -> Wanted:
+    for name, indexes in group.commits.topics() if group is not None else ():
+        topic = request.cluster.controller.find(name)
+        if group is not None and topic is not None:
+            kept = [index for index in indexes if group.commits.get(name, index, topic.topic_id)]
+            if kept:
+                yield name, topic.topic_id, kept
+
+
+def _fields(request: RequestContext, group: Group | None, topic: Topic | None, index: int, code: int) -> dict[str, Any]:
+    if group is not None and topic is not None and request.message.require_stable:
+        code = code or (codes.UNSTABLE_OFFSET_COMMIT if group.is_unstable(topic.name, index) else codes.NONE)
+    found = None if group is None or topic is None or code else group.commits.get(topic.name, index, topic.topic_id)
+    return {
+        "partition_index": index,
+        "committed_offset": found.offset if found else -1,
+        "committed_leader_epoch": found.leader_epoch if found else -1,
+        "metadata": found.metadata if found else "",
+        "error_code": code,
+    }
+
+
+def offset_delete(request: RequestContext) -> Any:
+    """Answer OffsetDelete: offsets of topics that no member reads."""
+    response, asked = messages.OffsetDeleteResponse, request.message
+    group = request.cluster.groups.find(asked.group_id)
+    code = problem_with(request, asked.group_id, needs_name=False)
+    if code or group is None:
+        return response(error_code=code or codes.GROUP_ID_NOT_FOUND)
+    if group.members and group.protocol_type != "consumer":
+        return response(error_code=codes.NON_EMPTY_GROUP)
+    subscribed = _subscribed(group)
+    rows, deleted = [], []
+    for row in asked.topics:
+        topic = request.cluster.controller.find(row.name)
+        parts = []
+        for part in row.partitions:
+            index = part.partition_index
+            code = request.error(row.name, index)
+            if not code and (topic is None or not 0 <= index < len(topic.partitions)):
+                code = codes.UNKNOWN_TOPIC_OR_PARTITION
+            elif not code and row.name in subscribed:
+                code = codes.GROUP_SUBSCRIBED_TO_TOPIC
+            elif not code:
+                deleted.append((row.name, index))
+            parts.append(response.OffsetDeleteResponsePartition(partition_index=index, error_code=code))
+        rows.append(response.OffsetDeleteResponseTopic(name=row.name, partitions=tuple(parts)))
+    request.cluster.groups.delete_commits(group, deleted)
+    return response(topics=tuple(rows))
+
+
+def _subscribed(group: Group) -> set[str]:
+    found: set[str] = set()
+    for member in group.members.values():
+        try:
+            found.update(decode_subscription(member.metadata(group.protocol)).message.topics)
+        except DecodeError:
+            continue  # what it does not say, it does not read
+    return found
+
+
+FIRST_WITH_EPOCHS = 4
+READ_COMMITTED = 1
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+
+
+def list_offsets(request: RequestContext) -> Any:
+    """Answer ListOffsets."""
+    response = messages.ListOffsetsResponse
+    rows = []
+    for row in request.message.topics:
+        parts = [_listed(request, row.name, part) for part in row.partitions]
+        rows.append(response.ListOffsetsTopicResponse(name=row.name, partitions=tuple(parts)))
+    return response(topics=tuple(rows))
+
+
+def _listed(request: RequestContext, topic: str, part: Any) -> Any:
+    row = messages.ListOffsetsResponse.ListOffsetsPartitionResponse
+    partition = request.cluster.controller.partition(topic, part.partition_index)
+    code = request.error(topic, part.partition_index)
+    if partition is None or code:
+        return row(partition_index=part.partition_index, error_code=code or codes.UNKNOWN_TOPIC_OR_PARTITION)
+    log = partition.log_at(request.node_id, part.current_leader_epoch)
+    if isinstance(log, int):
+        return row(partition_index=part.partition_index, error_code=log)
+    try:
+        is_committed = request.message.isolation_level == READ_COMMITTED
+        offset, timestamp, epoch = _offset_at(log, part.timestamp, log.stable_end if is_committed else log.end)
+        epoch = epoch if request.version >= FIRST_WITH_EPOCHS else -1
+    except OSError:
+        request.cluster.fail(partition.replicas[request.node_id].log_dir)
+        return row(partition_index=part.partition_index, error_code=codes.KAFKA_STORAGE_ERROR)
+    return row(partition_index=part.partition_index, offset=offset, timestamp=timestamp, leader_epoch=epoch)
+
+
+def offset_for_leader_epoch(request: RequestContext) -> Any:
+    """Answer OffsetForLeaderEpoch (KIP-101): where the batches of a leader epoch end."""
+    response = messages.OffsetForLeaderEpochResponse
+    rows = []
+    for row in request.message.topics:
+        parts = [_epoch_end(request, row.topic, part) for part in row.partitions]
+        rows.append(response.OffsetForLeaderTopicResult(topic=row.topic, partitions=tuple(parts)))
+    return response(topics=tuple(rows))
+
+
+def _epoch_end(request: RequestContext, topic: str, part: Any) -> Any:
+    row = messages.OffsetForLeaderEpochResponse.EpochEndOffset
+    partition = request.cluster.controller.partition(topic, part.partition)
+    code = request.error(topic, part.partition)
+    if partition is None or code:
+        return row(partition=part.partition, error_code=code or codes.UNKNOWN_TOPIC_OR_PARTITION)
+    log = partition.log_at(request.node_id, part.current_leader_epoch)
+    if isinstance(log, int):
+        return row(partition=part.partition, error_code=log)
+    if part.leader_epoch > partition.leader_epoch or part.leader_epoch < 0:
+        return row(partition=part.partition)
+    epoch, end = log.end_of_epoch(part.leader_epoch)
+    if part.leader_epoch == partition.leader_epoch:
+        epoch, end = part.leader_epoch, log.end
+    return row(partition=part.partition, leader_epoch=epoch, end_offset=end)
+
+
+def _offset_at(log: Log, timestamp: int, end: int) -> tuple[int, int, int]:
+    """Return offset, time and leader epoch; `end` is that of what the client may read."""
+    if timestamp == LATEST:
+        return end, -1, log.epoch_at(end)
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        return log.start, -1, log.epoch_at(log.start)
+    if timestamp == MAX_TIMESTAMP:
+        return log.find_newest()
+    found = log.find_time(timestamp) if timestamp >= 0 else (-1, -1, -1)
+    return found if found[0] < end else (-1, -1, -1)
