@@ -42,8 +42,7 @@ def read(paths: Paths, **options: Any) -> Any:
     need_libraries()
     from pyarrow import RecordBatchReader
 
-    from .files import find_files
-    from .input_splits import Unit
+    from .input_splits import Unit, find_files
 
     reading = _reading(options)
     files = find_files(_names(paths), reading.options)
@@ -91,8 +90,8 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
     """
     need_libraries()
     from ..input.open import read_znodes
-    from .files import find_files
     from .history_tables import catalog_of, reading_options, tables_of
+    from .input_splits import find_files
 
     given = reading_options(options)
     files = [file.path for file in find_files(_names(paths), _reading(given).options)]

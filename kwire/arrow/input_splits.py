@@ -1,8 +1,12 @@
-"""Input splits: a file, a byte range of raw frames, or some of the connections of a capture."""
+"""Input splits: a file, a byte range of raw frames, or some of the connections of a capture.
+
+Folders and globs are expanded to files, without the files that Spark's readers skip.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -10,13 +14,94 @@ from ..capture.record_cursor import portions_of
 from ..errors import DumpError
 from ..input import open_dump
 from ..input.compressed import unpacked
-from ..input.file_systems import open_file
+from ..input.file_systems import GLOB, Entry, entries_in, entry_of, globbed, local_path, matches, open_file
 from ..input.open import CAPTURES
 from ..protocol.api_registry import Apis
-from .files import File
-from .frame_rows import Pairing, State
+from .errors import BadOption
+from .frame_rows import Pairing, State, Walker
 from .options import FRAMES, Options
-from .raw_frames import Walker
+
+COLUMN = re.compile(r"([^/=]+)=([^/=]*)")  # a folder that is named by a column and its value, as Hive names them
+_INTERNAL = re.compile(r"__.+-\d+").fullmatch  # a partition folder of an internal topic, such as `__consumer_offsets`
+
+
+class File(NamedTuple):
+    """A file: path, size in bytes, and modification time in nanoseconds since 1970."""
+
+    path: str
+    size: int
+    changed: int
+
+
+def find_files(paths: Sequence[str], options: Options, *, may_come: bool = False) -> list[File]:
+    """Return the files that paths match, sorted by name, each once.
+
+    Args:
+        paths: files, folders and globs, also as URIs. Hidden files in folders (names with `.` or `_` in front) are
+            skipped, except logs of Kafka's internal topics; subfolders are included with the option
+            `recursiveFileLookup`, and those that are named by a column (`dt=2026-11-01`).
+        options: the options of the read.
+        may_come: whether globs may match nothing yet.
+
+    Raises:
+        BadOption: there is no such path, or its file system cannot be read.
+    """
+    found: dict[str, File] = {}
+    for path in paths:
+        for file in _files(path, options, may_come):
+            seconds = file.changed / 1e9
+            is_new = options.modified_before is None or seconds < options.modified_before
+            is_old = options.modified_after is None or seconds > options.modified_after
+            if is_new and is_old:
+                found[file.path] = File(file.path, file.size, file.changed)
+    return [found[name] for name in sorted(found)]
+
+
+def _files(path: str, options: Options, may_come: bool) -> list[Entry]:
+    local = local_path(path)
+    text = path if local is None else str(local)
+    try:
+        here = entry_of(text) if path else None
+        named = [here] if here is not None else list(globbed(text)) if path else []
+        files = [file for one in named for file in (_within(one.path, options) if one.is_folder else [one])]
+    except DumpError as error:
+        raise BadOption("path", path, error.problem, error.hint) from None
+    except OSError as error:
+        if local is not None:
+            raise
+        raise BadOption("path", path, str(error), "are the credentials, the region and the endpoint set?") from None
+    if not named and not (may_come and GLOB.intersection(path)):
+        raise BadOption("path", path, "[PATH_NOT_FOUND] there is no such file or folder")
+    wanted = options.path_glob_filter
+    return [file for file in files if not wanted or matches(file.name, wanted)]
+
+
+def _within(folder: str, options: Options) -> Iterator[Entry]:
+    for entry in entries_in(folder):
+        if entry.name.startswith((".", "_")) and not _INTERNAL(entry.name):
+            continue
+        if not entry.is_folder:
+            yield entry
+        elif (options.recursive_file_lookup or COLUMN.fullmatch(entry.name)) and not _is_link(entry.path):
+            yield from _within(entry.path, options)
+
+
+def column_folder(folder: str) -> str | None:
+    """Return the first folder in another that is named by a column; None if there is none, or it cannot be read."""
+    local = local_path(folder)
+    text = folder if local is None else str(local)
+    try:
+        here = entry_of(text)
+        found = [] if here is None or not here.is_folder else entries_in(here.path)
+    except (DumpError, OSError):
+        return None  # `find_files` says what is wrong
+    return next((one.path for one in found if one.is_folder and COLUMN.fullmatch(one.name)), None)
+
+
+def _is_link(path: str) -> bool:
+    local = local_path(path)
+    return local is not None and local.is_symlink()
+
 
 RAW = "raw frames"
 MOST_SHARES = 64

@@ -1,33 +1,307 @@
 """Reads files to record batches; shared by `kwire.arrow` and Spark's data source.
 
-The content of files never raises an error, except in the mode FAILFAST.
+The content of files never raises an error, except in the mode FAILFAST. The options or a user's schema select columns,
+fields of `message` and apis.
+
+A growing capture is read range by range; connection state is kept, so that each range continues the previous one.
+Without that state, the capture is read again from its start, and only the rows of the range are returned; the result
+is the same. A hash of its bytes identifies the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, BinaryIO
 
+import pyarrow as pa
+
+from ..capture.frame_extractor import Streams
 from ..capture.record_cursor import portions_of
 from ..capture.sharding import Share
-from ..errors import DumpError
+from ..errors import DumpError, UnknownMessage
 from ..input import Dump, open_dump
 from ..input.compressed import unpacked
 from ..input.file_systems import open_file
+from ..input.open import CAPTURES
 from ..logs import LogBytes
-from ..protocol.api_registry import Apis
+from ..protocol.api_registry import Api, Apis
 from ..protocol.fragments import BrokenDump
-from ..spec.catalog import catalog_for
-from .batch_builder import MESSAGE, Builder
-from .errors import PADDING, Fault, fault_of
-from .files import find_files
-from .frame_rows import Pairing
-from .incremental_capture import Replay, Replays
-from .input_splits import RAW, Unit, divide
-from .options import AUTO, FRAMES, HEX, LOG, PCAP, Options
-from .raw_frames import Walker
-from .raw_ranges import ENDLESS, broken_cuts
-from .selection import bodies_for, chooser, columns_for
+from ..spec.catalog import Catalog, catalog_for
+from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES, Builder
+from .errors import PADDING, BadOption, Fault, fault_of
+from .frame_rows import Pairing, Row, Sink, Walker
+from .growing_files import ENDLESS, SAMPLE, broken_cuts
+from .input_splits import RAW, Unit, divide, find_files
+from .message_column import Bodies, Both, Json, Projected, Raw, Structs
+from .options import AUTO, FRAMES, HEX, JSON, LOG, NONE, PCAP, PERMISSIVE, STRUCT, Options
+
+PARTS = ("request", "response")
+CORRUPT_HINT = "add it, or choose mode=DROPMALFORMED (leave such frames out) or mode=FAILFAST"
+
+
+def columns_for(options: Options, schema: Any = None) -> list[str]:
+    """Return the names of the selected columns, in order."""
+    corrupt = options.column_name_of_corrupt_record
+    known = [corrupt if name == CORRUPT else name for name in TYPES if options.body != NONE or name != MESSAGE]
+    if schema is not None:
+        names = list(schema.names)
+        if options.mode == PERMISSIVE and corrupt not in names:
+            raise BadOption(
+                "schema", None, f"in PERMISSIVE, the schema needs the column {corrupt} BINARY", CORRUPT_HINT
+            )
+    else:
+        names = list(options.columns) or known
+        if options.mode == PERMISSIVE:
+            names += [name for name in (corrupt, ERROR_NAME) if name not in names]
+    for name in names:
+        if name not in known or names.count(name) > 1:
+            raise UnknownMessage("column", name, known)
+        if schema is not None and name != MESSAGE:
+            _check(name, TYPES[CORRUPT if name == corrupt else name], schema.field(name))
+    return names
+
+
+def _check(name: str, type_: Any, field: Any) -> None:
+    if field.type != type_:
+        raise BadOption("schema", None, f"the column {name} is {type_}, not {field.type}")
+
+
+def chooser(options: Options, catalog: Catalog) -> Callable[[Api], None]:
+    """Return the function that sets the wanted frames of an api."""
+    wanted = set(_messages(options, catalog))
+
+    def choose(api: Api) -> None:
+        names = [codec.name if codec else None for codec in (api.request, api.response)]
+        if api.message is not None and api.version is not None:
+            names = [api.message, api.message]
+        api.asks, api.answers = [not options.apis or name in wanted for name in names]
+        if options.direction != "auto":
+            api.asks, api.answers = (
+                api.asks and options.direction == PARTS[0],
+                api.answers and options.direction == PARTS[1],
+            )
+
+    return choose
+
+
+def _messages(options: Options, catalog: Catalog) -> Iterator[str]:
+    """Yield the names of the selected messages of the named apis."""
+    for word in options.apis:
+        names = catalog.named(word)
+        is_api = len(names) > 1
+        yield from (name for name in names if not is_api or options.direction in ("auto", catalog.spec(name).type))
+
+
+def bodies_for(options: Options, catalog: Catalog, schema: Any = None) -> Bodies:
+    """Return the builder of the column `message`."""
+    field = None if schema is None else schema.field(MESSAGE)
+    if options.body == STRUCT:
+        return _structs(options, catalog, field)
+    bodies: Bodies = Json() if options.body == JSON else Raw()
+    if field is not None and field.type != bodies.type:
+        hint = "body=struct is for structs, body=raw for binary, body=json for text"
+        raise BadOption("body", options.body, f"message is {bodies.type} then, not {field.type}", hint)
+    return bodies
+
+
+def _structs(options: Options, catalog: Catalog, field: Any) -> Bodies:
+    messages = list(dict.fromkeys(_messages(options, catalog)))
+    apis = {catalog.spec(name).api_key for name in messages}
+    if len(apis) != 1:
+        hint = "apis=MetadataResponse, or apis=Metadata for its requests and responses in one struct"
+        raise BadOption("body", STRUCT, "a struct is of one api: name it in the option apis", hint)
+    if len(messages) == 1:
+        return _projected(Structs(messages[0], _dotted(field and field.type), catalog), field)
+    parts = {catalog.spec(name).type: name for name in messages}
+    inner = {part: None if field is None else _inner(field.type, part) for part in parts}
+    both = Both(
+        {
+            part: Structs(name, _dotted(inner[part]), catalog)
+            for part, name in parts.items()
+            if field is None or inner[part] is not None
+        }
+    )
+    return _projected(both, field)
+
+
+def _projected(bodies: Bodies, field: Any) -> Bodies:
+    if field is None:
+        return bodies
+    if not are_equal_types(bodies.type, field.type):
+        raise BadOption("schema", None, f"message is {bodies.type}, not {field.type}")
+    return Projected(bodies, field.type)
+
+
+def _inner(type_: Any, name: str) -> Any:
+    """Return the type of a field of a struct; None if it does not exist."""
+    place = type_.get_field_index(name) if pa.types.is_struct(type_) else -1
+    return None if place < 0 else type_.field(place).type
+
+
+def _dotted(type_: Any) -> list[str] | None:
+    """Return the fields of a struct type in the notation of `kwire.columns`; None for all, without a type."""
+    if type_ is None:
+        return None
+    if not pa.types.is_struct(type_):
+        raise BadOption("schema", None, f"message is a struct, not {type_}")
+    return list(_names(type_, ""))
+
+
+def _names(type_: Any, before: str) -> Iterator[str]:
+    for field in type_:
+        inner = field.type
+        while pa.types.is_list(inner):
+            inner = inner.value_type
+        if pa.types.is_struct(inner) and inner.num_fields:
+            yield from _names(inner, f"{before}{field.name}.")
+        else:
+            yield before + field.name
+
+
+def are_equal_types(one: Any, other: Any) -> bool:
+    """Whether two types differ only in the order of fields in structs.
+
+    >>> one, other = ([("a", pa.int8()), ("b", pa.string())], [("b", pa.string()), ("a", pa.int8())])
+    >>> are_equal_types(pa.list_(pa.struct(one)), pa.list_(pa.struct(other))), are_equal_types(pa.int8(), pa.int16())
+    (True, False)
+    """
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        return are_equal_types(one.value_type, other.value_type)
+    if not (pa.types.is_struct(one) and pa.types.is_struct(other)):
+        return bool(one == other)
+    inner = {field.name: field.type for field in one}
+    same = sorted(inner) == sorted(field.name for field in other)
+    return same and all(are_equal_types(inner[field.name], field.type) for field in other)
+
+
+MOST_KEPT, MOST_BYTES = 64, 64 << 20  # limits: number of stored replays, and their memory
+Whose = tuple[str, str, int, int]
+
+
+class Replay:
+    """A capture, or a share of one, that is read from its start, one range after the other.
+
+    Args:
+        unit: a range of it.
+        catalog: the specs that identify requests.
+        apis: what is known of frames.
+
+    Attributes:
+        place: how far it was read.
+        is_new: whether the current rows belong to the requested range.
+        waits: whether the range was read to its end, so that the next one may follow.
+    """
+
+    def __init__(self, unit: Unit, catalog: Catalog, apis: Apis) -> None:
+        self.whose: Whose = _whose(unit)
+        self.place: int = 0
+        self.is_new: bool = False
+        self.waits: bool = False
+        self._streams = Streams(unit.path, catalog, share=Share(unit.part, unit.parts))
+        self._packets = CAPTURES[unit.kind][1](iter(()), unit.path)
+        self._pairing = Pairing(apis, _discard)
+        self._number = 0, 0
+        self._head = self._tail = b""  # of the data read so far
+
+    def read(self, stream: BinaryIO, unit: Unit, sink: Sink) -> Iterator[None]:
+        """Read to the end of a range; only at the end of the file are incomplete connections ended.
+
+        Args:
+            stream: the file.
+            unit: the range; it starts at or after the end of the last one.
+            sink: receives the rows of the range.
+
+        Yields:
+            None, periodically, so that the caller can emit batches.
+
+        Raises:
+            DumpError: the capture cannot be read at all.
+        """
+        assert unit.stop is not None
+        streams, pairing = self._streams, self._pairing
+        self.is_new, self.waits = False, False
+        self._number, pairing.sink = _number_of(stream), _discard
+        stream.seek(self.place)
+        yield from self._receive(portions_of(stream, unit.start - self.place), may_grow=True)
+        self.is_new, pairing.sink = True, sink
+        yield from self._receive(portions_of(stream, unit.stop - unit.start), may_grow=not unit.is_end)
+        is_broken = streams.broken is not None
+        self.waits = not unit.is_end and (is_broken or self.place == unit.stop)
+        if unit.is_end or is_broken:
+            pairing.add_batch(streams.finish())
+            yield
+        pairing.sink = _discard
+
+    def _receive(self, portions: Iterator[bytes], *, may_grow: bool) -> Iterator[None]:
+        """Process packets up to the end of the portions; incomplete data is kept if the file may grow."""
+        self._packets.cursor.portions, self._packets.may_grow = self._noted(portions), may_grow
+        for batch in self._streams.receive(self._packets):
+            self._pairing.add_batch(batch)
+            yield
+
+    def _noted(self, portions: Iterator[bytes]) -> Iterator[bytes]:
+        """Update the hash that identifies the file."""
+        for portion in portions:
+            self.place += len(portion)
+            self._head += portion[: SAMPLE - len(self._head)]
+            self._tail = (self._tail + portion[-SAMPLE:])[-SAMPLE:]
+            yield portion
+
+    def goes_on(self, stream: BinaryIO, unit: Unit) -> bool:
+        """Whether a range continues from here: it belongs to the same unchanged file."""
+        if self.whose != _whose(unit) or self.place > unit.start or self._number != _number_of(stream):
+            return False
+        stream.seek(0)
+        if stream.read(len(self._head)) != self._head:
+            return False
+        stream.seek(self.place - len(self._tail))
+        return stream.read(len(self._tail)) == self._tail
+
+    @property
+    def weight(self) -> int:
+        """Estimate the memory in bytes."""
+        return self._streams.weight + self._pairing.weight
+
+
+class Replays:
+    """Stores replays until their files grow: the newest ones, within a memory limit."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[Whose, int], tuple[Replay, int]] = OrderedDict()
+
+    def take(self, stream: BinaryIO, unit: Unit) -> Replay | None:
+        """Remove and return the replay that can continue with a range; of several, the one that read furthest.
+
+        It is not stored while it reads, so that after an error nothing remains.
+        """
+        fit = [key for key, (replay, _) in self._kept.items() if replay.goes_on(stream, unit)]
+        return self._kept.pop(max(fit, key=lambda key: key[1]))[0] if fit else None
+
+    def keep(self, replay: Replay) -> None:
+        """Store a replay that expects more data and is not too large."""
+        weight = replay.weight
+        if not replay.waits or weight > MOST_BYTES:
+            return
+        self._kept.pop((replay.whose, replay.place), None)
+        self._kept[replay.whose, replay.place] = replay, weight
+        while len(self._kept) > MOST_KEPT or sum(weight for _, weight in self._kept.values()) > MOST_BYTES:
+            self._kept.popitem(last=False)
+
+
+def _whose(unit: Unit) -> Whose:
+    return unit.path, unit.kind, unit.part, unit.parts
+
+
+def _number_of(stream: BinaryIO) -> tuple[int, int]:
+    status = os.fstat(stream.fileno())
+    return status.st_dev, status.st_ino
+
+
+def _discard(row: Row) -> None:
+    """Discard rows that were returned before."""
+
 
 KINDS = {PCAP: ("pcap",), HEX: ("hex text",), LOG: ("a log segment", "a snapshot")}  # prefixes of `Dump.kind`
 

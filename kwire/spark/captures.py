@@ -13,13 +13,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from ..arrow.capture_pieces import neighbours
 from ..arrow.connection_decoder import ConnectionDecoder
 from ..arrow.errors import BadOption
-from ..arrow.files import File, find_files
-from ..arrow.input_splits import packed, share_of
+from ..arrow.input_splits import File, find_files, packed, share_of
 from ..arrow.options import Options
-from ..arrow.packet_scan import SCHEMA, Split, scan
+from ..arrow.packet_scan import SCHEMA, Split, neighbours, scan
 from ..arrow.reader import Reading
 from ..errors import without_password
 from .source import options_of, paths_of, reading_of, to_spark

@@ -11,10 +11,9 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as sql
 
+from ..arrow.binary_columns import TYPE, Cells, CellWriter, body_text, cell_reader, header_column, portions
 from ..arrow.errors import BadOption
-from ..arrow.from_bytes import TYPE, Cells, body_text, cell_reader, header_column, portions
 from ..arrow.records import RecordReader
-from ..arrow.to_bytes import CellWriter
 from ..codecs import Codec, codec_in
 from ..errors import suggestion
 from ..protocol.api_registry import Apis

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow.fs import FileSelector, FileType
 from pyspark.sql import is_remote
 
-from ..arrow.files import find_files
+from ..arrow.input_splits import find_files
 from ..arrow.options import Options
 from ..errors import without_password
 from ..input.file_systems import open_file, store_of
@@ -44,7 +44,7 @@ def sources_of(spark: Any, paths: Sequence[str], given: Mapping[str, Any]) -> li
     """Return the files that paths match, but for empty ones; over Spark Connect, those that the server sees.
 
     Raises:
-        BadOption: as `kwire.arrow.files.find_files`.
+        BadOption: as `kwire.arrow.input_splits.find_files`.
     """
     wanted, options = list(paths), dict(given)
 

@@ -18,7 +18,7 @@ from pyspark.sql.types import TimestampType
 
 from ..arrow.batch_builder import COMMENTS
 from ..arrow.errors import HARMLESS, INCOMPLETE, NOT_CORRUPT, BadOption, MixedClusters
-from ..arrow.files import find_files
+from ..arrow.input_splits import find_files
 from ..arrow.options import Options
 from ..cluster import ROWS
 from ..cluster.model import SEPARATOR, files_of_ids

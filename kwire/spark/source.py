@@ -22,8 +22,7 @@ from pyspark.sql.datasource import (
 )
 
 from ..arrow.errors import BadOption
-from ..arrow.files import COLUMN, column_folder
-from ..arrow.input_splits import Unit
+from ..arrow.input_splits import COLUMN, Unit, column_folder
 from ..arrow.options import Options
 from ..arrow.reader import Reading
 from ..errors import MissingExtra

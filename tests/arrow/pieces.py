@@ -13,10 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from kwire.arrow.capture_pieces import neighbours
 from kwire.arrow.connection_decoder import ConnectionDecoder
 from kwire.arrow.options import Options
-from kwire.arrow.packet_scan import SCHEMA, Split, scan
+from kwire.arrow.packet_scan import SCHEMA, Split, neighbours, scan
 from kwire.arrow.reader import Reading
 
 ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kwire.arrow.complete_end import WHOLE, Known, captured_end, is_whole, kind_so_far, raw_end
 from kwire.arrow.frame_rows import State
+from kwire.arrow.growing_files import WHOLE, Known, captured_end, is_whole, kind_so_far, raw_end
 from kwire.arrow.input_splits import RAW
 from kwire.arrow.options import Options
 from tests.arrow.captures import FRAMES, LOG, PCAP, conversation, write

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kwire.arrow.errors import BadOption
-from kwire.arrow.files import find_files
+from kwire.arrow.input_splits import find_files
 from kwire.arrow.options import Options
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
+from kwire.arrow.binary_columns import AT_ONCE, CellReader, Cells, portions
 from kwire.arrow.errors import BadOption, MalformedFrame
-from kwire.arrow.from_bytes import AT_ONCE, CellReader, Cells, portions
 from kwire.errors import UnknownMessage
 from kwire.internal import coordinator_record, encode_record, encode_subscription, subscription_of
 from tests.arrow.captures import FRAMES

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.arrow.from_bytes import Prefix, check_size
+from kwire.arrow.binary_columns import Prefix, check_size
 from kwire.errors.decode import BadFrame, Truncated, UnknownVersion
 from kwire.spec.catalog import catalog_for
 

@@ -320,7 +320,7 @@ def test_what_comes_later_is_not_looked_at(tmp_path: Path) -> None:
 def test_requests_in_flight_are_found_again_when_they_were_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kwire.arrow.raw_ranges.MOST_REMEMBERED", 1)
+    monkeypatch.setattr("kwire.arrow.growing_files.MOST_REMEMBERED", 1)
     for name in "ab":
         write(tmp_path, TALK, name)
     stream = Stream(tmp_path, maxBytesPerTrigger=200)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 import kwire
-from kwire.arrow.from_bytes import TYPE, header_column
+from kwire.arrow.binary_columns import TYPE, header_column
 from kwire.protocol.api_registry import Apis
 from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP

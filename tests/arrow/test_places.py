@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kwire.arrow.errors import BadOption
-from kwire.arrow.files import File
 from kwire.arrow.growing_files import START, Place, difference, difference_now, mark_of, offset_of, places_of
+from kwire.arrow.input_splits import File
 from tests.arrow.captures import write
 
 

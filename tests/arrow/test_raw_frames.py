@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.arrow.raw_frames import Cut, Walker
+from kwire.arrow.frame_rows import Cut, Walker
 from kwire.errors import DumpError
 from kwire.errors.decode import BadFrame
 from kwire.input.open import raw_frames

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kwire.arrow.growing_files import Memory, broken_cuts
 from kwire.arrow.options import Options
-from kwire.arrow.raw_ranges import Memory, broken_cuts
 from kwire.arrow.reader import Reading
 from tests.arrow.captures import conversation, write
 from tests.arrow.test_growing_files import TALK

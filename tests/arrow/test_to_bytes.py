@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 import kwire
-from kwire.arrow.from_bytes import CellReader, Cells
-from kwire.arrow.to_bytes import CellWriter
+from kwire.arrow.binary_columns import CellReader, Cells, CellWriter
 from kwire.errors import NotInVersion, UnknownField, WrongType
 from tests.arrow.golden import golden_columns
 from tests.conftest import spread

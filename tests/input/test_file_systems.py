@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kwire.arrow.errors import BadOption
-from kwire.arrow.files import find_files
+from kwire.arrow.input_splits import find_files
 from kwire.arrow.options import Options
 from kwire.errors import DumpError, MissingExtra
 from kwire.input import read_dump
