@@ -3,8 +3,19 @@
 Frames and headers are counted; bodies are decoded only if a column needs them.
 """
 
-from .compatibility import Unspoken, unspoken
-from .traffic_counter import COLUMNS, NOTHING, Answered, Count, Counted, Latencies, Row, Traffic, percentile
+from .traffic_counter import (
+    COLUMNS,
+    NOTHING,
+    Answered,
+    Count,
+    Counted,
+    Latencies,
+    Row,
+    Traffic,
+    Unspoken,
+    percentile,
+    unspoken,
+)
 
 __all__ = [
     "COLUMNS",

@@ -1,4 +1,7 @@
-"""Counts frames by client, api, version and other columns: decoded frames, or captured ones by their headers alone."""
+"""Counts frames by client, api, version and other columns: decoded frames, or captured ones by their headers alone.
+
+Finds the clients whose requests a release does not support, from these counts.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,7 @@ from typing import Any, NamedTuple
 
 from ..errors.decode import UnexpectedResponse
 from ..native.states import FrameCount
-from ..protocol import (
-    Connection,
-    Frame,
-    FrameDecoder,
-    Request,
-    Response,
-    Result,
-    Source,
-    Undecodable,
-    cut_short,
-)
+from ..protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
 from ..protocol.api_registry import Apis, Call
 from ..protocol.fragments import BareToken, unexpected_response
 from ..protocol.frame_header import client_in
@@ -31,7 +24,7 @@ from ..protocol.framing import CapturedBatch, CapturedFrame, Endpoints
 from ..protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
 from ..protocol.summary import MessageSummary, software_of
 from ..spec.catalog import Catalog, catalog_for
-from ..spec.releases import releases
+from ..spec.releases import release, releases
 
 SECOND = 1_000_000_000  # nanoseconds
 COLUMNS = ("client", "api", "version", "ip", "topic", "software", "error")
@@ -511,3 +504,44 @@ class Traffic:
             return name
         spec = self.catalog.find(user.api_key, "request", user.version)
         return spec.api_name if spec else str(user.api_key)
+
+
+class Unspoken(NamedTuple):
+    """Requests of a client that a release does not support.
+
+    `breaks` is false if the version is newer than the release's: clients that negotiate versions use an older one.
+    `why` describes what the release does.
+    """
+
+    client: str
+    software: str
+    ip: str
+    api: str
+    version: int
+    requests: int
+    breaks: bool
+    why: str
+
+
+def unspoken(traffic: Traffic, release_name: str) -> list[Unspoken]:
+    """Return the clients and versions that a release does not support, those that break first.
+
+    Args:
+        traffic: what was counted, by whatever columns.
+        release_name: such as `4.0`.
+
+    Raises:
+        UnknownMessage: there is no such release.
+    """
+    found = []
+    new = release(release_name)
+    for user, requests in traffic.used.items():
+        if user.api_key in releases().apis:
+            spoken = new.versions(user.api_key)
+            if user.version not in spoken:
+                breaks = not spoken or user.version < spoken.first
+                why = f"{release_name} supports {spoken}" if spoken else f"{release_name} has no such api"
+                api = releases().name_of(None, user.api_key)
+                who = user.client, user.software, user.ip
+                found.append(Unspoken(*who, api, user.version, requests, breaks, why))
+    return sorted(found, key=lambda one: (not one.breaks, one.client, one.software, one.ip, one.api, one.version))

@@ -1,29 +1,259 @@
-"""The application `kwire browse`: loads an index in the background, and joins the panes."""
+"""The application `kwire browse`: loads an index in the background; its panes are a list of frames, fields, bytes.
+
+Only visible lines are drawn.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from time import monotonic
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from rich.segment import Segment
+from rich.style import Style as RichStyle
 from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.widgets import Footer, Input, Static
 from textual.worker import get_current_worker
 
+from ..codecs.tracing import Span
 from ..display_filter import DisplayFilter, parse_filter
 from ..errors import KwireError
-from ..protocol import Frame
+from ..protocol import Frame, Result
 from ..protocol.summary import MessageSummary
-from ..render.line import frame_line
-from ..render.style import Style
-from ..render.values import count_text
+from ..render.annotate import SEGMENT, joined, span_text
+from ..render.line import fitted, frame_line
+from ..render.style import Style, escape
+from ..render.values import Meaning, count_text, with_name
 from .frame_index import FrameIndex
-from .panes import ByteList, FieldList, FrameList, Lines
+
+PLAIN, DIM, CURSOR, MARKED = (
+    RichStyle(),
+    RichStyle(dim=True),
+    RichStyle(reverse=True),
+    RichStyle(bold=True, underline=True),
+)
+
+
+class Lines(ScrollView, can_focus=True):
+    """A column of lines with a cursor; lines are made when they are drawn."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
+        Binding("pageup", "page(-1)", "page up", show=False),
+        Binding("pagedown,space", "page(1)", "page down", show=False),
+        Binding("home,g", "to(0)", "first", show=False),
+        Binding("end,G", "to(-1)", "last", show=False),
+    ]
+
+    class Moved(Message):
+        """The cursor is on another line."""
+
+        def __init__(self, pane: Lines) -> None:
+            super().__init__()
+            self.pane: Lines = pane
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.cursor: int = 0
+        self.count: int = 0
+
+    def text(self, line: int) -> list[tuple[str, RichStyle]]:
+        """Return the parts of a line, with their styles."""
+        raise NotImplementedError
+
+    def grow(self, count: int) -> None:
+        """Set how many lines there are."""
+        self.count = count
+        self.cursor = max(0, min(self.cursor, count - 1))
+        self.virtual_size = Size(self.size.width, count)
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line of the screen."""
+        line, width = y + self.scroll_offset.y, self.size.width
+        if line >= self.count:
+            return Strip.blank(width)
+        base = CURSOR if line == self.cursor else PLAIN
+        segments = [Segment(text, base + style) for text, style in self.text(line)]
+        return Strip(segments).adjust_cell_length(width, base).crop(0, width)
+
+    def put(self, line: int) -> None:
+        """Put the cursor on a line, and show it."""
+        if not self.count:
+            return
+        self.cursor = max(0, min(line, self.count - 1))
+        top, height = self.scroll_offset.y, max(self.size.height, 1)
+        if not top <= self.cursor < top + height:
+            target = self.cursor if self.cursor < top else self.cursor - height + 1
+            self.scroll_to(y=target, animate=False, force=True)
+        self.refresh()
+        self.post_message(self.Moved(self))
+
+    def action_move(self, by: int) -> None:
+        """Move the cursor by lines."""
+        self.put(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by pages."""
+        self.put(self.cursor + by * max(self.size.height - 1, 1))
+
+    def action_to(self, line: int) -> None:
+        """Move the cursor to a line; -1 is the last."""
+        self.put(self.count - 1 if line < 0 else line)
+
+    def on_click(self, event: Any) -> None:
+        """Put the cursor where the mouse is."""
+        self.focus()
+        self.put(self.scroll_offset.y + event.y)
+
+
+class FrameList(Lines):
+    """The frames, a line each.
+
+    Args:
+        line: writes the line of a frame by its number, at a given width.
+    """
+
+    def __init__(self, line: Callable[[int, int], str], **options: Any) -> None:
+        super().__init__(**options)
+        self._line = line
+        self.numbers: Sequence[int] = ()
+
+    def show(self, numbers: Sequence[int]) -> None:
+        """Show these frames."""
+        self.numbers = numbers
+        self.grow(len(numbers))
+
+    @property
+    def number(self) -> int | None:
+        """The number of the frame under the cursor; None if there is none."""
+        return self.numbers[self.cursor] if self.cursor < len(self.numbers) else None
+
+    def text(self, line: int) -> list[tuple[str, RichStyle]]:
+        """Return the line of a frame."""
+        return [(self._line(self.numbers[line], self.size.width), PLAIN)]
+
+
+class FieldList(Lines):
+    """The fields of a frame: a line a span, indented by depth."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.spans: list[Span] = []
+        self._meaning = Meaning(None)
+        self._notes: list[str] = []
+
+    def show(self, result: Result) -> None:
+        """Show the fields of a result; if it has none, what is wrong with it."""
+        self.spans = list(joined(result.spans)) if hasattr(result, "spans") else []
+        self._meaning = Meaning(result.codec)
+        error = getattr(result, "error", None)
+        self._notes = [f"! {error}"] if error is not None else []
+        self.cursor = 0
+        self.scroll_to(y=0, animate=False, force=True)
+        self.grow(len(self._notes) + len(self.spans))
+
+    @property
+    def span(self) -> Span | None:
+        """The span under the cursor."""
+        at = self.cursor - len(self._notes)
+        return self.spans[at] if 0 <= at < len(self.spans) else None
+
+    def select(self, offset: int) -> None:
+        """Put the cursor on the field that a byte belongs to."""
+        for at, span in enumerate(self.spans):
+            if span.start <= offset < span.stop:
+                self.put(at + len(self._notes))
+                return
+
+    def text(self, line: int) -> list[tuple[str, RichStyle]]:
+        """Return the line of a field."""
+        if line < len(self._notes):
+            return [(fitted(self._notes[line], max(self.size.width, 20)), RichStyle(color="red"))]
+        span = self.spans[line - len(self._notes)]
+        segments = SEGMENT.findall(span.path) or [span.type]
+        names = [part for part in segments if not part.startswith("[")]
+        index = "".join(part for part in segments[-2:] if part.startswith("["))
+        indent = "  " * (len(names) - 1)
+        name = f"{indent}{names[-1] if names else ''}{index}"
+        room = max(self.size.width - len(name) - 3, 12)
+        value = with_name(span_text(span, room), self._meaning.name(span.path, span.value), room)
+        fault = "  !" if span.faults else ""
+        return [(escape(name), RichStyle(color="cyan")), (" = ", DIM), (escape(value) + fault, PLAIN)]
+
+
+class ByteList(Lines):
+    """The bytes of a frame, some a row; those of one field are marked."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.data: bytes = b""
+        self.marked: tuple[int, int] = (0, 0)
+        self.column: int = 0
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "byte(-1)", "byte back", show=False),
+        Binding("right,l", "byte(1)", "byte on", show=False),
+    ]
+
+    @property
+    def row(self) -> int:
+        """How many bytes a row has."""
+        return 16 if self.size.width >= 76 else 8
+
+    @property
+    def offset_at(self) -> int:
+        """The byte under the cursor."""
+        return min(self.cursor * self.row + self.column, max(len(self.data) - 1, 0))
+
+    def show(self, data: bytes) -> None:
+        """Show these bytes."""
+        self.data, self.cursor, self.column, self.marked = data, 0, 0, (0, 0)
+        self.scroll_to(y=0, animate=False, force=True)
+        self.grow(-(-len(data) // self.row))
+
+    def on_resize(self) -> None:
+        """Break the rows anew."""
+        self.grow(-(-len(self.data) // self.row))
+
+    def mark(self, start: int, stop: int) -> None:
+        """Mark the bytes of a field, and show the first of them."""
+        self.marked = start, stop
+        line = start // self.row
+        if not self.scroll_offset.y <= line < self.scroll_offset.y + max(self.size.height, 1):
+            self.scroll_to(y=line, animate=False, force=True)
+        self.refresh()
+
+    def action_byte(self, by: int) -> None:
+        """Move the cursor by bytes."""
+        offset = max(0, min(self.offset_at + by, len(self.data) - 1))
+        self.column = offset % self.row
+        self.put(offset // self.row)
+
+    def text(self, line: int) -> list[tuple[str, RichStyle]]:
+        """Return a row: offset, hex digits, characters."""
+        start, (low, high) = line * self.row, self.marked
+        data = self.data[start : start + self.row]
+        parts = [(f"{start:06x}  ", DIM)]
+        for at, byte in enumerate(data, start):
+            style = MARKED if low <= at < high else PLAIN
+            is_here = self.has_focus and at == self.offset_at
+            parts.append((f"{byte:02x}", style + RichStyle(color="yellow") if is_here else style))
+            parts.append(("  " if at % 8 == 7 else " ", PLAIN))
+        parts.append(("   " * (self.row - len(data)), PLAIN))
+        parts.append(("".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data), DIM))
+        return parts
+
 
 BETWEEN = 0.2  # seconds between two looks at the screen
 SOME = 2_000  # frames of a search between them

@@ -31,8 +31,8 @@ from .file_systems import local_path, open_file
 
 if TYPE_CHECKING:
     from ..hex_text import HexText
+    from ..logs import LogBatch, LogBytes
     from ..logs.disk_files import DiskFile, DiskItem, DiskKind
-    from .log_files import Item
 
 # name -> how it begins
 UNSUPPORTED = {
@@ -154,7 +154,7 @@ class Dump:
     kind: str
     frames: Iterator[Frame]
     remarks: list[str] = field(default_factory=list)
-    batches: Iterator[Item] | None = None
+    batches: Iterator[LogBatch | LogBytes] | None = None
     captured: Iterator[CapturedBatch] | None = None
     file: str = ""
     disk: DiskFile | None = None
@@ -265,7 +265,7 @@ def open_hex(text: str, file: str = "--hex", *, bare: bool = False, topic: str |
     return _hex_dump(read_hex_text(text, file), file, bare, topic)
 
 
-def read_log(path: str | Path, *, topic: str | None = None) -> Iterator[Item]:
+def read_log(path: str | Path, *, topic: str | None = None) -> Iterator[LogBatch | LogBytes]:
     """Read the batches of a log segment, of a metadata log or of a snapshot, one by one.
 
     Args:
@@ -366,9 +366,9 @@ def _capture(opened: Opened, file: str, catalog: Catalog, share: Share, zookeepe
 def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
     from ..logs import looks_like_log
     from ..logs.disk_files import disk_kind
-    from .log_files import looked
+    from ..logs.recognition import bytes_needed
 
-    opened = looked(opened)
+    opened = _read_until(opened, bytes_needed)
     head = opened.head
     if not (bare or topic) and (of_disk := disk_kind(Path(file).name, head)) and (head or of_disk.may_be_empty):
         return _disk_dump(of_disk, opened, file)
@@ -386,8 +386,16 @@ def _dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | 
     return Dump("raw frames", raw_frames(opened.portions(), file))
 
 
+def _read_until(opened: Opened, needed: Callable[[bytes], int]) -> Opened:
+    """Read on while `needed` returns more than the size of the bytes so far; other inputs are not waited for."""
+    head = opened.head
+    while len(head) < needed(head) and (portion := next(opened.rest, b"")):
+        head += portion
+    return Opened(head, opened.rest, opened.prefix)
+
+
 def _segment_dump(opened: Opened, file: str, topic: str | None) -> Dump:
-    from .log_files import log_kind, logged
+    from ..logs.log import log_kind, logged
 
     kind, topic, remarks = *log_kind(opened.head, file, topic), list[str]()
     return Dump(kind, _no_frames(file), remarks, logged(opened.portions(), file, topic, remarks))
@@ -437,8 +445,7 @@ def _log_dump(opened: Opened, file: str, catalog: Catalog) -> Dump:
 
 def _text_dump(opened: Opened, file: str, bare: bool, catalog: Catalog, topic: str | None) -> Dump:
     from ..fixtures import parse_fixture
-    from .followed_stream import followed_streams, frames_of
-    from .pasted_packets import packets_of_tshark, tshark_wrote
+    from .packet_text import followed_streams, frames_of, packets_of_tshark, tshark_wrote
     from .request_log import looks_like_log as looks_like_request_log
 
     if opened.head.startswith(_UTF16):  # as PowerShell's > writes it
@@ -477,7 +484,7 @@ def _decoded(data: bytes, encoding: str, file: str) -> str:
 
 def _hex_dump(text: HexText, file: str, bare: bool, topic: str | None) -> Dump:
     from ..logs import looks_like_log
-    from .pasted_packets import tcp_segment
+    from .packet_text import tcp_segment
 
     kind = f"hex text ({text.dialect})"
     found = next(filter(None, map(tcp_segment, text.pieces)), None) if text.packets and not bare else None
@@ -494,7 +501,7 @@ def _hex_dump(text: HexText, file: str, bare: bool, topic: str | None) -> Dump:
 
 
 def _of_packets(packets: tuple[bytes, ...], file: str, remarks: list[str]) -> Iterator[Frame]:
-    from .pasted_packets import PacketReader
+    from .packet_text import PacketReader
 
     reader = PacketReader(file)
     for packet in packets:

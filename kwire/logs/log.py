@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from ..errors import DecodeError
 from ..errors.decode import BadBatchLength, CutBatch, Tolerated, UnknownMagic
 from ..internal import ControlRecord, CoordinatorRecord, FramedRecord
+from ..internal.topic_records import METADATA
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords
 from ..records.batch import read_whole
 from ..records.layouts import BATCH, LEAST_LENGTH, LOG_OVERHEAD, UP_TO_MAGIC, magic_at
@@ -26,8 +28,10 @@ from .recognition import (
     is_sound,
     next_candidate,
     stop_of,
+    topic_of_folder,
 )
 
+SNAPSHOT_HEADER = b"\0\0\0\3"  # the key of the first record: version and type
 Message = ControlRecord | CoordinatorRecord | FramedRecord
 
 
@@ -374,3 +378,36 @@ class Log:
             return replace(cut, file=self.file)
         self.topic.learn(cut)
         return LogBatch(cut, self.topic.name, self.file, self.topic.read, list(cut.faults))
+
+
+def log_kind(head: bytes, file: str, topic: str | None) -> tuple[str, str | None]:
+    """Return the kind and topic of a log: as given, else by its folder, else by its first records."""
+    if topic is not None:
+        return f"a log segment of {topic}", topic
+    named = topic_of_folder(Path(file).absolute().parent.name)
+    learnt = Topic()
+    for cut in SegmentReader().feed(head):
+        if isinstance(cut, RecordBatch):
+            if cut.index == 0 and _is_snapshot(cut):
+                return "a snapshot of the metadata log", METADATA
+            learnt.learn(cut)
+        if learnt.name is not None:
+            return f"a log segment of {learnt.name}, as its records show", learnt.name
+    if named is not None:
+        return f"a log segment of {named}, by its folder's name (--log-of overrides it)", named
+    return "a log segment", None
+
+
+def logged(
+    portions: Iterator[bytes], file: str, topic: str | None, remarks: list[str]
+) -> Iterator[LogBatch | LogBytes]:
+    """Yield the items of a log, and remark on a topic that its records revealed late."""
+    log = Log(portions, file, topic)
+    yield from log
+    if log.topic.found:
+        remarks.append(f"from some record on, its records are those of {log.topic.name}: --log-of reads all of them so")
+
+
+def _is_snapshot(batch: RecordBatch) -> bool:
+    first = next(batch.records(salvage=True), None) if batch.is_control else None
+    return isinstance(first, Record) and first.key == SNAPSHOT_HEADER

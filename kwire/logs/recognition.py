@@ -110,6 +110,13 @@ def looks_like_log(head: bytes) -> bool:
     return stop >= 0 or (stop == SHORT and len(head) >= LOG_OVERHEAD) or _begins_damaged(head)
 
 
+def bytes_needed(head: bytes) -> int:
+    """Return how many bytes of an input `looks_like_log` needs, given its first ones; 0 if it cannot be a log."""
+    if int.from_bytes(head[:4], "big") < LEAST:
+        return BATCH.size  # as a frame it would be impossible
+    return max(0, credible_stop(head, 0))
+
+
 def _begins_damaged(head: bytes) -> bool:
     """Whether a valid batch follows damaged bytes."""
     data, at = bytearray(head), 0

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.browse.app import Browser
+from kwire.browse.app import Browser, ByteList, FieldList, FrameList
 from kwire.browse.frame_index import FrameIndex
-from kwire.browse.panes import ByteList, FieldList, FrameList
 from kwire.cli import main
 from kwire.cli.browse import loading
 from kwire.errors import DumpError

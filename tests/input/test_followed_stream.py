@@ -13,7 +13,7 @@ from kwire.cli import main
 from kwire.cli.help import TOPICS
 from kwire.errors import DumpError
 from kwire.input import open_dump
-from kwire.input.followed_stream import followed_streams
+from kwire.input.packet_text import followed_streams
 from tests.conftest import ROOT
 
 CAPTURE = ROOT / "fixtures/dumps/kafka-3.9-zk.pcap"

@@ -10,7 +10,7 @@ import pytest
 
 from kwire.errors import DumpError
 from kwire.input import open_dump, open_hex, read_dump
-from kwire.input.pasted_packets import PacketReader, tcp_segment
+from kwire.input.packet_text import PacketReader, tcp_segment
 from tests.capture import building
 from tests.capture.building import Talk, packet_of
 from tests.conftest import ROOT
