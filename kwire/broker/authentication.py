@@ -1,4 +1,4 @@
-"""Authentication of clients: users with passwords, SCRAM credentials, and the SASL exchange of a connection.
+"""Authentication: users with passwords, SCRAM credentials, and the SASL exchange of a connection, both sides of it.
 
 Sources: KIP-12 (SASL), KIP-84 (SCRAM), KIP-152 (its requests), KIP-368 (sessions that expire).
 
@@ -23,12 +23,15 @@ PLAIN, SHA_256, SHA_512 = "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"
 MECHANISMS = (PLAIN, SHA_256, SHA_512)
 SCRAM = {1: SHA_256, 2: SHA_512}  # Kafka's numbers
 LEAST_ITERATIONS, MOST_ITERATIONS = 4096, 16384
+MOST_CLIENT_ITERATIONS = 1_000_000  # that a client computes: a third of a second
 MOST_USERS = 10_000
 _HASHES = {SHA_256: "sha256", SHA_512: "sha512"}
 _NAME = r"(?:[^,=\x00]|=2C|=3D)+"
 _NONCE, _BASE64 = r"r=(?P<nonce>[!-+\--~]+)", "[A-Za-z0-9/+=]+"
 _FIRST = re.compile(rf"(?P<header>n,(?:a=(?P<authzid>{_NAME}))?,)(?P<bare>n=(?P<name>{_NAME}),{_NONCE}.*)")
 _FINAL = re.compile(rf"(?P<unproved>c=(?P<binding>{_BASE64}),{_NONCE}.*),p=(?P<proof>{_BASE64})")
+_CHALLENGE = re.compile(rf"{_NONCE},s=(?P<salt>{_BASE64}),i=(?P<iterations>[0-9]{{1,9}})(?:,.*)?")
+_HEADER = "n,,"  # no channel binding, and no other identity
 
 
 def principal(name: str) -> str:
@@ -204,6 +207,66 @@ class Exchange:
 
 def _plain_name(text: str) -> str:
     return text.replace("=2C", ",").replace("=3D", "=")
+
+
+class ClientExchange:
+    """The tokens of one authentication, as a client makes them.
+
+    Args:
+        mechanism: one of MECHANISMS.
+        name, password: of the user.
+        nonce: random and printable, without a comma.
+
+    >>> ClientExchange("PLAIN", "alice", "wonder", "").begin()
+    b'\\x00alice\\x00wonder'
+    """
+
+    def __init__(self, mechanism: str, name: str, password: str, nonce: str) -> None:
+        self.mechanism, self._name, self._password, self._nonce = mechanism, name, password, nonce
+        self._bare = f"n={name.replace('=', '=3D').replace(',', '=2C')},r={nonce}"
+        self._verifier: bytes | None = None
+
+    def begin(self) -> bytes:
+        """Return the first token."""
+        if self.mechanism == PLAIN:
+            return f"\0{self._name}\0{self._password}".encode()
+        return f"{_HEADER}{self._bare}".encode()
+
+    def proceed(self, answer: bytes) -> bytes | None:
+        """Return the token that follows an answer; None if authentication is complete.
+
+        Raises:
+            AuthenticationFailed: the answer is not one of this mechanism, or the server does not have the credential.
+        """
+        if self.mechanism == PLAIN:
+            return None
+        if self._verifier is not None:
+            if not hmac.compare_digest(answer.partition(b",")[0], b"v=" + b64encode(self._verifier)):
+                raise AuthenticationFailed("its signature is not that of the user's credential")
+            return None
+        challenge = _CHALLENGE.fullmatch(answer.decode("utf-8", "replace"))
+        if challenge is None or not challenge["nonce"].startswith(self._nonce) or challenge["nonce"] == self._nonce:
+            raise AuthenticationFailed(f"this is no challenge of {self.mechanism}")
+        iterations = int(challenge["iterations"])
+        if not LEAST_ITERATIONS <= iterations <= MOST_CLIENT_ITERATIONS:
+            raise AuthenticationFailed(f"{iterations} iterations; {LEAST_ITERATIONS} at least")
+        return self._prove(challenge, iterations)
+
+    def _prove(self, challenge: re.Match[str], iterations: int) -> bytes:
+        name = _HASHES[self.mechanism]
+        try:
+            salt = b64decode(challenge["salt"])
+        except BadBase64:
+            raise AuthenticationFailed("its salt is not Base64") from None
+        salted = hashlib.pbkdf2_hmac(name, self._password.encode(), salt, iterations)
+        unproved = f"c={b64encode(_HEADER.encode()).decode()},r={challenge['nonce']}"
+        signed = f"{self._bare},{challenge[0]},{unproved}".encode()
+        known = Credential.of(self.mechanism, salted, salt, iterations)
+        signature = hmac.digest(known.stored_key, signed, name)
+        client_key = hmac.digest(salted, b"Client Key", name)
+        proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
+        self._verifier = hmac.digest(known.server_key, signed, name)
+        return f"{unproved},p={b64encode(proof).decode()}".encode()
 
 
 class Session:

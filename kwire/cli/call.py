@@ -20,7 +20,7 @@ from ..render.style import json_text
 from ..render.tree import tree
 from ..wire import Field, Integer, String
 from .inputs import UsageError, catalog_of, masker, name_and_version
-from .options import add_colour, add_command, add_profile, add_secrets
+from .options import add_colour, add_command, add_profile, add_secrets, add_security, security_of
 from .terminal import remark, style_for
 
 _MEMBER = re.compile(r"(?P<name>\w+)(?P<sign>:?=)(?P<text>.*)", re.DOTALL)
@@ -87,6 +87,8 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire call b1:9092 FindCoordinator 'coordinatorKeys:=[\"my-group\"]'\n"
         "  kwire call :9092 DeleteGroups:2 'groupsNames:=[\"old\"]' --yes\n"
         "  kwire call :9092 Metadata:12 --offline         its bytes, and nothing sent\n"
+        "  kwire call b1:9093 Metadata --security-protocol SASL_SSL --ca ca.pem \\\n"
+        "      --sasl-username alice --sasl-password-file secret\n"
         "\nWithout a version: the newest that both sides know. Fields that are not given\n"
         "have their defaults. Exit code 1 if the answer has an error code.\n",
         call,
@@ -107,6 +109,7 @@ def add_parser(commands: Any, about: str) -> None:
     add_secrets(parser)
     add_profile(parser)
     add_colour(parser)
+    add_security(parser)
 
 
 def call(options: argparse.Namespace) -> int:
@@ -116,7 +119,11 @@ def call(options: argparse.Namespace) -> int:
     name, version = _named(options)
     where = address(options.address)
     with BrokerConnection(
-        where, timeout=options.timeout, client_id=options.client_id, catalog=catalog_of(options)
+        where,
+        timeout=options.timeout,
+        client_id=options.client_id,
+        catalog=catalog_of(options),
+        security=security_of(options),
     ) as broker:
         codec = codec_in(catalog_of(options), name, _newest(options, broker, name) if version is None else version)
         message = message_of(codec, options.members, _body(options))
@@ -134,6 +141,7 @@ def call(options: argparse.Namespace) -> int:
 
 def _offline(options: argparse.Namespace) -> int:
     """Print the bytes of the request, and send nothing."""
+    security_of(options, is_live=False)
     name, version = _named(options)
     catalog = catalog_of(options)
     codec = codec_in(catalog, name, catalog.spec(name).versions.last if version is None else version)

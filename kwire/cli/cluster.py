@@ -37,7 +37,7 @@ from ..zookeeper import ZooKeeperConnection, ZooKeeperSessions
 from .filters import Span
 from .inputs import Reading, UsageError, dumps_in, files_of, part_read, results, title_of
 from .log_entries import Entry, entries
-from .options import add_colour, add_command, add_inputs
+from .options import add_colour, add_command, add_inputs, add_security, security_of
 from .terminal import remark, style_for, with_progress
 
 
@@ -73,6 +73,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ab
     parser.add_argument("--group", metavar="ID", help="only this consumer group")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     add_colour(parser)
+    add_security(parser)
 
 
 # option -> its help, and which partitions are shown
@@ -97,6 +98,7 @@ def cluster(options: argparse.Namespace) -> int:
         raise UsageError("--at takes one dump, where it is a frame or an offset; give a time for several")
     if (options.since is None) != (options.until is None):
         raise UsageError("--from and --to go together: two moments to compare")
+    security_of(options, is_live=any(map(is_address, options.files)))
     if options.groups or options.group is not None:
         return _groups(options)
     for line in _differences(options) if options.since is not None else _lines(options):
@@ -175,7 +177,7 @@ def _model(options: argparse.Namespace) -> ClusterModel:
     of_dumps = (options.at, options.named, options.hex, options.log_of)
     if len(options.files) > 1 or options.body or any(option is not None for option in of_dumps):
         raise UsageError(f"{where[0]} is a live broker: ask one, without files and without options for files")
-    with BrokerConnection(address(where[0]), timeout=options.timeout) as broker:
+    with BrokerConnection(address(where[0]), timeout=options.timeout, security=security_of(options)) as broker:
         return ask_model(broker)
 
 

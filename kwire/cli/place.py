@@ -29,7 +29,7 @@ from ..render.placement import (
 from ..render.style import escape, json_text
 from ..render.values import count_text
 from .inputs import UsageError
-from .options import add_colour, add_command, add_profile
+from .options import add_colour, add_command, add_profile, add_security, security_of
 from .placement_input import Plan, Situation, read_plan, read_situation
 from .placement_rules import (
     NEW_TOPIC,
@@ -85,6 +85,7 @@ def add_parser(commands: Any, about: str) -> None:
         "--rollback", metavar="FILE", help="write the current replicas of changed partitions, as a plan"
     )
     add_colour(parser)
+    add_security(parser)
     parser.set_defaults(hex=None, recursive=False, body=False)
 
 
@@ -319,7 +320,7 @@ def _write(file: str, plan: Plan) -> None:
 def _apply(options: argparse.Namespace, found: Situation, plan: Plan) -> None:
     """Carry a plan out, and say how far it is."""
     assert found.address is not None
-    with LiveCluster(found.address, options.timeout) as cluster:
+    with LiveCluster(found.address, options.timeout, security_of(options)) as cluster:
         if not options.plan and under_way(cluster):
             raise UsageError(
                 "partitions are being reassigned: let it end, or go on with that plan by --plan FILE --apply"
@@ -341,7 +342,7 @@ def _follow(options: argparse.Namespace, found: Situation) -> int:
     """Say how far a plan is, or call it off. Returns 1 if it is not carried out."""
     plan = read_plan(options.plan)
     assert found.address is not None
-    with LiveCluster(found.address, options.timeout) as cluster:
+    with LiveCluster(found.address, options.timeout, security_of(options)) as cluster:
         if options.cancel:
             print(f"called off: {count_text(len(cancel_plan(cluster, plan)), 'partition')}")
             _end_throttle(cluster, plan)

@@ -18,6 +18,7 @@ from ..net.reassignment import LiveCluster, ask_sizes, under_way
 from ..render.values import count_text
 from .cluster import is_address, state_of
 from .inputs import UsageError
+from .options import security_of
 from .terminal import remark
 
 Plan = dict[tuple[str, int], list[int]]
@@ -75,6 +76,7 @@ def _situation(options: argparse.Namespace) -> Situation:
         raise UsageError("--brokers and --current cannot both be standard input")
     if options.source and is_address(options.source):
         return _live(options)
+    security_of(options, is_live=False)
     if options.brokers or options.source == "-" or (options.source and _is_json(options.source)):
         file = options.brokers or options.source
         value = _read(file, _FORMS)
@@ -100,7 +102,7 @@ def _of_state(state: ClusterState) -> Situation:
 def _live(options: argparse.Namespace) -> Situation:
     """Ask a broker, and all brokers for the sizes of their partitions; without all of them, bytes are not known."""
     where = address(options.source)
-    with LiveCluster(where, options.timeout) as cluster:
+    with LiveCluster(where, options.timeout, security_of(options)) as cluster:
         state = cluster.state()
         found = _of_state(state)
         found.address = where

@@ -18,7 +18,7 @@ from ..render.json_frame import json_line
 from ..render.line import FrameLines
 from ..render.values import count_text
 from .inputs import UsageError, catalog_of, masker
-from .options import add_colour, add_command, add_profile, add_secrets
+from .options import add_colour, add_command, add_profile, add_secrets, add_security, security_of
 from .output import output_bytes
 from .terminal import remark, style_for
 
@@ -48,6 +48,7 @@ def add_parser(commands: Any, about: str) -> None:
     add_secrets(parser)
     add_profile(parser)
     add_colour(parser)
+    add_security(parser, "TLS and SASL to the brokers; clients connect to the proxy without")
 
 
 def proxy(options: argparse.Namespace) -> int:
@@ -69,6 +70,7 @@ def proxy(options: argparse.Namespace) -> int:
             recorder=PcapWriter(stream, live=True) if stream else None,
             catalog=catalog_of(options),
             note=notes,
+            security=security_of(options),
         )
         try:
             asyncio.run(_serve(made))

@@ -18,6 +18,7 @@ from ..spec.catalog import catalog_for
 from ..values import ConfigResourceType
 from .client import Address, BrokerConnection
 from .client import address as read_address
+from .security import PLAINTEXT, Security
 
 PAGE = 2000  # partitions in an answer
 TOPICS = 500  # in an answer with their configs
@@ -30,9 +31,10 @@ class Admin:
     Args:
         address: where it listens: an `Address`, or a text such as `localhost:9092`.
         timeout: seconds to wait for the connection, and for each portion of an answer.
+        security: TLS and SASL; neither unless given.
 
     Raises:
-        CallError: the text is no address, nothing listens there, or it does not answer in time.
+        CallError: the text is no address, nothing listens there, or it does not answer in time, or TLS or SASL fail.
 
     >>> Admin("localhost:9092:1")
     Traceback (most recent call last):
@@ -40,9 +42,9 @@ class Admin:
     kwire.errors.CallError: localhost:9092:1: this is no address
     """
 
-    def __init__(self, address: Address | str, timeout: float = 10.0) -> None:
+    def __init__(self, address: Address | str, timeout: float = 10.0, security: Security = PLAINTEXT) -> None:
         where = read_address(address) if isinstance(address, str) else address
-        self._broker = BrokerConnection(where, timeout=timeout, catalog=catalog_for("KIP-879"))
+        self._broker = BrokerConnection(where, timeout=timeout, catalog=catalog_for("KIP-879"), security=security)
 
     def __enter__(self) -> Admin:
         return self
@@ -133,7 +135,7 @@ def _ask_configs(broker: BrokerConnection, model: ClusterModel) -> None:
 
 def _ask_log_dirs(broker: BrokerConnection, model: ClusterModel, where: Address) -> None:
     """Ask a broker for its log directories; one that does not answer says nothing."""
-    with suppress(CallError), BrokerConnection(where, timeout=broker.timeout, catalog=broker.catalog) as other:
+    with suppress(CallError), broker.to(where) as other:
         _ask(other, model, "DescribeLogDirsRequest", {"topics": None})
 
 

@@ -1,9 +1,13 @@
-"""A client's connection to a broker: addresses, requests out, responses in, and which requests change nothing there."""
+"""A client's connection to a broker: addresses, TLS and SASL, requests out, responses in, and which requests change
+nothing there.
+"""
 
 from __future__ import annotations
 
 import re
 import socket
+import ssl
+import time
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
@@ -19,6 +23,7 @@ from ..protocol.api_registry import expects_response
 from ..protocol.results import CodecOf
 from ..spec.catalog import Catalog, catalog_for
 from ..versions import Versions
+from .security import PLAINTEXT, TLS_RECORDS, Security, tls_failure, tls_reason
 
 if TYPE_CHECKING:
     from ..messages import RequestMessage
@@ -90,7 +95,6 @@ def address(text: str, host: str = "localhost", port: int = PORT) -> Address:
 
 
 PORTION = 1 << 16
-TLS_ALERT = b"\x15\x03"
 TLS_HANDSHAKE = b"\x16\x03"  # what a client begins with
 UNSUPPORTED_VERSION = 35
 SOFTWARE = {"clientSoftwareName": "kwire", "clientSoftwareVersion": __version__}  # KIP-511: brokers refuse empty ones
@@ -104,13 +108,21 @@ class BrokerConnection:
         timeout: seconds to wait for the connection, and for each portion of an answer.
         client_id: what requests carry.
         catalog: the specs to use; those of Kafka's releases by default.
+        security: TLS and SASL; neither unless given.
 
     Raises:
-        CallError: nothing listens there, or it does not answer in time.
+        CallError: nothing listens there, or it does not answer in time, or TLS or SASL fail.
+        DumpError, OSError: as `Security.tls_context`.
     """
 
     def __init__(
-        self, address: Address, *, timeout: float = 10.0, client_id: str = "kwire", catalog: Catalog | None = None
+        self,
+        address: Address,
+        *,
+        timeout: float = 10.0,
+        client_id: str = "kwire",
+        catalog: Catalog | None = None,
+        security: Security = PLAINTEXT,
     ) -> None:
         self.address: Address = address
         self.timeout: float = timeout
@@ -120,10 +132,49 @@ class BrokerConnection:
         self._reader = FrameReader()
         self._asked = 0
         self._spoken: dict[int, Versions] = {}
+        self.security: Security = security
+        self._session_ends = float("inf")
+        context = security.tls_context() if security.has_tls else None
         try:
             self._socket = socket.create_connection(address, timeout)
         except OSError as error:
             raise CallError(str(address), f"cannot connect: {why(error)}", "does a broker listen there?") from None
+        try:
+            self._secure(context)
+        except BaseException:
+            self.close()
+            raise
+
+    def to(self, address: Address) -> BrokerConnection:
+        """Connect to another broker, in the same way."""
+        return BrokerConnection(
+            address, timeout=self.timeout, client_id=self.client_id, catalog=self.catalog, security=self.security
+        )
+
+    def _secure(self, context: ssl.SSLContext | None) -> None:
+        """Begin TLS, and authenticate, as the settings say."""
+        if context is not None:
+            try:
+                self._socket = context.wrap_socket(self._socket, server_hostname=self.address.host)
+            except OSError as error:
+                raise tls_failure(error, str(self.address)) from None
+        if self.security != PLAINTEXT:
+            self._authenticate()
+
+    def _authenticate(self) -> None:
+        """Begin the connection, or authenticate again; a session counts as ended a fifth before its end."""
+        self._session_ends = float("inf")  # for the requests of this exchange
+        begun = time.monotonic()
+        steps = self.security.authenticate(str(self.address))
+        answer: Any = None
+        try:
+            while True:
+                message, version = steps.send(answer)
+                found = self.ask(codec_in(self.catalog, type(message).__name__, version), message)
+                assert found is not None
+                answer = found.message
+        except StopIteration as end:
+            self._session_ends = begun + 0.8 * end.value if end.value else float("inf")
 
     def __enter__(self) -> BrokerConnection:
         return self
@@ -156,6 +207,8 @@ class BrokerConnection:
             DecodeError: the answer does not decode.
             EncodeError: as `kwire.encode_request`.
         """
+        if time.monotonic() > self._session_ends:
+            self._authenticate()
         self._asked += 1
         data = encode_request(
             message, codec.version, correlation_id=self._asked, client_id=self.client_id, catalog=self.catalog
@@ -164,6 +217,8 @@ class BrokerConnection:
         try:
             self._socket.sendall(data)
             return self._answer() if expects_response(message) else None
+        except ssl.SSLError as error:  # with TLS 1.3 a broker refuses a client's certificate as late as this
+            raise tls_failure(error, str(self.address)) from None
         except OSError as error:
             raise self._broken(why(error)) from None
 
@@ -211,15 +266,16 @@ class BrokerConnection:
             self._reader.feed(portion)
 
     def _broken(self, problem: str) -> CallError:
-        hint = "does it speak this version, and is this listener without TLS and SASL? its log may say more"
-        return CallError(str(self.address), problem, hint)
+        return CallError(str(self.address), problem, self.security.hint)
 
     def _no_kafka(self, error: BadFrame) -> CallError:
-        if self._reader.rest.startswith(TLS_ALERT):
-            return CallError(str(self.address), "it answers in TLS", "use a listener without TLS")
+        if self._reader.rest.startswith(TLS_RECORDS):
+            return CallError(str(self.address), "it answers in TLS", "use --security-protocol SSL or SASL_SSL")
         return CallError(str(self.address), f"it does not answer as Kafka does: {error}", "which port is this?")
 
 
 def why(error: OSError) -> str:
     """Say what is wrong with a socket, in words."""
+    if isinstance(error, ssl.SSLError):
+        return tls_reason(error)
     return "no answer in time" if isinstance(error, TimeoutError) else error.strerror or str(error)

@@ -5,6 +5,7 @@ its own.
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,11 +17,12 @@ import msgspec
 from ..capture.writer import PcapWriter, TcpWriter
 from ..errors import CallError, EncodeError
 from ..errors.decode import BadFrame
-from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source
+from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source, encode_request
 from ..protocol.encoder import encode_result
 from ..spec.catalog import Catalog, catalog_for
 from .client import Address, why
 from .limits import FrameMemory, Share
+from .security import PLAINTEXT, TLS_RECORDS, Security, tls_failure
 
 # Where responses tell clients to connect to: arrays at the top of Metadata, DescribeCluster, FindCoordinator, and of
 # whatever has NodeEndpoints (KIP-951). Endpoints of Streams applications (KIP-1071) are no brokers.
@@ -92,6 +94,7 @@ def _moved(struct: Any, translate: Translate) -> dict[str, Any]:
 
 
 PORTION = 1 << 16
+AUTHENTICATION = 10.0  # seconds that it may take
 Show = Callable[[Result], None]
 
 
@@ -106,6 +109,10 @@ class Proxy:
         catalog: the specs to use; those of Kafka's releases by default.
         note: is given what an operator wants to know.
         memory: the bound on what all connections hold.
+        security: TLS and SASL of the connections to brokers; neither unless given. Clients connect without.
+
+    Raises:
+        DumpError, OSError: as `Security.tls_context`.
     """
 
     def __init__(
@@ -118,7 +125,10 @@ class Proxy:
         catalog: Catalog | None = None,
         note: Callable[[str], None] = lambda text: None,
         memory: FrameMemory | None = None,
+        security: Security = PLAINTEXT,
     ) -> None:
+        self.security: Security = security
+        self.tls: ssl.SSLContext | None = security.tls_context() if security.has_tls else None
         self.memory: FrameMemory = memory or FrameMemory()
         self.note = note
         self.listen: Address = listen
@@ -132,7 +142,13 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> Address:
-        """Begin to listen; returns where. Raises CallError if that is taken."""
+        """Begin to listen; returns where.
+
+        Raises:
+            CallError: the address is taken; or, with TLS or SASL, the broker cannot be reached so.
+        """
+        if self.security != PLAINTEXT:
+            (await self._connect(self.upstream))[1].close()
         return await self.listener(self.upstream, self.listen.port)
 
     async def run(self) -> None:
@@ -167,12 +183,68 @@ class Proxy:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         try:
-            upstream = await asyncio.open_connection(*broker)
-        except OSError:
+            upstream = await self._connect(broker)
+        except CallError as error:
+            if self.security != PLAINTEXT:
+                self.note(str(error))
             writer.close()  # as the broker itself would look
             return
         with suppress(asyncio.CancelledError):  # the proxy stops; asyncio would complain of the task
             await _Conversation(self, broker, (reader, writer), upstream, self.connections - 1).run()
+
+    async def _connect(self, broker: Address) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to a broker, with TLS and SASL as the settings say; raises CallError."""
+        try:
+            reader, writer = await asyncio.open_connection(*broker)
+        except OSError as error:
+            raise CallError(str(broker), f"cannot connect: {why(error)}", "does a broker listen there?") from None
+        if self.tls is not None:
+            try:
+                await writer.start_tls(self.tls, server_hostname=broker.host)
+            except OSError as error:
+                raise tls_failure(error, str(broker)) from None
+        if self.security != PLAINTEXT:
+            try:
+                async with asyncio.timeout(AUTHENTICATION):
+                    await self._authenticate(reader, writer, str(broker))
+            except BaseException as error:
+                writer.close()
+                if isinstance(error, ssl.SSLError):
+                    raise tls_failure(error, str(broker)) from None
+                if isinstance(error, OSError):
+                    raise CallError(str(broker), why(error), self.security.hint) from None
+                raise
+        return reader, writer
+
+    async def _authenticate(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, where: str) -> None:
+        """Begin a connection to a broker; raises CallError or OSError."""
+        steps, decoder, frames = self.security.authenticate(where), FrameDecoder(), FrameReader()
+        answer: Any = None
+        with suppress(StopIteration):
+            while True:
+                message, version = steps.send(answer)
+                request = encode_request(message, version, client_id="kwire")
+                decoder.decode(Frame(request, Source(direction="request")))
+                writer.write(request)
+                frame = await _next_frame(frames, reader, where)
+                if frame is None:
+                    raise CallError(where, "it closed the connection without an answer", self.security.hint)
+                result = decoder.decode(frame)
+                if not isinstance(result, Response):
+                    raise CallError(where, "it does not answer as Kafka does", "which port is this?")
+                answer = result.message
+
+
+async def _next_frame(frames: FrameReader, reader: asyncio.StreamReader, where: str) -> Frame | None:
+    """Read until a frame is whole; None if the connection ends before. Raises CallError for other bytes."""
+    while portion := await reader.read(PORTION):
+        try:
+            for frame in frames.feed(portion):
+                return replace(frame, source=Source(direction="response"))
+        except BadFrame:
+            problem = "it answers in TLS" if frames.rest.startswith(TLS_RECORDS) else "it does not answer as Kafka does"
+            raise CallError(where, problem, "see --security-protocol") from None
+    return None
 
 
 class _Conversation:
@@ -226,6 +298,8 @@ class _Conversation:
             frames.restart(0)  # whatever still refers to this task's error, the bytes are not kept
         if writer.can_write_eof():
             writer.write_eof()
+        else:  # TLS of Python cannot end one direction alone
+            writer.close()
 
     def _hold(self, share: Share, size: int) -> None:
         """Count what this connection holds; one that holds too much is closed, with all that was to be sent."""

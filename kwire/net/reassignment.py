@@ -15,6 +15,7 @@ from ..errors import CallError
 from ..values import ErrorCode
 from .admin import ask_cluster
 from .client import Address, BrokerConnection
+from .security import PLAINTEXT, Security
 
 Key = tuple[str, int]
 Plan = Mapping[Key, Sequence[int]]
@@ -41,12 +42,12 @@ class LiveCluster:
     Args:
         address: of any broker.
         timeout: seconds to wait for a connection, and for each portion of an answer.
+        security: TLS and SASL; neither unless given.
     """
 
-    def __init__(self, address: Address, timeout: float = 10.0) -> None:
+    def __init__(self, address: Address, timeout: float = 10.0, security: Security = PLAINTEXT) -> None:
         self.address: Address = address
-        self._timeout = timeout
-        self._first = BrokerConnection(address, timeout=timeout)
+        self._first = BrokerConnection(address, timeout=timeout, security=security)
         self._others: dict[int, BrokerConnection] = {}
         self._known = ClusterState()
 
@@ -93,7 +94,7 @@ class LiveCluster:
         if broker is None:
             return self._first
         if node_id not in self._others:
-            self._others[node_id] = BrokerConnection(Address(broker.host, broker.port), timeout=self._timeout)
+            self._others[node_id] = self._first.to(Address(broker.host, broker.port))
         return self._others[node_id]
 
 

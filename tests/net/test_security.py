@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import ssl
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,6 +14,7 @@ from kwire.cli.main import main
 from kwire.errors import CallError, DumpError
 from kwire.net.client import BrokerConnection, address
 from kwire.net.recorder import Recorder
+from kwire.net.security import Security
 from kwire.net.server import tls_context
 from kwire.protocol import Request, Source, Token
 from kwire.testing import Kafka, Tls
@@ -46,15 +44,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@contextmanager
-def dialled(place: str, folder: Path, client: str | None = None) -> Iterator[BrokerConnection]:
+def dialled(place: str, folder: Path, client: str | None = None) -> BrokerConnection:
     """Connect with TLS."""
-    context = ssl.create_default_context(cafile=str(folder / "server.crt"))
-    if client is not None:
-        context.load_cert_chain(folder / f"{client}.crt", folder / f"{client}.key")
-    with BrokerConnection(address(place), timeout=30) as connection:
-        connection._socket = context.wrap_socket(connection._socket, server_hostname="127.0.0.1")
-        yield connection
+    pair = [str(folder / f"{client}.{kind}") for kind in ("crt", "key")] if client else [None, None]
+    security = Security("SSL", ca=str(folder / "server.crt"), cert=pair[0], key=pair[1])
+    return BrokerConnection(address(place), timeout=30, security=security)
 
 
 def ask(connection: BrokerConnection, name: str, version: int, **fields: object) -> object:
@@ -88,7 +82,10 @@ def test_the_subject_of_a_clients_certificate_is_its_principal(folder: Path, pro
     with Kafka(tls=tls, acls=True, super_users=[admin], topics=["t"], process=process) as kafka:
         with dialled(kafka.bootstrap_servers, folder, "client") as connection:
             assert seen(connection) == ["t"]
-        with pytest.raises((CallError, ssl.SSLError, OSError)), dialled(kafka.bootstrap_servers, folder) as connection:
+        with (
+            pytest.raises(CallError, match=r"it refuses TLS|closed the connection|Broken pipe|reset by peer"),
+            dialled(kafka.bootstrap_servers, folder) as connection,
+        ):
             seen(connection)
 
 
