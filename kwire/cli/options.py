@@ -106,8 +106,6 @@ def add_colour(parser: argparse.ArgumentParser) -> None:
     about = "auto (default: on a terminal), always or never"
     parser.add_argument("--color", metavar="WHEN", choices=choices, default="auto", help=about)
 
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="auto: on a terminal")
-
 
 def add_security(parser: argparse.ArgumentParser, title: str = "TLS and SASL of a live broker") -> None:
     """Add the options of connections to brokers; `security_of` reads them."""
