@@ -14,11 +14,10 @@ from typing import Generic, NamedTuple, TypeVar
 from ..codecs import Codec
 from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
 from ..protocol.api_registry import Apis, Call
-from ..protocol.body_cache import Kind, Kinds
 from ..protocol.fragments import loses
 from ..protocol.frame_header import Header
 from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of
-from ..protocol.header_reader import DecodedConnection
+from ..protocol.header_reader import DecodedConnection, Kind, Kinds
 from ..protocol.summary import body_facts, error_codes
 from ..render.values import count_text
 

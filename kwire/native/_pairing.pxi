@@ -144,7 +144,7 @@ cdef class CallState:
 
 
 cdef class PairingState:
-    """The state of a connection of Kafka's protocol; `connection_state.ConnectionState` knows what its attributes are.
+    """The state of a connection of Kafka's protocol; `connection.ConnectionState` knows what its attributes are.
 
     What nearly all frames are is paired here as `Connection.pair` does it; all else is left to that.
     """
@@ -208,7 +208,7 @@ cdef class PairingState:
 
 
 cdef class KindState:
-    """The requests or the responses of a call; `body_cache.Kind` knows what its attributes are."""
+    """The requests or the responses of a call; `header_reader.Kind` knows what its attributes are."""
 
     cdef public object call, codec
     cdef public bint is_request, tagged

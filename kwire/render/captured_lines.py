@@ -18,10 +18,9 @@ from ..codecs.fast_path import table_of
 from ..native import ENGINE
 from ..protocol import FrameDecoder, Result
 from ..protocol.api_registry import Apis, Call
-from ..protocol.body_cache import Kind, Kinds, decode_clean
 from ..protocol.frame_header import Header
 from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, Endpoints, frame_of
-from ..protocol.header_reader import DecodedConnection
+from ..protocol.header_reader import DecodedConnection, Kind, Kinds, decode_clean
 from ..protocol.results import seconds_between
 from ..protocol.summary import body_facts
 from ..redaction.masking import mask_message

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.protocol.api_registry import Apis
-from kwire.protocol.connection_state import MANY
+from kwire.protocol.connection import MANY
 from kwire.protocol.fragments import BareToken, CutShort, Gap
 from kwire.spec.catalog import catalog_for
 
