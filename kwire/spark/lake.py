@@ -19,9 +19,9 @@ from pyspark.sql import is_remote
 
 from ..arrow.input_splits import find_files
 from ..arrow.options import Options
-from ..errors import without_password
+from ..errors import KwireError, without_password
 from ..input.file_systems import open_file, store_of
-from .errors import GrownFiles, JobFailed
+from .session import JobFailed
 
 MANIFEST, STAGING, DECISION, SUCCESS = "_manifest", "_staging", "decision.json", "_SUCCESS"
 SAMPLE = 64 << 10  # bytes at a file's begin and end that identify it, with its size
@@ -29,6 +29,20 @@ HEAD = 256  # bytes at its begin that stay where it grows: the file header, and 
 FEW = 64  # files that the driver looks at itself, or one task
 _FILES = pa.schema([("path", pa.string()), ("size", pa.int64())])
 _SOURCES = pa.schema([*_FILES, ("head", pa.string()), ("identity", pa.string())])
+
+
+class GrownFiles(KwireError):
+    """These `files` have grown since they were written to the lake."""
+
+    hint = "write captures that are complete; --overwrite writes all of them anew"
+
+    def __init__(self, files: tuple[str, ...] = ()) -> None:
+        super().__init__(files)
+        self.files: tuple[str, ...] = tuple(map(without_password, files))
+
+    def __str__(self) -> str:
+        more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
+        return f"{self.files[0]}{more}: written to the lake when it was shorter; {self.hint}"
 
 
 class Source(NamedTuple):

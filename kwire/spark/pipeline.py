@@ -22,11 +22,12 @@ from ..arrow.input_splits import find_files
 from ..arrow.options import Options
 from ..cluster import ROWS
 from ..cluster.model import SEPARATOR, files_of_ids
+from ..errors import KwireError, without_password
 from ..input.file_systems import local_path
 from . import cluster
 from .captures import frames_of, packets_of
-from .errors import JobFailed, OutputExists, UnnamedFiles
 from .lake import Lake, Source, sources_of
+from .session import JobFailed
 
 FRAMES = "frames"
 DATE = "dt"
@@ -34,6 +35,36 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # what Spark calls a partition without 
 DONE = "nothing was written; --overwrite replaces the tables"
 PLOTS = "plots"
 NOTHING = "no message in these captures tells of a cluster: its history is empty"
+
+
+class OutputExists(KwireError):
+    """The output folder is not empty: `path`."""
+
+    hint = "--overwrite replaces it"  # a lake is appended to
+
+    def __init__(self, path: str = "") -> None:
+        super().__init__(path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.path}: it is there already, and not empty; {self.hint}"
+
+
+class UnnamedFiles(KwireError):
+    """The expression `pattern` does not match the paths of these `files`, so that their cluster is unknown."""
+
+    hint = "its first group has to be found in every path; --option pathGlobFilter=GLOB leaves files out"
+    most = 5  # files that are listed
+
+    def __init__(self, pattern: str = "", files: tuple[str, ...] = ()) -> None:
+        super().__init__(pattern, files)
+        self.pattern: str = pattern
+        self.files: tuple[str, ...] = tuple(map(without_password, files))
+
+    def __str__(self) -> str:
+        more = len(self.files) - self.most
+        named = ", ".join(self.files[: self.most]) + (f" and {more} more" if more > 0 else "")
+        return f"--cluster {self.pattern} names no cluster for {named}; {self.hint}"
 
 
 class Counts(NamedTuple):

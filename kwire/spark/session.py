@@ -16,10 +16,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from ..errors import MissingExtra
+from ..errors import KwireError, MissingExtra
 from ..resources import SCHEMAS
 from . import register
-from .errors import JobFailed, MissingJava
 
 PURE = ("construct", "hexdump")  # libraries that can be imported from a zip
 NEEDED = ("msgspec", "numpy", "pandas", "pyarrow")  # libraries that cannot
@@ -32,7 +31,39 @@ from kwire.cli import main
 
 sys.exit(main(["pipeline", *sys.argv[1:]]))
 '''
+_DETAILS = "details = "  # gRPC puts the reason after this
+_PYTHON = re.compile(r"[A-Z]\w*(Error|Exception): ").match  # the last line of a traceback
 _BEGINNING = (1980, 1, 1, 0, 0, 0)  # the earliest time of zip entries: equal files give an equal zip
+
+
+class MissingJava(KwireError):
+    """Java is missing or too old: `found` is its version, None if it is missing."""
+
+    hint = "install it (apt-get install openjdk-17-jre-headless, dnf install java-17-openjdk-headless, brew install "
+    hint += "openjdk@17), or point JAVA_HOME to one"
+
+    def __init__(self, found: int | None = None) -> None:
+        super().__init__(found)
+        self.found = found
+
+    def __str__(self) -> str:
+        there = "there is no Java" if self.found is None else f"there is Java {self.found}"
+        return f"Spark needs Java 17 or newer, and {there}; {self.hint}"
+
+
+class JobFailed(KwireError):
+    """A Spark job failed: `problem` is Spark's message, of which the first line is shown."""
+
+    def __init__(self, problem: str = "") -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        lines = [line.strip() for line in self.problem.splitlines() if line.strip()]
+        own = [line for line in lines if "[KWIRE_" in line or line.startswith("kwire.")]
+        python = [line for line in lines if _PYTHON(line)]
+        grpc = [line.removeprefix(_DETAILS).strip('"') for line in lines if line.startswith(_DETAILS)]
+        return f"Spark: {[*own, *python[::-1], *grpc, *lines, 'the job failed'][0]}"
 
 
 def write_zip(file: Path) -> Path:

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from kwire.cluster import ROWS
-from kwire.spark.errors import GrownFiles, JobFailed
-from kwire.spark.lake import MANIFEST, STAGING, Lake, source_of
+from kwire.spark.lake import MANIFEST, STAGING, GrownFiles, Lake, source_of
+from kwire.spark.session import JobFailed
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT
 

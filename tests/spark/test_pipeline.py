@@ -16,8 +16,8 @@ import kwire
 from kwire import arrow
 from kwire.arrow.errors import BadOption, MixedClusters
 from kwire.cluster import ROWS
-from kwire.spark.errors import JobFailed, OutputExists, UnnamedFiles
-from kwire.spark.session import write_zip
+from kwire.spark.pipeline import OutputExists, UnnamedFiles
+from kwire.spark.session import JobFailed, write_zip
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT, SHARED, lacking
 from tests.spark.conftest import SETTINGS

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.spark.errors import JobFailed, MissingJava
-from kwire.spark.session import need_java
+from kwire.spark.session import JobFailed, MissingJava, need_java
 
 
 def java(folder: Path, version: str) -> str:
