@@ -18,7 +18,7 @@ from .configs import LogDir, Node, Settings
 from .controller import Controller
 from .faults import Rules, api_of
 from .fetch_sessions import FetchSessions
-from .groups.coordinator import Groups
+from .group_coordinator import Groups
 from .internal_topics import GROUPS, TRANSACTIONS, InternalTopic
 from .log import NEVER, Log
 from .metadata_journal import cluster_record

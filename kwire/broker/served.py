@@ -1,16 +1,28 @@
-"""A served cluster: requests in, responses out, some of them later. Sans-IO; the caller passes time and a random
-generator.
+"""A served cluster, sans-IO: frames become requests, requests responses, some of them later, and these frames.
+
+The caller passes time and a random generator. After an invalid request the connection must be closed, as in Kafka; but
+ApiVersions is always answered (KIP-511).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+import msgspec
+
+from ..codecs import codec_in
+from ..protocol import Frame, Request, Undecodable, encode_response
+from ..protocol.frame_parser import FrameReading
+from ..protocol.framing import int16, int32
+from ..spec.catalog import Catalog
 from .apis import table_for
+from .apis.api_versions import versions_response
 from .authorizer import ANONYMOUS
-from .cluster import Cluster, RequestContext
+from .cluster import Api, Cluster, RequestContext
+from .codes import UNSUPPORTED_VERSION
 from .configs import Node, Settings
 from .faults import api_of, error_response, has_code
 
@@ -67,3 +79,62 @@ class ServedCluster(Cluster):
         if not api.finds_errors and (code := request.error()) and has_code(name):
             return error_response(name, code)
         return api.handler(request)
+
+
+API_VERSIONS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class ServedRequest:
+    """A request to be served: its message, and what its response needs."""
+
+    message: Any
+    version: int
+    correlation_id: int
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """A frame that is not served: `answer` are the bytes to send; without, the connection is closed because of
+    `problem`."""
+
+    answer: bytes = b""
+    problem: str = ""
+
+
+def read_request(frame: Frame, catalog: Catalog, apis: dict[int, Api]) -> ServedRequest | Unserved:
+    """Decode a client's frame.
+
+    Args:
+        frame: one complete frame.
+        catalog: the specs.
+        apis: the served apis, by key.
+    """
+    api_key, version = int16(frame.data, 4), int16(frame.data, 6)
+    api = apis.get(api_key)
+    if api is None:
+        return Unserved(problem=f"api key {api_key} is not served")
+    if not api.first <= version <= api.last:
+        return _unsupported(frame, catalog, apis, f"version {version} of api key {api_key} is not served")
+    spec = catalog.find(api_key, "request", version)
+    assert spec is not None
+    read = FrameReading(frame, catalog, salvage=True, trace=False).request(codec_in(catalog, spec.name, version))
+    if isinstance(read, Undecodable):
+        return Unserved(problem=str(read.error))
+    assert isinstance(read, Request)
+    return ServedRequest(read.message, version, read.correlation_id or 0, getattr(read.header, "client_id", None) or "")
+
+
+def write_response(request: ServedRequest, response: Any, catalog: Catalog) -> bytes:
+    """Encode the response to a request; KIP-36's draft has the correlation id in its body."""
+    if hasattr(response, "correlation_id"):
+        response = msgspec.structs.replace(response, correlation_id=request.correlation_id)
+    return encode_response(response, request.version, correlation_id=request.correlation_id, catalog=catalog)
+
+
+def _unsupported(frame: Frame, catalog: Catalog, apis: dict[int, Api], problem: str) -> Unserved:
+    if int16(frame.data, 4) != API_VERSIONS or len(frame.data) < 12:
+        return Unserved(problem=problem)
+    response = versions_response(apis, UNSUPPORTED_VERSION)
+    return Unserved(encode_response(response, 0, correlation_id=int32(frame.data, 8), catalog=catalog))

@@ -25,7 +25,7 @@ from ..internal import (
 from ..records import Record, RecordBatch, build_batch, parse_records
 from . import codes
 from .controller import Controller
-from .groups.coordinator import Groups
+from .group_coordinator import Groups
 from .internal_topics import GROUPS, Append, InternalTopic
 from .metadata_journal import Row
 from .producers import ABORT, COMMIT

@@ -15,8 +15,8 @@ from .. import messages
 from ..broker import Node, Parked
 from ..broker.authentication import AuthenticationFailed, Session, principal_of
 from ..broker.cluster import RequestContext
-from ..broker.connection import ServedRequest, read_request, write_response
 from ..broker.faults import Treatment, api_of
+from ..broker.served import ServedRequest, read_request, write_response
 from ..errors.decode import BadFrame
 from ..protocol import FrameReader, Source
 from .client import TLS_HANDSHAKE, Address

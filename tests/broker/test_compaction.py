@@ -16,7 +16,7 @@ from kwire.broker.log import Limits, Log, stamped
 from kwire.broker.storage import MemoryStore
 from kwire.broker.topics import Topic
 from kwire.testing import Kafka
-from tests.broker.groups.driving import Mate, World
+from tests.broker.driving import Mate, World
 from tests.broker.served import M, ask, batch, fetch, produce, values
 from tests.broker.stored import Segments, StoredDisk, started
 

@@ -18,12 +18,12 @@ import pytest
 import kwire
 from kwire.broker import MemoryDisk, Node, ServedCluster, Settings, codes
 from kwire.broker.configs import LogDir
-from kwire.broker.groups.group import Commit
+from kwire.broker.group import Commit
 from kwire.broker.storage import Damage, Found
 from kwire.cli import main
 from kwire.errors import CallError
 from kwire.net.log_dirs import FileDisk, FileStore, ReadOnlyDisk, locked
-from tests.broker.groups.driving import World
+from tests.broker.driving import World
 from tests.broker.served import batch, fetch, produce, values
 
 

@@ -8,9 +8,9 @@ from uuid import UUID
 from ... import messages
 from .. import codes
 from ..cluster import RequestContext
-from ..groups.consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, check_pattern, places_of
-from ..groups.group import Group, GroupState
-from ..groups.membership import problem_with
+from ..consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, check_pattern, places_of
+from ..group import Group, GroupState
+from .groups import problem_with
 
 JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # member epochs
 FIRST_WITH_OWN_IDS = 1  # versions of ConsumerGroupHeartbeat from here on: clients choose their member ids (KIP-1082)

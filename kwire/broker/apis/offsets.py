@@ -13,10 +13,10 @@ from ...errors import DecodeError
 from ...internal import decode_subscription
 from .. import codes
 from ..cluster import RequestContext
-from ..groups.group import Commit, Group, GroupState
-from ..groups.membership import consumer_problem, membership, problem_with
+from ..group import Commit, Group, GroupState
 from ..log import Log
 from ..topics import Topic
+from .groups import consumer_problem, membership, problem_with
 
 
 def offset_commit(request: RequestContext) -> Any:

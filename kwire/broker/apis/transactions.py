@@ -12,11 +12,11 @@ from ...values import AclOperation, ErrorCode, ResourceType
 from .. import codes
 from ..authorizer import CLUSTER_NAME
 from ..cluster import RequestContext
-from ..groups.group import Commit, Group, GroupState
-from ..groups.membership import consumer_problem, member_or_problem, problem_with
+from ..group import Commit, Group, GroupState
 from ..internal_topics import TRANSACTIONS, Producer, coordinator_of
 from ..producers import Producer as KnownProducer
 from ..transactions import HIGHEST_EPOCH, Place, Transaction, TransactionState
+from .groups import consumer_problem, member_or_problem, problem_with
 from .offsets import checked_commit
 
 MOST_TIMEOUT_MS = 15 * 60 * 1000  # Kafka's transaction.max.timeout.ms

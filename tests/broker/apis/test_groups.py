@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kwire.broker import Settings, codes
-from kwire.broker.groups.group import GroupState
+from kwire.broker.group import GroupState
 from kwire.broker.internal_topics import coordinator_of
-from tests.broker.groups.driving import Mate, Waiting, World, formed
+from tests.broker.driving import Mate, Waiting, World, formed
 from tests.broker.served import M
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import kwire
 from kwire.broker import Node, ServedCluster, Settings, codes
-from kwire.broker.connection import ServedRequest, read_request, write_response
+from kwire.broker.served import ServedRequest, read_request, write_response
 from kwire.protocol import Frame
 from tests.broker.served import M, ask, cluster_of
 

@@ -9,7 +9,7 @@ import pytest
 import kwire
 from kwire.broker import ServedCluster, Settings, codes
 from kwire.broker.internal_topics import coordinator_of
-from tests.broker.groups.driving import Mate, World
+from tests.broker.driving import Mate, World
 from tests.broker.served import M, batch, cluster_of, produce
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kwire.broker import Parked, ServedCluster, Settings, codes
 from kwire.broker.apis.topics import FIRST_WITH_DETAILS
-from kwire.broker.connection import ServedRequest, read_request
+from kwire.broker.served import ServedRequest, read_request
 from kwire.cluster.replica_assignors import create_replica_assignment
 from kwire.protocol import Frame, encode_request
 from kwire.values import ErrorCode

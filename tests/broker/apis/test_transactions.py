@@ -10,7 +10,7 @@ import kwire
 from kwire.broker import codes
 from kwire.broker.transactions import HIGHEST_EPOCH, MOST_TRANSACTIONS, TransactionState
 from kwire.testing import Kafka
-from tests.broker.groups.driving import World
+from tests.broker.driving import World
 from tests.broker.served import M, cluster_of
 from tests.broker.stored import StoredDisk
 from tests.conftest import ROOT

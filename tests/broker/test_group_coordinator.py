@@ -1,4 +1,4 @@
-"""Groups over a restart: members and commits stay, and damage in one directory costs nothing."""
+"""All groups, and their records in `__consumer_offsets`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,39 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.broker import codes
-from kwire.broker.groups.group import GroupState
+from kwire.broker.group import GroupState
+from kwire.broker.internal_topics import coordinator_of
 from kwire.cluster.java_compat import string_hash
 from kwire.internal import decode_group_record
-from tests.broker.groups.driving import SESSION, Mate, World
+from tests.broker.driving import SESSION, Mate, World
 from tests.broker.served import M, batch, fetch, produce
 from tests.broker.stored import StoredDisk
+
+
+def test_the_next_broker_goes_on_where_one_ended() -> None:
+    world = World(count=2)
+    world.cluster.controller.create("both", {0: [1, 2]})
+    group = next(name for name in "abcdef" if coordinator_of(name, world.cluster.controller) == 1)
+    mate = Mate(world, group)
+    assert (mate.join().error_code, mate.sync({}).error_code) == (0, 0)
+    assert mate.commit(5, topic="both") == 0
+    beat: dict[str, Any] = {"group_id": group, "member_id": mate.member_id, "generation_id": mate.generation}
+    assert world.ask("Heartbeat", 4, 2, **beat).error_code == codes.NOT_COORDINATOR
+    world.cluster.fail(*world.cluster.controller.nodes[1].log_dirs)
+    assert world.ask("Heartbeat", 4, 2, **beat).error_code == 0
+    (found,) = world.ask("OffsetFetch", 7, 2, group_id=group, topics=None).topics
+    assert (found.name, found.partitions[0].committed_offset) == ("both", 5)
+
+
+def test_a_deleted_group_is_looked_after_no_more() -> None:
+    world = World()
+    (mate,) = world.mates(1)
+    mate.leave()
+    assert Mate(world).request().error_code == codes.MEMBER_ID_REQUIRED
+    assert world.cluster.next_deadline is not None
+    world.ask("DeleteGroups", 2, groups_names=("g",))
+    assert world.cluster.next_deadline is None
+    assert (world.cluster.groups.held.size, world.cluster.groups.all()) == (0, [])
 
 
 def disks_of(count: int = 1) -> list[StoredDisk]:

@@ -11,7 +11,7 @@ import pytest
 import kwire
 from kwire.broker import Parked, Settings
 from kwire.broker.apis import APIS
-from tests.broker.groups.driving import Mate, World, formed
+from tests.broker.driving import Mate, World, formed
 from tests.random_values import draw
 
 GROUPS = ["FindCoordinator", "Heartbeat", *(name for name in APIS if "Group" in name or name.startswith("Offset"))]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from kwire.broker import codes
-from kwire.broker.groups.group import GroupState
+from kwire.broker.group import GroupState
 from kwire.testing import Kafka
-from tests.broker.groups.driving import World
+from tests.broker.driving import World
 from tests.broker.served import M
 from tests.broker.stored import StoredDisk
 from tests.conftest import ROOT

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
-from ...cluster.assignors import Member, assign_server_range, assign_uniform
-from ..purgatory import Parked
+from ..cluster.assignors import Member, assign_server_range, assign_uniform
 from .group import LEAST_SIZE, GroupState
+from .purgatory import Parked
 
 UNIFORM, RANGE = "uniform", "range"
 ASSIGNORS = (UNIFORM, RANGE)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from kwire.broker import Settings, codes
-from kwire.broker.groups.group import LEAST_SIZE, Group, GroupState
-from kwire.broker.groups.rebalance import Rebalancing
-from tests.broker.groups.driving import REBALANCE, SESSION, Mate, Waiting, World, formed
+from kwire.broker.group import LEAST_SIZE, Group, GroupState
+from kwire.broker.rebalance import Rebalancing
+from tests.broker.driving import REBALANCE, SESSION, Mate, Waiting, World, formed
 
 
 def test_the_first_one_leads_alone_and_the_second_waits_for_it() -> None:

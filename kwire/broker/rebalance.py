@@ -9,10 +9,10 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from ... import messages
-from .. import codes
-from ..purgatory import Parked, Purgatory
+from .. import messages
+from . import codes
 from .group import Group, GroupState, Member
+from .purgatory import Parked, Purgatory
 
 
 def joined(

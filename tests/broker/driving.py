@@ -8,9 +8,9 @@ from typing import Any
 
 import kwire
 from kwire.broker import Disk, Node, Parked, ServedCluster, Settings, codes
-from kwire.broker.connection import ServedRequest, read_request
-from kwire.broker.groups.group import Group
+from kwire.broker.group import Group
 from kwire.broker.internal_topics import coordinator_of
+from kwire.broker.served import ServedRequest, read_request
 from kwire.codecs import Codec
 from kwire.protocol import Frame
 from tests.broker.served import M

@@ -9,7 +9,7 @@ from enum import StrEnum
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..purgatory import Parked
+from .purgatory import Parked
 
 if TYPE_CHECKING:
     from .consumer_group import ConsumerGroup
