@@ -16,6 +16,7 @@ import msgspec
 
 from ..cluster.assignors import (
     ASSIGNORS,
+    Held,
     Member,
     Replica,
     Snapshot,
@@ -27,6 +28,7 @@ from ..cluster.assignors import (
     share_in_rack,
 )
 from ..cluster.assignors.members import NEWEST, Assignment, TopicPartition
+from ..cluster.assignors.releases import STICKY
 from ..cluster.consumer_groups import ConsumerGroups
 from ..cluster.group_state import Rebalance
 from ..errors import DumpError, UnknownMessage
@@ -35,10 +37,10 @@ from ..render.values import count_text
 from .inputs import UsageError, results
 from .options import add_command, add_inputs
 
+CHANGED_IN = ("2.4", "2.8", "3.0", "3.4", "3.5", "3.5.2", "3.7.1")  # the results of a client's assignor
 MOST_BYTES = 1 << 26  # of a description in JSON
 EVERY = "all"
 SERVER_SIDE = ("uniform", "server-range")
-STICKY = ("sticky", "cooperative-sticky")
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -65,7 +67,10 @@ def add_parser(commands: Any, about: str) -> None:
         "--assignor", action="append", metavar="NAME", help=f"{', '.join(ASSIGNORS)}; {EVERY}: those of the release"
     )
     parser.add_argument(
-        "--release", action="append", metavar="R", help="Kafka release of the leader or broker; default: newest"
+        "--release",
+        action="append",
+        metavar="R",
+        help="Kafka release of the leader or broker; default: the captured leader's, or newest",
     )
     parser.add_argument("--rack", action="append", metavar="NODE=RACK", help="assume that this broker is in that rack")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
@@ -95,7 +100,7 @@ class _Given(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A group as an assignor takes it; `sent` is what the leader of a capture gave."""
+    """A group as an assignor takes it; `sent` is what the leader of a capture gave, of `release` if that is known."""
 
     title: str
     assignor: str
@@ -104,6 +109,7 @@ class Question:
     snapshot: Snapshot
     sent: Assignment | None = None
     ids: dict[str, bytes] | None = None
+    release: str = NEWEST
 
     @property
     def topics(self) -> dict[str, dict[int, list[str | None]]]:
@@ -127,7 +133,7 @@ def assign_command(options: argparse.Namespace) -> int:
     for answer in answers:
         lines += ["", *_lines(question, answer)]
     if changed is not None:
-        for release in options.release or [NEWEST]:
+        for release in _releases(options, question):
             lines += ["", *_change_lines(question, changed, answers[0]["assignor"], release)]
     print(escape("\n".join(lines)))
     sys.stdout.flush()
@@ -165,8 +171,17 @@ def _of_description(text: bytes, file: str) -> Question:
     try:
         given = msgspec.json.decode(text, type=_Given)
         members = [
-            Member(one.id, one.topics, one.rack, one.instance, one.generation, [*map(_partition, one.owned)], None)
+            Member(
+                one.id,
+                one.topics,
+                one.rack,
+                one.instance,
+                one.generation,
+                owned,
+                Held(owned, one.generation) if owned else None,
+            )
             for one in given.members
+            for owned in [[*map(_partition, one.owned)]]
         ]
     except (msgspec.DecodeError, ValueError) as error:
         hint = "kwire assign --help has an example"
@@ -182,6 +197,12 @@ def _of_description(text: bytes, file: str) -> Question:
         raise DumpError(f"topic {without[0]} has no id", file=file, hint="give the ids of all topics, or none")
     ids = {topic: given.ids[topic].bytes for topic in topics} if given.ids else None
     return Question(title, given.assignor, given.leader, members, Snapshot(1, topics), None, ids)
+
+
+def _member(given: _Member) -> Member:
+    owned = [*map(_partition, given.owned)]
+    held = Held(owned, given.generation) if owned else None  # the sticky assignors' user data
+    return Member(given.id, given.topics, given.rack, given.instance, given.generation, owned, held)
 
 
 def _replicas(partitions: int | list[list[int]], brokers: dict[int, str | None]) -> list[list[Replica]]:
@@ -228,7 +249,15 @@ def _of(name: str, rebalance: Rebalance) -> Question:
     sent = None
     if rebalance.assigned is not None:
         sent = {member_id: [*partitions] for member_id, partitions in rebalance.assigned.items()}
-    return Question(title, rebalance.assignor, rebalance.leader, rebalance.members, rebalance.snapshot, sent)
+    release = rebalance.release
+    if release is None or rebalance.assignor not in ASSIGNORS or not has_assignor(release, rebalance.assignor):
+        release = NEWEST
+    who = rebalance.assignor, rebalance.leader, rebalance.members, rebalance.snapshot
+    return Question(title, *who, sent, release=release)
+
+
+def _releases(options: argparse.Namespace, question: Question) -> list[str]:
+    return options.release or [question.release]
 
 
 def _racks_of(texts: Iterable[str]) -> dict[int, str]:
@@ -261,7 +290,7 @@ def _answers(options: argparse.Namespace, question: Question) -> Iterator[dict[s
     names = options.assignor or [question.assignor]
     every = EVERY in names
     for name in ASSIGNORS if every else names:
-        for release in options.release or [NEWEST]:
+        for release in _releases(options, question):
             if every and not has_assignor(release, name):
                 continue
             found = assign(name, question.topics, question.members, release=release, ids=question.ids)
@@ -281,7 +310,7 @@ def _lines(question: Question, answer: dict[str, Any]) -> Iterator[str]:
         racks = ", without racks (KIP-848)"
     algorithm = ""
     if answer["assignor"] in STICKY:
-        algorithm = f", {algorithm_for(question.topics, question.members)} algorithm"
+        algorithm = f", {algorithm_for(question.topics, question.members, release)} algorithm"
     yield f"{answer['assignor']}, release {release}{algorithm}{racks}"
     if answer["withRack"]:
         yield f"{answer['inRack']} of {answer['withRack']} partitions have a replica in their member's rack"
@@ -290,6 +319,15 @@ def _lines(question: Question, answer: dict[str, Any]) -> Iterator[str]:
     yield from table(["member", "rack", "partitions"], rows)
     if question.sent is not None and answer["assignor"] == question.assignor:
         yield "the leader sent the same" if same(found, question.sent) else _other(found, question.sent)
+        others = [one for one in CHANGED_IN if not same(found, question.sent) and _gives(question, one, question.sent)]
+        if others:
+            yield f"which is what release {others[-1]} gives: try --release {others[-1]}"
+
+
+def _gives(question: Question, release: str, sent: Assignment) -> bool:
+    if question.assignor not in ASSIGNORS or not has_assignor(release, question.assignor):
+        return False
+    return same(assign(question.assignor, question.topics, question.members, release=release), sent)
 
 
 def _other(found: Assignment, sent: Assignment) -> str:
@@ -340,6 +378,6 @@ def _json(
         "sent": None if question.sent is None else plain(question.sent),
     }
     if changed is not None:
-        releases = options.release or [NEWEST]
+        releases = _releases(options, question)
         members["rebalances"] = {release: _rebalances(question, changed, release) for release in releases}
     return members

@@ -6,6 +6,7 @@ Takes decoded frames in their order. Unknown values are None, never guessed.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -192,7 +193,7 @@ class ConsumerGroups:
         now = snapshot_of(self.cluster, message.generation_id)
         snapshot = Snapshot(now.version, {topic: now.topics[topic] for topic in topics})
         what = message.generation_id, message.protocol_name, message.leader
-        group.rebalances.append(Rebalance(*what, members, topics, snapshot, None, at))
+        group.rebalances.append(Rebalance(*what, members, topics, snapshot, None, at, _release(response)))
         del group.rebalances[:-_REBALANCES]
 
     def assigned_to(self, group: GroupState, member_id: str, data: bytes, at: float | None) -> None:
@@ -317,6 +318,13 @@ class ConsumerGroups:
             tuple(sorted(node for node in nodes if node is not None)),
             None if member is None else self._is_across(member, partition),
         )
+
+
+def _release(response: Response) -> str | None:
+    """Return the Kafka release of a Java client, as in `apache-kafka-java 3.9.1`."""
+    name, _, version = response.client.software.partition(" ")
+    is_release = name == "apache-kafka-java" and re.fullmatch(r"[0-9]+(\.[0-9]+){1,3}", version, re.ASCII)
+    return version if is_release else None
 
 
 def assignor_member(assignor: str, member_id: str, subscription: bytes, instance_id: str | None = None) -> Member:

@@ -83,6 +83,7 @@ class Rebalance:
         snapshot: the leader's copy of these, with which it detects changes of racks.
         assigned: the leader's assignment; None until it is captured.
         at: seconds since 1970.
+        release: of the leader, if it is a Java client that stated its software (KIP-511).
     """
 
     generation: int
@@ -93,6 +94,7 @@ class Rebalance:
     snapshot: Snapshot
     assigned: dict[str, tuple[TopicPartition, ...]] | None = None
     at: float | None = None
+    release: str | None = None
 
 
 class MemberRow(NamedTuple):

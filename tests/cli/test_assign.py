@@ -87,9 +87,30 @@ def test_assignors_of_brokers(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 @needs_shared
 def test_another_answer_than_the_leaders_is_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
-    capture = str(SHARED / "captures/kafka-2.4-zk.clients.pcap")
+    capture = str(SHARED / "captures/kafka-1.1-zk.clients.pcap")
     assert main(["assign", capture, "--group", "sticky-group", "--generation", "2"]) == 1
-    assert "the leader sent otherwise: lab-sticky-group-0-" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2].startswith("the leader sent otherwise: lab-sticky-group-0-")
+    assert lines[-1] == "which is what release 2.4 gives: try --release 2.4"
+    assert main(["assign", capture, "--group", "sticky-group", "--generation", "2", "--release", "2.4"]) == 0
+
+
+@needs_shared
+def test_the_release_of_a_leader_that_states_its_software(capsys: pytest.CaptureFixture[str]) -> None:
+    capture = str(SHARED / "captures/kafka-2.4-zk.clients.pcap")
+    assert main(["assign", capture, "--group", "sticky-group", "--generation", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "\nsticky, release 2.4.1, general algorithm, without racks (KIP-881 is in 3.5)\n" in out
+    assert out.endswith("\nthe leader sent the same\n")
+
+
+def test_what_members_of_a_description_own_is_kept(description: str, capsys: pytest.CaptureFixture[str]) -> None:
+    group = {"assignor": "sticky", "topics": {"t": 2}, "members": [{"id": "c1", "topics": ["t"], "owned": ["t-1"]}]}
+    group["members"].append({"id": "c2", "topics": ["t"]})  # type: ignore[attr-defined]
+    Path(description).write_text(json.dumps(group))
+    for release in ("newest", "2.8", "2.4"):
+        assert main(["assign", description, "--release", release]) == 0
+        assert "\nc1      -     t-1\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -102,7 +123,7 @@ def test_another_answer_than_the_leaders_is_a_difference(capsys: pytest.CaptureF
         ({"colour": 1}, [], "unknown field `colour`"),
         ({"members": [{"id": "c1", "topics": [], "owned": ["orders"]}]}, [], "'orders' is no partition"),
         ({}, ["--assignor", "fair"], "fair"),
-        ({}, ["--assignor", "sticky", "--release", "2.4"], "release whose sticky assignor is known"),
+        ({}, ["--assignor", "sticky", "--release", "2.6"], "release whose sticky assignor is known"),
         ({}, ["--release", "trunk"], "trunk"),
         ({}, ["--rack", "9=a"], "no partition has a replica on broker 9"),
         ({}, ["--rack", "b"], "write NODE=RACK"),

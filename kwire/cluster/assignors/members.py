@@ -179,7 +179,7 @@ def _flat(topics: Iterable[Any]) -> tuple[TopicPartition, ...]:
 
 
 NEWEST = "newest"
-_FIRST = (3, 4)  # earlier sticky assignors give other results; racks are supported from 3.5 on (KIP-881)
+_STICKY = (((2, 4), (2, 5)), ((2, 8), (99999,)))  # releases whose sticky assignors are known: from, and up to
 
 
 class Rules(NamedTuple):
@@ -197,6 +197,12 @@ class Rules(NamedTuple):
     """Matching racks stops filling members once as many as may have one partition more."""
     offline_keeps_rack: bool = True
     """A replica that goes offline keeps its rack, for the leader who looks for changes."""
+    all_generations_own: bool = True
+    """A member of an earlier generation keeps what no later one claims (KIP-792); before, it owns nothing."""
+    newest_generation_owns: bool = True
+    """Members of the newest generation own partitions; before, each partition is of the newest that claims it."""
+    equal_topics_differ: bool = True
+    """Members with equal topics have an algorithm of their own; before, the cooperative one had no generations too."""
 
 
 # The first release with each behaviour.
@@ -207,6 +213,9 @@ _SINCE = {
     "revoked_from_another": (3, 7, 1),
     "counts_full_members": (3, 7, 1),
     "offline_keeps_rack": (4, 4),
+    "all_generations_own": (3, 4),
+    "newest_generation_owns": (3, 0),
+    "equal_topics_differ": (2, 8),
 }
 
 
@@ -217,17 +226,27 @@ def rules_of(release: str) -> Rules:
         release: such as "3.9.2", or "newest".
 
     Raises:
-        UnknownMessage: it is not a release number, or before 3.4, whose sticky assignors give other results.
+        UnknownMessage: it is not a release number, or the results of its sticky assignors are not known: those before
+            2.4 and of 2.5 to 2.7.
 
     >>> rules_of("3.9.2").offline_keeps_rack, rules_of("newest").offline_keeps_rack
     (False, True)
     """
     if release == NEWEST:
         return Rules()
-    numbers = numbers_in(release)
-    if numbers < _FIRST:
+    if not knows_sticky(release):
         raise _unknown(release)
+    numbers = numbers_in(release)
     return Rules(**{rule: numbers >= since for rule, since in _SINCE.items()})
+
+
+def knows_sticky(release: str) -> bool:
+    """Whether the results of the sticky assignors of a release are known.
+
+    >>> [knows_sticky(release) for release in ("2.4.1", "2.6.0", "2.8.2", "newest")]
+    [True, False, True, True]
+    """
+    return release == NEWEST or any(first <= numbers_in(release) < end for first, end in _STICKY)
 
 
 def numbers_in(release: str) -> tuple[int, ...]:
@@ -243,7 +262,7 @@ def numbers_in(release: str) -> tuple[int, ...]:
 
 
 def _unknown(release: str) -> UnknownMessage:
-    return UnknownMessage("release whose sticky assignors are known", release, ("newest", "3.4.0", "3.7.1", "4.4.0"))
+    return UnknownMessage("release whose sticky assignors are known", release, ("newest", "2.4.1", "2.8.2", "3.0.0"))
 
 
 NOWHERE: frozenset[str] = frozenset()
@@ -292,11 +311,14 @@ class Claims:
         contested: partitions that two members of one generation claim; none of them keeps these.
     """
 
-    def __init__(self, group: Group, held: Mapping[str, Held], rules: Rules) -> None:
+    def __init__(self, group: Group, held: Mapping[str, Held], rules: Rules, newest: int = NO_GENERATION) -> None:
         self._group, self._rules = group, rules
         self.owned: dict[str, dict[TopicPartition, None]] = {member_id: {} for member_id in group.nothing()}
         self.contested: set[TopicPartition] = set()
         self._owners: dict[TopicPartition, str] = {}
+        if not rules.all_generations_own:
+            newest = max(newest, *(past.generation for past in held.values()))
+            held = {member_id: past for member_id, past in held.items() if past.generation == newest}
         for member_id, past in held.items():
             self._claim(member_id, past)
 
@@ -320,7 +342,7 @@ class Claims:
 
     def _settle(self, partition: TopicPartition, member_id: str, generation: int, other: str) -> None:
         # For the other member the generation of the subscription counts, whatever its user data contains.
-        others = max(self._group.members[other].generation, -1)
+        others = max(self._group.members[other].generation, -1) if self._rules.all_generations_own else generation
         if generation >= others or not self._rules.loser_is_no_owner:
             self._owners[partition] = member_id
         if generation < others:
@@ -335,13 +357,20 @@ class Claims:
 
 def same_topics(group: Group) -> bool:
     """Whether all members subscribe to the same topics; members before the first with any topics are ignored."""
+    return len(same_topics_at_first(group)) == len(group.members)
+
+
+def same_topics_at_first(group: Group) -> list[str]:
+    """Return the members before the first that subscribes to other topics."""
     wanted: set[str] = set()
-    for member in group.members.values():
+    equal: list[str] = []
+    for member_id, member in group.members.items():
         if not wanted:
             wanted = set(member.topics)
         elif len(member.topics) != len(wanted) or not wanted.issuperset(member.topics):
-            return False
-    return True
+            break
+        equal.append(member_id)
+    return equal
 
 
 def numbers_of(partitions: Iterable[TopicPartition], kept: dict[str, list[int]]) -> None:

@@ -1,7 +1,8 @@
 """Assignors by their configured names, for each Kafka release; and when a group's leader asks for a rebalance.
 
 Before 3.5 (KIP-881), assignors ignore racks. The results of `range` and `roundrobin` without racks are the same from
-2.4 to 4.4; the sticky assignors are supported from 3.4 on, those of brokers (`uniform`, `server-range`) from 4.0 on.
+2.4 to 4.4; the sticky assignors are supported in 2.4 and from 2.8 on, those of brokers (`uniform`, `server-range`) from
+4.0 on.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from typing import NamedTuple
 
 from ...errors import UnknownMessage
 from ..state import ClusterState
-from .members import NEWEST, Assignment, Member, Topics, numbers_in, rules_of
+from .members import NEWEST, Assignment, Member, Topics, knows_sticky, numbers_in, rules_of
 from .range_and_round_robin import assign_range, assign_round_robin
 from .server_side import Ids, assign_server_range, assign_uniform
 from .sticky import assign_cooperative, assign_sticky
 
 RACKS_SINCE = (3, 5)  # KIP-881
+STICKY = ("sticky", "cooperative-sticky")
 
 
 class Assignor(NamedTuple):
@@ -30,9 +32,9 @@ class Assignor(NamedTuple):
 ASSIGNORS: dict[str, Assignor] = {
     "range": Assignor((2, 4), lambda topics, members, release, ids: assign_range(topics, members)),
     "roundrobin": Assignor((2, 4), lambda topics, members, release, ids: assign_round_robin(topics, members)),
-    "sticky": Assignor((3, 4), lambda topics, members, release, ids: assign_sticky(topics, members, release=release)),
+    "sticky": Assignor((2, 4), lambda topics, members, release, ids: assign_sticky(topics, members, release=release)),
     "cooperative-sticky": Assignor(
-        (3, 4), lambda topics, members, release, ids: assign_cooperative(topics, members, release=release)
+        (2, 4), lambda topics, members, release, ids: assign_cooperative(topics, members, release=release)
     ),
     "uniform": Assignor((4, 0), lambda topics, members, release, ids: assign_uniform(topics, members, ids=ids)),
     "server-range": Assignor((4, 0), lambda topics, members, release, ids: assign_server_range(topics, members)),
@@ -73,8 +75,8 @@ def assign(
         raise UnknownMessage("assignor", assignor, tuple(ASSIGNORS))
     since, function = ASSIGNORS[assignor]
     if not has_assignor(release, assignor):
-        first = ".".join(map(str, since))
-        raise UnknownMessage(f"release whose {assignor} assignor is known", release, (f"{first}.0", "newest"))
+        known = ("2.4", "2.8", "newest") if assignor in STICKY else (".".join(map(str, since)), "newest")
+        raise UnknownMessage(f"release whose {assignor} assignor is known", release, known)
     members = [*members]
     if not racks or not knows_racks(release):
         members = [replace(member, rack=None) for member in members]
@@ -84,9 +86,11 @@ def assign(
 def has_assignor(release: str, assignor: str) -> bool:
     """Whether the results of an assignor in a release are known.
 
-    >>> has_assignor("3.4.0", "sticky"), has_assignor("3.9.0", "uniform")
-    (True, False)
+    >>> has_assignor("2.6.0", "sticky"), has_assignor("2.8.0", "sticky"), has_assignor("3.9.0", "uniform")
+    (False, True, False)
     """
+    if assignor in STICKY:
+        return knows_sticky(release)
     return release == NEWEST or numbers_in(release) >= ASSIGNORS[assignor].since
 
 

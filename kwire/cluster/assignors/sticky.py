@@ -7,6 +7,7 @@ cooperative assignor withholds partitions that another member must revoke first 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from ...errors.refused import CannotAssign
 from ..java_compat import STRINGS, HashOrder, hash_order_of
@@ -26,29 +27,34 @@ from .members import (
     numbers_of,
     rules_of,
     same_topics,
+    same_topics_at_first,
 )
 from .sticky_balance import Balance
+from .sticky_before_3_0 import assign_constrained_before_3_0, start_before_3_0
 from .sticky_constrained import assign_constrained
-from .sticky_state import Holdings, Pile, Wishes
+from .sticky_state import Holdings, Pile, Start, Wishes
 
 
-def assign_general(
-    assignor: str,
-    group: Group,
-    claims: Claims,
-    racks: GroupRacks,
-    rules: Rules,
-    held: Mapping[str, Held],
-    newest: int,
-) -> Assignment:
+def assign_general(assignor: str, group: Group, start: Start, racks: GroupRacks, rules: Rules) -> Assignment:
     """Assign all partitions.
+
+    Raises:
+        CannotAssign: members own partitions that do not exist, for which Kafka fails as well.
+    """
+    holdings = Holdings(start.piles, start.holder, start.wishes.wanted_by, racks.of_members)
+    starting = holdings.most == 0
+    _hand_out(start.left, holdings, racks)
+    balance = Balance(assignor, start.wishes, holdings, racks, rules, start.before)
+    balance.run(start.every, [] if start.revoked else start.left, starting)
+    return group.answer({member_id: list(balance.result[member_id]) for member_id in _order(group, balance)})
+
+
+def start_of(group: Group, claims: Claims, racks: GroupRacks, held: Mapping[str, Held], newest: int) -> Start:
+    """Return what the general algorithm begins with.
 
     Args:
         held: member id -> the partitions that it claims to have owned.
         newest: the highest generation; partitions of earlier generations may be returned to their former owners.
-
-    Raises:
-        CannotAssign: members own partitions that do not exist, for which Kafka fails as well.
     """
     piles, revoked = _kept(group, claims, racks)
     wishes = Wishes(group)
@@ -58,12 +64,7 @@ def assign_general(
         numbers_of(pile, kept)
     left = not_among(kept, {topic: group.topics[topic] for topic in wishes.rarest_first})
     holder = {partition: one for one, owned in claims.owned.items() for partition in owned}
-    holdings = Holdings(piles, holder, wishes.wanted_by, racks.of_members)
-    starting = holdings.most == 0
-    _hand_out(left, holdings, racks)
-    balance = Balance(assignor, wishes, holdings, racks, rules, _before(held, newest))
-    balance.run(every, [] if revoked else left, starting)
-    return group.answer({member_id: list(balance.result[member_id]) for member_id in _order(group, balance)})
+    return Start(wishes, piles, holder, every, left, revoked, _before(held, newest))
 
 
 def _order(group: Group, balance: Balance) -> HashOrder[str]:
@@ -137,8 +138,9 @@ def assign_sticky(
 
     Args:
         topics, members: as for `assign_range`. The user data contains what a member owned.
-        max_generation: the highest generation of earlier rebalances, if the leader keeps its assignor.
-        release: Kafka release of the leader, from 3.5 on: 3.5.2 and 3.7.1 changed the results.
+        max_generation: the highest generation of earlier rebalances, if the leader keeps its assignor; from 3.0 on.
+        release: Kafka release of the leader: 2.4, or from 2.8 on. 2.8, 3.0, 3.4, 3.5, 3.5.2 and 3.7.1 changed the
+            results. Before 3.5, members must have no rack.
 
     Returns:
         Member id -> partitions, both in the order of Kafka's leader.
@@ -183,13 +185,14 @@ def assign_cooperative(
     return assignment
 
 
-def algorithm_for(topics: Topics, members: Iterable[Member]) -> str:
-    """Return which algorithm the sticky assignors use: "constrained" or "general".
+def algorithm_for(topics: Topics, members: Iterable[Member], release: str = NEWEST) -> str:
+    """Return which algorithm the sticky assignors of a release use: "constrained" or "general".
 
     >>> algorithm_for({"a": 1, "b": 1}, [Member("c1", ["a"]), Member("c2", ["a", "b"])])
     'general'
     """
-    return "constrained" if same_topics(Group(topics, members)) else "general"
+    differ = rules_of(release).equal_topics_differ
+    return "constrained" if differ and same_topics(Group(topics, members)) else "general"
 
 
 def sticky_past(member: Member) -> Held:
@@ -210,13 +213,36 @@ def _assign(
     rules = rules_of(release)
     if not group.members:
         raise CannotAssign("division_by_zero", assignor=assignor)
+    if not rules.all_generations_own:  # generations in subscriptions, as racks, are not read yet (KIP-792)
+        group.members = {one: replace(member, generation=NO_GENERATION) for one, member in group.members.items()}
     held = {member_id: past(member) for member_id, member in group.members.items()}
-    claims = Claims(group, held, rules)
+    known = max_generation if rules.newest_generation_owns else NO_GENERATION  # 2.8 does not store it
+    newest = max(known, NO_GENERATION, *(one.generation for one in held.values()))
     racks = GroupRacks(group)
-    if same_topics(group):
-        return assign_constrained(assignor, group, claims, racks, rules)
-    newest = max(max_generation, NO_GENERATION, *(one.generation for one in held.values()))
-    return assign_general(assignor, group, claims, racks, rules, held, newest), None
+    constrained = rules.equal_topics_differ and same_topics(group)
+    if not constrained and not rules.newest_generation_owns:
+        read = _read_again(assignor, group, held, rules)
+        return assign_general(assignor, group, start_before_3_0(group, read, rules), racks, rules), None
+    claims = Claims(group, held, rules, newest)
+    if not constrained:
+        return assign_general(assignor, group, start_of(group, claims, racks, held, newest), racks, rules), None
+    if not rules.newest_generation_owns:
+        return assign_constrained_before_3_0(assignor, group, claims)
+    return assign_constrained(assignor, group, claims, racks, rules)
+
+
+def _read_again(assignor: str, group: Group, held: Mapping[str, Held], rules: Rules) -> dict[str, Held]:
+    """Return what the general algorithm before 3.0 reads.
+
+    Kafka 2.8 reads user data until it finds different subscriptions. What it has read by then is empty for the general
+    algorithm: such members of `sticky` own nothing, and those of `cooperative-sticky` have no generation.
+    """
+    if not rules.equal_topics_differ:
+        return {one: Held(past.partitions) for one, past in held.items()} if assignor != "sticky" else {**held}
+    lost = dict.fromkeys(same_topics_at_first(group), Held())
+    if assignor != "sticky":
+        lost = {one: Held(held[one].partitions) for one in lost}
+    return {**held, **lost}
 
 
 def _changing_hands(group: Group, assignment: Assignment) -> dict[TopicPartition, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from ..java_compat import TOPIC_PARTITIONS, HashOrder, utf16
 from .members import Group, TopicPartition
@@ -126,10 +127,19 @@ class Holdings:
 
     def move(self, partition: TopicPartition, source: str, target: str) -> None:
         """Move a partition from one member to another."""
-        self._leave(source)
-        self.piles[source].remove(partition)
-        self._enter(source)
+        self.drop(partition, source)
         self.give(partition, target)
+
+    @property
+    def richest(self) -> str:
+        """The member with the most partitions, of several the last by id."""
+        return self._names[self._order[-1][1]]
+
+    def drop(self, partition: TopicPartition, member_id: str) -> None:
+        """Take a partition from a member."""
+        self._leave(member_id)
+        self.piles[member_id].remove(partition)
+        self._enter(member_id)
 
     def set_aside(self, member_id: str) -> Pile:
         """Remove a member with its partitions."""
@@ -206,6 +216,27 @@ class Wishes:
         """Return how many partitions a member could get."""
         return self._most[member_id]
 
+    def all_equal(self) -> bool:
+        """Whether all members subscribe to the same existing topics."""
+        return len({frozenset(wants) for wants in self.wants.values()}) <= 1
+
     def may_move(self, topic: str) -> bool:
         """Whether a topic has several subscribers."""
         return len(self.wanted_by[topic]) >= 2
+
+
+class Start(NamedTuple):
+    """What the general sticky algorithm begins with.
+
+    `piles` is what members keep, `holder` the owner of each partition, `every` all partitions in the order in which
+    moves are tried, `left` those without owner, `revoked` whether a member loses an existing partition, and `before`
+    the former owners.
+    """
+
+    wishes: Wishes
+    piles: dict[str, Pile]
+    holder: dict[TopicPartition, str]
+    every: list[TopicPartition]
+    left: list[TopicPartition]
+    revoked: bool
+    before: dict[TopicPartition, str]

@@ -93,11 +93,11 @@ def assigned(
     return assign(topics, members, release=release, max_generation=max_generation)
 
 
-def result_of(assignor: str, topics: Topics, members: list[Member], **more: Any) -> Case:
-    assignment = assigned(assignor, topics, members, **more)
+def result_of(assignor: str, topics: Topics, members: list[Member], release: str = "newest", **more: Any) -> Case:
+    assignment = assigned(assignor, topics, members, release, **more)
     result: Case = {"assignment": {member_id: texts(partitions) for member_id, partitions in assignment.items()}}
     if assignor in PASTS:
-        result["algorithm"] = algorithm_for(topics, members)
+        result["algorithm"] = algorithm_for(topics, members, release)
     return result
 
 

@@ -74,7 +74,7 @@ def test_assignors_by_name_and_release() -> None:
     with pytest.raises(UnknownMessage, match="fair"):
         assign("fair", topics, members)
     with pytest.raises(UnknownMessage, match="sticky assignor is known"):
-        assign("sticky", topics, members, release="2.4.1")
+        assign("sticky", topics, members, release="2.6.0")
     assert assign("range", topics, members, release="2.4.1") == {"c1": [("t", 0)], "c2": [("t", 1)]}
 
 

@@ -19,6 +19,10 @@ from kwire.errors import UnknownMessage
         ("4.3.1", {"offline_keeps_rack"}),
         ("4.4", set()),
         ("10.0.0", set()),
+        ("3.4", {"loser_is_no_owner", "one_more_is_balanced"}),
+        ("3.3.2", {"all_generations_own", "loser_is_no_owner"}),
+        ("2.8", {"all_generations_own", "newest_generation_owns"}),
+        ("2.4.1", {"all_generations_own", "newest_generation_owns", "equal_topics_differ"}),
     ],
 )
 def test_releases(release: str, old: set[str]) -> None:
@@ -27,7 +31,7 @@ def test_releases(release: str, old: set[str]) -> None:
     assert (rules == rules_of("newest") == Rules()) is (not old)
 
 
-@pytest.mark.parametrize("release", ["", "3", "3.3.2", "-3.5", "3..5", "3.\u0665", "v3.5"])
+@pytest.mark.parametrize("release", ["", "2", "2.3.1", "2.5", "2.7.2", "-3.5", "3..5", "3.\u0665", "v3.5"])
 def test_what_is_no_release(release: str) -> None:
     with pytest.raises(UnknownMessage):
         rules_of(release)

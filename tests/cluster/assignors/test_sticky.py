@@ -26,7 +26,7 @@ from tests.cluster.assignors.groups import (
 from tests.cluster.vectors import Case, cases, check
 
 
-@pytest.mark.parametrize("file", ["assign_sticky", "assign_cooperative", "assign_releases"])
+@pytest.mark.parametrize("file", ["assign_sticky", "assign_cooperative", "assign_releases", "assign_before_3_4"])
 def test_vectors_of_sticky(file: str) -> None:
     found = cases(file)
     check(found, answered)
@@ -131,7 +131,18 @@ def test_a_leader_that_keeps_its_assignor_remembers_generations() -> None:
         assign_sticky(topics, [])
 
 
+def test_kafka_2_8_loses_what_members_had_before_the_first_with_other_topics() -> None:
+    """It reads their user data twice, and the second time there is nothing left; equal topics are read once."""
+    owned = {"m1": ("t", 1), "m2": ("t", 0), "m3": ("u", 0)}
+    members = [Member(name, [one[0]], user_data=Held([one], 1)) for name, one in owned.items()]
+    topics = {"t": 2, "u": 1}
+    assert assign_sticky(topics, members, release="3.0.2") == {name: [one] for name, one in owned.items()}
+    assert assign_sticky(topics, members, release="2.8.2") == {"m1": [("t", 0)], "m2": [("t", 1)], "m3": [("u", 0)]}
+    assert algorithm_for(topics, members, "2.8.2") == "general"
+    assert algorithm_for(topics, members[:1], "2.4.1") == "general"
+
+
 def test_a_release_whose_answers_differ_is_unknown() -> None:
-    for release in ("3.3.2", "trunk", "", "4.x", "9" * 5000):
+    for release in ("2.3.1", "2.5.0", "2.7.2", "trunk", "", "4.x", "9" * 5000):
         with pytest.raises(UnknownMessage, match="release whose sticky assignors are known"):
             assign_sticky({"t": 1}, [Member("m1", ["t"])], release=release)
