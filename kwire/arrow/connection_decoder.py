@@ -21,7 +21,7 @@ from ..capture.frame_extractor import Streams
 from ..capture.link_layers import NOT_TCP, Segment, segment_of
 from ..capture.pcap import MAGICS, Packet, PcapReader
 from ..capture.pcapng import PcapngReader
-from ..capture.tcp_stream import ahead
+from ..capture.tcp_reassembly import ahead
 from ..errors import DecodeError, DumpError
 from ..protocol.fragments import BrokenDump, CutRecord, Damaged, LostPackets
 from .frame_rows import Pairing

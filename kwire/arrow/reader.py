@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from ..capture.frame_extractor import Streams
 from ..capture.record_cursor import portions_of
-from ..capture.sharding import Share
+from ..capture.tcp_connections import Share
 from ..errors import DumpError, UnknownMessage
 from ..input import Dump, open_dump
 from ..input.compressed import unpacked

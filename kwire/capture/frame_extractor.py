@@ -24,8 +24,7 @@ from .non_kafka import NonKafkaConnection
 from .pcap import Packet, PcapReader
 from .pcapng import PcapngReader
 from .record_cursor import Damage
-from .sharding import ALL, Share
-from .tcp_connections import EVERY, Limits, Reassembler
+from .tcp_connections import ALL, EVERY, Limits, Reassembler, Share
 from .tcp_reassembly import Connection, Ended, Event, Finished, Portion
 
 BUFFERED = 32 << 20  # bytes of incomplete frames, besides the largest one

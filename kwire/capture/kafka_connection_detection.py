@@ -6,8 +6,7 @@ from collections.abc import Set
 
 from ..protocol import LEAST, LIMIT
 from ..protocol.framing import CapturedFrame
-from .conversation import Conversation
-from .frame_stream import Search
+from .conversation import Conversation, Search
 from .kafka_frame_detection import FAIR, FAR, NEVER, NO, REQUESTS, SHORT, STRONG, WEAK, Recogniser, Verdict
 from .non_kafka import UNKNOWN, NonKafkaConnection, protocol_of, zookeeper_may_answer
 from .tcp_reassembly import Connection, Gap, Portion, Unseen

@@ -1,18 +1,51 @@
 """Tracks many TCP connections: assigns segments to connections, and bounds their memory.
 
 A reused port pair is a new connection. Closed connections are dropped after a short time, and the connections that were
-idle for longest when there are too many.
+idle for longest when there are too many. A `Share` of the connections is for one of several processes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..native.states import ReassemblerState
 from .link_layers import ACK, FIN, RST, SYN, Segment, turned
-from .tcp_reassembly import WITH_TIME, Connection, Ended, Event, Portion
-from .tcp_stream import WINDOW, Half, ahead
+from .tcp_reassembly import WINDOW, WITH_TIME, Connection, Ended, Event, Half, Portion, ahead
+
+
+class Share(NamedTuple):
+    """One of `parts` shares of all connections. `part` counts from 0; the first share also reports what belongs to no
+    connection."""
+
+    part: int = 0
+    parts: int = 1
+
+    @property
+    def is_all(self) -> bool:
+        """Whether there are no other shares."""
+        return self.parts == 1
+
+    @property
+    def reports_rest(self) -> bool:
+        """Whether this share reports what belongs to no connection."""
+        return self.part == 0
+
+    def has(self, key: bytes) -> bool:
+        """Whether a connection belongs to this share, by the key of a segment of either direction.
+
+        >>> key, other = bytes(8) + b"\\x23\\x84\\xc0\\x02", bytes(8) + b"\\xc0\\x02\\x23\\x84"
+        >>> Share(0, 2).has(key), Share(1, 2).has(key), Share(1, 2).has(other), Share().has(key)
+        (False, True, True, True)
+        """
+        ports = int.from_bytes(key[-4:-2], "big") + int.from_bytes(key[-2:], "big")
+        # Clients use consecutive or even ports: Fibonacci hashing distributes them evenly.
+        return (ports * 0x9E3779B1 >> 16 & 0xFFFF) % self.parts == self.part
+
+
+ALL = Share()
+
 
 EVERY = 256  # packets between two checks of all buffers
 # Packets may be captured after the one that closes the connection and out of order, even after a pause.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from ..caches import lazy_pattern
 from ..capture.conversation import timed
 from ..capture.non_kafka import ZOOKEEPER
-from ..capture.sharding import ALL, Share
+from ..capture.tcp_connections import ALL, Share
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError, DumpError, KwireError
 from ..input import Dump, open_dump, open_hex

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from ..analysis import COLUMNS, NOTHING, Count, Counted, Latencies, Row, Traffic, Unspoken, percentile, unspoken
-from ..capture.sharding import ALL, Share
+from ..capture.tcp_connections import ALL, Share
 from ..errors import KwireError, suggestion
 from ..native import ENGINE
 from ..protocol.fragments import BareToken

@@ -18,7 +18,7 @@ from ..capture.frame_extractor import Streams
 from ..capture.pcap import MAGICS, Packet, PcapReader
 from ..capture.pcapng import MAGIC, PcapngReader
 from ..capture.record_cursor import PORTION
-from ..capture.sharding import ALL, Share
+from ..capture.tcp_connections import ALL, Share
 from ..errors import DumpError
 from ..errors.decode import BadFrame
 from ..protocol import LEAST, LIMIT, Frame, FrameReader, Source, cut_short

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from ..caches import lazy_pattern
 from ..capture.link_layers import SYN, Segment, segment_of
 from ..capture.pcap import Packet
-from ..capture.tcp_stream import MASK
+from ..capture.tcp_reassembly import MASK
 from ..errors import DumpError
 from ..errors.decode import BadFrame
 from ..hex_text import HexText

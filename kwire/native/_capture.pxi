@@ -111,7 +111,7 @@ cdef class FrameBuffer:
 
 
 cdef class StreamState:
-    """Where one direction of a TCP connection stands; `tcp_stream.Half` knows what its attributes are."""
+    """Where one direction of a TCP connection stands; `tcp_reassembly.Half` knows what its attributes are."""
 
     cdef int64_t next_sequence
     cdef public int64_t position, held, sent

@@ -42,7 +42,7 @@ class GrownFiles(KwireError):
 
     def __str__(self) -> str:
         more = f" and {len(self.files) - 1} more" if len(self.files) > 1 else ""
-        return f"{self.files[0]}{more}: written to the lake when it was shorter; {self.hint}"
+        return f"{''.join(self.files[:1])}{more}: written to the lake when it was shorter; {self.hint}"
 
 
 class Source(NamedTuple):

@@ -9,8 +9,19 @@ import pytest
 
 from kwire.capture.link_layers import Segment
 from kwire.capture.tcp_connections import EVERY, Limits, Reassembler
-from kwire.capture.tcp_reassembly import PATIENCE, Ended, Event, Finished, Gap, Portion, Unseen
-from kwire.capture.tcp_stream import WINDOW, Half, StreamSegment, ahead
+from kwire.capture.tcp_reassembly import (
+    PATIENCE,
+    WINDOW,
+    Ended,
+    Event,
+    Finished,
+    Gap,
+    Half,
+    Portion,
+    StreamSegment,
+    Unseen,
+    ahead,
+)
 from tests.capture.building import ACK, FIN, RST, SYN, Talk, changed
 
 
