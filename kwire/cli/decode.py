@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import io
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from typing import Any
 
+import msgspec
+
 from ..codecs.columns import need_libraries
+from ..codecs.json import uuid_text
+from ..display_filter import parse_path
+from ..field_paths import FieldPath
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import Result, Token, Undecodable
 from ..protocol.fragments import CutShort, NoFrame, NotKafka
@@ -19,11 +26,12 @@ from ..protocol.summary import MessageSummary
 from ..render.json_frame import envelope
 from ..render.line import unread_text
 from ..render.record_json import RecordTree, record_envelope
-from ..render.style import Style, escape, json_text
+from ..render.style import Style, escape, json_text, table
 from ..render.tree import title, tree
 from ..render.values import count_text
+from ..sensitive_fields import HIDDEN, Hidden
+from ..spec.catalog import Catalog
 from ..versions import Versions
-from .fields import FORMATS, write_fields
 from .filters import add_filters, filter_for, pushed_filter
 from .inputs import PushedFilter, Reading, UsageError, catalog_of, dumps_in, masker, part_read, results
 from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, Ours, are_for, is_live, is_quick, ours
@@ -346,3 +354,68 @@ def parquet(options: argparse.Namespace) -> int:
     bad = f", {written.corrupt:,} not decoded" if written.corrupt else ""
     remark(f"{count_text(written.frames, 'frame')}{bad} in {written.file}; secrets are in it as they were sent")
     return 1 if written.corrupt else 0
+
+
+_ESCAPED = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+FORMATS = ("tsv", "csv", "jsonl", "table")
+
+
+def write_fields(items: Iterable[Item], names: str, form: str, catalog: Catalog, write: Print) -> None:
+    """Write the fields of frames, a line a frame.
+
+    Args:
+        items: the frames.
+        names: paths with commas between; one that has several values in a frame has them with commas between.
+        form: one of `FORMATS`; a table is aligned, so it is written when all frames are read.
+        catalog: the specs whose fields may be named.
+        write: writes text.
+
+    Raises:
+        UsageError: an item is a record of a log.
+        FilterError: a path that no message has.
+    """
+    paths = [parse_path(name.strip(), catalog) for name in names.split(",")]
+    rows = (_row(item, paths) for item in items)
+    header = [path.text for path in paths]
+    if form == "jsonl":
+        for row in rows:
+            write(escape(msgspec.json.encode(dict(zip(header, row, strict=True))).decode()) + "\n")
+    elif form == "table":
+        texts = [[_joined(values) for values in row] for row in rows]
+        write("".join(f"{escape(line)}\n" for line in table(header, texts)))
+    else:
+        for line in _separated(header, rows, form):
+            write(line)
+
+
+def _row(item: Item, paths: list[FieldPath]) -> list[list[Any]]:
+    if isinstance(item, ENTRY):
+        raise UsageError("--fields names fields of frames; of a log use --jsonl")
+    return [[_plain(value) for value in path.values(item)] for path in paths]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it: uuids as Kafka writes them, other bytes as hex, structs as their own text."""
+    if isinstance(value, Hidden):
+        return {HIDDEN: value.size}
+    if isinstance(value, bytes):
+        return uuid_text(value) if len(value) == 16 else value.hex()
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
+def _joined(values: list[Any]) -> str:
+    return ",".join("null" if value is None else str(value) for value in values)
+
+
+def _separated(header: list[str], rows: Iterator[list[list[Any]]], form: str) -> Iterator[str]:
+    """Yield lines of CSV; or of TSV, with a backslash for tabs, newlines and backslashes inside a value."""
+    line = io.StringIO()
+    writer = csv.writer(line, lineterminator="\n")
+    for texts in chain((header,), ([_joined(values) for values in row] for row in rows)):
+        if form == "tsv":
+            yield escape("\t".join(text.translate(_ESCAPED) for text in texts)) + "\n"
+            continue
+        writer.writerow(texts)
+        yield line.getvalue()
+        line.seek(0)
+        line.truncate()

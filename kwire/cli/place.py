@@ -30,9 +30,10 @@ from ..render.style import escape, json_text
 from ..render.values import count_text
 from .inputs import UsageError
 from .options import add_colour, add_command, add_profile, add_security, security_of
-from .placement_input import Plan, Situation, read_plan, read_situation
-from .placement_rules import (
+from .placement_input import (
     NEW_TOPIC,
+    Plan,
+    Situation,
     assignor_name,
     check_count,
     check_known,
@@ -40,6 +41,8 @@ from .placement_rules import (
     mode_of,
     more_partitions,
     new_partitions,
+    read_plan,
+    read_situation,
     replacements_in,
     target_of,
     with_added,

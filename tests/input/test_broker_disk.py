@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kwire.cli import main
+from kwire.cli.check import disk_differences
 from kwire.input import open_dump
-from kwire.input.broker_disk import disk_differences
 from kwire.records.checksums import crc32c
 from tests.conftest import ROOT, SHARED, each_of, needs_shared
 
