@@ -1,4 +1,4 @@
-"""`kwire decode`: frames and records as lines, trees, JSON or Parquet; --guess: what a frame could be."""
+"""`kwire decode`: frames and records as lines, trees, fields, JSON or Parquet; --guess: what a frame could be."""
 
 from __future__ import annotations
 
