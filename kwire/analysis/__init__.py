@@ -16,16 +16,20 @@ from .traffic_counter import (
     percentile,
     unspoken,
 )
+from .unanswered import REASONS, UnansweredRequest, UnansweredRequests
 
 __all__ = [
     "COLUMNS",
     "NOTHING",
+    "REASONS",
     "Answered",
     "Count",
     "Counted",
     "Latencies",
     "Row",
     "Traffic",
+    "UnansweredRequest",
+    "UnansweredRequests",
     "Unspoken",
     "percentile",
     "unspoken",

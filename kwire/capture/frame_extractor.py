@@ -13,7 +13,7 @@ from ..errors import DumpError
 from ..native.states import FrameBatch
 from ..protocol import Frame
 from ..protocol.fragments import BrokenDump, CutRecord, Damaged, LostPackets
-from ..protocol.framing import CapturedBatch
+from ..protocol.framing import CapturedBatch, OpenConnection
 from ..spec.catalog import Catalog
 from .conversation import Conversation, note, written
 from .kafka_connection_detection import Opening, begins_at_once
@@ -223,7 +223,8 @@ class Streams:
                 ended = "the capture ended" if self._is_over else "no more of the connection was captured"
                 self._stop(connection, out, "the connection closed" if connection.is_closing else ended)
             del self.states[connection.number]
-            out.append(connection.number)
+            is_open = self._is_over and not connection.is_closing
+            out.append(OpenConnection(connection.number) if is_open else connection.number)
         if gone:
             connection.release()
 

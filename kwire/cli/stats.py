@@ -17,7 +17,21 @@ from typing import Any
 
 import msgspec
 
-from ..analysis import COLUMNS, NOTHING, Count, Counted, Latencies, Row, Traffic, Unspoken, percentile, unspoken
+from ..analysis import (
+    COLUMNS,
+    NOTHING,
+    REASONS,
+    Count,
+    Counted,
+    Latencies,
+    Row,
+    Traffic,
+    UnansweredRequest,
+    UnansweredRequests,
+    Unspoken,
+    percentile,
+    unspoken,
+)
 from ..capture.tcp_connections import ALL, Share
 from ..errors import KwireError, suggestion
 from ..native import ENGINE
@@ -136,7 +150,8 @@ def add_parser(commands: Any, about: str) -> None:
         "  kwire stats dump.bin --removed-in 4.0     who breaks after an upgrade?\n"
         "  kwire stats dump.bin --by client,api,error --json\n"
         "  kwire stats dump.bin --latency --by client,api    percentiles\n"
-        "  kwire stats dump.bin --slow 20            the slowest requests\n",
+        "  kwire stats dump.bin --slow 20            the slowest requests\n"
+        "  kwire stats dump.bin --unanswered         requests without a response\n",
         stats,
     )
     add_files(parser)
@@ -155,6 +170,9 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument(
         "--slow", nargs="?", const="", metavar="N", help="list the N slowest requests, 10 by default, with their frames"
     )
+    parser.add_argument(
+        "--unanswered", action="store_true", help="list the requests without a response, and why as far as known"
+    )
     parser.add_argument("--errors", action="store_true", help="also count error codes, which takes longer")
     parser.add_argument("--json", action="store_true", help="as one JSON object")
     add_profile(parser)
@@ -164,6 +182,8 @@ def add_parser(commands: Any, about: str) -> None:
 def stats(options: argparse.Namespace) -> int:
     """Print the table, or who breaks. Returns 1 if anybody does."""
     _read_slow(options)
+    if options.unanswered:
+        return _list_unanswered(options)
     new = named_release(options.removed_in).name if options.removed_in else None
     tally = Tally(options)
     is_whole = tally.traffic.deep or tally.traffic.latencies is not None  # frames are numbered through the file
@@ -191,6 +211,74 @@ def _read_slow(options: argparse.Namespace) -> None:
         raise UsageError("--slow 0: write a number of requests, 1 or more")
     if options.removed_in and (options.latency or options.slow):
         raise UsageError("--removed-in is about versions: it does not go with --latency and --slow")
+
+
+def _list_unanswered(options: argparse.Namespace) -> int:
+    """Print the requests that have no response, file by file. Ctrl-C ends it with those that were found."""
+    given = [name for name in ("by", "removed_in", "latency", "slow", "errors") if getattr(options, name)]
+    if given:
+        raise UsageError(f"--unanswered lists requests: it does not go with --{given[0].replace('_', '-')}")
+    tallies: dict[str, UnansweredRequests] = {}
+    part = partial(part_read, options)
+    try:
+        for dump in dumps_in(options):
+            requests = tallies[dump.file] = UnansweredRequests(catalog_of(options))
+            if dump.captured is None:
+                for frame in with_progress(dump.frames, part):
+                    requests.add(frame)
+                continue
+            for batch in with_progress(dump.captured, part, weight=count_frames):
+                for captured in batch:
+                    requests.add_captured(captured)
+    except KeyboardInterrupt:
+        _show_unanswered(tallies, options)
+        raise
+    _show_unanswered(tallies, options)
+    return 0
+
+
+def _show_unanswered(tallies: dict[str, UnansweredRequests], options: argparse.Namespace) -> None:
+    """Print the requests of all files, and how many there are of each kind."""
+    found = [(file, one) for file, requests in tallies.items() for one in requests.found()]
+    several = len(tallies) > 1
+    if options.json:
+        print(json_text({"kwire": 1, "unanswered": [_unanswered_json(file, one) for file, one in found]}))
+    else:
+        head = ["frame", "sent (UTC)", "s before the end", "client", "api", "known", *(["file"] if several else [])]
+        rows = [[*_unanswered_row(one), *([file] if several else [])] for file, one in found]
+        style = style_for(sys.stdout, options.color)
+        for index, line in enumerate(table(head, rows)):
+            print(style.paint("bold", line) if index == 0 else line)
+    all_of = tallies.values()
+    requests, none, count = (sum(getattr(one, name) for one in all_of) for name in ("requests", "expect_none", "count"))
+    listed = f", {len(found)} listed" if len(found) < count else ""
+    silent = f"; {none} with acks=0 expect none" if none else ""
+    remark(f"{count_text(requests, 'request')}, {count} without a response{listed}{silent}")
+
+
+def _unanswered_row(one: UnansweredRequest) -> list[str]:
+    return [
+        NOTHING if one.frame is None else str(one.frame),
+        NOTHING if one.time is None else _when(one.time),
+        NOTHING if one.left is None else f"{one.left:.3f}",
+        one.user.client,
+        f"{one.api}:{one.user.version}",
+        REASONS[one.reason],
+    ]
+
+
+def _unanswered_json(file: str, one: UnansweredRequest) -> dict[str, object]:
+    return {
+        "file": file,
+        "frame": one.frame,
+        "time": one.time,
+        "secondsBeforeEnd": one.left,
+        "client": one.user.client,
+        "ip": one.user.ip,
+        "api": one.api,
+        "version": one.user.version,
+        "reason": one.reason,
+    }
 
 
 def _helped(options: argparse.Namespace, share: Share) -> bytes:

@@ -292,6 +292,11 @@ CapturedFrame = tuple[Endpoints, bool, int, int | None, bytes, DecodeError | Non
 # A number stands for a connection that has ended: no more frames follow.
 CapturedBatch = FrameBatch
 
+
+class OpenConnection(int):
+    """The number of a connection that was open when its capture ended."""
+
+
 SECOND = 1_000_000_000  # nanoseconds
 NUMBERS = Struct(">iii").unpack_from  # size, and the two numbers after it
 

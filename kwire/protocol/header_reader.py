@@ -6,7 +6,7 @@ in common. Frames with anything unusual are left to the `FrameDecoder`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from ..codecs import Codec
@@ -64,6 +64,9 @@ class Connections(Generic[C]):
         if ends is not WHOLE_FILE:
             ends.note = connection
         return connection
+
+    def __iter__(self) -> Iterator[C]:
+        return iter(self._connections.values())
 
     def forget(self, key: object) -> None:
         """Drop the state of a connection that has ended."""
