@@ -63,7 +63,8 @@ else:
     for _ in range(2):
         begin = time.process_time()
         with kwire.open_dump(sys.argv[1]) as dump:
-            count = sum(map(len, dump.captured))
+            batches = dump.captured if hasattr(dump, "captured") else dump.said  # of checkouts up to a4155e9
+            count = sum(map(len, batches))
         seconds = time.process_time() - begin
     print(seconds)
 """

@@ -47,6 +47,7 @@ class Streams:
 
     Attributes:
         broken: why the rest of the capture cannot be read; None if it can.
+        batch: receives the frames of the packets that are read.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class Streams:
         self._lost: Counter[str] = Counter()
         self._others = 0  # packets without TCP
         self.trim_at: int = BETWEEN_TRIMS
+        self.batch: CapturedBatch = FrameBatch()
         self._is_over = self._has_damage = False
 
     def frames(self, packets: Iterable[Packet | Damage]) -> Iterator[Frame]:
@@ -92,19 +94,22 @@ class Streams:
         if self.broken is not None:
             return
         in_order = InOrderPackets(packets, self) if isinstance(packets, PcapReader | PcapngReader) else None
-        out: CapturedBatch = FrameBatch()
         try:
             for packet in packets:
-                self._receive(packet, out)
+                self._receive(packet, self.batch)
                 if in_order is not None:
-                    in_order.run(out)
-                if out and not (in_order is not None and in_order.reader.is_ahead):
-                    yield out
-                    out = FrameBatch()
+                    yield from in_order.run()
+                if not (in_order is not None and in_order.reader.is_ahead):
+                    yield from self.complete()
         except DumpError as error:
             self.broken = error
-        if out:
-            yield out
+        yield from self.complete()
+
+    def complete(self) -> Iterator[CapturedBatch]:
+        """Yield the frames of the batch, if there are any, and begin another one."""
+        if batch := self.batch:
+            self.batch = FrameBatch()
+            yield batch
 
     def _receive(self, packet: Packet | Damage, out: CapturedBatch) -> None:
         if isinstance(packet, Damage):

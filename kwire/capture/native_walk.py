@@ -7,6 +7,7 @@ with the same result (tests/capture/test_native_walk.py). Without the native eng
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..native import ENGINE
@@ -15,7 +16,7 @@ from .conversation import Conversation
 from .link_layers import Segment, link_layout
 from .pcap import NEAR, SECOND, Interface, PcapReader
 from .pcapng import PcapngReader
-from .tcp_connections import LINGER, LINGER_PACKETS
+from .tcp_connections import LINGER, LINGER_PACKETS, STRAY
 from .tcp_reassembly import WITH_TIME
 
 if TYPE_CHECKING or ENGINE == "native":
@@ -44,16 +45,24 @@ class InOrderPackets:
         self._walker: Any = None
         self._described: tuple[Interface, ...] | None = None
 
-    def run(self, out: CapturedBatch) -> None:
-        """Read packets until one has an unusual layout, or is not available yet.
+    def run(self) -> Iterator[CapturedBatch]:
+        """Read packets until one has an unusual layout, or is not available yet; add their frames to the batch.
 
-        Args:
-            out: receives the captured frames.
+        Yields:
+            The batch, before more of the file is read. So the packet at the end of a portion takes the fast path too.
         """
+        cursor = self.reader.cursor
+        while self._walk(self.streams.batch):
+            yield from self.streams.complete()
+            if not cursor.fill(cursor.left + 1):
+                break
+
+    def _walk(self, out: CapturedBatch) -> bool:
+        """Read packets; return whether some were read, of bytes of a file that end inside the next one."""
         if self._walker is None and ENGINE == "native":
             self._begin()
         if self._walker is None or self.reader.is_skipping:
-            return
+            return False
         reader, cursor = self.reader, self.reader.cursor
         if reader.interfaces is not self._described:
             self._described = reader.interfaces
@@ -61,13 +70,16 @@ class InOrderPackets:
         cursor.pos = self._walker.run(cursor.data, cursor.pos, out)
         if isinstance(reader, PcapReader):
             reader.note_time(self._walker.seconds)
+        return bool(reader.looks_ahead and self._walker.lacks_bytes and cursor.pos)
 
     def _begin(self) -> None:
         streams = self.streams
         is_other = None if streams.share.is_all else self._is_other
         most, is_block = streams.reassembler.limits.connections, isinstance(self.reader, PcapngReader)
         linger = LINGER_PACKETS, int(LINGER_PACKETS * WITH_TIME), LINGER
-        self._walker = PacketWalker(streams.reassembler, streams, Segment, is_other, most, linger, NEAR, is_block)
+        self._walker = PacketWalker(
+            streams.reassembler, streams, Segment, is_other, most, linger, NEAR, STRAY, is_block
+        )
 
     def _is_other(self, key: bytes) -> bool:
         return key in self.streams.others or self.streams.is_other(key)

@@ -142,6 +142,12 @@ cdef class StreamState:
         self.next_sequence = sequence
         self.first = self.next_sequence
 
+    cdef int acknowledge(self, uint32_t sequence) except -1:
+        """Note what the peer has acknowledged, of bytes that were seen."""
+        if self.acked is None or signed32(sequence - <uint32_t>self.acked) > 0:
+            self.acked = sequence
+        return 0
+
     cdef int leave(self) except -1:
         """Let go of the others, which is a cycle of references."""
         self.peer = self.connection = self.conversation = self.cutter = None
@@ -156,7 +162,7 @@ cdef class StreamState:
         cdef bytearray frame
         if not cutter.fits(p, count):
             return False
-        self.next_sequence = (self.next_sequence + count) & 0xFFFFFFFF
+        self.next_sequence = <uint32_t>(self.next_sequence + count)
         self.position += count
         self.connection.newest_time = now
         if cutter.missing:
@@ -294,7 +300,7 @@ cdef class ConversationState:
         if connection is not None:
             self.ends = (<object>self).ends_class(connection.number, connection.key, client)
         if PyBytes_GET_SIZE(head) >= 8:
-            self.add_api(signed32(be32(p)))
+            self.note_api(signed32(be32(p)))
             if signed32(be32(p + 4)) >= 0 and be32(p + 4) < RESERVED_IDS:
                 self.newest_id = be32(p + 4)
 
@@ -349,13 +355,19 @@ cdef class ConversationState:
 
     def settle(self, int count):
         """Await so many no longer, the oldest first."""
-        count = max(0, min(count, self.size))
+        self.drop(max(0, count))
+
+    cdef inline void drop(self, int count) noexcept:
+        count = min(count, self.size)
         if count:
             self.begin = (self.begin + count) % self.room
             self.size -= count
 
     def add_api(self, int32_t api):
         """Note an api key and version of a request."""
+        self.note_api(api)
+
+    cdef inline void note_api(self, int32_t api) noexcept:
         cdef int index
         for index in range(self.api_count - 1, -1, -1):
             if self.api_numbers[index] == api:
@@ -368,7 +380,7 @@ cdef class ConversationState:
         cdef Awaited* one
         if self.size == self.room:
             if self.room == IN_FLIGHT:
-                self.settle(1)
+                self.drop(1)
             else:
                 self.widen()
         one = self.ring + (self.begin + self.size) % self.room
@@ -400,7 +412,7 @@ cdef class ConversationState:
             if count <= CLIENT_ID or CLIENT_ID + be16(p + CLIENT_ID - 2) > count:
                 return False
             self.client_id = PyBytes_FromStringAndSize(<const char*>p + CLIENT_ID - 2, 2 + be16(p + CLIENT_ID - 2))
-        self.add_api(api)
+        self.note_api(api)
         self.append(api, correlation_id)
         if 0 <= correlation_id < RESERVED_IDS:
             self.newest_id = correlation_id
@@ -414,7 +426,7 @@ cdef class ConversationState:
         correlation_id = signed32(be32(p + 4))
         if self.ring[self.begin].correlation_id != correlation_id:
             return False
-        self.settle(1)
+        self.drop(1)
         if 0 <= correlation_id < RESERVED_IDS:
             self.answered_id = correlation_id
         return True
@@ -449,10 +461,12 @@ cdef class PacketWalker:
         most: how many connections may be open.
         linger: for how many packets a closed one is kept, and for how many if it was closed so many nanoseconds ago.
         near: how many seconds may pass between packets of a pcap file; more shows that a record is damaged.
+        stray: how far sequence numbers of a connection may jump.
         blocks: whether the file is pcapng.
 
     Attributes:
         seconds: of the last packet of a pcap file; None before.
+        lacks_bytes: whether the next packet, and what follows it, are not all there; else it is laid out otherwise.
     """
 
     cdef ReassemblerState state
@@ -461,19 +475,20 @@ cdef class PacketWalker:
     cdef int64_t linger_time
     cdef bytes portion         # of the file, which is read now
     cdef set heads             # api key, version and client id of what surely was a client's first request
-    cdef int near
+    cdef int near, stray
     cdef bint big, blocks
     cdef Link[MOST_LINKS] links
     cdef int link_count
     cdef list cached_keys, cached_streams
     cdef int64_t last_seconds
+    cdef readonly bint lacks_bytes
 
     def __init__(self, ReassemblerState state not None, streams, segment, is_other, Py_ssize_t most,
-                 tuple linger not None, int near, bint blocks):
+                 tuple linger not None, int near, int stray, bint blocks):
         self.state, self.streams, self.segment, self.is_other = state, streams, segment, is_other
         self.linger, self.linger_late, self.linger_time = linger
         self.heads = set()
-        self.most, self.near, self.blocks, self.last_seconds = most, near, blocks, NONE
+        self.most, self.near, self.stray, self.blocks, self.last_seconds = most, near, stray, blocks, NONE
         self.cached_keys, self.cached_streams = [b""] * CACHED, [None] * CACHED
 
     @property
@@ -515,7 +530,7 @@ cdef class PacketWalker:
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(data)
         cdef Py_ssize_t there = PyBytes_GET_SIZE(data), at = start
         cdef Packet packet
-        self.portion = data
+        self.portion, self.lacks_bytes = data, False
         if self.blocks:
             while self.block(base, there, at, &packet):
                 self.take(&packet, out)
@@ -538,6 +553,7 @@ cdef class PacketWalker:
             taken = self.is_next(stream, packet) if packet.flags & (FIN | SYN | RST | ACK) == ACK else False
             if taken and packet.count:
                 taken = packet.sequence == stream.next_sequence and self.take_payload(stream, packet, out)
+                taken = taken or self.take_again(stream, packet)
             elif not taken and not packet.count:
                 taken = self.take_flags(stream, packet)
         else:
@@ -619,7 +635,7 @@ cdef class PacketWalker:
         cdef dict states = self.streams.states
         cdef int64_t packets
         cdef list ended = []
-        if state.stuck:
+        if state.stuck or not state.closing:
             return 0
         for number, (connection, since, packets) in state.closing.items():
             is_late = since is not None and now - since > self.linger_time
@@ -628,11 +644,11 @@ cdef class PacketWalker:
             ended.append(connection)
         for connection in ended:
             one, other = connection.halves
-            is_done = connection.calm and one.finished and other.finished and one.conversation is not None
-            if not is_done or not (is_between_frames(one) and is_between_frames(other)):
+            number = connection.number
+            is_cut_here = one.conversation is not None or number not in states
+            if not (is_cut_here and connection.calm and is_complete(one) and is_complete(other)):
                 self.streams.end(connection, out)
                 continue
-            number = connection.number
             del state.closing[number], state.open[number]
             del state.known[connection.key], state.known[turned(connection.key)]
             one.leave()
@@ -659,10 +675,10 @@ cdef class PacketWalker:
 
     cdef bint take_flags(self, StreamState stream, Packet* packet) except -1:
         if packet.flags & (FIN | SYN | RST | ACK) == FIN | ACK:
-            return self.take_fin(stream, packet)
+            return self.take_fin(stream, packet) or self.take_again(stream, packet)
         if packet.flags & (FIN | SYN | RST | ACK) == SYN | ACK:
             return self.take_syn_ack(stream, packet)
-        return False
+        return packet.flags & (FIN | SYN | RST) == RST and self.take_rst(stream, packet)
 
     cdef bint take_syn_ack(self, StreamState stream, Packet* packet) except -1:
         cdef ConnectionState connection = stream.connection
@@ -675,7 +691,6 @@ cdef class PacketWalker:
         peer.acked = packet.acknowledged
         connection.calm = True
         self.note(connection, packet)
-        self.state.stuck.pop(connection.number, None)
         return True
 
     cdef bint take_fin(self, StreamState stream, Packet* packet) except -1:
@@ -683,25 +698,54 @@ cdef class PacketWalker:
         cdef StreamState peer = stream.peer
         if not connection.calm or connection.closed or stream.end is not None:
             return False
-        if packet.sequence != stream.next_sequence or packet.acknowledged != peer.next_sequence:
+        if packet.sequence != stream.next_sequence or ahead(packet.acknowledged, peer) > 0:
             return False
         if peer.finished and not (is_between_frames(stream) and is_between_frames(peer)):
             return False  # a frame is cut short
-        if peer.acked is None or <int32_t>(packet.acknowledged - <uint32_t>peer.acked) > 0:
-            peer.acked = packet.acknowledged
+        peer.acknowledge(packet.acknowledged)
         stream.end = stream.position
         stream.sent = max(stream.sent, stream.position)
         stream.finished = True
         stream.next_sequence = <uint32_t>(packet.sequence + 1)
         self.note(connection, packet)
         if peer.end is not None:
-            connection.closed = True
-            self.state.closing[connection.number] = connection, packet.now, self.state.packets
+            self.close(connection, packet)
         return True
 
-    cdef void note(self, ConnectionState connection, Packet* packet):
+    cdef bint take_rst(self, StreamState stream, Packet* packet) except -1:
+        if not stream.connection.calm:
+            return False
+        self.note(stream.connection, packet)
+        self.close(stream.connection, packet)
+        return True
+
+    cdef bint take_again(self, StreamState stream, Packet* packet) except -1:
+        """Take a segment of which all bytes, and a FIN, were taken before."""
+        cdef int64_t stop = ahead(packet.sequence, stream) + packet.count
+        if not stream.connection.calm or not packet.count - self.stray <= stop <= 0:
+            return False
+        if ahead(packet.acknowledged, stream.peer) > 0 or (packet.flags & FIN and stream.end is None):
+            return False
+        if stream.end is not None and stream.position > <int64_t>stream.end:
+            return False
+        stream.peer.acknowledge(packet.acknowledged)
+        stream.sent = max(stream.sent, stream.position + stop)
+        self.state.read += packet.count
+        self.note(stream.connection, packet)
+        return True
+
+    cdef int close(self, ConnectionState connection, Packet* packet) except -1:
+        connection.closed = True
+        if connection.number not in self.state.closing:
+            self.state.closing[connection.number] = connection, packet.now, self.state.packets
+        return 0
+
+    cdef int note(self, ConnectionState connection, Packet* packet) except -1:
         connection.newest_time, connection.newest = packet.now, self.state.packets
         connection.packets += 1
+        if connection.calm and PyDict_Size(self.state.stuck):
+            self.state.stuck.pop(connection.number, None)
+        return 0
 
     # What lies where in the file. All that is read is read behind `part`.
 
@@ -710,6 +754,7 @@ cdef class PacketWalker:
         cdef const uint8_t* p = part(base, there, at, RECORD_HEADER)
         cdef const uint8_t* then
         cdef uint32_t captured
+        self.lacks_bytes = p == NULL
         if p == NULL or not self.link_count or not self.links[0].ticks:
             return False
         captured = self.number(p + 8)
@@ -717,6 +762,7 @@ cdef class PacketWalker:
             return False
         packet.after = at + RECORD_HEADER + captured
         then = part(base, there, packet.after, RECORD_HEADER)
+        self.lacks_bytes = then == NULL
         if then == NULL or not self.follows(p, then):
             return False
         packet.now = self.number(p) * SECOND + self.number(p + 4) * (SECOND // self.links[0].ticks)
@@ -736,13 +782,15 @@ cdef class PacketWalker:
         cdef const Link* link
         cdef uint32_t size, captured, number
         cdef uint64_t time
+        self.lacks_bytes = p == NULL
         if p == NULL or self.number(p) != ENHANCED_PACKET:
             return False
         size, number, captured = self.number(p + 4), self.number(p + 8), self.number(p + 20)
         if size % 4 or not LEAST_BLOCK <= size <= LONGEST_PACKET or number >= <uint32_t>self.link_count:
             return False
         packet.after = at + size
-        if part(base, there, at, size) == NULL or self.number(p + size - 4) != size:
+        self.lacks_bytes = part(base, there, at, size) == NULL
+        if self.lacks_bytes or self.number(p + size - 4) != size:
             return False
         link, time = &self.links[number], <uint64_t>self.number(p + 12) << 32 | self.number(p + 16)
         if captured != self.number(p + 24) or captured > size - LEAST_BLOCK or not link.ticks:
@@ -791,3 +839,13 @@ cdef bytes turned(bytes key):
 
 cdef bint is_between_frames(StreamState stream):
     return stream.conversation is None or not stream.cutter.missing
+
+
+cdef bint is_complete(StreamState stream) except -1:
+    """Whether nothing of a stream, whose connection is calm, is cut short or missing at its end."""
+    return is_between_frames(stream) and (stream.finished or not (<object>stream).missing() > 0)
+
+
+cdef inline int64_t ahead(uint32_t sequence, StreamState stream) noexcept:
+    """Return how far a sequence number lies behind the next one of a stream that has begun; negative if before it."""
+    return signed32(sequence - <uint32_t>stream.next_sequence)

@@ -215,6 +215,7 @@ class ConversationState:
 
 class PacketWalker:
     seconds: int | None
+    lacks_bytes: bool
     def __init__(
         self,
         state: ReassemblerState,
@@ -224,6 +225,7 @@ class PacketWalker:
         most: int,
         linger: tuple[int, int, int],
         near: int,
+        stray: int,
         blocks: bool,
     ) -> None: ...
     def describe(self, big: bool, links: list[tuple[int, int, int, int] | None]) -> None: ...

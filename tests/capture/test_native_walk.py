@@ -17,6 +17,7 @@ from kwire.capture.link_layers import Segment, link_layout
 from kwire.capture.pcap import PcapReader
 from kwire.capture.pcapng import MAGIC, PcapngReader
 from kwire.capture.tcp_connections import EVERY, Limits
+from kwire.errors import DumpError
 from kwire.input.open import packets_of
 from kwire.native import ENGINE
 from kwire.protocol.framing import CapturedBatch
@@ -37,8 +38,8 @@ def portions(data: bytes, size: int) -> Iterator[bytes]:
     return (data[start : start + size] for start in range(0, len(data), size))
 
 
-def reader_of(portions: Iterator[bytes], data: bytes) -> PcapReader | PcapngReader:
-    return (PcapngReader if data.startswith(MAGIC) else PcapReader)(portions, "x")
+def reader_of(portions: Iterator[bytes], data: bytes, *, looks_ahead: bool = False) -> PcapReader | PcapngReader:
+    return (PcapngReader if data.startswith(MAGIC) else PcapReader)(portions, "x", looks_ahead=looks_ahead)
 
 
 def generally(data: bytes) -> list[object]:
@@ -49,6 +50,7 @@ def generally(data: bytes) -> list[object]:
 def same(data: bytes, size: int = 1 << 16) -> list[object]:
     found = told(Streams("x").frames(reader_of(portions(data, size), data)))
     assert found == generally(data)
+    assert found == told(Streams("x").frames(reader_of(portions(data, size), data, looks_ahead=True)))
     return found
 
 
@@ -92,20 +94,49 @@ def conversation(count: int, size: int) -> list[Segment]:
     return said.close().segments
 
 
-@pytest.mark.skipif(ENGINE != "native", reason="the native engine does not run")
-@pytest.mark.parametrize("blocks", [False, True])
-def test_most_packets_take_the_fast_path(blocks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    fed, feed = [], Streams.feed
+@pytest.fixture
+def fed(monkeypatch: pytest.MonkeyPatch) -> list[Segment]:
+    """The segments that take the general path from now on."""
+    if ENGINE != "native":
+        pytest.skip("the native engine does not run")
+    segments, feed = list[Segment](), Streams.feed
 
     def noted(streams: Streams, segment: Segment, out: CapturedBatch) -> None:
-        fed.append(segment)
+        segments.append(segment)
         feed(streams, segment, out)
 
     monkeypatch.setattr(Streams, "feed", noted)
+    return segments
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_most_packets_take_the_fast_path(blocks: bool, fed: list[Segment]) -> None:
     segments = conversation(1000, 1460)
     data = pcapng(segments) if blocks else file_of(segments)
     list(Streams("x").frames(reader_of(iter([data]), data)))
     assert len(fed) < len(segments) // 30
+
+
+def test_resets_and_repeated_segments_take_the_fast_path(fed: list[Segment]) -> None:
+    """Of a FIN that was sent again, a RST behind it, and a request that was sent again."""
+    segments = list[Segment]()
+    for port in range(1, 40):
+        said = Talk(ports=(port, 9092)).open().ask(1, 50).ask(2, 50).close().segments
+        request = next(segment for segment in said if segment.payload)
+        fin = next(segment for segment in said if segment.flags & FIN)
+        reset = changed(fin, sequence=fin.sequence + 1, acknowledgement=0, flags=RST)
+        segments += [*said[: said.index(fin)], request, fin, fin, reset]
+    data = file_of(segments)
+    found = told(Streams("x").frames(reader_of(iter([data]), data)))
+    assert len(fed) <= 2  # the first packet, and the last
+    assert len(found) == 39 * 4
+    assert found == generally(data)
+
+
+def test_packets_at_the_ends_of_portions_take_the_fast_path_of_files(fed: list[Segment]) -> None:
+    data = file_of(conversation(100, 1460))
+    list(Streams("x").frames(reader_of(portions(data, 4000), data, looks_ahead=True)))
+    assert len(fed) <= 2
 
 
 LINKS = {  # link type -> what stands in front of IPv4
@@ -359,3 +390,15 @@ def test_damaged_captures_read_the_same_either_way() -> None:
             place = rng.randrange(24, len(data))
             data[place : place + rng.choice((0, 1, 4))] = rng.randbytes(rng.choice((0, 1, 4)))
         same(bytes(data))
+
+
+def test_a_capture_whose_compression_is_damaged_gives_each_frame_once() -> None:
+    data = file_of(conversation(30, 1460))
+
+    def damaged() -> Iterator[bytes]:
+        yield from portions(data[:30_000], 4000)
+        raise DumpError("damaged gzip data")
+
+    found = told(Streams("x").frames(PcapReader(damaged(), "x", looks_ahead=True)))
+    assert found == told(Streams("x").frames(packet for packet in PcapReader(damaged(), "x", looks_ahead=True)))
+    assert "damaged gzip data" in str(found[-1])
