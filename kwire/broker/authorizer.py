@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..values import AclOperation as Op
-from ..values import AclPermissionType, ErrorCode, PatternType
+from ..values import AclPermissionType, PatternType
 from ..values import ResourceType as Kind
 from . import codes
 
@@ -278,11 +278,6 @@ def denial(
         if operation is not None and name is not None and not request.allows(operation, kind, name):
             return DENIALS[kind]
     return codes.NONE
-
-
-def denied(code: int) -> dict[str, Any]:
-    """Return the fields of such a row of a response."""
-    return {"error_code": code, "error_message": ErrorCode(code).about}
 
 
 def operations(request: RequestContext, kind: int, name: str) -> int:

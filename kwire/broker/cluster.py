@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ..records import RecordBatch
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import releases
+from ..values import ErrorCode
 from . import codes
 from .authentication import Session
 from .authorizer import ANONYMOUS, Authorizer, denial
@@ -28,6 +29,14 @@ from .recovery import catch_up, copy_log, recover
 from .topics import Partition, Topic
 from .transactions import Transactions
 
+READ_ONLY = "the log directories are read only (--read-only)"
+# What is refused where log directories are read only. Groups work: their commits are kept in memory.
+WRITING = frozenset(
+    "AddOffsetsToTxn AddPartitionsToTxn AddRaftVoter AlterClientQuotas AlterConfigs AlterPartitionReassignments"
+    " AlterReplicaLogDirs AlterUserScramCredentials CreateAcls CreatePartitions CreateTopics DeleteAcls DeleteRecords"
+    " DeleteTopics ElectLeaders EndTxn IncrementalAlterConfigs InitProducerId Produce RemoveRaftVoter TxnOffsetCommit"
+    " UnregisterBroker UpdateFeatures WriteTxnMarkers".split()
+)
 DAY_MS = 24 * 3600 * 1000  # delete.retention.ms
 
 
@@ -97,12 +106,23 @@ class RequestContext:
         group: str | None = None,
         transactional_id: str | None = None,
     ) -> int:
-        """Return the error code of a part of this request that the principal has no right to, or that a rule of a test
-        is for; 0 if there is none."""
+        """Return the error code of a part of this request that the principal has no right to, or that would write where
+        log directories are read only, or that a rule of a test is for; 0 if there is none."""
         authorizer, rules = self.cluster.authorizer, self.cluster.rules
         if authorizer is not None and (code := denial(self, api_of(self.message), topic, group, transactional_id)):
             return code
+        if self._is_refused:
+            return codes.POLICY_VIOLATION
         return rules.error(self, topic, partition, transactional_id if group is None else group) if rules else 0
+
+    @property
+    def _is_refused(self) -> bool:
+        return self.cluster.settings.read_only and api_of(self.message) in WRITING
+
+    def denied(self, code: int) -> dict[str, Any]:
+        """Return the fields of a row of the response with an error of `error`."""
+        is_read_only = code == codes.POLICY_VIOLATION and self._is_refused
+        return {"error_code": code, "error_message": READ_ONLY if is_read_only else ErrorCode(code).about}
 
     def allows(self, operation: int, resource_type: int, name: str) -> bool:
         """Whether the principal may do an operation of ACLs."""

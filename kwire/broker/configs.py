@@ -46,7 +46,7 @@ class Settings:
     replica_assignor: str = "rack-aware"
     rack_aware_fetch: bool = False  # consumers are sent to a replica in their rack (KIP-392)
     profile: str | None = None
-    read_only: bool = False  # Produce is refused
+    read_only: bool = False  # what would write into log directories is refused, except for groups
     release: str | None = None  # serve only the apis and versions that this Kafka release had
     authorizer: bool = False  # ACLs are kept and hold, as with Kafka's StandardAuthorizer
     super_users: tuple[str, ...] = ()

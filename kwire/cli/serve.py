@@ -230,8 +230,8 @@ def _add_broker_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--read-only",
         action="store_true",
-        help="change nothing in log directories, such as those of a real broker: Produce is refused, and commits of "
-        "groups are kept in memory",
+        help="change nothing in log directories, such as those of a real broker: requests that write are refused, and "
+        "commits of groups are kept in memory",
     )
     parser.add_argument(
         "--fail-log-dir",

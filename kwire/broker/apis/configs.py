@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from ... import messages
 from ...errors.refused import InvalidConfig, InvalidRequest, Refused
-from ...values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigSource, ConfigType, ErrorCode, ResourceType
+from ...values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigSource, ConfigType, ResourceType
 from .. import codes
-from ..authorizer import CLUSTER_NAME, DENIALS, denied
+from ..authorizer import CLUSTER_NAME, DENIALS
 from ..cluster import RequestContext
 from ..configs import BROKER_CONFIGS, DYNAMIC_CONFIGS, TOPIC_CONFIGS, Config, Settings, checked, topic_defaults
 from ..quotas import CLIENT, KEYS, MOST_QUOTAS, USER, Entity
@@ -40,7 +40,7 @@ def _described(request: RequestContext, row: Any) -> Any:
     result = messages.DescribeConfigsResponse.DescribeConfigsResult
     named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
     if code := config_denial(request, row, AclOperation.DESCRIBE_CONFIGS):
-        return result(**named, **denied(code))
+        return result(**named, **request.denied(code))
     try:
         values = list(_values(request, row))
     except Refused as error:
@@ -139,8 +139,8 @@ def _altered(request: RequestContext, row: Any, *, anew: bool = False) -> Any:
     if anew:
         result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
     named = {"resource_type": row.resource_type, "resource_name": row.resource_name}
-    if code := config_denial(request, row, AclOperation.ALTER_CONFIGS):
-        return result(**named, **denied(code))
+    if code := config_denial(request, row, AclOperation.ALTER_CONFIGS) or request.error():
+        return result(**named, **request.denied(code))
     try:
         if row.resource_type == ConfigResourceType.BROKER:
             _alter_broker(request, row, anew)
@@ -227,7 +227,7 @@ def alter_client_quotas(request: RequestContext) -> Any:
     rows = []
     refused = request.error()
     for entry in request.message.entries:
-        problem = ErrorCode(refused).about if refused else _quota_problem(request, entry)
+        problem = request.denied(refused)["error_message"] if refused else _quota_problem(request, entry)
         if not problem and not request.message.validate_only:
             _set_quotas(request, entry)
         entity = tuple(

@@ -152,7 +152,8 @@ def _asked_topic(request: RequestContext, row: Any) -> Any:
 
 
 def _creates(request: RequestContext) -> bool:
-    return bool(request.message.allow_auto_topic_creation and request.cluster.settings.auto_create_topics)
+    settings = request.cluster.settings
+    return bool(request.message.allow_auto_topic_creation and settings.auto_create_topics and not settings.read_only)
 
 
 def _creation_error(request: RequestContext, name: str) -> int:

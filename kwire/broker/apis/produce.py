@@ -9,7 +9,7 @@ from ...errors import DecodeError, KwireError, MissingExtra
 from ...errors.decode import BadChecksum
 from ...records import RecordBatch, parse_records
 from .. import codes
-from ..cluster import RequestContext
+from ..cluster import READ_ONLY, RequestContext
 from ..log import Log, with_append_time
 from ..quotas import PRODUCE
 from ..topics import INTERNAL, Partition, Topic
@@ -49,12 +49,10 @@ def produce(request: RequestContext) -> Any:
 def _partition(request: RequestContext, topic: Topic | None, sent: Any, name: str) -> Any:
     asked = request.message.transactional_id
     if code := request.error(topic.name if topic else name or None, sent.index, transactional_id=asked):
-        outcome = Outcome(code)
+        outcome = Outcome(code, -1, READ_ONLY if request.cluster.settings.read_only else None)
     elif topic is None or not 0 <= sent.index < len(topic.partitions):
         unknown = codes.UNKNOWN_TOPIC_OR_PARTITION if name or topic else codes.UNKNOWN_TOPIC_ID
         outcome = Outcome(unknown)
-    elif request.cluster.settings.read_only:
-        outcome = Outcome(codes.POLICY_VIOLATION, -1, "the log directories are read only")
     elif topic.name in INTERNAL:
         outcome = Outcome(codes.INVALID_TOPIC_EXCEPTION, -1, "only the broker writes to internal topics")
     else:

@@ -87,7 +87,7 @@ def alter_partition_reassignments(request: RequestContext) -> Any:
 
 def _reassign(request: RequestContext, topic: str, part: Any) -> tuple[int, str | None]:
     if code := request.error(topic, part.partition_index):
-        return code, ErrorCode(code).about
+        return code, request.denied(code)["error_message"]
     partition = request.cluster.controller.partition(topic, part.partition_index)
     if partition is None:
         return codes.UNKNOWN_TOPIC_OR_PARTITION, "there is no such partition"

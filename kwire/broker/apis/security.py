@@ -23,7 +23,6 @@ from ..authorizer import (
     Acl,
     Filter,
     acl_of,
-    denied,
 )
 from ..cluster import RequestContext
 
@@ -96,7 +95,7 @@ def alter_user_scram_credentials(request: RequestContext) -> Any:
         if len(own) > 1:
             code = codes.DUPLICATE_RESOURCE
         if code:
-            rows.append(row(user=name, **denied(code)))
+            rows.append(row(user=name, **request.denied(code)))
             continue
         for one in own:
             _change_scram(request, one)
@@ -179,9 +178,8 @@ def create_acls(request: RequestContext) -> Any:
         acl = acl_of(creation)
         problem = _acl_problem(request, acl)
         if refused or problem:
-            rows.append(
-                row(**denied(refused)) if refused else row(error_code=codes.INVALID_REQUEST, error_message=problem)
-            )
+            invalid = {"error_code": codes.INVALID_REQUEST, "error_message": problem}
+            rows.append(row(**request.denied(refused) if refused else invalid))
             continue
         request.cluster.controller.add_acl(acl)
         rows.append(row(error_message=None))
@@ -219,7 +217,7 @@ def delete_acls(request: RequestContext) -> Any:
         if authorizer is None:
             rows.append(row(error_code=codes.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
         elif refused:
-            rows.append(row(**denied(refused)))
+            rows.append(row(**request.denied(refused)))
         elif problem := _filter_problem(wanted):
             rows.append(row(error_code=codes.INVALID_REQUEST, error_message=problem))
         else:

@@ -16,7 +16,7 @@ from ...codecs.json import uuid_text
 from ...errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused, UnknownTopicId
 from ...values import AclOperation, ConfigSource, ResourceType
 from .. import codes
-from ..authorizer import CLUSTER_NAME, denied
+from ..authorizer import CLUSTER_NAME
 from ..cluster import RequestContext
 from ..configs import checked, topic_defaults
 from ..controller import Controller
@@ -38,8 +38,8 @@ def _create(request: RequestContext, row: Any, twice: bool) -> Any:
     try:
         if twice:
             raise InvalidRequest("in_request_twice", name=row.name)
-        if not _may_create(request, row.name):
-            return result(name=row.name, **denied(codes.TOPIC_AUTHORIZATION_FAILED))
+        if code := _creation_error(request, row.name):
+            return result(name=row.name, **request.denied(code))
         check_name(row.name, controller.topics)
         configs = checked((config.name, config.value) for config in row.configs)
         assignment = _assignment(controller, row)
@@ -56,9 +56,10 @@ def _create(request: RequestContext, row: Any, twice: bool) -> Any:
     )
 
 
-def _may_create(request: RequestContext, name: str) -> bool:
+def _creation_error(request: RequestContext, name: str) -> int:
     may = request.allows(AclOperation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
-    return may or request.allows(AclOperation.CREATE, ResourceType.TOPIC, name)
+    may = may or request.allows(AclOperation.CREATE, ResourceType.TOPIC, name)
+    return request.error() if may else codes.TOPIC_AUTHORIZATION_FAILED
 
 
 def _details(request: RequestContext, name: str, configs: dict[str, str]) -> dict[str, Any]:
@@ -109,7 +110,7 @@ def _create_partitions(request: RequestContext, row: Any, twice: bool) -> Any:
         if twice:
             raise InvalidRequest("in_request_twice", name=row.name)
         if code := request.error(row.name):
-            return result(name=row.name, **denied(code))
+            return result(name=row.name, **request.denied(code))
         topic = controller.known(row.name)
         assignment = controller.place_more(topic, row.count)
         if row.assignments is not None:
@@ -148,7 +149,7 @@ def _delete(request: RequestContext, name: str | None, topic_id: bytes, twice: b
     known = by_id.name if by_id is not None else name
     if not twice and known is not None and (code := request.error(known)):
         sees = request.allows(AclOperation.DESCRIBE, ResourceType.TOPIC, known) or name is not None
-        return result(name=known if sees else None, topic_id=topic_id, **denied(code))
+        return result(name=known if sees else None, topic_id=topic_id, **request.denied(code))
     try:
         topic = _topic_to_delete(request, name, topic_id, twice)
         if topic.name in INTERNAL:
