@@ -97,7 +97,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Without(words, "kwire/spark", "tests/spark"))
     if not native.AVAILABLE:
         config.pluginmanager.register(
-            Without("the native engine, for it was not built", "kwire/codecs/columns/native_columns.py")
+            Without("the native engine, for it was not built", "kwire/codecs/columns/reader.py")
         )
 
 

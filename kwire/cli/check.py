@@ -30,8 +30,8 @@ from ..render.style import escape, json_text
 from ..render.tree import title
 from ..render.values import count_text
 from ..sensitive_fields import Hidden
+from .filters import log_difference
 from .inputs import Reading, catalog_of, dumps_in, masker
-from .log_entries import log_difference
 from .options import add_command, add_inputs
 
 _OF_ONE_SEGMENT = ("offset index", "time index", "transaction index")

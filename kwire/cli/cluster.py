@@ -34,9 +34,8 @@ from ..render.cluster import (
 )
 from ..render.style import json_text
 from ..zookeeper import ZooKeeperConnection, ZooKeeperSessions
-from .filters import Span
+from .filters import Entry, Span, entries
 from .inputs import Reading, UsageError, dumps_in, files_of, part_read, results, title_of
-from .log_entries import Entry, entries
 from .options import add_colour, add_command, add_inputs, add_security, security_of
 from .terminal import remark, style_for, with_progress
 

@@ -32,10 +32,9 @@ from ..render.values import count_text
 from ..sensitive_fields import HIDDEN, Hidden
 from ..spec.catalog import Catalog
 from ..versions import Versions
-from .filters import add_filters, filter_for, pushed_filter
+from .filters import LogFilter, add_filters, entries, filter_for, is_bad, is_faulty, pushed_filter
 from .inputs import PushedFilter, Reading, UsageError, catalog_of, dumps_in, masker, part_read, results
 from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, Ours, are_for, is_live, is_quick, ours
-from .log_entries import LogFilter, entries, is_bad, is_faulty
 from .options import add_colour, add_command, add_inputs
 from .terminal import Paged, paged, remark, style_for, with_progress
 

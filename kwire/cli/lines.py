@@ -22,8 +22,8 @@ from ..render.record_text import RecordLines
 from ..render.style import Style
 from ..render.tree import is_note, tree
 from ..spec.catalog import catalog_for
+from .filters import Entry
 from .inputs import Reading, part_read
-from .log_entries import Entry
 from .terminal import with_progress
 
 T = TypeVar("T")

@@ -27,7 +27,7 @@ from tests.messages_of import released_pairs
 from tests.random_values import draw
 
 if native.AVAILABLE:
-    from kwire.codecs.columns.native_columns import _Layout
+    from kwire.codecs.columns.reader import _Layout
 
 pytestmark = pytest.mark.skipif(not native.AVAILABLE, reason="the native engine was not built")
 

@@ -137,8 +137,8 @@ def golden() -> dict[tuple[str, int], list[bytes]]:
 def repeats(rng: Random) -> None:
     """Call what repeats values with rows that there are not."""
     codec = kwire.codec("MetadataResponse", 12)
-    from kwire.codecs.columns.native_columns import BufferCollector
     from kwire.codecs.columns.plan import Plan
+    from kwire.codecs.columns.reader import BufferCollector
 
     collector = BufferCollector(codec.schema, Plan([codec.schema], "topics[].partitions[]", None))
     bodies = [codec.encode(draw(codec.schema, rng)) for _ in range(5)]

@@ -82,7 +82,7 @@ class EnclosingColumn(Column):
 
 
 class Collector(Protocol):
-    """Collects the rows of bodies, from bytes (`native_columns`) or from messages."""
+    """Collects the rows of bodies, from bytes (`reader.BufferCollector`) or from messages."""
 
     def add_bodies(self, bodies: list[bytes], numbers: list[int], start: int) -> int:
         """Append the rows of bodies, from the body `start` on.
