@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kwire import native
 from tests.browser import browser
 from tests.executions import let_executions_agree
 from tests.seeds import PROFILE, SEED
@@ -89,16 +88,12 @@ def lacking(what: str, demand: str = "KWIRE_INTEROP") -> NoReturn:
 
 @pytest.hookimpl(tryfirst=True)  # before hypothesis reads its seed
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave out what has no Spark or no native engine to run on; let hypothesis draw by our seed."""
+    """Leave out what has no Spark to run on; let hypothesis draw by our seed."""
     if PROFILE != "dev":
         config.option.hypothesis_seed = config.option.hypothesis_seed or str(SEED)
     if not spark_is_there():
         words = "spark, for pyspark or Java are not there (python3 dev.py ci installs pyspark)"
         config.pluginmanager.register(Without(words, "kwire/spark", "tests/spark"))
-    if not native.AVAILABLE:
-        config.pluginmanager.register(
-            Without("the native engine, for it was not built", "kwire/codecs/columns/reader.py")
-        )
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest reads the marks
