@@ -15,7 +15,7 @@ from ..values import ErrorCode
 from . import codes
 from .authentication import Session
 from .authorizer import ANONYMOUS, Authorizer, denial
-from .configs import LogDir, Node, Settings
+from .configs import LogDir, Node, Quotas, Settings
 from .controller import Controller
 from .faults import Rules, api_of
 from .fetch_sessions import FetchSessions
@@ -24,7 +24,6 @@ from .internal_topics import GROUPS, TRANSACTIONS, InternalTopic
 from .log import NEVER, Log
 from .metadata_journal import cluster_record
 from .purgatory import Purgatory
-from .quotas import Quotas
 from .recovery import catch_up, copy_log, recover
 from .topics import Partition, Topic
 from .transactions import Transactions

@@ -15,7 +15,7 @@ from ..cluster.replica_assignors import ReplicaAssignor, assignor_for, run_assig
 from ..errors.refused import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition
 from .authentication import Credential, Users
 from .authorizer import Acl
-from .configs import LogDir, Node, Settings
+from .configs import Entity, LogDir, Node, Quotas, Settings
 from .log import NO_LIMITS, Log
 from .metadata_journal import (
     Journals,
@@ -32,7 +32,6 @@ from .metadata_journal import (
     removal_record,
     topic_records,
 )
-from .quotas import Entity, Quotas
 from .storage import Disk
 from .topics import INTERNAL, Partition, Replica, Topic, check_assignment, check_name
 

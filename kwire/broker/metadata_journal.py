@@ -19,8 +19,7 @@ from ..records import Record, RecordBatch, build_batch
 from ..values import ConfigResourceType
 from .authentication import SCRAM, Credential
 from .authorizer import Acl, acl_of
-from .configs import LogDir, Node
-from .quotas import Entity
+from .configs import Entity, LogDir, Node
 from .storage import Damage, Disk, Store, believed
 from .topics import Partition, Topic
 

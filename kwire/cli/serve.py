@@ -24,7 +24,6 @@ from ..net.client import Address, address
 from ..net.control import Control
 from ..net.limits import Notes
 from ..net.log_dirs import FileDisk, ReadOnlyDisk, locked
-from ..net.metrics_http import MetricsServer
 from ..net.server import tls_context
 from ..render.values import count_text
 from .inputs import UsageError, named_release
@@ -416,14 +415,16 @@ async def _serve(control: Control, failures: Sequence[Failure], port: int | None
     made = control.serving
     places = await made.start()
     remark(f"listening on {', '.join(map(str, places))}; Ctrl-C ends")
-    http = None
+    http = gauges = None
     if port is not None:
-        from ..net.control_http import ControlServer  # with http and html, a sixth of the time to import the command
+        from ..net.http import ControlServer  # with http and html, a sixth of the time to import the command
 
         http = ControlServer(control, port)
         remark(f"control on {http.url}")
-    gauges = None if metrics is None else MetricsServer(made.cluster, metrics)
-    if gauges is not None:
+    if metrics is not None:
+        from ..net.http import MetricsServer
+
+        gauges = MetricsServer(made.cluster, metrics)
         remark(f"metrics on {gauges.url}")
     loop, running = asyncio.get_running_loop(), asyncio.ensure_future(made.run())
     with suppress(NotImplementedError):  # on Windows

@@ -5,7 +5,7 @@ state and the tables of the history. Bytes, frames and files are read elsewhere.
 """
 
 from .events import MESSAGES, Authority, Observation, learn, observed
-from .history.tables import ROWS, Tables
+from .history_tables import ROWS, Tables
 from .metadata_log import LoggedRecord
 from .model import ClusterModel, history_of, model_of
 from .multi_level_placement import Rings, assign_multi_level, increase_replication_factor, place_striped

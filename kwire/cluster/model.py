@@ -30,11 +30,11 @@ from .events import (
     partition_of,
     state_of,
 )
-from .history.offline_replicas import Answer, Directories, DirectoryCounts, Offline, metrics
-from .history.tables import Conflict, Racks, Source, Tables, lives, reassignments, shrinks, states
-from .history.timeline import LAG, METADATA_LOG, ZNODES, Brokers, Moment, Timeline
+from .history_tables import Conflict, Racks, Source, Tables, lives, reassignments, shrinks, states
 from .metadata_log import LoggedRecord, MetadataLog, topic_name
+from .offline_replicas import Answer, Directories, DirectoryCounts, Offline, metrics
 from .state import Broker, ClusterState, Partition, Settings
+from .timeline import LAG, METADATA_LOG, ZNODES, Brokers, Moment, Timeline
 from .znode_events import Znodes
 
 MOST = 10_000  # messages that wait at a time

@@ -23,7 +23,7 @@ from ..errors import CallError
 from ..protocol import Result, decode_frames
 from ..records import Record, RecordHeader, build_batch, parse_records
 from ..values import ErrorCode
-from .recorder import Recorder
+from .limits import Recorder
 from .server import Network, Note, Serving
 
 NO_GROUP = "Dead"  # the state of a group that is not there, in Kafka's words

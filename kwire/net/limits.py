@@ -1,10 +1,15 @@
-"""Bounds of a server: memory in unfinished frames over all connections, and repeated lines for the operator.
-Sans-IO.
+"""Bounds of a server: memory in unfinished frames over all connections, the newest frames that it keeps, and repeated
+lines for the operator. Sans-IO.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from ..protocol import Frame, Source
+from ..redaction import REASONS, Redactor
 
 MOST_WAITING = 128 << 20  # bytes of all frames that have begun and not ended
 ALWAYS = 1 << 16  # bytes that a connection may hold whatever the others do
@@ -60,7 +65,7 @@ class Share:
         return self.memory.held <= self.memory.most or size <= ALWAYS
 
 
-MOST = 1000  # different lines that are printed
+MOST_LINES = 1000  # different lines that are printed
 
 
 class Notes:
@@ -81,7 +86,7 @@ class Notes:
     1 line more
     """
 
-    def __init__(self, write: Callable[[str], None], most: int = MOST) -> None:
+    def __init__(self, write: Callable[[str], None], most: int = MOST_LINES) -> None:
         self._write, self._most = write, most
         self._counts: dict[str, int] = {}
         self._more = 0
@@ -106,3 +111,55 @@ class Notes:
         if self._more:
             self._write(f"{self._more} line{'s' if self._more > 1 else ''} more")
         self._counts, self._more = {}, 0
+
+
+MOST_RECORDED = 64 << 20  # bytes
+SECRETS = {"sasl", "scram", "token", "unknown"}  # a bare token whose SaslHandshake was forgotten is not recognised
+
+
+class Recorder:
+    """Keeps the newest frames.
+
+    Args:
+        most: bytes that are kept; 0 keeps none.
+
+    Attributes:
+        is_on: whether any are kept.
+        has_secrets: whether frames carry passwords, or what stands for them.
+        left_out: how many frames were forgotten because newer ones needed their room.
+
+    >>> recorder = Recorder(most=20)
+    >>> for number in range(3):
+    ...     recorder.add(bytes(8), Source(frame=number))
+    >>> [frame.source.frame for frame in recorder.frames()], recorder.left_out
+    ([1, 2], 1)
+    """
+
+    def __init__(self, most: int = MOST_RECORDED) -> None:
+        self.most: int = most
+        self.is_on: bool = most > 0
+        self.has_secrets: bool = False
+        self.left_out: int = 0
+        self._size = 0
+        self._frames: deque[Frame] = deque()
+
+    def add(self, data: bytes, source: Source) -> None:
+        """Keep a frame; the oldest ones make room for it."""
+        self._frames.append(Frame(data, source))
+        self._size += len(data)
+        while self._size > self.most:
+            self._size -= len(self._frames.popleft().data)
+            self.left_out += 1
+
+    def frames(self) -> Iterator[Frame]:
+        """Give the frames, the oldest first, without secrets."""
+        frames = list(self._frames)
+        if not self.has_secrets:
+            return iter(frames)
+        redactor = Redactor(keep=REASONS.keys() - SECRETS)
+        return (replace(frame, data=redactor.redact(frame)) for frame in frames)
+
+    def clear(self) -> None:
+        """Forget all frames."""
+        self._frames.clear()
+        self._size = self.left_out = 0

@@ -18,8 +18,7 @@ from ..broker import Node, Parked, ServedCluster
 from ..broker.configs import LogDir
 from ..errors import CallError, DumpError, KwireError
 from .client import Address, why
-from .limits import FrameMemory
-from .recorder import Recorder
+from .limits import FrameMemory, Recorder
 from .served_connection import PORTION, ServedConnection
 
 HANDSHAKE = 10.0  # seconds that a TLS handshake may take

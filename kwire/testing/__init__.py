@@ -9,7 +9,6 @@ Any client in any language can connect to them. Nothing is left behind when the 
 """
 
 from .backends import Tls
-from .kafka import AsyncKafka, Kafka
-from .operations import Requests, Rule
+from .kafka import AsyncKafka, Kafka, Requests, Rule
 
 __all__ = ["AsyncKafka", "Kafka", "Requests", "Rule", "Tls"]

@@ -5,7 +5,7 @@ written as the same bytes.
 """
 
 from .client_protocol import Znode, ZooKeeperConnection, ZooKeeperSessions
-from .znode_values import (
+from .znodes import (
     LOG_DIR_FAILURE,
     LOG_DIR_RESET,
     Acl,
@@ -29,8 +29,12 @@ from .znode_values import (
     ProducerIdBlock,
     TopicPartition,
     TopicState,
+    looks_like_znodes,
+    node_type,
+    read_znode,
+    write_znode,
+    znodes_in,
 )
-from .znodes import looks_like_znodes, node_type, read_znode, write_znode, znodes_in
 
 __all__ = [
     "LOG_DIR_FAILURE",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kwire.net.control import OPERATIONS, Control
-from kwire.net.control_http import ControlClient, ControlServer, operations
+from kwire.net.http import ControlClient, ControlServer, operations
 from tests.broker.served import cluster_of
 
 

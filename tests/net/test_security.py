@@ -13,7 +13,7 @@ import kwire
 from kwire.cli.main import main
 from kwire.errors import CallError, DumpError
 from kwire.net.client import BrokerConnection, address
-from kwire.net.recorder import Recorder
+from kwire.net.limits import Recorder
 from kwire.net.security import Security
 from kwire.net.server import tls_context
 from kwire.protocol import Request, Source, Token

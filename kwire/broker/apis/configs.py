@@ -12,8 +12,20 @@ from ...values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigSou
 from .. import codes
 from ..authorizer import CLUSTER_NAME, DENIALS
 from ..cluster import RequestContext
-from ..configs import BROKER_CONFIGS, DYNAMIC_CONFIGS, TOPIC_CONFIGS, Config, Settings, checked, topic_defaults
-from ..quotas import CLIENT, KEYS, MOST_QUOTAS, USER, Entity
+from ..configs import (
+    BROKER_CONFIGS,
+    CLIENT,
+    DYNAMIC_CONFIGS,
+    KEYS,
+    MOST_QUOTAS,
+    TOPIC_CONFIGS,
+    USER,
+    Config,
+    Entity,
+    Settings,
+    checked,
+    topic_defaults,
+)
 
 FIRST_WITH_TYPES = 1  # of ListConfigResources
 FIRST_WITH_SOURCES = 1  # older versions only distinguish defaults from other values

@@ -12,9 +12,9 @@ from ... import messages
 from ...cluster.replica_selector import ReplicaView, select_replica
 from .. import codes
 from ..cluster import RequestContext
+from ..configs import FETCH
 from ..log import Log
 from ..purgatory import Later, Parked
-from ..quotas import FETCH
 from ..topics import Partition, Topic
 
 FIRST_WITH_RACKS = 11  # versions from here on are for followers too (KIP-392)

@@ -10,8 +10,8 @@ from ...errors.decode import BadChecksum
 from ...records import RecordBatch, parse_records
 from .. import codes
 from ..cluster import READ_ONLY, RequestContext
+from ..configs import PRODUCE
 from ..log import Log, with_append_time
-from ..quotas import PRODUCE
 from ..topics import INTERNAL, Partition, Topic
 from ..transactions import TransactionState
 

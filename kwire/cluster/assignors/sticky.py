@@ -1,16 +1,19 @@
 """The sticky assignors: members keep their partitions as far as balance and racks allow.
 
-If all members subscribe to the same topics, `sticky_constrained` is used; otherwise the general algorithm. The
-cooperative assignor withholds partitions that another member must revoke first (KIP-429).
+If all members subscribe to the same topics, each gets as many partitions, or one more; otherwise `sticky_balance` is
+used, the general algorithm. The cooperative assignor withholds partitions that another member must revoke first
+(KIP-429).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...errors.refused import CannotAssign
-from ..java_compat import STRINGS, HashOrder, hash_order_of
+from ..java_compat import STRINGS, HashOrder, hash_order_of, utf16
 from .members import (
     NEWEST,
     NO_GENERATION,
@@ -29,10 +32,238 @@ from .members import (
     same_topics,
     same_topics_at_first,
 )
-from .sticky_balance import Balance
+from .sticky_balance import Balance, Holdings, Pile, Start, Wishes
 from .sticky_before_3_0 import assign_constrained_before_3_0, start_before_3_0
-from .sticky_constrained import assign_constrained
-from .sticky_state import Holdings, Pile, Start, Wishes
+
+
+class Waiting:
+    """Members in the order in which they came.
+
+    Args:
+        members: who waits from the start.
+        racks: member id -> rack.
+
+    >>> waiting = Waiting(["c1", "c2", "c3"], {"c1": "a", "c2": "b", "c3": "a"})
+    >>> waiting.next_in({"a"}, after="c1"), waiting.next_in({"a"}, after="c3"), waiting.next_in({"x"})
+    ('c3', 'c1', None)
+    """
+
+    def __init__(self, members: Iterable[str], racks: Mapping[str, str]) -> None:
+        self._racks = racks
+        self._names: list[str] = []
+        self._places: dict[str, int] = {}
+        self._by_rack: dict[str, list[int]] = {}
+        self._former: dict[str, int] = {}
+        self._first = 0
+        for member_id in members:
+            self.add(member_id)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def add(self, member_id: str) -> None:
+        """Let a member wait behind all others."""
+        self._places[member_id] = place = len(self._names)
+        self._names.append(member_id)
+        rack = self._racks.get(member_id)
+        if rack is not None:
+            self._by_rack.setdefault(rack, []).append(place)
+
+    def remove(self, member_id: str) -> None:
+        """Take a member out. It can still be named as the one to go on after."""
+        self._former[member_id] = place = self._places.pop(member_id)
+        rack = self._racks.get(member_id)
+        if rack is not None:
+            places = self._by_rack[rack]
+            del places[bisect_left(places, place)]
+
+    def pop(self) -> str:
+        """Take the first member out."""
+        while self._places.get(self._names[self._first]) != self._first:
+            self._first += 1
+        member_id = self._names[self._first]
+        self.remove(member_id)
+        return member_id
+
+    def clear(self) -> None:
+        """Take all members out."""
+        for member_id in list(self._places):
+            self.remove(member_id)
+
+    def next_in(self, racks: Iterable[str], after: str | None = None) -> str | None:
+        """Return the next member in one of these racks, cyclically, after another one; None if there is none."""
+        start = -1 if after is None else self._places.get(after, self._former.get(after, -1))
+        best = None
+        for rack in racks:
+            places = self._by_rack.get(rack)
+            if places:
+                index = bisect_right(places, start)
+                # places up to `start` come after all others
+                found = places[index] if index < len(places) else places[0] + len(self._names)
+                if best is None or found < best:
+                    best = found
+        return None if best is None else self._names[best % len(self._names)]
+
+
+Plan = tuple[Assignment, dict[TopicPartition, str]]
+
+
+def assign_constrained(assignor: str, group: Group, claims: Claims, racks: GroupRacks, rules: Rules) -> Plan:
+    """Assign all partitions.
+
+    Returns:
+        The assignment, and the new owners of partitions that another member must revoke first.
+
+    Raises:
+        CannotAssign: members keep partitions that do not exist, so that shares are not consistent.
+    """
+    return _Constrained(assignor, group, claims, racks, rules).plan()
+
+
+class _Constrained:
+    def __init__(self, assignor: str, group: Group, claims: Claims, racks: GroupRacks, rules: Rules) -> None:
+        self.assignor, self.group, self.claims, self.racks, self.rules = assignor, group, claims, racks, rules
+        self.least, self.full_left = divmod(sum(map(len, group.topics.values())), len(group.members))
+        self.most = self.least + (self.full_left > 0)
+        self.names = sorted(group.topics, key=utf16)
+        self.places = {name: place for place, name in enumerate(self.names)}
+        self.assignment = group.nothing()
+        self.kept: dict[str, list[int]] = {name: [] for name in self.names}
+        self.let_go: dict[TopicPartition, str] = {}
+        self.transferring: dict[TopicPartition, str] = {}
+        self.below: list[str] = []  # members with fewer than `least`
+        self.at_least: list[str] = []  # members with `least` that may get one more
+
+    def plan(self) -> Plan:
+        """Compute the assignment."""
+        self._keep()
+        left = self.racks.hardest_first(self._unassigned())
+        of_members = self.racks.of_members
+        below = Waiting(sorted(self.below, key=utf16), of_members)
+        at_least = Waiting(sorted(self.at_least, key=utf16), of_members)
+        if of_members:
+            left = self._fill_by_rack(left, below, at_least)
+        self._fill(left, below, at_least)
+        self._check(below)
+        # Kafka copies its map, possibly with another capacity, and iterates over the copy.
+        copy = hash_order_of(self.assignment, STRINGS).copy()
+        return self.group.answer({member_id: self.assignment[member_id] for member_id in copy}), self.transferring
+
+    def _keep(self) -> None:
+        """Let members keep their partitions up to their share, and record who may get more."""
+        for member_id in self.claims.owned:
+            owned = self._keepable(member_id)
+            if len(owned) < self.least:
+                keep = len(owned)
+                self.below.append(member_id)
+            elif len(owned) >= self.most and self.full_left:
+                keep = self.most
+                self._fill_up(self.at_least)
+            else:
+                keep = self.least
+                if self.full_left:
+                    self.at_least.append(member_id)
+            self.assignment[member_id] += owned[:keep]
+            numbers_of(owned[:keep], self.kept)
+            self.let_go.update(dict.fromkeys(owned[keep:], member_id))
+
+    def _keepable(self, member_id: str) -> list[TopicPartition]:
+        owned = list(self.claims.owned[member_id])
+        if self.racks.of_members:
+            elsewhere = {partition for partition in owned if self.racks.mismatch(member_id, partition)}
+            if self.rules.revoked_from_another:
+                self.let_go.update(dict.fromkeys(elsewhere, member_id))
+            owned = [partition for partition in owned if partition not in elsewhere]
+        if self.rules.keeps_lowest_partitions:
+            places, step = self.places, len(self.places)
+            owned.sort(key=lambda partition: partition[1] * step + places[partition[0]])
+        contested = self.claims.contested
+        return [partition for partition in owned if partition not in contested] if contested else owned
+
+    def _fill_up(self, at_least: Waiting | list[str]) -> None:
+        """Record that a member has `most`; once enough have, members with `least` get no more."""
+        self.full_left -= 1
+        if self.full_left == 0:
+            at_least.clear()
+
+    def _unassigned(self) -> list[TopicPartition]:
+        """Return the unassigned partitions, by topic and number. Kafka counts from 0 if any partition is kept."""
+        topics = self.group.topics
+        if not any(self.kept.values()):
+            return [(topic, number) for topic in self.names for number in topics[topic]]
+        return not_among(self.kept, {topic: range(len(topics[topic])) for topic in self.names})
+
+    def _fill_by_rack(
+        self, partitions: Iterable[TopicPartition], below: Waiting, at_least: Waiting
+    ) -> list[TopicPartition]:
+        """Assign partitions to members in their racks; return the others."""
+        left = []
+        last: str | None = None
+        for partition in partitions:
+            racks = self.racks.of(partition)
+            member_id = below.next_in(racks, last)
+            if member_id is not None:
+                last = member_id
+                self._give_to_below(member_id, below, at_least)
+            else:
+                member_id = at_least.next_in(racks)
+                if member_id is None:
+                    left.append(partition)
+                    continue
+                self._give_to_at_least(member_id, at_least)
+            self._give(partition, member_id)
+        return left
+
+    def _give_to_below(self, member_id: str, below: Waiting, at_least: Waiting) -> None:
+        count = len(self.assignment[member_id]) + 1
+        if count >= self.least:
+            below.remove(member_id)
+            if count < self.most and (self.full_left or not self.rules.counts_full_members):
+                at_least.add(member_id)
+
+    def _give_to_at_least(self, member_id: str, at_least: Waiting) -> None:
+        if len(self.assignment[member_id]) + 1 == self.most:
+            at_least.remove(member_id)
+            if self.rules.counts_full_members:
+                self._fill_up(at_least)
+
+    def _fill(self, partitions: Sequence[TopicPartition], below: Waiting, at_least: Waiting) -> None:
+        """Assign partitions to members in turn: first to those below `least`, then one more to each."""
+        turns = iter(list(below))
+        for place, partition in enumerate(partitions):
+            member_id = next(turns, None)
+            if member_id is None:
+                if not below and not at_least:
+                    left = len(partitions) - place
+                    raise CannotAssign("more_partitions_left_than_room_for", assignor=self.assignor, count=left)
+                if not below:
+                    member_id = at_least.pop()
+                else:
+                    turns = iter(list(below))
+                    member_id = next(turns)
+            self._give(partition, member_id)
+            count = len(self.assignment[member_id])
+            if count == self.least:
+                below.remove(member_id)
+                at_least.add(member_id)
+            elif count == self.most:
+                self.full_left -= 1
+
+    def _give(self, partition: TopicPartition, member_id: str) -> None:
+        self.assignment[member_id].append(partition)
+        former = self.let_go.get(partition)
+        other = former is not None and (former != member_id or not self.rules.revoked_from_another)
+        if other or partition in self.claims.contested:
+            self.transferring[partition] = member_id
+
+    def _check(self, below: Waiting) -> None:
+        """Fail as Kafka does if members have less than their share."""
+        counts = Counter(len(self.assignment[member_id]) for member_id in below)
+        if below and (self.full_left or counts.keys() != {self.least}):
+            raise CannotAssign("members_without_their_share", assignor=self.assignor, count=len(below))
 
 
 def assign_general(assignor: str, group: Group, start: Start, racks: GroupRacks, rules: Rules) -> Assignment:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from ...errors.refused import CannotAssign
 from ..java_compat import TOPIC_PARTITIONS, hash_order_of, utf16
 from .members import Assignment, Claims, Group, Held, Rules, TopicPartition
-from .sticky_state import Holdings, Pile, Start, Wishes
+from .sticky_balance import Holdings, Pile, Start, Wishes
 
 
 class _Owners:

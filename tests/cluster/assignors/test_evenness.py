@@ -6,8 +6,7 @@ import pytest
 
 from kwire.cluster.assignors import Member
 from kwire.cluster.assignors.members import Group, TopicPartition, rules_of
-from kwire.cluster.assignors.sticky_balance import Evenness
-from kwire.cluster.assignors.sticky_state import Holdings, Pile, Wishes
+from kwire.cluster.assignors.sticky_balance import Evenness, Holdings, Pile, Wishes
 from kwire.errors.refused import CannotAssign
 
 

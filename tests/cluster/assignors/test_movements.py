@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.cluster.assignors.sticky_state import Movements
+from kwire.cluster.assignors.sticky_balance import Movements
 
 
 def test_one_that_went_the_other_way_goes_back_instead() -> None:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire.cluster.events import Observation
-from kwire.cluster.history.timeline import LAG
 from kwire.cluster.model import judged
+from kwire.cluster.timeline import LAG
 
 from .saying import leader_and_isr, refusal, update, view
 

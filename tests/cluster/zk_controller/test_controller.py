@@ -6,7 +6,7 @@ from kwire import messages
 from kwire.cluster.zk_controller import JbodCluster, KafkaController
 from kwire.cluster.zk_controller.requests import leader_and_isr_response
 from kwire.zookeeper import PartitionReassignment, PreferredReplicaElection, write_znode
-from kwire.zookeeper.znode_values import AssignedPartition, TopicPartition
+from kwire.zookeeper.znodes import AssignedPartition, TopicPartition
 from tests.cluster.zk_controller.playing import isr, replicate, started
 
 T = ("orders", 0)

@@ -6,9 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..events import State
-from ..rack_tree import RackRule
-from ..state import Broker
+from .events import State
+from .rack_tree import RackRule
+from .state import Broker
 from .timeline import Brokers, Entry, Moment, Timeline
 
 Nodes = tuple[int, ...]

@@ -1,7 +1,8 @@
-"""Control of a served cluster over HTTP on this machine: `POST /OPERATION` with arguments as JSON.
+"""What a served cluster offers over HTTP on this machine: its control, and KIP-112's metrics for Prometheus.
 
-Knows HTTP and JSON; what operations do is `kwire.net.control`'s. Bytes are text where they are UTF-8, and
-`{"base64": "..."}` otherwise; both are read.
+Control is `POST /OPERATION` with arguments as JSON; what operations do is `kwire.net.control`'s. Bytes are text where
+they are UTF-8, and `{"base64": "..."}` otherwise; both are read. Metrics have the names that Prometheus's JMX exporter
+gives Kafka's MBeans.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ import base64
 import inspect
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from ..errors import CallError, KwireError
+from ..broker import ServedCluster
+from ..errors import CallError, KwireError, MissingExtra
 from ..input import read_dump
 from ..protocol import decode_frames
 from ..records import Record, RecordHeader
 from ..render.json_frame import envelope
-from .client import Address
+from .client import Address, why
 from .control import OPERATIONS, Control, chosen
 
 HOST = "127.0.0.1"
@@ -210,3 +212,77 @@ def _frames(capture: bytes, api: str | None, client: str | None) -> list[Any]:
         file.write(capture)
         file.flush()
         return chosen(decode_frames(read_dump(file.name)), api, client)
+
+
+REPLICAS = "kafka_server_replicamanager_offlinereplicacount", "replicas in log directories that are offline"
+DIRECTORIES = "kafka_log_logmanager_offlinelogdirectorycount", "log directories that are offline"
+COUNT_PATIENCE = 5.0  # seconds in which the cluster is to be counted
+
+
+def offline_counts(cluster: ServedCluster) -> dict[int, tuple[int, int]]:
+    """Return how many replicas and log directories are offline, by broker; a stopped broker has no metrics."""
+    counts = {
+        node_id: (0, sum(log_dir.is_offline for log_dir in node.log_dirs))
+        for node_id, node in cluster.controller.nodes.items()
+        if not any(log_dir.is_stopped for log_dir in node.log_dirs)
+    }
+    for topic in cluster.controller.topics.values():
+        for partition in topic.partitions:
+            for node_id, replica in partition.replicas.items():
+                if node_id in counts and replica.log_dir.is_offline:
+                    replicas, directories = counts[node_id]
+                    counts[node_id] = replicas + 1, directories
+    return counts
+
+
+class MetricsServer:
+    """Serves the metrics on a port of this machine, in a thread of its own.
+
+    Args:
+        cluster: what is counted, in the event loop that is running.
+        port: 0 for any free one.
+
+    Attributes:
+        url: where the metrics are.
+
+    Raises:
+        MissingExtra: prometheus_client is not installed.
+        CallError: the port is taken.
+    """
+
+    def __init__(self, cluster: ServedCluster, port: int) -> None:
+        try:
+            from prometheus_client import CollectorRegistry, start_http_server
+        except ImportError:
+            raise MissingExtra("kwire serve --metrics", "prometheus_client", "metrics") from None
+        self._cluster, self._loop = cluster, asyncio.get_running_loop()
+        registry = CollectorRegistry()
+        try:
+            self._server, self._thread = start_http_server(port, HOST, registry)
+        except OSError as error:
+            raise CallError(f"{HOST}:{port}", f"cannot listen: {why(error)}", "is the port taken?") from None
+        registry.register(self)
+        self.url: str = f"http://{HOST}:{self._server.server_port}/metrics"
+
+    def describe(self) -> list[Any]:
+        """Return no descriptions: the registry asks for them while it registers, when nothing can be counted."""
+        return []
+
+    def collect(self) -> Iterator[Any]:
+        """Yield both metrics, counted in the cluster's event loop."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        counts = asyncio.run_coroutine_threadsafe(self._count(), self._loop).result(COUNT_PATIENCE)
+        for place, (name, about) in enumerate((REPLICAS, DIRECTORIES)):
+            family = GaugeMetricFamily(name, about, labels=["broker"])
+            for node_id, found in sorted(counts.items()):
+                family.add_metric([str(node_id)], found[place])
+            yield family
+
+    async def _count(self) -> dict[int, tuple[int, int]]:
+        return offline_counts(self._cluster)
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..events import DELETION_BEGUN, State
-from ..metadata_log import RECORDS
-from ..state import LOST, MIGRATING, UNASSIGNED
-from .tables import Metric, OfflineReplica
+from .events import DELETION_BEGUN, State
+from .history_tables import Metric, OfflineReplica
+from .metadata_log import RECORDS
+from .state import LOST, MIGRATING, UNASSIGNED
 from .timeline import Absence, Brokers, Entry, Moment, Timeline
 
 Replica = tuple[bytes, int]  # topic id and partition

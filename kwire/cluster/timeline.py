@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ..events import DELETED, Authority, Listed, State
+from .events import DELETED, Authority, Listed, State
 
 STORES = METADATA_LOG, ZNODES = "metadata log", "znode"  # sources with the decisions of controllers
 LAG = 30.0  # seconds; Kafka's controller.socket.timeout.ms: an unreachable broker is given up after it

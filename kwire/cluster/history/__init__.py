@@ -1,1 +1,0 @@
-"""The history of a cluster: timelines of partitions and brokers, and the tables derived from them."""
