@@ -55,6 +55,7 @@ PROPERTIES: dict[str, Property] = {
     "size": Property("number", lambda result: len(result.frame.data), "bytes of the frame, with its size field"),
     "latency": Property("number", _own("latency"), "of a response: seconds since its request"),
     "request_frame": Property("number", _own("request_frame"), "of a response: number of the frame of its request"),
+    "response_frame": Property("number", _own("response_frame"), "of a request: number of the frame of its response"),
     "time": Property("time", _source("time"), "when the frame was captured"),
     "frame": Property("number", _source("frame"), "number of the frame in the capture"),
     "client": Property("text", _source("client"), "ip:port of the client"),

@@ -22,6 +22,7 @@ from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import Result, Token, Undecodable
 from ..protocol.fragments import CutShort, NoFrame, NotKafka
 from ..protocol.identify import Guess, guesses
+from ..protocol.response_frames import with_response_frames
 from ..protocol.summary import MessageSummary
 from ..render.json_frame import envelope
 from ..render.line import unread_text
@@ -73,6 +74,8 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument("--format", metavar="FORM", choices=FORMATS, default="tsv", help=about)
     parser.add_argument("--request", metavar="N", type=_number, help="frame N (also --frame), and response or request")
     parser.add_argument("--frame", dest="request", metavar="N", type=_number, help=argparse.SUPPRESS)
+    about = "requests name the frame of their response: each is held until it comes"
+    parser.add_argument("--response-frames", action="store_true", help=about)
     parser.add_argument("--first", metavar="N", type=_positive, help="stop after this many")
     parser.add_argument("--follow", action="store_true", help="read on as FILE or a folder of captures grows")
     add_filters(parser)
@@ -121,11 +124,15 @@ def _show(options: argparse.Namespace, counts: Counter[str]) -> None:
 def _chosen(options: argparse.Namespace, summary: MessageSummary, counts: Counter[str]) -> Iterator[Item]:
     """Return the items that the filters leave, counted."""
     catalog = catalog_of(options)
-    wanted, of_log, pushed = filter_for(options, catalog, summary), LogFilter(options), pushed_filter(options, catalog)
+    wanted, of_log = filter_for(options, catalog, summary), LogFilter(options)
+    names_responses = "response_frame" in " ".join(filter(None, (options.fields, options.where)))
+    names_responses |= options.response_frames
+    pushed = None if names_responses else pushed_filter(options, catalog)
     salvage = not options.strict
     found = _read(options, salvage, pushed)
     decoded = _counted(entries(found, salvage=salvage, sealed=not options.show_secrets), counts)
     decoded = with_progress(decoded, partial(part_read, options), wanted=not sys.stdout.isatty())
+    decoded = with_response_frames(decoded) if names_responses else decoded
     shown = _shown(decoded, lambda item: of_log(item) if isinstance(item, ENTRY) else wanted(item), counts)
     if not (options.json or options.jsonl):
         shown = ours(shown, foreign=options.conn is not None)

@@ -48,6 +48,8 @@ def run(options: argparse.Namespace) -> int:
     """Write the chosen frames; returns 1 if none was chosen."""
     if not options.write:
         raise UsageError("slice takes FILE and -w OUT, and filters such as --where 'latency > 1s'")
+    if "response_frame" in (options.where or ""):
+        raise UsageError("response_frame: slice does not know it; requests come with their responses anyway")
     catalog = catalog_of(options)
     wanted = filter_for(options, catalog, MessageSummary())
     with output_bytes(options.write, options.files, recursive=options.recursive) as stream:

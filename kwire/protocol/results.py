@@ -95,7 +95,10 @@ class _Decoded(_Drawn, Generic[M]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(_Decoded[M]):
-    """A decoded request."""
+    """A decoded request. `response_frame` is the number of the frame of its response, where
+    `response_frames.with_response_frames` has set it."""
+
+    response_frame: int | None = None
 
     @property
     def api_version(self) -> int:

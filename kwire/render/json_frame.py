@@ -134,6 +134,8 @@ def _source(result: Result) -> dict[str, Any]:
     members = {name: getattr(source, name) for name in ("file", "frame", "offset", "time")}
     if isinstance(result, Response):
         members |= {"latencySeconds": result.latency, "requestFrame": result.request_frame}
+    if isinstance(result, Request):
+        members["responseFrame"] = result.response_frame
     members |= {name: getattr(source, name) for name in ("client", "broker", "connection", "direction")}
     return {name: value for name, value in members.items() if value is not None}
 
