@@ -5,6 +5,7 @@ It imports kafka-python, which warns of itself, only when it runs: whoever looks
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 
@@ -40,8 +41,30 @@ def consume(place: str, topic: str, group: str) -> None:
     consumer.close()
 
 
+def pass_on(options: str, topic: str, value: str) -> None:
+    """Produce one record and write the value of the topic's first one, or the name of the error that was raised."""
+    from kafka import KafkaConsumer, KafkaProducer
+    from kafka.errors import KafkaError
+
+    login = json.loads(options)
+    try:
+        KafkaProducer(**login, max_block_ms=20_000).send(topic, value.encode()).get(30)
+        consumer = KafkaConsumer(topic, auto_offset_reset="earliest", consumer_timeout_ms=30_000, **login)
+        sys.stdout.write(next(consumer).value.decode())
+    except KafkaError as error:
+        sys.stdout.write(type(error).__name__)
+
+
+def allow(options: str, principal: str) -> None:
+    """Let a principal do everything with all topics."""
+    from kafka import KafkaAdminClient
+    from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
+
+    admin = KafkaAdminClient(**json.loads(options))
+    everything = ResourcePattern(ResourceType.TOPIC, "*")
+    admin.create_acls([ACL(principal, "*", ACLOperation.ALL, ACLPermissionType.ALLOW, everything)])
+    admin.close()
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "produce":
-        produce(*sys.argv[2:])
-    else:
-        consume(*sys.argv[2:])
+    {"produce": produce, "consume": consume, "pass-on": pass_on, "allow": allow}[sys.argv[1]](*sys.argv[2:])
