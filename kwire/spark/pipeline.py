@@ -31,7 +31,8 @@ from .session import JobFailed
 
 FRAMES = "frames"
 DATE = "dt"
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # what Spark calls a partition without a value
+# Where the file of a table without rows lies. The folders have values, for pyarrow infers no type where all are null.
+NO_ROWS = f"{DATE}=1970-01-01/cluster=none"
 DONE = "nothing was written; --overwrite replaces the tables"
 PLOTS = "plots"
 NOTHING = "no message in these captures tells of a cluster: its history is empty"
@@ -207,7 +208,7 @@ def _write_table(table: DataFrame, when: str | None, out: str, *, is_empty: bool
     """Write a table by the date of a column, and by cluster."""
     table = table.withColumn(DATE, sql.lit(None).cast("date") if when is None else sql.to_date(when))
     if is_empty:  # a file without rows: else readers find no columns
-        table.drop(DATE, "cluster").write.parquet(f"{out}/{DATE}={NO_VALUE}/cluster={NO_VALUE}")
+        table.drop(DATE, "cluster").write.parquet(f"{out}/{NO_ROWS}")
     else:
         table.write.partitionBy(DATE, "cluster").parquet(out)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections.abc import Callable
 
 
 def produce(place: str, topic: str) -> None:
@@ -67,4 +68,10 @@ def allow(options: str, principal: str) -> None:
 
 
 if __name__ == "__main__":
-    {"produce": produce, "consume": consume, "pass-on": pass_on, "allow": allow}[sys.argv[1]](*sys.argv[2:])
+    tasks: dict[str, Callable[..., None]] = {
+        "produce": produce,
+        "consume": consume,
+        "pass-on": pass_on,
+        "allow": allow,
+    }
+    tasks[sys.argv[1]](*sys.argv[2:])
