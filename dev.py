@@ -33,7 +33,7 @@ COMMANDS = {  # that take arguments of their own
     "fuzz": [PYTHON, "-m", "tests.tools.fuzz"],
     "mutate": [PYTHON, "-m", "tests.tools.mutate"],
     "wheel": [PYTHON, "-m", "tests.tools.wheel"],
-    "docs": [PYTHON, "-m", "mkdocs", "build", "--quiet", "--config-file", str(ROOT / "docs" / "site" / "mkdocs.yml")],
+    "docs": [PYTHON, "-m", "tests.tools.site"],
 }
 CHECKS = [
     [PYTHON, "-m", "kwire.stubs"],  # the installation wrote them, but specs may have changed since
@@ -68,6 +68,7 @@ USAGE = """python3 dev.py demo             run `kwire demo`; more arguments are 
        python3 dev.py mutate --seed 1 --count 50  change kwire in small ways; print what no test notices
        python3 dev.py wheel            build a wheel into dist/, and try it in an empty environment
        python3 dev.py docs             build the documentation site into dist/site, without network
+       python3 dev.py docs --playground  the same, and fetch what its page "Decode in the browser" runs on
        python3 dev.py lint             run ruff, mypy and import-linter, all of them, and report each
        python3 dev.py ci               lint, then all tests, with Spark (on Java 17); report the time of each"""
 # Of pip's and uv's variables only those that say where and how to fetch are kept: others could misdirect the set-up.

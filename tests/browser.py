@@ -7,10 +7,15 @@ import json
 import re
 import shutil
 import subprocess
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from queue import Empty, Queue
+from threading import Thread
+from typing import Any, NamedTuple
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
@@ -71,6 +76,101 @@ def _dom(chromium: str, url: str) -> str:
     flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900", "--virtual-time-budget=2000"]
     done = subprocess.run([chromium, *flags, "--dump-dom", url], capture_output=True, timeout=60, check=True)
     return done.stdout.decode()
+
+
+class Driven(NamedTuple):
+    """What a page of a site did: what the steps return, which paths were asked for, and the browser's log."""
+
+    answer: Any
+    paths: list[str]
+    log: str
+
+
+_DRIVER = """<!DOCTYPE html><iframe src="%s" style="width: 1100px; height: 800px"></iframe><script>
+    const page = () => document.querySelector("iframe").contentWindow;
+    const until = async (condition) => {
+        for (let found;; await new Promise((done) => setTimeout(done, 50)))
+            if ((found = condition())) return found;
+    };
+    const steps = async () => { %s };
+    addEventListener("load", () => steps().catch((error) => `failed: ${error.stack}`)
+        .then((answer) => fetch("/answer", { method: "POST", body: JSON.stringify(answer) })));
+</script>"""
+
+
+class _Site(SimpleHTTPRequestHandler):
+    """Serves a folder as any server of static files does, and to a test its driver and the fixtures."""
+
+    def __init__(self, *rest: Any, driver: str, fixtures: Path, paths: list[str], answers: Queue[Any], **more: Any):
+        self.driver, self.fixtures, self.paths, self.answers = driver, fixtures, paths, answers
+        super().__init__(*rest, **more)
+
+    def do_GET(self) -> None:
+        if self.path == "/driver.html":
+            self._answer(self.driver.encode(), "text/html")
+        elif self.path.startswith("/fixtures/"):
+            self._answer((self.fixtures / self.path.removeprefix("/fixtures/")).read_bytes(), "text/plain")
+        else:
+            self.paths.append(self.path)
+            super().do_GET()
+
+    def do_POST(self) -> None:
+        self.answers.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self._answer(b"", "text/plain")
+
+    def _answer(self, body: bytes, kind: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words: Any) -> None:
+        pass
+
+
+@contextmanager
+def _served(site: partial[_Site]) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), site) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def drive(site: Path, path: str, fixtures: Path, scratch: Path, steps: str) -> Driven:
+    """Open a page of a site as a server serves it, in a frame, and run steps beside it.
+
+    Args:
+        site: the folder of the site.
+        path: of the page in it.
+        fixtures: a folder that the steps find under `/fixtures/`.
+        scratch: where the browser may write.
+        steps: the body of an asynchronous JavaScript function that returns something JSON can hold; `page()` is the
+            page's window, `await until(() => ...)` waits for a condition.
+    """
+    chromium = browser()
+    assert chromium is not None
+    answers, paths, log = Queue[Any](), list[str](), scratch / "browser.log"
+    handler = partial(
+        _Site, directory=str(site), driver=_DRIVER % (path, steps), fixtures=fixtures, paths=paths, answers=answers
+    )
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={scratch}", "--enable-logging=stderr"]
+    with (
+        _served(handler) as origin,
+        log.open("wb") as stderr,
+        subprocess.Popen([chromium, *flags, f"{origin}/driver.html"], stderr=stderr) as process,
+    ):
+        try:
+            answer = answers.get(timeout=300)
+        except Empty:
+            answer = "no answer within 300 s"
+        finally:
+            process.terminate()
+    return Driven(answer, paths, log.read_text("utf-8", "replace"))
 
 
 class Structure(HTMLParser):

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import dataclasses
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # hooks run in mkdocs' process
 os.environ["COLUMNS"] = "100"  # argparse wraps the text of options at this width
 
+PLAYGROUND = [Path(__file__).parent / "playground" / name for name in ("page.js", "page.css", "worker.js")]
 OPTIONS = "<!-- options -->"  # in reference/spark.md
 
 
@@ -23,7 +25,39 @@ def on_files(files: Any, config: Any) -> Any:
 
     for path, content in (("reference/commands.md", commands()), ("reference/errors.md", errors())):
         files.append(File.generated(config, path, content=content))
+    for path in PLAYGROUND:
+        files.append(File.generated(config, f"playground/{path.name}", abs_src_path=str(path)))
     return files
+
+
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """Let the page "Decode in the browser" connect to nothing but the server that it is from."""
+    if page.file.src_uri != "how-to/decode-in-the-browser.md":
+        return output
+    return output.replace("<head>", f'<head><meta http-equiv="Content-Security-Policy" content="{policy(output)}">', 1)
+
+
+def policy(page: str) -> str:
+    """Return the Content-Security-Policy of that page: its own inline scripts, and that of `kwire explain --html`.
+
+    What is loaded into frames and made from blobs, such as the worker with Python, has the same policy.
+    """
+    from kwire.render.html import asset, digest
+
+    inline = [*re.findall(r"<script>(.*?)</script>", page, re.DOTALL), asset("page.js")]
+    scripts = " ".join(f"'{digest(script)}'" for script in inline)
+    allowed = {
+        "default-src": "'none'",
+        "connect-src": "'self'",
+        "img-src": "'self' data:",
+        "font-src": "'self'",
+        "style-src": "'self' 'unsafe-inline'",
+        "script-src": f"'self' blob: 'wasm-unsafe-eval' {scripts}",
+        "worker-src": "'self' blob:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return "; ".join(f"{kind} {sources}" for kind, sources in allowed.items())
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:

@@ -35,8 +35,8 @@ def document(title: str, style: str, script: str, body: Iterable[str]) -> Iterat
         script: JavaScript, ours, which runs after the body; empty for none.
         body: HTML.
     """
-    allowed = f"'{_hash(script)}'" if script else "'none'"
-    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src {allowed}; base-uri 'none'"
+    allowed = f"'{digest(script)}'" if script else "'none'"
+    policy = f"default-src 'none'; style-src '{digest(style)}'; script-src {allowed}; base-uri 'none'"
     yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}; form-action \'none\'">\n'
@@ -74,7 +74,8 @@ def asset(name: str) -> str:
     return Path(__file__).with_name(name).read_text("utf-8")
 
 
-def _hash(source: str) -> str:
+def digest(source: str) -> str:
+    """Return the digest of a style or script as a Content-Security-Policy writes it."""
     return "sha256-" + base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
 
 

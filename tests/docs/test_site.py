@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import kwire
 from kwire.cli.commands import COMMANDS
-from tests.conftest import ROOT
 from tests.docs.pages import text_of
 
 LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"?(https?:[^\" >]*)")
@@ -21,17 +18,6 @@ NAMES = [name for name in kwire.__all__ if name not in ("messages", "values")]
 def test_every_public_name_is_in_the_reference() -> None:
     named = re.findall(r"^::: kwire\.(\w+)$", text_of("docs/reference/api.md"), re.MULTILINE)
     assert sorted(named) == NAMES
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    for needed in ("mkdocs", "mkdocstrings", "material"):
-        pytest.importorskip(needed)
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "-q", "-f", "docs/site/mkdocs.yml", "-d", str(folder)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return folder
 
 
 @pytest.mark.ci
