@@ -63,7 +63,8 @@ def fetch(cache: Path) -> None:
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as scratch:
         if TARBALL in missing:
-            run(sys.executable, "-c", _NPM, "pack", f"pyodide@{PYODIDE}", "--silent", "--pack-destination", scratch)
+            wanted = ["pack", f"pyodide@{PYODIDE}", "--loglevel=error", "--pack-destination", scratch]
+            run(sys.executable, "-c", _NPM, *wanted)
         if wheels := ["==".join(name.split("-")[:2]) for name in WHEELS if name in missing]:
             target = ["--platform", PLATFORM, "--python-version", PYTHON, "--only-binary", ":all:", "--no-deps"]
             run(sys.executable, "-m", "pip", "download", "-q", *target, "-d", scratch, *wheels)

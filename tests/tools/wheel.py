@@ -39,7 +39,7 @@ def run(*command: str, cwd: Path = ROOT, **variables: str) -> str:
 def build(folder: Path, python: str = sys.executable, **variables: str) -> Path:
     """Build a wheel by the hatchling of this environment, or by what another Python's pip fetches; return it."""
     if python == sys.executable:
-        run(python, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), **variables)
+        run(python, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder), cwd=ROOT, **variables)
     else:
         run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT))
     (wheel,) = folder.glob("*.whl")
