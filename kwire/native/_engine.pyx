@@ -91,6 +91,13 @@ cdef extern from *:
         all = kwire_short(p + (n & ~7), n & 7), found = kwire_escapes(all);
         for (i = 0; i + 8 <= n; i += 8) { memcpy(&word, p + i, 8); all |= word; found |= kwire_escapes(word); }
         return ((all & KWIRE_EACH * 128) != 0) | ((found & KWIRE_EACH * 128) != 0) << 1; }
+    /* Whether JSON text, in which control characters are escaped, is printable ASCII; byte by byte it takes a sixth of
+       the time of JSON lines. A carry comes from a byte of 255 only, which is none either. */
+    static inline int kwire_is_printable(const uint8_t *p, Py_ssize_t n) {
+        uint64_t word = kwire_short(p + (n & ~7), n & 7), all = word | (word + KWIRE_EACH);
+        Py_ssize_t i;
+        for (i = 0; i + 8 <= n; i += 8) { memcpy(&word, p + i, 8); all |= word | (word + KWIRE_EACH); }
+        return !(all & KWIRE_EACH * 128); }
     /* Most text is ASCII, which CPython's decoder takes twice as long for. */
     static inline PyObject *kwire_new_text(const uint8_t *p, Py_ssize_t n) {
         uint64_t word, all = kwire_short(p + (n & ~7), n & 7);
@@ -170,6 +177,7 @@ cdef extern from *:
     uint64_t be64 "kwire_be64"(const uint8_t* p) noexcept nogil
     void put_be "kwire_put_be"(uint8_t* p, uint64_t v, int n) noexcept nogil
     int text_has "kwire_text_has"(const uint8_t* p, Py_ssize_t n) noexcept nogil
+    bint is_printable "kwire_is_printable"(const uint8_t* p, Py_ssize_t n) noexcept nogil
     PyObject* new_integer "kwire_new_integer"(int64_t v) except NULL
     bint integer_of "kwire_value"(PyObject* v, int64_t* value) noexcept
     const char* utf8_of "kwire_utf8"(PyObject* v, Py_ssize_t* size) except NULL

@@ -509,8 +509,7 @@ cdef inline bint same_client(CallState met, CallState call):
 
 cdef bint write_body(KindState kind, const uint8_t* p, Py_ssize_t size, Output* o) except -1:
     """Write the JSON text of a body if all of it is printable ASCII; False: it is not written."""
-    cdef Py_ssize_t start = o.size, i
-    cdef uint8_t seen = 0
+    cdef Py_ssize_t start = o.size
     cdef Cursor c
     cdef Facts facts
     if kind.table is None or kind.facts is not None and not kind.facts.find(p, size, &facts):
@@ -521,9 +520,7 @@ cdef bint write_body(KindState kind, const uint8_t* p, Py_ssize_t size, Output* 
     except (Refused, ValueError):
         o.size = start
         return False
-    for i in range(start, o.size):
-        seen |= o.data[i] | (o.data[i] + 1)  # 127 is not printable either
-    if c.at != c.end or seen & 128:
+    if c.at != c.end or not is_printable(o.data + start, o.size - start):
         o.size = start
         return False
     return True

@@ -2,37 +2,17 @@
 
 
 cdef int text(Node* n, Cursor* c, Output* o) except -1:
-    cdef Py_ssize_t size, i
-    cdef Node* element
-    if n.kind <= UINT32:
-        put_decimal(o, integer(n.kind, take(c, n.width)))
-    elif n.kind == STRUCT:
-        struct_text(n, c, o)
-    elif n.kind == STRING:
+    cdef Py_ssize_t size
+    if n.kind == STRING:
         size = length(n, c)
         if size < 0:
             put(o, b"null", 4)
         else:
             put_string(o, take(c, size), size)
     elif n.kind == ARRAY:
-        size = length(n, c)
-        if size < 0:
-            put(o, b"null", 4)
-            return 0
-        element = n.child
-        room(o, 1)[0] = c'['
-        for i in range(size):
-            if i:
-                room(o, 1)[0] = c','
-            text(element, c, o)
-        room(o, 1)[0] = c']'
-    elif n.kind == BOOLEAN:
-        if boolean(take(c, 1)[0]):
-            put(o, b"true", 4)
-        else:
-            put(o, b"false", 5)
-    elif n.kind == UUID:
-        put_base64(o, take(c, 16), 16, BASE64URL, False)
+        array_text(n, c, o)
+    elif n.kind == STRUCT:
+        struct_text(n, c, o)
     elif n.kind == BYTES:
         size = length(n, c)
         if size < 0:
@@ -45,18 +25,63 @@ cdef int text(Node* n, Cursor* c, Output* o) except -1:
         else:
             put(o, b"null", 4)
     else:
-        put_float(o, float64(take(c, 8)))
+        fixed_text(n.kind, take(c, n.width), o)
+    return 0
+
+
+cdef inline int fixed_text(int kind, const uint8_t* p, Output* o) except -1:
+    """Write a value of fixed size whose bytes are there."""
+    if kind <= UINT32:
+        put_decimal(o, integer(kind, p))
+    elif kind == BOOLEAN:
+        if boolean(p[0]):
+            put(o, b"true", 4)
+        else:
+            put(o, b"false", 5)
+    elif kind == UUID:
+        put_base64(o, p, 16, BASE64URL, False)
+    else:
+        put_float(o, float64(p))
+    return 0
+
+
+cdef int array_text(Node* n, Cursor* c, Output* o) except -1:
+    cdef Py_ssize_t size = length(n, c), i
+    cdef Node* element = n.child
+    if size < 0:
+        put(o, b"null", 4)
+        return 0
+    room(o, 1)[0] = c'['
+    for i in range(size):
+        if i:
+            room(o, 1)[0] = c','
+        if element.kind == STRUCT:
+            struct_text(element, c, o)
+        else:
+            text(element, c, o)
+    room(o, 1)[0] = c']'
     return 0
 
 
 cdef int struct_text(Node* n, Cursor* c, Output* o) except -1:
     cdef Field* f = n.fields
-    cdef Py_ssize_t start
-    cdef int i
-    start = o.size
-    for i in range(n.count):
-        put(o, f[i].key, f[i].key_size)
-        text(f[i].node, c, o)
+    cdef Field* end = f + n.count
+    cdef Field* stop
+    cdef const uint8_t* p
+    cdef Py_ssize_t start = o.size
+    while f < end:
+        if f.run:  # bounds are looked at once
+            p = take(c, f.run_width)
+            stop = f + f.run
+            while f < stop:
+                put(o, f.key, f.key_size)
+                fixed_text(f.kind, p, o)
+                p += f.width
+                f += 1
+        else:
+            put(o, f.key, f.key_size)
+            text(f.node, c, o)
+            f += 1
     if n.tags >= 0:
         if c.at < c.end and c.at[0] == 0:
             c.at += 1
