@@ -30,6 +30,9 @@ SECOND = 1_000_000_000  # nanoseconds
 COLUMNS = ("client", "api", "version", "ip", "topic", "software", "error")
 About = tuple[tuple[str, str], ...]  # topics and error codes of a frame, each with each; empty if no column has them
 NOTHING = "-"
+DIRECTIONS = {True: "request", False: "response"}
+API_VERSIONS, LEAST_REPORTED = b"\x00\x12", b"\x00\x03"
+MOST_SOFTWARE = 4096  # requests of ApiVersions whose bytes are remembered
 
 
 class User(NamedTuple):
@@ -177,13 +180,6 @@ def ip_of(end: str | None) -> str:
     ('[::1]', '-')
     """
     return (end or NOTHING).rpartition(":")[0] or NOTHING
-
-
-DIRECTIONS = {True: "request", False: "response"}
-
-
-API_VERSIONS, LEAST_REPORTED = b"\x00\x12", b"\x00\x03"
-MOST_SOFTWARE = 4096  # requests of ApiVersions whose bytes are remembered
 
 
 class _Counted(Connection):

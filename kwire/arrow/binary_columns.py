@@ -34,6 +34,19 @@ from .options import FAILFAST
 
 Found = tuple[Api, bytes]  # type of a cell, and its bytes from the body on
 PROTOCOL = "ConsumerProtocol"  # a newer version than ours is decoded as ours
+AT_ONCE = 2 << 20  # bytes of cells per array
+TYPE = pa.struct(
+    [
+        ("length", pa.int32()),
+        ("api_key", pa.int16()),
+        ("api_name", pa.string()),
+        ("api_version", pa.int16()),
+        ("correlation_id", pa.int32()),
+        ("client_id", pa.string()),
+    ]
+)
+Make = Callable[[Any], Any]
+ROWS_AT_ONCE = 1024  # rows
 
 
 class Prefix:
@@ -126,9 +139,6 @@ def check_size(data: bytes) -> None:
         raise Truncated(offset=0, need=max(size, LEAST) + 4, have=len(data))
     if size != len(data) - 4:
         raise BadFrame(offset=0, found=size, need=LEAST, have=len(data) - 4)
-
-
-AT_ONCE = 2 << 20  # bytes of cells per array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,18 +295,6 @@ def portions(cells: Any) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-TYPE = pa.struct(
-    [
-        ("length", pa.int32()),
-        ("api_key", pa.int16()),
-        ("api_name", pa.string()),
-        ("api_version", pa.int16()),
-        ("correlation_id", pa.int32()),
-        ("client_id", pa.string()),
-    ]
-)
-
-
 def header_column(cells: Any, apis: Apis, asked: bool) -> Any:
     """Return the headers of frames as structs.
 
@@ -327,10 +325,6 @@ def _header(data: bytes | None, connection: Connection, asked: bool) -> dict[str
         "correlation_id": int.from_bytes(data[8:12], "big", signed=True),
         "client_id": request.client_id if request else None,
     }
-
-
-Make = Callable[[Any], Any]
-ROWS_AT_ONCE = 1024  # rows
 
 
 class CellWriter:

@@ -25,6 +25,8 @@ from .errors import Fault, fault_of
 Cut = tuple[int, bytes, DecodeError | None]  # offset, the bytes of a frame or fragment, and the fault
 SASL_HANDSHAKE_0 = b"\0\x11\0\0"  # the messages after it have no header, and may be empty
 _SIZE = Struct(">i").unpack_from
+DIRECTIONS = {True: "request", False: "response", None: None}
+CONNECTION_COST, ASKED_COST = 1500, 120  # bytes of memory
 
 
 class Walker:
@@ -141,8 +143,6 @@ class State(NamedTuple):
 # offset, bytes, nanoseconds, endpoints, whether it is a request, api, correlation id, client id, fault
 Row = tuple[int, bytes, int | None, RowEndpoints | None, bool | None, Api | None, int | None, str | None, Fault | None]
 Sink = Callable[[Row], None]
-DIRECTIONS = {True: "request", False: "response", None: None}
-CONNECTION_COST, ASKED_COST = 1500, 120  # bytes of memory
 
 
 class _Ended(Connection):

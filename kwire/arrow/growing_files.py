@@ -29,6 +29,12 @@ from .input_splits import MOST_SHARES, RAW, File, Unit, find_files, kind_of, lea
 from .options import AUTO, FRAMES, PCAP, Options
 
 WHOLE = "whole"  # the kind of a file that is read at once
+MOST_REMEMBERED = 1 << 18  # requests in flight, of all stored states
+ENDLESS = 1 << 62
+SAMPLE = 1024  # bytes at both ends whose hash identifies a file
+VERSION = 1
+Offset = dict[str, Any]
+SECOND = 1_000_000_000
 
 
 class Known(NamedTuple):
@@ -168,10 +174,6 @@ _ENDS: dict[str, Callable[[BinaryIO, int, int, str], Iterator[tuple[int, str]]]]
 }
 
 
-MOST_REMEMBERED = 1 << 18  # requests in flight, of all stored states
-ENDLESS = 1 << 62
-
-
 class Memory:
     """Stores states at positions of raw frames. A forgotten state is computed again from the start of the file.
 
@@ -238,11 +240,6 @@ def broken_cuts(unit: Unit, options: Options) -> Iterator[list[Cut]]:
         while piece := stream.read(min(options.max_corrupt_bytes, unit.stop - offset)):
             yield [(offset, piece, fault)]
             offset += len(piece)
-
-
-SAMPLE = 1024  # bytes at both ends whose hash identifies a file
-VERSION = 1
-Offset = dict[str, Any]
 
 
 class Place(NamedTuple):
@@ -322,9 +319,6 @@ def difference_now(path: str, place: Place) -> str | None:
     except FileNotFoundError:
         return "it is not there any more, and was not read yet"
     return difference(File(path, status.st_size, status.st_mtime_ns), place)
-
-
-SECOND = 1_000_000_000
 
 
 class Growing:

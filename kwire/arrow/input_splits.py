@@ -23,6 +23,9 @@ from .options import FRAMES, Options
 
 COLUMN = re.compile(r"([^/=]+)=([^/=]*)")  # a folder that is named by a column and its value, as Hive names them
 _INTERNAL = re.compile(r"__.+-\d+").fullmatch  # a partition folder of an internal topic, such as `__consumer_offsets`
+RAW = "raw frames"
+MOST_SHARES = 64
+NEW = State()
 
 
 class File(NamedTuple):
@@ -101,11 +104,6 @@ def column_folder(folder: str) -> str | None:
 def _is_link(path: str) -> bool:
     local = local_path(path)
     return local is not None and local.is_symlink()
-
-
-RAW = "raw frames"
-MOST_SHARES = 64
-NEW = State()
 
 
 class Unit(NamedTuple):

@@ -35,6 +35,29 @@ from .options import PCAP
 from .packet_windows import Group, Loose, Records, Sections, Window, connection_key, in_order, times_in_line
 
 MOST_SORTED = 512  # pieces that are put in order by their times; more are by their names
+# The kinds of rows, in the order in which they are to be read.
+VOID, PACKETS, DAMAGE, LOST, BROKEN, FILE = range(6)
+SCHEMA = pa.schema(
+    [
+        ("capture", pa.string()),
+        ("connection", pa.binary()),
+        ("kind", pa.int8()),
+        ("first", pa.int64()),
+        ("last", pa.int64()),
+        ("path", pa.string()),
+        ("place", pa.int64()),
+        ("head", pa.binary()),
+        ("offsets", pa.binary()),
+        ("packets", pa.binary()),
+        ("problem", pa.string()),
+    ]
+)
+WINDOW = 4 << 20  # bytes that are read at once
+SEGMENTS = "TCP segments"  # are counted, too: a file without any has to be named
+LITTLE = 1 << 16  # bytes in memory of which more are read at once
+ENDLESS = 1 << 62
+STEPS = 256  # packets that are read one by one before the fast way is tried again
+Reader = PcapReader | PcapngReader
 
 
 class Piece(NamedTuple):
@@ -202,31 +225,6 @@ def head_of(path: str, count: int) -> bytes:
     """Return the first bytes of a file, so many."""
     with open_file(path, count) as stream:
         return stream.read(count)
-
-
-# The kinds of rows, in the order in which they are to be read.
-VOID, PACKETS, DAMAGE, LOST, BROKEN, FILE = range(6)
-SCHEMA = pa.schema(
-    [
-        ("capture", pa.string()),
-        ("connection", pa.binary()),
-        ("kind", pa.int8()),
-        ("first", pa.int64()),
-        ("last", pa.int64()),
-        ("path", pa.string()),
-        ("place", pa.int64()),
-        ("head", pa.binary()),
-        ("offsets", pa.binary()),
-        ("packets", pa.binary()),
-        ("problem", pa.string()),
-    ]
-)
-WINDOW = 4 << 20  # bytes that are read at once
-SEGMENTS = "TCP segments"  # are counted, too: a file without any has to be named
-LITTLE = 1 << 16  # bytes in memory of which more are read at once
-ENDLESS = 1 << 62
-STEPS = 256  # packets that are read one by one before the fast way is tried again
-Reader = PcapReader | PcapngReader
 
 
 class Split(NamedTuple):

@@ -24,6 +24,9 @@ from ..capture.pcapng import BLOCKS, ENHANCED_PACKET, KINDS, LEAST, STARTS, Pcap
 
 IPV4_FIRST = 0x45
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
+IPV6_HEADER = 40
+SHORTEST = RECORD_HEADER + 64  # bytes of a record whose packet Ethernet may have padded
+ENHANCED = 20  # bytes of an enhanced packet block up to its time
 
 
 class Group(NamedTuple):
@@ -211,11 +214,6 @@ def _end(data: Any, address: Any, size: int, port: Any) -> Any:
     for place in (*(address + offset for offset in range(size)), port, port + 1):
         number = number * _PRIME + data[place] + np.uint64(1)
     return number ^ number >> np.uint64(31)
-
-
-IPV6_HEADER = 40
-SHORTEST = RECORD_HEADER + 64  # bytes of a record whose packet Ethernet may have padded
-ENHANCED = 20  # bytes of an enhanced packet block up to its time
 
 
 class Loose(NamedTuple):

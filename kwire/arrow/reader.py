@@ -39,6 +39,9 @@ from .options import AUTO, FRAMES, HEX, JSON, LOG, NONE, PCAP, PERMISSIVE, STRUC
 
 PARTS = ("request", "response")
 CORRUPT_HINT = "add it, or choose mode=DROPMALFORMED (leave such frames out) or mode=FAILFAST"
+MOST_KEPT, MOST_BYTES = 64, 64 << 20  # limits: number of stored replays, and their memory
+Whose = tuple[str, str, int, int]
+KINDS = {PCAP: ("pcap",), HEX: ("hex text",), LOG: ("a log segment", "a snapshot")}  # prefixes of `Dump.kind`
 
 
 def columns_for(options: Options, schema: Any = None) -> list[str]:
@@ -176,10 +179,6 @@ def are_equal_types(one: Any, other: Any) -> bool:
     return same and all(are_equal_types(inner[field.name], field.type) for field in other)
 
 
-MOST_KEPT, MOST_BYTES = 64, 64 << 20  # limits: number of stored replays, and their memory
-Whose = tuple[str, str, int, int]
-
-
 class Replay:
     """A capture, or a share of one, that is read from its start, one range after the other.
 
@@ -301,9 +300,6 @@ def _number_of(stream: BinaryIO) -> tuple[int, int]:
 
 def _discard(row: Row) -> None:
     """Discard rows that were returned before."""
-
-
-KINDS = {PCAP: ("pcap",), HEX: ("hex text",), LOG: ("a log segment", "a snapshot")}  # prefixes of `Dump.kind`
 
 
 class Reading:

@@ -41,6 +41,8 @@ PLAIN, DIM, CURSOR, MARKED = (
     RichStyle(reverse=True),
     RichStyle(bold=True, underline=True),
 )
+BETWEEN = 0.2  # seconds between two looks at the screen
+SOME = 2_000  # frames of a search between them
 
 
 class Lines(ScrollView, can_focus=True):
@@ -253,10 +255,6 @@ class ByteList(Lines):
         parts.append(("   " * (self.row - len(data)), PLAIN))
         parts.append(("".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data), DIM))
         return parts
-
-
-BETWEEN = 0.2  # seconds between two looks at the screen
-SOME = 2_000  # frames of a search between them
 
 
 class Browser(App[None]):

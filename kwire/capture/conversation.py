@@ -25,6 +25,14 @@ from .tcp_reassembly import Connection, Gap, Portion, Unseen
 AT_MOST = 64  # candidate positions that wait for more bytes
 PACKETS = 4096  # packets whose start position is remembered
 HEADER = 8  # bytes needed to examine a candidate
+PIECE = 1 << 20  # bytes outside frames are returned in fragments of about this size
+SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: what follows has no header
+TOKEN = (0, None)
+EMPTY = bytes(4)  # the empty response that only SASL tokens have
+IN_FLIGHT = 1024  # most requests in flight that are remembered
+NOTHING = Awaited()
+_INT, _INTS = Struct(">i").unpack_from, Struct(">ii").unpack_from
+LOOKED_AT = 64  # requests in flight that are searched for that of a response
 
 
 class Search:
@@ -106,9 +114,6 @@ class Search:
         self._held = [position - count for position in self._held]
         self._packets = {position - count for position in self._packets if position >= count}
         self._waiting = [(need - count, position - count, likely) for need, position, likely in self._waiting]
-
-
-PIECE = 1 << 20  # bytes outside frames are returned in fragments of about this size
 
 
 class Cut(NamedTuple):
@@ -314,15 +319,6 @@ def timed(batches: Iterable[CapturedBatch], file: str) -> Iterator[tuple[Frame, 
             if captured[0] is not NOBODY:
                 closed.clear()
             count += 1
-
-
-SASL_HANDSHAKE_0 = b"\x00\x11\x00\x00"  # api key 17, version 0: what follows has no header
-TOKEN = (0, None)
-EMPTY = bytes(4)  # the empty response that only SASL tokens have
-IN_FLIGHT = 1024  # most requests in flight that are remembered
-NOTHING = Awaited()
-_INT, _INTS = Struct(">i").unpack_from, Struct(">ii").unpack_from
-LOOKED_AT = 64  # how many of them are searched for the request of a response
 
 
 class _General:

@@ -12,7 +12,15 @@ from typing import NamedTuple
 
 from ..native.states import ReassemblerState
 from .link_layers import ACK, FIN, RST, SYN, Segment, turned
-from .tcp_reassembly import WINDOW, WITH_TIME, Connection, Ended, Event, Half, Portion, ahead
+from .tcp_reassembly import MASK, WINDOW, WITH_TIME, Connection, Ended, Event, Half, Portion, ahead
+
+EVERY = 256  # packets between two checks of all buffers
+# Packets may be captured after the one that closes the connection and out of order, even after a pause.
+LINGER = 10_000_000_000  # nanoseconds, if WITH_TIME of the packets have arrived as well
+LINGER_PACKETS = 8 * EVERY
+# A jump of sequence numbers beyond this, in both directions or after the end, is a new connection whose SYN was lost.
+STRAY = 1 << 24
+NOTHING: list[Event] = []
 
 
 class Share(NamedTuple):
@@ -45,15 +53,6 @@ class Share(NamedTuple):
 
 
 ALL = Share()
-
-
-EVERY = 256  # packets between two checks of all buffers
-# Packets may be captured after the one that closes the connection and out of order, even after a pause.
-LINGER = 10_000_000_000  # nanoseconds, if WITH_TIME of the packets have arrived as well
-LINGER_PACKETS = 8 * EVERY
-# A jump of sequence numbers beyond this, in both directions or after the end, is a new connection whose SYN was lost.
-STRAY = 1 << 24
-NOTHING: list[Event] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +110,14 @@ class Reassembler(ReassemblerState):
         half.connection.last = segment.nanoseconds
         position = half.position
         half.position = position + len(payload)
-        half.sequence = (segment.sequence + len(payload)) & 0xFFFFFFFF
+        half.sequence = (segment.sequence + len(payload)) & MASK
         return [Portion(half.connection, half.side, position, segment.nanoseconds, payload)]
 
     def is_next(self, half: Half, segment: Segment) -> bool:
         """Whether a segment is the usual one: next in order, and acknowledging only data that was seen."""
         if not half.connection.calm or segment.flags & (SYN | FIN | RST | ACK) != ACK or segment.missing:
             return False
-        behind = (segment.acknowledgement - (half.peer.sequence or 0)) & 0xFFFFFFFF
+        behind = (segment.acknowledgement - (half.peer.sequence or 0)) & MASK
         return not (segment.payload and segment.sequence != half.sequence) and not 0 < behind < 0x80000000
 
     def _carefully(self, half: Half | None, segment: Segment) -> list[Event]:
@@ -192,7 +191,7 @@ def _another(half: Half, segment: Segment) -> bool:
     """Whether a segment belongs to a later connection of the same port pair."""
     connection = half.connection
     if segment.flags & SYN:
-        first = (segment.sequence + 1) & 0xFFFFFFFF
+        first = (segment.sequence + 1) & MASK
         if half.first is not None:
             again = connection.closed and not segment.flags & ACK and half.position > 0 and half.opened
             return half.first != first or again

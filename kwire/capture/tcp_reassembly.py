@@ -22,6 +22,13 @@ from .link_layers import ACK, FIN, RST, SYN, Segment, end_text
 MASK = 0xFFFFFFFF
 WINDOW = 1 << 30  # RFC 7323: no receiver accepts more in advance
 PIECE_COST = 160  # bytes of memory of a buffered segment, without its data
+_start = attrgetter("start")
+# Waiting periods in packets of the connection, and in nanoseconds: captures of several queues or interfaces are
+# more out of order than the network, while waiting delays each message after a hole.
+PATIENCE = 1024  # for a hole
+PATIENCE_TO_BEGIN = 32  # for the first bytes, and for a side that may not have been captured
+PATIENCE_TIME = 10_000_000_000
+WITH_TIME = 1 / 16  # this fraction of the packets suffices when the time has passed as well
 
 
 class StreamSegment(msgspec.Struct, gc=False):
@@ -36,9 +43,6 @@ class StreamSegment(msgspec.Struct, gc=False):
     nanoseconds: int | None
     need: int | None
     packet: int
-
-
-_start = attrgetter("start")
 
 
 def ahead(one: int, other: int) -> int:
@@ -197,14 +201,6 @@ class Half(StreamState):
             return self.end - self.position
         count = max(self.owed(), self.sent - self.position)
         return count if count > 1 else 0  # a single number may be a FIN that was not captured
-
-
-# Waiting periods in packets of the connection, and in nanoseconds: captures of several queues or interfaces are
-# more out of order than the network, while waiting delays each message after a hole.
-PATIENCE = 1024  # for a hole
-PATIENCE_TO_BEGIN = 32  # for the first bytes, and for a side that may not have been captured
-PATIENCE_TIME = 10_000_000_000
-WITH_TIME = 1 / 16  # this fraction of the packets suffices when the time has passed as well
 
 
 class Portion(msgspec.Struct, frozen=True, gc=False):

@@ -40,6 +40,10 @@ from .options import add_colour, add_command, add_inputs
 from .terminal import Paged, paged, remark, style_for, with_progress
 
 Print = Callable[[str], None]
+# What chooses among frames or says how to read them, and is not for tables: who reads the table chooses.
+OTHERS = ("client", "conn", "errors", "since", "until", "named", "body", "log_of", "schemas", "hex", "strict")
+_ESCAPED = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
+FORMATS = ("tsv", "csv", "jsonl", "table")
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -336,10 +340,6 @@ def _why(named: bool, doubts: int, evidence: int) -> str:
     return ", ".join(words) or "nothing for or against"
 
 
-# What chooses among frames or says how to read them, and is not for tables: who reads the table chooses.
-OTHERS = ("client", "conn", "errors", "since", "until", "named", "body", "log_of", "schemas", "hex", "strict")
-
-
 def parquet(options: argparse.Namespace) -> int:
     """Write the table. Returns 1 if there are frames that could not be decoded."""
     given = [name for name in OTHERS if getattr(options, name, None)]
@@ -360,10 +360,6 @@ def parquet(options: argparse.Namespace) -> int:
     bad = f", {written.corrupt:,} not decoded" if written.corrupt else ""
     remark(f"{count_text(written.frames, 'frame')}{bad} in {written.file}; secrets are in it as they were sent")
     return 1 if written.corrupt else 0
-
-
-_ESCAPED = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
-FORMATS = ("tsv", "csv", "jsonl", "table")
 
 
 def write_fields(items: Iterable[Item], names: str, form: str, catalog: Catalog, write: Print) -> None:

@@ -25,6 +25,8 @@ from .inputs import PushedFilter, UsageError, name_and_version, named_codecs
 
 Test = Callable[[Result], bool]
 SINCE_1970 = 100_000_000  # seconds; a smaller number counts from the first frame
+Entry = LogRecord | LogBytes | LogBatch
+Other = TypeVar("Other")
 
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
@@ -183,10 +185,6 @@ def _number(option: str, text: str | None) -> float | None:
         return None if text is None else float(text)
     except ValueError:
         raise UsageError(f"{option} {text}: this dump tells no times; give a frame number, or an offset") from None
-
-
-Entry = LogRecord | LogBytes | LogBatch
-Other = TypeVar("Other")
 
 
 def entries(

@@ -48,6 +48,8 @@ _DIGITS = re.compile("[0-9]{1,10}")
 _FORMS = 'write [{"id": 1, "rack": "/DC1/R1"}, ...], {"1": "/DC1/R1", ...}, or what kwire cluster --json writes'
 _PLAN = 'write {"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2]}, ...]}'
 _SIZES = "it takes what kafka-log-dirs --describe prints"
+NEW_TOPIC = "new"  # stands in lines for a topic without a name
+EVEN = "even"
 
 
 @dataclass(slots=True)
@@ -255,10 +257,6 @@ def _partition(row: Any, file: str) -> tuple[tuple[str, int], list[int]]:
 
 def _is_id(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
-
-
-NEW_TOPIC = "new"  # stands in lines for a topic without a name
-EVEN = "even"
 
 
 def new_partitions(options: argparse.Namespace, found: Situation, name: str) -> dict[int, list[int]]:

@@ -35,6 +35,17 @@ LINKS = {
 _JSON = lazy_pattern(r'\s*(?:\[\s*\{\s*"_index": *"packets-|\{"index": *\{"_index": *"packets-)')
 _PDML = lazy_pattern(r"\s*<\?xml[^>]*>\s*(?:<[?!][^>]*>\s*)*<pdml")
 _FRAME = lazy_pattern(r'"frame_raw": *(?:\[\s*)?"([0-9a-f]*)"')
+_HEADING = r"={20,}\nFollow: (?:tcp|tls),(hex|raw)\nFilter: .*\nNode 0: (\S*):(\d+)\nNode 1: (\S*):(\d+)\n"
+_PEERS = (
+    r"peers:\n  - peer: 0\n    host: (\S*)\n    port: (\d+)\n  - peer: 1\n    host: (\S*)\n    port: (\d+)\npackets:\n"
+)
+_BEGIN = lazy_pattern(rf"^(?:{_HEADING}|{_PEERS})", re.MULTILINE)
+_BEFORE = lazy_pattern(r"(?:\s|#.*\n)*")
+_PACKET = lazy_pattern(
+    r"  - packet: \d+\n    peer: ([01])\n(?:    index: \d+\n)?    timestamp: (\d+\.\d+)\n"
+    r"    data: !!binary \|\n((?:      \S+\n?)*)"
+)
+_ROW = lazy_pattern(r"\t?[0-9A-Fa-f]{8}  ([0-9A-Fa-f ]{2,48})")  # two groups of eight bytes
 
 
 def tshark_wrote(head: str) -> bool:
@@ -182,19 +193,6 @@ class _Flow:
         if data:
             self.expected = (start + len(segment.payload)) & MASK
         return (0 if again else ahead), data
-
-
-_HEADING = r"={20,}\nFollow: (?:tcp|tls),(hex|raw)\nFilter: .*\nNode 0: (\S*):(\d+)\nNode 1: (\S*):(\d+)\n"
-_PEERS = (
-    r"peers:\n  - peer: 0\n    host: (\S*)\n    port: (\d+)\n  - peer: 1\n    host: (\S*)\n    port: (\d+)\npackets:\n"
-)
-_BEGIN = lazy_pattern(rf"^(?:{_HEADING}|{_PEERS})", re.MULTILINE)
-_BEFORE = lazy_pattern(r"(?:\s|#.*\n)*")
-_PACKET = lazy_pattern(
-    r"  - packet: \d+\n    peer: ([01])\n(?:    index: \d+\n)?    timestamp: (\d+\.\d+)\n"
-    r"    data: !!binary \|\n((?:      \S+\n?)*)"
-)
-_ROW = lazy_pattern(r"\t?[0-9A-Fa-f]{8}  ([0-9A-Fa-f ]{2,48})")  # two groups of eight bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,12 @@ from .frame_parser import FrameReading, may_be_downgraded
 from .framing import CapturedFrame, Frame, numbers_of
 from .results import Request, Response
 
+MOST_CANDIDATES = 8  # requests with the same correlation id that are compared
+MOST_ASKED = 0xFFFF  # requests of an authenticating client, counted by correlation ids
+MANY = 1024  # requests in flight from which on an index of correlation ids is built after a failed search
+_NUMBERS = Struct(">ii").unpack_from
+_INT32 = Struct(">i").unpack_from
+
 
 def as_request(data: bytes, call: Call) -> Any:
     """Decode a frame as a request; return the result of `FrameReading`, or None if the api is unknown."""
@@ -89,12 +95,6 @@ def best_answered(data: bytes, requests: Sequence[Header]) -> Header:
 
 def _reading(data: bytes, call: Call) -> FrameReading:
     return FrameReading(Frame(data), call.api.catalog, salvage=True, trace=False)
-
-
-MOST_CANDIDATES = 8  # requests with the same correlation id that are compared
-MOST_ASKED = 0xFFFF  # requests of an authenticating client, counted by correlation ids
-MANY = 1024  # requests in flight from which on an index of correlation ids is built after a failed search
-_NUMBERS = Struct(">ii").unpack_from
 
 
 class Doubt:
@@ -293,9 +293,6 @@ class ConnectionState(PairingState):
 def is_whole(data: bytes) -> bool:
     """Whether the size field of a frame matches its length."""
     return len(data) >= 4 and _INT32(data)[0] == len(data) - 4
-
-
-_INT32 = Struct(">i").unpack_from
 
 
 class Connection(ConnectionState):

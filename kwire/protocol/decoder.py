@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 
 
 _HEADERS = {"request": "RequestHeader", "response": "ResponseHeader"}
+SIZE = 4  # bytes; a frame inside an envelope has no size field
+Inside = Request | Response | Undecodable | SaslMessage | None
+R = TypeVar("R", bound=Struct)
+AFFECTS_OTHERS = frozenset((API_VERSIONS, ENVELOPE))  # client software; nested requests
+Wanted = Callable[[Peek], bool]
 
 
 def spans_for(result: Result) -> tuple[Span, ...]:
@@ -79,10 +84,6 @@ def token_spans(data: bytes) -> tuple[Span, ...]:
     """Return the spans of a SASL token without a header: its size and content."""
     parts = Span(0, 4, "size", "int32", int32(data, 0)), Span(4, len(data), "token", "token", data[4:])
     return tuple(span for span in parts if span.stop > span.start)
-
-
-SIZE = 4  # bytes; a frame inside an envelope has no size field
-Inside = Request | Response | Undecodable | SaslMessage | None
 
 
 def inside_request(request: Request[Any], connection: DecodedConnection, reading: FrameReading) -> Inside:
@@ -131,12 +132,6 @@ def _inner(data: bytes, outer: Request | Response, reading: FrameReading) -> Fra
     source = replace(outer.frame.source, offset=None)
     frame = Frame(len(data).to_bytes(SIZE, "big") + data, source)
     return FrameReading(frame, reading.catalog, salvage=reading.salvage, trace=reading.trace)
-
-
-R = TypeVar("R", bound=Struct)
-
-AFFECTS_OTHERS = frozenset((API_VERSIONS, ENVELOPE))  # client software; nested requests
-Wanted = Callable[[Peek], bool]
 
 
 class FrameDecoder:

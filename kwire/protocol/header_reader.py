@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 FORWARDED = 4096  # requests inside envelopes that are stored
 
 C = TypeVar("C", bound=Connection)
+CAREFULLY = frozenset((SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE))
+TAGGED = {0: False, 1: True}  # by response header version; request header versions are one higher
 
 
 class Connections(Generic[C]):
@@ -234,10 +236,6 @@ def _peek_of(header: Header) -> Peek:
     if header.problem or call is None or call.api.key is None or request.correlation_id is None:
         return NEITHER
     return Peek(header.is_request, call.api.key, call.version, request.correlation_id, call.client_id, request.time)
-
-
-CAREFULLY = frozenset((SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE))
-TAGGED = {0: False, 1: True}  # by response header version; request header versions are one higher
 
 
 def decode_clean(codec: Codec, body: bytes) -> Any:

@@ -29,6 +29,22 @@ ENTITY_TYPES = {
 }
 _ZERO = Versions(((0, 0),))
 HIGHEST_TAG = 2**31 - 2  # Kafka's writer cannot write tag 2147483647
+_MESSAGE_KEYS = frozenset(
+    "apiKey type listeners name validVersions deprecatedVersions flexibleVersions fields commonStructs"
+    " latestVersionUnstable".split()
+)
+_STRUCT_KEYS = frozenset("name versions deprecatedVersions fields".split())
+_FIELD_KEYS = frozenset(
+    "name type versions nullableVersions taggedVersions tag flexibleVersions default ignorable mapKey"
+    " zeroCopy entityType about fields".split()
+)
+MESSAGE_TYPES = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
+LISTENERS = ("zkBroker", "broker", "controller")
+MOST_ERRORS = 30  # of one document
+DEEPEST = 32  # structs within structs; Kafka's deepest message has six
+SCALARS = (*RANGES, "bool", "float64", "string", "bytes", "records", "uuid")
+_FIELD_NAME = lazy_pattern(r"[A-Za-z][A-Za-z0-9]{0,126}")
+_STRUCT_NAME = lazy_pattern(r"[A-Z][A-Za-z0-9]{0,126}")
 
 
 def check_field(field: FieldSpec, place: Value, members: Members) -> None:
@@ -247,24 +263,6 @@ _FIELD_CHECKS: tuple[Callable[[FieldSpec, Value, Members], None], ...] = (
     _tag,
     _tagged_versions,
 )
-
-
-_MESSAGE_KEYS = frozenset(
-    "apiKey type listeners name validVersions deprecatedVersions flexibleVersions fields commonStructs"
-    " latestVersionUnstable".split()
-)
-_STRUCT_KEYS = frozenset("name versions deprecatedVersions fields".split())
-_FIELD_KEYS = frozenset(
-    "name type versions nullableVersions taggedVersions tag flexibleVersions default ignorable mapKey"
-    " zeroCopy entityType about fields".split()
-)
-MESSAGE_TYPES = ("request", "response", "header", "data", "metadata", "coordinator-key", "coordinator-value")
-LISTENERS = ("zkBroker", "broker", "controller")
-MOST_ERRORS = 30  # of one document
-DEEPEST = 32  # structs within structs; Kafka's deepest message has six
-SCALARS = (*RANGES, "bool", "float64", "string", "bytes", "records", "uuid")
-_FIELD_NAME = lazy_pattern(r"[A-Za-z][A-Za-z0-9]{0,126}")
-_STRUCT_NAME = lazy_pattern(r"[A-Z][A-Za-z0-9]{0,126}")
 
 
 def read_spec(text: str, file: str = "spec", profile: str = "", release: str = "") -> MessageSpec:

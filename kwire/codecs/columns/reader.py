@@ -31,6 +31,11 @@ if TYPE_CHECKING or ENGINE == "native":
 
 SKIP, DESCEND = -1, -2
 SHAPES = {wire.Integer: "fixed", wire.Float64: "fixed", wire.Boolean: "bits"}
+MOST_BODIES = 1 << 14  # bodies per conversion
+MOST_BATCH = 2**30  # bytes
+ARENA = 16 << 20  # bytes
+ENOUGH = 2 << 20  # bytes of bodies per conversion; more would exceed the processor's cache
+_CONTENTS = (BadText, BadBoolean)  # faults inside a value, which are not found when it is skipped
 
 
 class BufferCollector:
@@ -242,12 +247,6 @@ class _Layout:
         return len(self.columns) - 1
 
 
-MOST_BODIES = 1 << 14  # bodies per conversion
-MOST_BATCH = 2**30  # bytes
-ARENA = 16 << 20  # bytes
-ENOUGH = 2 << 20  # bytes of bodies per conversion; more would exceed the processor's cache
-
-
 class BadBody(NamedTuple):
     """An undecodable body: its index, from 0, and the error."""
 
@@ -418,9 +417,6 @@ class Columns:
             reader.refuse(NoColumns, 0, found=len(body))
         except DecodeError as error:
             return error.with_traceback(None)
-
-
-_CONTENTS = (BadText, BadBoolean)  # faults inside a value, which are not found when it is skipped
 
 
 def is_wanted(wanted: Wanted, segments: Sequence[str | int]) -> bool:
