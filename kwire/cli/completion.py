@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,9 @@ from ..caches import lazy_pattern
 from ..errors import KwireError
 
 if TYPE_CHECKING:
+    from ..display_filter import Token
     from ..protocol import Result
+    from ..spec.model import MessageSpec, StructSpec
 
 # Why no library: shtab's scripts are made once, so they cannot know the topics of a file, and in bash they do not
 # complete what is behind a colon (Metadata:1).
@@ -71,26 +73,30 @@ def complete(shell: str, line: str, parser: argparse.ArgumentParser) -> list[str
     >>> complete("bash", "kwire schema leaderandisrre", parser_for(["schema"]))
     ['LeaderAndIsrRequest', 'LeaderAndIsrResponse']
     """
-    words, inner = _split(line), _commands(parser)
+    (words, quote), inner = _split(line), _commands(parser)
     if len(words) > 2 and inner is not None and words[1] not in inner.choices and words[1][:1] not in ("-", ""):
         words.insert(1, "decode")  # kwire FILE
     found = _Line(words[1:-1], words[-1], parser).found() if len(words) > 1 else {}
+    if quote:
+        found = {word: about for word, about in found.items() if quote not in word}
     if shell == "fish":
         return [f"{word}\t{about}" for word, about in found.items()]
     if shell == "zsh":
         return [word.replace(":", "\\:") + (f":{about}" if about else "") for word, about in found.items()]
-    # bash takes a colon and an equals sign for the ends of words, and replaces what is behind the last of them.
-    behind = max(words[-1].rfind(":"), words[-1].rfind("=")) + 1
+    # bash takes a colon and an equals sign for the ends of words, unless they are quoted, and replaces what is behind
+    # the last of them.
+    behind = 0 if quote else max(words[-1].rfind(":"), words[-1].rfind("=")) + 1
     return [word[behind:] for word in found]
 
 
-def _split(line: str) -> list[str]:
-    """Split a line at blanks; the last word is what is to be completed, and may be empty."""
-    try:
-        words = shlex.split(line)
-    except ValueError:  # a quote that is still open
-        words = line.split()
-    return [*words, ""] if not line or line[-1].isspace() else words
+def _split(line: str) -> tuple[list[str], str]:
+    """Split a line at blanks; the last word is what is to be completed, and may be empty. Also return the quote that is
+    open at its end, if one is."""
+    for quote in ("", "'", '"'):
+        with suppress(ValueError):
+            words = shlex.split(line + quote)
+            return ([*words, ""] if not quote and (not line or line[-1].isspace()) else words), quote
+    return line.split(), ""  # a backslash at the end
 
 
 @dataclass
@@ -244,6 +250,150 @@ def _fields(line: _Line) -> Found:
     return {name: one.about for name, one in PROPERTIES.items()} | dict.fromkeys(sorted(fields), "")
 
 
+OPERATORS = {
+    "==": "equal",
+    "!=": "not equal",
+    "<": "",
+    "<=": "",
+    ">": "",
+    ">=": "",
+    "in (": "one of a list",
+    "not in (": "none of a list",
+    "contains": "a part of a text",
+    "matches": "a regular expression",
+}
+
+
+def _filter(line: _Line) -> Found:
+    """Return how a display filter may go on: fields, behind them operators, then values; each with the text before."""
+    from ..display_filter import FilterError, tokens
+
+    text = line.word
+    is_open = text.count('"') % 2 == 1
+    start = text.rindex('"') if is_open else len(text) - len(re.search(r"[\w.\[\]]*$", text)[0])  # type: ignore[index]
+    try:
+        filter_ = _Filter(line, [token for token in tokens(text[:start]) if token.kind != "end"])
+    except FilterError:
+        return {}
+    found = _matching(text[start:], filter_.next_words(text[start:]))
+    # What goes on behind a single word is there too, so that no shell closes the quote.
+    if filter_.is_list and len(found) == 1:
+        found = {f"{name}{sign}": about for name, about in found.items() for sign in (",", ")")}
+    elif filter_.expected == "field" and len(found) == 1:
+        found = {f"{name} {sign}": about for name in found for sign, about in OPERATORS.items()}
+    return {text[:start] + word: about for word, about in found.items()}
+
+
+SIGNS = ("==", "!=", "<", "<=", ">", ">=")
+
+
+class _Filter:
+    """The words of a display filter before the cursor.
+
+    Attributes:
+        expected: what follows: `field`, `operator`, `value` or `end`, which is the end of a test.
+        is_list: whether that is in the parentheses of a list.
+    """
+
+    def __init__(self, line: _Line, words: list[Token]) -> None:
+        self.line = line
+        self.expected: str = "field"
+        self.is_list: bool = False
+        self._field = ""
+        self._apis = [api for option, api in pairwise(line.before) if option == "--api"]
+        for token in words:
+            self._take(token)
+
+    def _take(self, token: Token) -> None:
+        word, is_sign = str(token.value), token.kind in ("sign", "word")
+        self.is_list = is_sign and (word == "," or (word == "(" and self.expected == "value"))
+        if is_sign and word in ("and", "or"):
+            self.expected = "field"
+        elif token.kind == "path" and self.expected == "field":
+            self._field, self.expected = word, "operator"
+        elif is_sign and word in (*SIGNS, "in", "contains", "matches", ","):
+            self.expected = "value"
+        elif not (is_sign and word in ("not", "(")):
+            if self._field == "api" and token.kind in ("path", "text"):
+                self._apis.append(word)
+            self.expected = "end"
+
+    def next_words(self, part: str) -> Found:
+        """Return the words that may come next; `part` is the beginning of the word."""
+        if self.expected == "end":
+            return dict.fromkeys(("and", "or"), "")
+        if self.expected == "operator":
+            return OPERATORS
+        return self._fields(part) if self.expected == "field" else self._values()
+
+    def _specs(self) -> list[MessageSpec]:
+        """Return the specs of the apis that were named, or else of the messages in the files on the line."""
+        from ..spec.catalog import catalog_for
+
+        names: dict[str, None] = {}
+        for api in self._apis:
+            with suppress(KwireError):
+                names |= dict.fromkeys(catalog_for().named(api.partition(":")[0]))
+        if self._apis:
+            return [catalog_for().spec(name) for name in names]
+        codecs = (result.codec for result in _results(self.line.files) if result.codec is not None)
+        return list({codec.spec.name: codec.spec for codec in codecs}.values())
+
+    def _fields(self, part: str) -> Found:
+        """Return properties, and the fields of the named messages; of all messages if these have none of that name."""
+        from ..spec.catalog import catalog_for
+
+        found = self._fields_of(self._specs(), part)
+        catalog = catalog_for()
+        return found if _matching(part, found) else self._fields_of(map(catalog.spec, catalog.names()), part)
+
+    def _fields_of(self, specs: Iterable[MessageSpec], part: str) -> Found:
+        from ..field_paths import PROPERTIES
+
+        whole = {path: "" for spec in specs for path in _paths(spec.struct)}
+        if "." in part or "[" in part:
+            return whole
+        leaves = dict.fromkeys(sorted({path.rpartition(".")[2].removesuffix("[]") for path in whole}), "")
+        return {name: one.about for name, one in PROPERTIES.items()} | leaves
+
+    def _values(self) -> Found:
+        if self._field == "api":
+            return _apis(_Line([], "", self.line.parser))
+        if self._field == "type":
+            return dict.fromkeys(("request", "response", "token", "undecodable"), "")
+        if self._field == "client_id":
+            return {f'"{client}"': "" for client in _clients(self.line)}
+        return self._field_values()
+
+    def _field_values(self) -> Found:
+        """Return the names of the values of a field, or the topics of the files."""
+        from ..display_filter import parse_path
+        from ..field_paths import kind_name
+        from ..values import kind_of
+
+        try:
+            path = parse_path(self._field)
+        except KwireError:
+            return {}
+        fields = [(spec, member) for spec in self._specs() for member in path.fields(spec)]
+        kinds = {kind_of(spec.name, member.owner, member.json_name) for spec, member in fields} - {None}
+        found = {str(value): "" for kind in kinds for value in kind or ()}
+        if any(kind_name(member) == "boolean" for _, member in fields):
+            found |= dict.fromkeys(("true", "false"), "")
+        if any(member.entity_type == "topicName" for _, member in fields):
+            found |= {f'"{topic}"': "" for topic in _topics(self.line)}
+        return found
+
+
+def _paths(struct: StructSpec, above: str = "") -> Iterator[str]:
+    """Yield the paths of all fields of a struct, as filters write them: `topics[].name`."""
+    for member in struct.fields:
+        path = f"{above}{member.attribute}" + "[]" * (member.is_array and member.struct is not None)
+        yield path
+        if member.struct is not None:
+            yield from _paths(member.struct, f"{path}.")
+
+
 def _results(files: Iterable[str]) -> Iterator[Result]:
     """Decode the first frames of files, within the time that a completion may take."""
     from ..input import open_dump
@@ -265,6 +415,7 @@ VALUES: dict[str, Callable[[_Line], Found]] = {
     **dict.fromkeys(("--release", "--removed-in"), _releases),
     **dict.fromkeys(("--topic", "--log-of"), _topics),
     "--client": _clients,
+    "--where": _filter,
     "--fields": _fields,
     "--by": _columns,
     "--profile": _profiles,

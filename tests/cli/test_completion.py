@@ -13,9 +13,10 @@ import pytest
 import kwire
 from kwire.cli import main
 from kwire.cli.commands import COMMANDS, parser_for
-from kwire.cli.completion import SCRIPTS, SHELLS, VALUES, complete, words_of
+from kwire.cli.completion import OPERATORS, SCRIPTS, SHELLS, VALUES, complete, words_of
 from tests.conftest import ROOT
 
+FETCH_FIELD = [f"api == fetch and partition_max_bytes {sign}" for sign in OPERATORS]
 PCAP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
 
 
@@ -46,7 +47,21 @@ PCAP = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
         (f"kwire cluster {PCAP} --topic pa", ["payments"]),
         (f"kwire decode {PCAP} --client kcat-g", ["kcat-group"]),
         (f"kwire {PCAP} --fields frame,protocol_t", ["frame,protocol_type"]),
-        ("kwire decode --where 'top", []),
+        ("kwire decode --where 'request_f", [f"request_frame {sign}" for sign in OPERATORS]),
+        ("kwire decode --where 'api == fetchs", ["api == FetchSnapshot"]),
+        (
+            "kwire decode --where 'api in (fetch, fetchs",
+            ["api in (fetch, FetchSnapshot,", "api in (fetch, FetchSnapshot)"],
+        ),
+        ("kwire decode --where 'api == fetch and partition_m", FETCH_FIELD),
+        ("kwire decode --api fetch --where 'topics[].topic_", ["topics[].topic_id " + sign for sign in OPERATORS]),
+        ("kwire decode --api fetch --where 'isolation_level == read_c", ["isolation_level == READ_COMMITTED"]),
+        ("kwire decode --where 'latency > 20ms a", ["latency > 20ms and"]),
+        ("kwire decode --where 'latency no", ["latency not in ("]),
+        ("kwire decode --where 'type == req", ["type == request"]),
+        ("kwire decode --where 'cluster_i", [f"cluster_id {sign}" for sign in OPERATORS]),
+        ("kwire decode --where 'client_id == \"a", []),
+        ("kwire decode --where 'latency > 20parsecs a", []),
         ("kwire", []),
     ],
 )
