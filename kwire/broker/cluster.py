@@ -164,11 +164,20 @@ class Cluster:
             for name, api in reversed(list(table.items()))  # a draft of the same key comes behind what was released
         }
         self.controller: Controller = Controller(nodes, settings, rng)
-        recover(self.controller)
+        with self.controller.journals.batched():
+            recover(self.controller)
+            self._set_up(rng)
+        self._restore_coordinators()
+
+    def _set_up(self, rng: Random) -> None:
+        """Make what lives as long as the process; a new cluster gets an id."""
+        settings = self.settings
         self.authorizer: Authorizer | None = None
         if settings.authorizer:
             self.authorizer = Authorizer(settings.super_users, settings.allow_without_acls, self.controller.acls)
-        self.feature_levels: dict[str, int] = {name: one.level for name, one in FEATURES.items() if one.api in table}
+        self.feature_levels: dict[str, int] = {
+            name: one.level for name, one in FEATURES.items() if one.api in self.table
+        }
         self.rules: Rules = Rules()
         self.quotas: Quotas = self.controller.quotas
         self.fetch_sessions: FetchSessions = FetchSessions(Random(rng.getrandbits(64)))
@@ -179,7 +188,6 @@ class Cluster:
         if not self.controller.cluster_id:
             self.controller.cluster_id = cluster_id
             self.controller.note([cluster_record(cluster_id)])
-        self._restore_coordinators()
 
     def _restore_coordinators(self) -> None:
         """Restore groups and transactions from the internal topics."""

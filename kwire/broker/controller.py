@@ -209,6 +209,7 @@ class Controller:
         """Delete a topic and its records."""
         del self.topics[topic.name], self.by_id[topic.topic_id]
         self.note([removal_record(topic)])
+        self.journals.flush()  # else a crash could leave the topic without its folders
         for partition in topic.partitions:
             partition.leader = -1
             for replica in partition.replicas.values():

@@ -1,12 +1,14 @@
 """The state that a cluster stores over restarts: its id, topics with ids, replicas, leaders, ISRs and configs.
 
 It consists of records of KRaft's metadata log, in every working log directory and written at the same moment, so that a
-restarted cluster also knows the contents of failed directories. Knows records and stores; knows no brokers.
+restarted cluster also knows the contents of failed directories. As KRaft's log they are forced to the disk before
+anything is acknowledged, whatever the flush policy of topics. Knows records and stores; knows no brokers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
@@ -107,6 +109,7 @@ class Journal(Generic[L]):
         self.known: L = make()
         self.end: int = 0
         self.cut: str = ""
+        self._begins = 0  # the offset of a complete state that is not flushed yet
         size, last = 0, None
         for one in believed(store.batches()):
             if isinstance(one, Damage):
@@ -126,10 +129,17 @@ class Journal(Generic[L]):
             raise OSError(f"the journal is damaged: {error}") from None
 
     def rewrite(self, data: bytes, offset: int) -> None:
-        """Write a batch with the complete state, and drop older records."""
+        """Write a batch with the complete state; the next flush drops older records."""
         self.store.roll(offset)
         self.store.append(data, offset)
-        self.store.drop_before(offset)
+        self._begins = offset
+
+    def flush(self) -> None:
+        """Force what was written to the disk."""
+        self.store.flush()
+        if self._begins:
+            self.store.drop_before(self._begins)
+        self._begins = 0
 
 
 class Journals(Generic[L]):
@@ -151,6 +161,7 @@ class Journals(Generic[L]):
         self.size: int = 0
         self._journals: list[tuple[LogDir, Journal[L]]] = []
         self._to_write: list[list[Row]] = []
+        self._is_unflushed = self._is_batched = False
 
     @property
     def is_open(self) -> bool:
@@ -182,11 +193,38 @@ class Journals(Generic[L]):
             if rows := self._to_write[0]:
                 self._put(rows, is_anew=False)
             self._to_write.pop(0)
+        self._written()
+
+    def _written(self) -> None:
+        self._is_unflushed = True
+        if not self._is_batched:
+            self.flush()
+
+    @contextmanager
+    def batched(self) -> Iterator[None]:
+        """Flush at the end of the block instead of after each write: a request that creates a hundred topics takes one
+        flush for each directory."""
+        is_outermost = not self._is_batched
+        self._is_batched = True
+        try:
+            yield
+        finally:
+            if is_outermost:
+                self._is_batched = False
+                self.flush()
+
+    def flush(self) -> None:
+        """Force what was written to the disks."""
+        while self._is_unflushed:  # again if a disk fails, for then new leaders are written
+            self._is_unflushed = False
+            for log_dir, journal in self._journals:
+                self._guard(log_dir, partial(_flush, journal))
 
     def rewrite(self, rows: list[Row]) -> None:
         """Write the complete state after the existing records, and drop those."""
         self.size = 0
         self._put(rows, is_anew=True)
+        self._written()
 
     def _put(self, rows: list[Row], *, is_anew: bool) -> None:
         if not self._journals:
@@ -203,6 +241,10 @@ class Journals(Generic[L]):
 
 def _put(act: Callable[[bytes, int], Any], data: bytes, offset: int, disk: Disk) -> None:
     act(data, offset)
+
+
+def _flush(journal: Journal[Any], disk: Disk) -> None:
+    journal.flush()
 
 
 def cluster_record(cluster_id: str) -> bytes:

@@ -76,9 +76,10 @@ class ServedCluster(Cluster):
         """Handle a request, as `answer` does; an error rule for all of it replaces the handler."""
         name = api_of(request.message)
         api = self.table[name]
-        if not api.finds_errors and (code := request.error()) and has_code(name):
-            return error_response(name, code)
-        return api.handler(request)
+        with self.controller.journals.batched():
+            if not api.finds_errors and (code := request.error()) and has_code(name):
+                return error_response(name, code)
+            return api.handler(request)
 
 
 API_VERSIONS = 18

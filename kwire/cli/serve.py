@@ -206,7 +206,8 @@ def add_parser(commands: Any, about: str) -> None:
         "and transactions are there after a restart, and one that is removed or broken\n"
         "is noticed. A directory is used by one process at a time, which holds its file\n"
         ".lock; what a damaged log loses is a line on stderr. As in Kafka, records are\n"
-        "forced to the disk only as flush.messages and flush.ms of a topic say.\n"
+        "forced to the disk only as flush.messages and flush.ms of a topic say, and\n"
+        "metadata before it is acknowledged.\n"
         "For tests and trials: no replication over the network.\n",
         serve,
     )

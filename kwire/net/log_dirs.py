@@ -52,6 +52,7 @@ class FileStore:
         self.prefix: str = prefix
         folder.mkdir(parents=True, exist_ok=True)
         self._active, self._size = -1, 0
+        self._is_new = False  # whether the folder has an entry that was not flushed
 
     def append(self, data: bytes, base_offset: int) -> Place:
         """Write a batch; begins a new segment when the last one is full. One that is empty gets another name."""
@@ -59,7 +60,7 @@ class FileStore:
             self._file(self._active).unlink(missing_ok=True)
             self._active = -1
         if self._active < 0 or self._size + len(data) > self.segment_bytes:
-            self._active, self._size = base_offset, 0
+            self._active, self._size, self._is_new = base_offset, 0, True
         self._write(data)
         place = self._active, self._size, len(data)
         self._size += len(data)
@@ -140,6 +141,7 @@ class FileStore:
                 self._file(start).unlink()
         if last is None:
             self._file(segment).touch()
+            self._is_new = True
         else:
             os.truncate(self._file(segment), position + size)
         self._active, self._size = segment, position + size
@@ -148,7 +150,7 @@ class FileStore:
         """Begin a new segment, which is empty until something is appended; what was written is flushed, as in Kafka."""
         if self._active >= 0 and not self.prefix:
             self.flush()
-        self._active, self._size = base_offset, 0
+        self._active, self._size, self._is_new = base_offset, 0, True
         self._file(base_offset).touch()
 
     def last_segment(self) -> int:
@@ -168,14 +170,18 @@ class FileStore:
             stream.flush()
             os.fsync(stream.fileno())
         made.replace(path)
+        _sync(self.folder)
         ends = list(accumulate(map(len, batches), initial=0))
         return [(base_offset, at, end - at) for at, end in pairwise(ends)]
 
     def flush(self) -> None:
-        """Force the last segment to the disk."""
+        """Force the last segment to the disk; a journal's folder too, for its entries are the partitions."""
         if self._active >= 0:
-            with self._file(self._active).open("rb") as stream:
+            with self._file(self._active).open("r+b") as stream:
                 os.fsync(stream.fileno())
+            if self._is_new or self.prefix:
+                _sync(self.folder)
+            self._is_new = False
 
     def close(self) -> None:
         """Do nothing: no file is open."""
@@ -233,6 +239,7 @@ class FileDisk:
             stream.flush()
             os.fsync(stream.fileno())
         made.replace(Path(self.path) / _STARTS)
+        _sync(Path(self.path))
 
     def delete(self, topic: str, index: int) -> None:
         """Delete the folder of a partition."""
@@ -385,6 +392,17 @@ class ReadOnlyDisk(FileDisk):
     def locked(self) -> Iterator[None]:
         """Do nothing: readers do not lock each other out."""
         yield
+
+
+def _sync(folder: Path) -> None:
+    """Force the entries of a folder to the disk, as Kafka does for new and renamed files; Windows cannot."""
+    if sys.platform == "win32":
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
 
 
 def _in_use(path: str, holder: str) -> CallError:

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,62 @@ def test_what_was_committed_is_there_after_a_kill_amid_transactions(brokers: Bro
 @pytest.mark.ci
 def test_what_was_committed_is_there_after_many_kills_amid_transactions(brokers: Brokers) -> None:
     killed_amid_transactions(brokers, 20)
+
+
+def change_metadata(
+    brokers: Brokers, acknowledged: dict[str, str | None], numbers: Iterator[int], enough: threading.Event
+) -> None:
+    """Create topics with a config, configure and delete some, until the connection breaks; None is a deleted topic."""
+    with suppress(CallError), BrokerConnection(Address("127.0.0.1", brokers.ports[0]), timeout=90) as broker:
+        for number in numbers:
+            name = f"topic-{number}"
+            for api, version, members in metadata_changes(name, number):
+                codec = kwire.codec(f"{api}Request", version)
+                acknowledged.pop(name, None)  # while a request is under way either is right
+                answer = broker.ask(codec, codec.from_json(members, defaults=True))
+                assert answer is not None
+                acknowledged[name] = {"CreateTopics": "1", "IncrementalAlterConfigs": "2"}.get(api)
+            if number % 6 == 5:
+                enough.set()
+
+
+def metadata_changes(name: str, number: int) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    config = {"name": "retention.bytes", "value": "1"}
+    row = {"name": name, "numPartitions": 2, "replicationFactor": 2, "configs": [config]}
+    yield "CreateTopics", 7, {"topics": [row]}
+    if number % 3 == 1:
+        changed = {**config, "value": "2", "configOperation": 0}
+        resource = {"resourceType": 2, "resourceName": name, "configs": [changed]}
+        yield "IncrementalAlterConfigs", 1, {"resources": [resource]}
+    if number % 3 == 2:
+        yield "DeleteTopics", 6, {"topics": [{"name": name}]}
+
+
+def metadata_is_there_after_kills(brokers: Brokers, times: int) -> None:
+    acknowledged: dict[str, str | None] = {}
+    numbers = count()
+    for _ in range(times):
+        enough = threading.Event()
+        thread = threading.Thread(target=change_metadata, args=(brokers, acknowledged, numbers, enough))
+        thread.start()
+        assert enough.wait(60)
+        brokers.end()  # kill -9
+        thread.join(60)
+        brokers.start()
+        there = {topic.name for topic in brokers.metadata().topics}
+        asked = M.DescribeConfigsRequest
+        for name, value in acknowledged.items():
+            assert (name in there) == (value is not None), name
+            if value is not None:
+                row = asked.DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=None)
+                found = brokers.ask("DescribeConfigsRequest", 4, asked(resources=(row,)), 1).results[0].configs
+                assert [one.value for one in found if one.name == "retention.bytes"] == [value], name
+
+
+def test_acknowledged_metadata_is_there_after_a_kill(brokers: Brokers) -> None:
+    metadata_is_there_after_kills(brokers, 1)
+
+
+@pytest.mark.ci
+def test_acknowledged_metadata_is_there_after_many_kills(brokers: Brokers) -> None:
+    metadata_is_there_after_kills(brokers, 10)
