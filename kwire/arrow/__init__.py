@@ -17,7 +17,6 @@ from typing import Any
 from ..codecs.columns import need_libraries
 
 __all__ = ["consumer_groups", "history", "read", "schema"]
-JSON = ".json"  # in the names of files that may hold znodes
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -89,16 +88,9 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
     [(1, '/dc1/r1'), (2, '/dc1/r2'), (3, '/dc2/r1')]
     """
     need_libraries()
-    from ..input.open import read_znodes
     from .history_tables import catalog_of, reading_options, tables_of
-    from .input_splits import find_files
 
-    given = reading_options(options)
-    files = [file.path for file in find_files(_names(paths), _reading(given).options)]
-    znodes = {file: found for file in files if JSON in file and (found := read_znodes(file)) is not None}
-    others = [file for file in files if file not in znodes]
-    batches = read(others, **given) if others else ()
-    return tables_of(batches, catalog_of(options), [one for found in znodes.values() for one in found])
+    return tables_of(read(paths, **reading_options(options)), catalog_of(options))
 
 
 def consumer_groups(paths: Paths, **options: Any) -> dict[str, Any]:

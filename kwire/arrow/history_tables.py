@@ -6,7 +6,7 @@ Converts columns and types; `kwire.cluster` interprets the messages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from heapq import merge
 from itertools import chain, groupby, islice
@@ -24,7 +24,8 @@ from ..cluster.events import LOG
 from ..cluster.metadata_log import logged_records
 from ..cluster.model import Seen, files_of_ids
 from ..codecs import codec_in
-from ..errors import KwireError
+from ..errors import DecodeError, KwireError
+from ..internal import decode_enveloped_request, decode_enveloped_response
 from ..internal.topic_records import METADATA
 from ..logs.recognition import Topic, topic_of_folder
 from ..protocol import Frame, Request, Response, Result
@@ -33,13 +34,14 @@ from ..protocol.frame_parser import FrameReading
 from ..records import RecordBatch, parse_records
 from ..redaction.rules import TOPIC, TOPIC_ID, is_of_metadata_log
 from ..spec.catalog import Catalog, catalog_for
-from ..zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions
+from ..zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, znodes_in
 from .batch_builder import CORRUPT, ERROR_NAME
 from .errors import MixedClusters
 
+ENVELOPE = "Envelope"
 # The messages to read from captures, as options of `kwire.arrow.read` and of Spark's data source.
 OPTIONS = {
-    "apis": ",".join(MESSAGES),
+    "apis": ",".join((*MESSAGES, ENVELOPE)),
     "body": "raw",
     "zookeeper": "true",
     "columns": "path,offset,timestamp,connection,direction,api_name,api_version,correlation_id,message",
@@ -92,7 +94,7 @@ UNION = pa.schema(
 )
 
 
-def tables_of(batches: Iterable[Any], catalog: Catalog | None = None, znodes: Sequence[Seen] = ()) -> dict[str, Any]:
+def tables_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[str, Any]:
     """Return the history of one cluster.
 
     Args:
@@ -106,12 +108,15 @@ def tables_of(batches: Iterable[Any], catalog: Catalog | None = None, znodes: Se
         MixedClusters: the messages contain several cluster ids.
     """
     rows = (row[1:] for row in rows_in(in_order([wanted(with_packets(batch)) for batch in batches])))
-    seen = in_time(_Rows(catalog or catalog_for()).seen(rows))
-    has_times = all(one.time is not None for one in znodes)
-    tables = history_of(merge(znodes, seen, key=lambda one: one.time or 0.0) if has_times else chain(znodes, seen))
+    tables = history_of(in_time(_Rows(catalog or catalog_for()).seen(rows)))
     files = files_of_ids((row.file, row.cluster_ids) for row in tables.sources)
     if len(files) > 1:
         raise MixedClusters("", files)
+    return to_arrow(tables)
+
+
+def to_arrow(tables: Tables) -> dict[str, Any]:
+    """Return each table as a `pyarrow.Table`."""
     return {table: pa.Table.from_pylist(_dicts(tables, table), table_schema(table)) for table in ROWS}
 
 
@@ -174,17 +179,17 @@ def rows_in(batches: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def in_time(seen: Iterable[Seen]) -> Iterator[Seen]:
-    """Sort records of logs, which come first because their rows have no time, by their own times."""
-    records: list[Seen] = []
+    """Sort records of logs and znodes of JSON, which come first because their rows have no time, by their own times."""
+    of_files: dict[str, list[Seen]] = {}
     others = iter(seen)
     for one in others:
-        if not isinstance(one, LoggedRecord):
+        if not isinstance(one, LoggedRecord | Znode):
             others = chain([one], others)
             if one.time is None:  # there are no times
-                return chain(records, others)
+                return chain(*of_files.values(), others)
             break
-        records.append(one)
-    return merge(records, others, key=lambda one: one.time or 0.0)
+        of_files.setdefault(one.file, []).append(one)
+    return merge(*of_files.values(), others, key=lambda one: one.time or 0.0)
 
 
 def with_packets(batch: Any) -> Any:
@@ -220,6 +225,7 @@ class _Rows:
         self._topics: dict[str, Topic] = {}
         self._connections: dict[Any, ZooKeeperConnection] = {}
         self._sessions = ZooKeeperSessions()
+        self._forwarded: dict[Any, Request] = {}
 
     def seen(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[Seen]:
         """Yield what each row says: a message, records of the metadata log, znodes."""
@@ -228,7 +234,7 @@ class _Rows:
             if data is None:
                 continue
             if api_name is None and connection is None:
-                yield from self._logged(bytes(data), path or "")
+                yield from self._stored(bytes(data), path or "")
             elif api_name is None:
                 yield from self._packet(*row)
             elif api_version is not None:
@@ -247,6 +253,8 @@ class _Rows:
     ) -> Iterator[Observation]:
         data, path = others
         result = read_row(Frame(bytes(data)), name, direction, version, self._catalog)
+        if name == ENVELOPE:
+            result = self._inside(result, (path, *ends_of(connection), number))
         if result is None or result.codec is None:
             return
         message = result.message if isinstance(result, Request | Response) else None
@@ -254,8 +262,24 @@ class _Rows:
             seconds = None if time is None else time / 1e6
             yield Observation(message, result.codec, seconds, *ends_of(connection), number, path)
 
-    def _logged(self, data: bytes, path: str) -> Iterator[LoggedRecord]:
-        """Yield the records of a batch of a log, if it is the metadata log's by its records or its folder's name."""
+    def _inside(self, envelope: Result | None, key: tuple[Any, ...]) -> Result | None:
+        """Return the request or response in an Envelope (KIP-590); None if it cannot be decoded."""
+        try:
+            if isinstance(envelope, Request):
+                self._forwarded[key] = found = decode_enveloped_request(envelope.message).request
+                return found
+            asked = self._forwarded.pop(key, None)
+            if isinstance(envelope, Response) and asked is not None:
+                return decode_enveloped_response(envelope.message, asked)
+        except DecodeError:
+            pass  # the frame itself is whole: it is in the table of frames
+        return None
+
+    def _stored(self, data: bytes, path: str) -> Iterator[LoggedRecord | Znode]:
+        """Yield the znodes of JSON, or the records of a batch of the metadata log, as its records or folder show."""
+        if data.startswith(b"{"):
+            yield from (znode._replace(file=path) for znode in znodes_in(data.decode()) or ())
+            return
         for batch in parse_records(data, salvage=True, may_be_cut=True):
             if isinstance(batch, RecordBatch):
                 topic = self._topics.setdefault(path, Topic())

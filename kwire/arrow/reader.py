@@ -18,17 +18,19 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from ..capture.frame_extractor import Streams
+from ..capture.non_kafka import ZOOKEEPER
 from ..capture.record_cursor import portions_of
 from ..capture.tcp_connections import Share
-from ..errors import DumpError, UnknownMessage
+from ..errors import DumpError, UnknownMessage, ZnodeError
 from ..input import Dump, open_dump
 from ..input.compressed import unpacked
 from ..input.file_systems import open_file
-from ..input.open import CAPTURES
+from ..input.open import CAPTURES, znode_text
 from ..logs import LogBytes
 from ..protocol.api_registry import Api, Apis
-from ..protocol.fragments import BrokenDump
+from ..protocol.fragments import BrokenDump, NotKafka
 from ..spec.catalog import Catalog, catalog_for
+from ..zookeeper import znodes_in
 from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES, Builder
 from .errors import PADDING, BadOption, Fault, fault_of
 from .frame_rows import Pairing, Row, Sink, Walker
@@ -302,6 +304,9 @@ def _discard(row: Row) -> None:
     """Discard rows that were returned before."""
 
 
+JSON_FILE = ".json"  # in the names of files that may hold znodes
+
+
 class Reading:
     """A read with fixed options.
 
@@ -414,6 +419,10 @@ class Reading:
         count = len(self.builder.rows)
         begun = False
         try:
+            text = znode_text(unit.path) if JSON_FILE in unit.path and self.options.dump_format == AUTO else None
+            if text is not None:
+                yield from self._znodes(text, unit)
+                return
             share, zookeeper = Share(unit.part, unit.parts), self.options.zookeeper
             with open_dump(unit.path, catalog=self.catalog, share=share, zookeeper=zookeeper) as dump:
                 self._check(dump, unit.path)
@@ -426,6 +435,19 @@ class Reading:
         except DumpError as error:
             if unit.part == 0:
                 yield from self._broken(error) if begun else self._refused(unit, error)
+
+    def _znodes(self, text: str, unit: Unit) -> Iterator[None]:
+        """Return znodes as JSON as one row, as malformed, with the option `zookeeper` its text too."""
+        try:
+            znodes_in(text)
+        except ZnodeError as error:
+            raise DumpError(str(error), file=unit.path) from None
+        if unit.part == 0:
+            data = text.encode()
+            fault = fault_of(NotKafka(len(data), found=f"{ZOOKEEPER}'s znodes"))
+            data = data if self.options.zookeeper else b""
+            self.builder.rows.append((0, data, None, None, None, None, None, None, fault))
+            yield
 
     def _check(self, dump: Dump, path: str) -> None:
         wanted = self.options.dump_format

@@ -218,11 +218,17 @@ def _built(found: Iterable[_Found], at: str | None, title: str) -> ClusterModel:
     return model
 
 
+def events_in(options: argparse.Namespace) -> Iterator[Seen]:
+    """Yield what the dumps contain about a cluster, in order."""
+    return (one.seen for one in _in_time(_found(options)))
+
+
 class _Found(NamedTuple):
     """What was seen, and the number of its frame, or its offset in a log."""
 
     seen: Seen
     number: int | None
+    time: float | None  # of its frame: a znode that is read may have been written long before
 
 
 def _limit(at: str | None) -> Callable[[_Found], bool]:
@@ -242,9 +248,9 @@ def _limit(at: str | None) -> Callable[[_Found], bool]:
 def _in_time(found: Iterable[_Found]) -> Iterator[_Found]:
     """Sort by time where all have one: files lie beside each other, and records of a log have times of their own."""
     held = list(found)
-    if any(one.seen.time is None for one in held):
+    if any(one.time is None for one in held):
         return iter(held)
-    return iter(sorted(held, key=lambda one: one.seen.time or 0.0))
+    return iter(sorted(held, key=lambda one: one.time or 0.0))
 
 
 def _found(options: argparse.Namespace) -> Iterator[_Found]:
@@ -253,7 +259,7 @@ def _found(options: argparse.Namespace) -> Iterator[_Found]:
     of_znodes = {file: found for file in given if file != "-" and (found := read_znodes(file)) is not None}
     for file, znodes in of_znodes.items():
         remark(f"{file}: read as znodes")
-        yield from (_Found(one, None) for one in znodes)
+        yield from (_Found(one, None, one.time) for one in znodes)
     others = argparse.Namespace(**{**vars(options), "files": [file for file in given if file not in of_znodes]})
     if of_znodes and not others.files and options.hex is None:
         return
@@ -275,7 +281,7 @@ def _items(
             record, header = item.record, item.batch.header
             time = record.timestamp / 1000 if record.timestamp >= 0 else None
             epoch = header.partition_leader_epoch or 0
-            yield _Found(LoggedRecord(record.offset, epoch, time, message, item.batch.file), record.offset)
+            yield _Found(LoggedRecord(record.offset, epoch, time, message, item.batch.file), record.offset, time)
         return
     frame = getattr(item, "frame", None)
     if frame is None:
@@ -284,8 +290,8 @@ def _items(
     if isinstance(frame.fault, NotKafka):
         connection = connections.setdefault(source.connection, ZooKeeperConnection(sessions))
         for one in connection.packet(source.direction == "request", frame.data, source.time):
-            yield _Found(one._replace(file=source.file or ""), source.frame)
+            yield _Found(one._replace(file=source.file or ""), source.frame, source.time)
     else:
         seen: Observation | None = observed(item)  # type: ignore[arg-type]
         if seen is not None:
-            yield _Found(seen, source.frame)
+            yield _Found(seen, source.frame, source.time)

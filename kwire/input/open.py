@@ -225,11 +225,17 @@ def read_znodes(path: str | Path) -> list[Znode] | None:
     Raises:
         ZnodeError: a line is no change of a znode. DumpError, OSError: as `open_dump`.
     """
+    text = znode_text(path)
+    found = None if text is None else znodes_in(text) or []
+    return None if found is None else [znode._replace(file=str(path)) for znode in found]
+
+
+def znode_text(path: str | Path) -> str | None:
+    """Return the text of a file that begins as znodes in JSON do; None for others. Raises as `open_dump`."""
     with open_unpacked(path) as opened:
         if not looks_like_znodes(opened.head[:HEAD].decode("utf-8", "replace")):
             return None
-        found = znodes_in(_whole(opened, str(path)).decode("utf-8", "replace")) or []
-        return [znode._replace(file=str(path)) for znode in found]
+        return _whole(opened, str(path)).decode("utf-8", "replace").lstrip()
 
 
 @contextmanager

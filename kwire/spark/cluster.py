@@ -27,6 +27,7 @@ __all__ = ["GROUP_OPTIONS", "OPTIONS", "ConsumerGroups", "History", "consumer_gr
 _NEEDED = (
     "case when api_name is null then "
     "connection is not null or lower(path) like '%cluster_metadata%' or path like '%.checkpoint' "
+    "or substr(message, 1, 1) = X'7B' "  # znodes as JSON
     f"when api_name like 'Fetch%' then contains(message, X'{TOPIC.encode().hex()}') "
     f"or contains(message, X'{TOPIC_ID.hex()}') else true end"
 )

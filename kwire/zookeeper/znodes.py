@@ -461,6 +461,8 @@ def _change(line: str, number: int) -> Znode:
     try:
         row = json.loads(line)
         path, time = row["path"], row.get("time")
+        if not isinstance(path, str):
+            raise TypeError("its path is no text")
         seconds = None if time is None else _seconds(time)
         data = None if row.get("op") == "delete" else _bytes(row.get("data"))
         return Znode(path, data, int(row.get("version", 0)), int(row.get("zxid", -1)), seconds)

@@ -56,6 +56,32 @@ def test_many_real_clusters_in_many_parts(spark: Any, cluster: Any) -> None:
     history.all.unpersist()
 
 
+@needs_shared
+def test_znodes_as_json_and_envelopes_in_many_parts(spark: Any, cluster: Any) -> None:
+    from pyspark.sql import functions as sql
+
+    kinds = {
+        "kafka-2.4-zk": ("zookeeper.pcap", "znodes.history.jsonl"),
+        "kafka-3.9-zk": ("znodes.json", "controller.pcap"),
+        "kafka-4.4-kraft": ("controllers.pcap", "clients.pcap"),
+    }
+    files = {run: [SHARED / "captures" / f"{run}.{kind}" for kind in ends] for run, ends in kinds.items()}
+    every = [path for paths in files.values() for path in paths]
+    frames = load(spark, *every, maxPartitionBytes="64k", minPartitions=8, openCostInBytes=0, **cluster.OPTIONS)
+    history = cluster.history(frames, sql.regexp_extract("path", r"(kafka-[0-9.]+-[a-z]+)", 1))
+    for run, paths in files.items():
+        expected = arrow.history([str(path) for path in paths])
+        for table in ROWS:
+            assert rows(getattr(history, table), run) == sorted(expected[table].to_pylist(), key=repr)
+    assert {row["source"] for row in history.sources.where("cluster = 'kafka-2.4-zk'").collect()} == {"znode"}
+    asked = history.sources.where("source = 'AlterPartitionReassignmentsRequest'").collect()
+    assert sorted(Path(row["file"]).name for row in asked) == [
+        "kafka-4.4-kraft.clients.pcap",
+        "kafka-4.4-kraft.controllers.pcap",  # in an Envelope
+    ]
+    history.all.unpersist()
+
+
 def test_frames_may_come_from_a_table(spark: Any, cluster: Any, tmp_path: Path) -> None:
     from pyspark.sql import functions as sql
 
