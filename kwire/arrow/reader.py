@@ -43,6 +43,7 @@ PARTS = ("request", "response")
 CORRUPT_HINT = "add it, or choose mode=DROPMALFORMED (leave such frames out) or mode=FAILFAST"
 MOST_KEPT, MOST_BYTES = 64, 64 << 20  # limits: number of stored replays, and their memory
 Whose = tuple[str, str, int, int]
+JSON_FILE = ".json"  # in the names of files that may hold znodes
 KINDS = {PCAP: ("pcap",), HEX: ("hex text",), LOG: ("a log segment", "a snapshot")}  # prefixes of `Dump.kind`
 
 
@@ -302,9 +303,6 @@ def _number_of(stream: BinaryIO) -> tuple[int, int]:
 
 def _discard(row: Row) -> None:
     """Discard rows that were returned before."""
-
-
-JSON_FILE = ".json"  # in the names of files that may hold znodes
 
 
 class Reading:
