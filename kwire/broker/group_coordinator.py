@@ -12,22 +12,31 @@ from math import inf
 from typing import Any
 
 from .. import messages
+from ..cluster.assignors.members import TopicPartition
 from ..errors import KwireError
 from ..internal import CoordinatorRecord, coordinator_record, decode_group_record, encode_record
 from . import codes
 from .configs import Settings
-from .consumer_group import Assigned, ConsumerGroup, ConsumerMember, TopicPartition
 from .controller import Controller
-from .group import LEAST_SIZE, Commit, Group, GroupState, Held, Member
+from .group import (
+    LEAST_SIZE,
+    Assigned,
+    Commit,
+    ConsumerGroup,
+    ConsumerMember,
+    Group,
+    GroupState,
+    Held,
+    Member,
+)
 from .internal_topics import InternalTopic, Producer
 from .metadata_journal import Row
 from .purgatory import Parked, Purgatory
 from .rebalance import Rebalancing
-from .topics import Topic
+from .topics import NO_ID, Topic
 
 COMMIT_VERSION = GROUP_VERSION = 4  # of OffsetCommitValue, the first with the topic id (KIP-848); of GroupMetadataValue
 STABLE, UNREVOKED = 0, 1  # states of ConsumerGroupCurrentMemberAssignmentValue
-NO_ID = bytes(16)
 
 Find = Callable[[str | None, bytes], Topic | None]
 Written = dict[bytes, bytes]

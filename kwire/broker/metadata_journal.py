@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from .. import messages
 from ..cluster import ClusterState, learn
+from ..cluster.metadata_log import SAME_LEADER
 from ..errors import KwireError
 from ..internal import decode_metadata_frame, encode_frame, framed_record
 from ..records import Record, RecordBatch, build_batch
@@ -25,7 +26,6 @@ from .configs import Entity, LogDir, Node
 from .storage import Damage, Disk, Store, believed
 from .topics import Partition, Topic
 
-SAME_LEADER = -2
 CLUSTER_ID = "cluster.id"
 
 Row = tuple[bytes | None, bytes | None]  # key and value of a record

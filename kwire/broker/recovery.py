@@ -4,7 +4,7 @@ replica."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 
 from ..cluster import Partition as Recorded
@@ -13,14 +13,12 @@ from ..records import parse_records
 from .configs import LogDir
 from .controller import Controller
 from .log import Log
-from .metadata_journal import Known
+from .metadata_journal import Known, Notes
 from .storage import Disk
 from .topics import INTERNAL, Partition, Topic
 
 _PORTION = 1 << 20
 _HIGHEST_EPOCH = 2**31 - 2**20  # leaves room for a million elections
-
-Notes = Callable[[str], None]
 
 
 class _SourceFailed(Exception):

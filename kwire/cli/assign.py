@@ -16,6 +16,7 @@ import msgspec
 
 from ..cluster.assignors import (
     ASSIGNORS,
+    STICKY,
     Held,
     Member,
     Replica,
@@ -28,7 +29,6 @@ from ..cluster.assignors import (
     share_in_rack,
 )
 from ..cluster.assignors.members import NEWEST, Assignment, TopicPartition
-from ..cluster.assignors.releases import STICKY
 from ..cluster.consumer_groups import ConsumerGroups
 from ..cluster.group_state import Rebalance
 from ..errors import DumpError, UnknownMessage

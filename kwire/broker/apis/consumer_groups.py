@@ -8,8 +8,7 @@ from uuid import UUID
 from ... import messages
 from .. import codes
 from ..cluster import RequestContext
-from ..consumer_group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, check_pattern, places_of
-from ..group import Group, GroupState
+from ..group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, Group, GroupState, check_pattern, places_of
 from .groups import problem_with
 
 JOINS, LEAVES, LEAVES_FOR_A_WHILE = 0, -1, -2  # member epochs

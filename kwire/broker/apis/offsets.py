@@ -15,7 +15,8 @@ from .. import codes
 from ..cluster import RequestContext
 from ..group import Commit, Group, GroupState
 from ..log import Log
-from ..topics import Topic
+from ..topics import NO_ID, Topic
+from .fetch import READ_COMMITTED
 from .groups import consumer_problem, membership, problem_with
 
 
@@ -93,7 +94,6 @@ def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, name: 
 
 FIRST_WITH_ERROR = 2  # older versions have error codes only per partition
 FIRST_WITH_GROUPS = 8  # from this version on a request has several groups (KIP-709)
-NO_ID = bytes(16)
 
 Wanted = Iterator[tuple[str, bytes, list[int]]]
 
@@ -215,7 +215,6 @@ def _subscribed(group: Group) -> set[str]:
 
 
 FIRST_WITH_EPOCHS = 4
-READ_COMMITTED = 1
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 
 

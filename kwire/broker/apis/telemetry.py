@@ -10,12 +10,12 @@ from typing import Any
 from ... import messages
 from .. import codes
 from ..cluster import RequestContext
+from ..topics import NO_ID
 
 INTERVAL_MS = 300_000
 MOST_BYTES = 1 << 20  # Kafka's telemetry.max.bytes
 SUBSCRIPTION = 1
 NONE, ACCEPTED = 0, (4, 3, 1, 2)  # of `kwire.values.CompressionType`, in Kafka's order
-NO_ID = bytes(16)
 
 
 def get_telemetry_subscriptions(request: RequestContext) -> Any:

@@ -20,7 +20,7 @@ from ..authorizer import CLUSTER_NAME
 from ..cluster import RequestContext
 from ..configs import checked, topic_defaults
 from ..controller import Controller
-from ..topics import INTERNAL, Topic, check_name, unique_rows
+from ..topics import INTERNAL, NO_ID, Topic, check_name, unique_rows
 
 NO_NUMBER = -1
 FIRST_WITH_DETAILS = 5  # from this version on the response has the topic's details (KIP-525)
@@ -130,7 +130,6 @@ def _given_assignment(placed: dict[int, list[int]], rows: Sequence[Any]) -> dict
 
 
 FIRST_WITH_IDS = 6
-NO_ID = bytes(16)
 
 
 def delete_topics(request: RequestContext) -> Any:

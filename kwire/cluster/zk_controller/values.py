@@ -10,10 +10,9 @@ from functools import total_ordering
 from typing import Final, Literal
 
 from ...errors import UnknownMessage
+from ..state import NO_LEADER as NO_LEADER
 
 TopicPartition = tuple[str, int]
-
-NO_LEADER = -1
 
 NONE = 0
 UNKNOWN_TOPIC_OR_PARTITION = 3
