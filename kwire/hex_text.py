@@ -236,9 +236,24 @@ _PANE = lazy_pattern(r"(?!Frame|Packet)[A-Z].* \([1-9]\d* bytes?\):?")
 
 
 _QUOTED = lazy_pattern(r"^(?:> ?)+")
-# Numbers in brackets, as Java, Go, Python and JavaScript print arrays: at least eight, without leading zeros.
-_NUMBER = r"-?(?:0|[1-9][0-9]{0,2})"
-_LIST = lazy_pattern(rf"[^\n]{{0,80}}?[\[{{(]\s*({_NUMBER}(?:(?:\s*,\s*|\s+){_NUMBER}){{7,}})\s*,?\s*[\])}}]+[\s;}}]*")
+_DECIMAL = r"-?(?:0|[1-9][0-9]{0,2})"
+
+
+def _list_of(number: str) -> re.Pattern[str]:
+    """Return the pattern of at least eight numbers in brackets."""
+    numbers = rf"{number}(?:(?:\s*,\s*|\s+){number}){{7,}}"
+    return lazy_pattern(rf"[^\n]{{0,80}}?(?:[\[{{(]|<<)\s*({numbers})\s*,?\s*(?:[\])}}]|>>)+[\s;.}}]*")
+
+
+# As Java, Go, Python, JavaScript and Erlang print arrays, without leading zeros; or as their sources write them.
+_LIST, _WRITTEN_LIST = _list_of(_DECIMAL), _list_of(rf"(?:0[xX][0-9A-Fa-f]{{1,2}}|{_DECIMAL})")
+# What sources write beside a number: casts of C and Java in front; 0x12L, 0x12u8, 0x12.toByte() behind.
+_BESIDE = lazy_pattern(
+    r"\( *(?:byte|char|unsigned char|u?int8(?:_t)?|u8) *\) *"
+    r"|(?<=[0-9A-Fa-f])(?:_?[ui](?:8|16|32|64)|[uU]?[lL]{1,2}|[uU]|\.toU?Byte\(\))(?=[\s,)\]}>])"
+)
+# A byte string of Rust, where a backslash and 0 are a byte whatever follows; Python never writes that.
+_IS_RUST, _RUST = lazy_pattern(r'(?:[^"\n]*= *)?&?b"'), lazy_pattern(r"\\(\\|0)")
 
 
 class HexText(NamedTuple):
@@ -281,8 +296,12 @@ def read_hex_text(text: str, file: str = "") -> HexText:
     if lines and all(line.startswith(">") for _, line in lines):
         lines = [(number, _QUOTED.sub("", line)) for number, line in lines]  # a mail that was answered
     joined = "\n".join(line for _, line in lines)
-    if (numbers := _LIST.fullmatch(joined)) is not None:
-        return HexText((_from_decimal(numbers[1], file),), "a list of numbers", packets=False)
+    if (numbers := _list_in(joined)) is not None:
+        return HexText((_from_numbers(numbers, file),), "a list of numbers", packets=False)
+    if _IS_RUST.match(joined):
+        lines = [
+            (number, _RUST.sub(lambda found: r"\x00" if found[1] == "0" else found[0], line)) for number, line in lines
+        ]
     candidates = [dialect for dialect in DIALECTS if lines and dialect.sign.search(joined)]
     _refuse_unreadable(lines, file)
     if not candidates:
@@ -292,9 +311,20 @@ def read_hex_text(text: str, file: str = "") -> HexText:
     return _first_that_reads(candidates, lines, file)
 
 
-def _from_decimal(text: str, file: str) -> bytes:
+def _list_in(text: str) -> str | None:
+    """Return the numbers of a list, as programs print or write it; None: it is none, or one of hex alone, which may be
+    cut."""
+    found = _LIST.fullmatch(text)
+    if found is None:
+        plain = _BESIDE.sub("", text)
+        is_other = plain == text and any(dialect.sign.search(text) for dialect in DIALECTS)
+        found = None if is_other else _WRITTEN_LIST.fullmatch(plain)
+    return None if found is None else found[1]
+
+
+def _from_numbers(text: str, file: str) -> bytes:
     """Read the numbers of a list; Java's bytes are negative above 127."""
-    numbers = [int(word) for word in text.replace(",", " ").split()]
+    numbers = [int(word, 16 if word[:2] in ("0x", "0X") else 10) for word in text.replace(",", " ").split()]
     wrong = next((number for number in numbers if not -128 <= number <= 255), None)
     if wrong is not None:
         raise DumpError(f"{wrong} in a list of numbers is no byte", file=file, hint="bytes are -128 to 255")

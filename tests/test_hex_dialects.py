@@ -185,6 +185,23 @@ PRINTED = {
     "a Java literal": "byte[] data = {0, 0, 0, 16, 0, 18, 0, 0, -128, 0, 0, -1, 0, 5, 107, 119, 105, 114, 101, 0};",
     "a Rust literal": "let frame = vec![0x00, 0x00, 0x00, 0x10, 0x00, 0x12, 0x00, 0x00, 0x80, 0x00, 0x00, 0xff, 0x00, "
     "0x05, 0x6b, 0x77, 0x69, 0x72, 0x65, 0x00];",
+    "Erlang's binary": "<<0,0,0,16,0,18,0,0,128,0,0,255,0,5,107,119,105,114,101,0>>",
+    "an Erlang tuple": "{data,<<0,0,0,16,0,18,0,0,128,0,0,255,0,5,107,119,105,114,101,0>>}.",
+    "an Elixir literal": "<<0x00, 0x00, 0x00, 0x10, 0x00, 0x12, 0x00, 0x00, 0x80, 0x00, 0x00, 0xFF, 0x00, "
+    "0x05, 0x6B, 0x77, 0x69, 0x72, 0x65, 0x00>>",
+    "Java casts": "new byte[] {0x00, 0x00, 0x00, 0x10, 0x00, 0x12, 0x00, 0x00, (byte) 0x80, 0, 0, (byte)0xff, 0,\n"
+    "    0x05, 0x6b, 0x77, 0x69, 0x72, 0x65, 0x00};",
+    "Kotlin calls": "byteArrayOf(0, 0, 0, 16, 0, 18, 0, 0, 0x80.toByte(), 0, 0, 0xff.toByte(), 0, 5, 107, 119, 105,"
+    " 114, 101, 0)",
+    "C suffixes": "uint8_t f[] = {0x00u, 0x00u, 0x00u, 0x10u, 0x00u, 0x12u, 0x00u, 0x00u, 0x80u, 0x00u, 0x00u, 0xffu,"
+    " 0x00u, 0x05u, 0x6bu, 0x77u, 0x69u, 0x72u, 0x65u, 0x00u};",
+    "Java's longs": "{0x00L, 0x00L, 0x00L, 0x10L, 0x00L, 0x12L, 0L, 0L, 0x80L, 0L, 0L, 0xffL, 0L, 5L, 107L, 119L, 105L,"
+    " 114L, 101L, 0L}",
+    "Rust suffixes": "&[0u8, 0u8, 0u8, 0x10u8, 0u8, 0x12_u8, 0u8, 0u8, 0x80u8, 0, 0, 0xffu8, 0, 5, 107, 119, 105,"
+    " 114, 101, 0]",
+    "Rust's byte string": r'''b"\0\0\0\x10\0\x12\0\0\x80\0\0\xff\0\x05kwire\0"''',
+    "C++": "std::vector<uint8_t> v{0x00, 0x00, 0x00, 0x10, 0x00, 0x12, 0x00, 0x00, 0x80, 0x00, 0x00, 0xff, 0x00, "
+    "0x05, 0x6b, 0x77, 0x69, 0x72, 0x65, 0x00};",
     "Python's bytearray": r"bytearray(b'\x00\x00\x00\x10\x00\x12\x00\x00\x80\x00\x00\xff\x00\x05kwire\x00')",
     "SQL": "X'0000001000120000800000FF00056B7769726500'",
     "Python's list": "[0, 0, 0, 16, 0, 18, 0, 0, 128, 0, 0, 255, 0, 5, 107, 119, 105, 114, 101, 0]",
@@ -197,6 +214,11 @@ PRINTED = {
 @pytest.mark.parametrize("who", PRINTED)
 def test_what_languages_print(who: str) -> None:
     assert parse_hex_text(PRINTED[who])[0].hex() == "0000001000120000800000ff00056b7769726500"
+
+
+def test_in_rust_a_zero_is_a_byte_whatever_follows() -> None:
+    assert parse_hex_text(r"""let x = b"\0\012\\0\02";""")[0] == b"\0\x0012\\0\x002"
+    assert parse_hex_text(r"b'\012\x00'")[0] == b"\n\0"  # Python's octal
 
 
 def test_a_colon_in_a_string_is_a_colon() -> None:
