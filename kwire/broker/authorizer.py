@@ -6,17 +6,14 @@ does under "Operations and Resources on Protocols".
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..values import AclOperation as Op
 from ..values import AclPermissionType, PatternType
 from ..values import ResourceType as Kind
 from . import codes
-
-if TYPE_CHECKING:
-    from .cluster import RequestContext
 
 ANONYMOUS = "User:ANONYMOUS"  # who did not authenticate
 ANYBODY, ANY_HOST, ANY_NAME = "User:*", "*", "*"
@@ -252,10 +249,11 @@ NEEDS: dict[str, Needs] = {
     "RemoveRaftVoter": Needs(cluster=Op.ALTER),
 }
 NOTHING = Needs()
+Allows = Callable[[int, int, str], bool]  # whether a principal may do an operation with a resource of a kind and name
 
 
 def denial(
-    request: RequestContext,
+    allows: Allows,
     api: str,
     topic: str | None = None,
     group: str | None = None,
@@ -264,8 +262,8 @@ def denial(
     """Return the error code of a denied operation; 0 if it is allowed.
 
     Args:
-        request: the request.
-        api: the name of its api.
+        allows: what the principal may do.
+        api: the name of the api.
         topic, group, transactional_id: what a part of it is about.
     """
     needs = NEEDS.get(api, NOTHING)
@@ -275,15 +273,11 @@ def denial(
         (needs.group, Kind.GROUP, group),
         (needs.topic, Kind.TOPIC, topic),
     ):
-        if operation is not None and name is not None and not request.allows(operation, kind, name):
+        if operation is not None and name is not None and not allows(operation, kind, name):
             return DENIALS[kind]
     return codes.NONE
 
 
-def operations(request: RequestContext, kind: int, name: str) -> int:
+def operations(allows: Allows, kind: int, name: str) -> int:
     """Return the operations that the principal may do with a resource, as bits (KIP-430)."""
-    return sum(1 << one for one in _allowed(request, kind, name))
-
-
-def _allowed(request: RequestContext, kind: int, name: str) -> Iterator[Op]:
-    return (one for one in OPERATIONS[kind] if request.allows(one, kind, name))
+    return sum(1 << one for one in OPERATIONS[kind] if allows(one, kind, name))

@@ -108,7 +108,9 @@ class RequestContext:
         """Return the error code of a part of this request that the principal has no right to, or that would write where
         log directories are read only, or that a rule of a test is for; 0 if there is none."""
         authorizer, rules = self.cluster.authorizer, self.cluster.rules
-        if authorizer is not None and (code := denial(self, api_of(self.message), topic, group, transactional_id)):
+        if authorizer is not None and (
+            code := denial(self.allows, api_of(self.message), topic, group, transactional_id)
+        ):
             return code
         if self._is_refused:
             return codes.POLICY_VIOLATION

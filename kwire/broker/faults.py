@@ -6,22 +6,47 @@ rest of the request is answered as usual. The server applies delays and disconne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from .. import messages
 from ..values import ErrorCode
-
-if TYPE_CHECKING:
-    from .cluster import Api, RequestContext
 
 OBSERVE, ERROR, RESPOND, CHANGE = "observe", "error", "respond", "change"
 DELAY, DROP, CUT, HANG = "delay", "drop", "cut", "hang"
 ACTIONS = (OBSERVE, ERROR, RESPOND, CHANGE, DELAY, DROP, CUT, HANG)
 
 Place = tuple[str | None, int | None]  # topic and partition
+
+
+class Request(Protocol):
+    """A request, as far as rules look at it."""
+
+    @property
+    def message(self) -> Any:
+        """The message."""
+
+    @property
+    def node_id(self) -> int:
+        """The broker that received it."""
+
+    @property
+    def client_id(self) -> str:
+        """The client."""
+
+    @property
+    def cluster(self) -> Any:
+        """The cluster, which finds topics by their ids."""
+
+
+class Served(Protocol):
+    """A served api, as far as rules are checked against it."""
+
+    @property
+    def finds_errors(self) -> bool:
+        """Whether the handler applies rules to parts of the request."""
 
 
 @dataclass(eq=False)
@@ -57,9 +82,9 @@ class Rule:
     answer: Any = None
     times: int | None = None
     hits: int = 0
-    _last: RequestContext | None = field(default=None, repr=False)
+    _last: Request | None = field(default=None, repr=False)
 
-    def matches(self, request: RequestContext) -> bool:
+    def matches(self, request: Request) -> bool:
         """Return whether the rule matches any part of the request."""
         return (
             self.api in (None, api_of(request.message))
@@ -75,7 +100,7 @@ class Rule:
         partitions."""
         return self.topic in (None, topic) and (partition is None or self.partition in (None, partition))
 
-    def take(self, request: RequestContext) -> bool:
+    def take(self, request: Request) -> bool:
         """Count a request once; return whether the rule still applies to it."""
         if self._last is request:
             return True
@@ -127,7 +152,7 @@ class Rules:
         """Remove all rules."""
         self._rules.clear()
 
-    def treat(self, request: RequestContext) -> Treatment:
+    def treat(self, request: Request) -> Treatment:
         """Return how rules other than errors treat a request, and count it."""
         found = Treatment()
         for rule in self._rules:
@@ -142,7 +167,7 @@ class Rules:
         return found
 
     def error(
-        self, request: RequestContext, topic: str | None = None, partition: int | None = None, group: str | None = None
+        self, request: Request, topic: str | None = None, partition: int | None = None, group: str | None = None
     ) -> int:
         """Return the error code of a rule for a part of a request; 0 if there is none.
 
@@ -177,7 +202,7 @@ def groups_in(message: Any) -> Iterator[str]:
             yield named
 
 
-def places_in(request: RequestContext) -> Iterator[Place]:
+def places_in(request: Request) -> Iterator[Place]:
     """Yield the partitions of a request; a topic with partition None if the request lists only topics."""
     message = request.message
     nested = [getattr(row, "topics", None) for row in getattr(message, "transactions", None) or ()]
@@ -188,7 +213,7 @@ def places_in(request: RequestContext) -> Iterator[Place]:
             yield from _places(request, row)
 
 
-def _places(request: RequestContext, row: Any) -> Iterator[Place]:
+def _places(request: Request, row: Any) -> Iterator[Place]:
     if isinstance(row, str):
         yield row, None
         return
@@ -217,7 +242,7 @@ def error_code(name: str | int) -> int:
     return int(ErrorCode(name))
 
 
-def check_rule(rule: Rule, apis: dict[str, Api]) -> None:
+def check_rule(rule: Rule, apis: Mapping[str, Served]) -> None:
     """Raise an error for a rule without effect.
 
     Args:
@@ -237,7 +262,7 @@ def check_rule(rule: Rule, apis: dict[str, Api]) -> None:
         _check_error(rule, apis)
 
 
-def _check_error(rule: Rule, apis: dict[str, Api]) -> None:
+def _check_error(rule: Rule, apis: Mapping[str, Served]) -> None:
     if rule.api is None:
         raise ValueError("name the api whose responses have the error")
     if apis[rule.api].finds_errors:

@@ -91,7 +91,7 @@ class Control:
         if isinstance(fields.get("answer"), dict) and fields.get("api"):
             fields["answer"] = self._response(fields["api"], fields["answer"])
         rule = Rule(action=action, code=0 if error is None else error_code(error), **fields)
-        check_rule(rule, dict(self._cluster.table))
+        check_rule(rule, self._cluster.table)
         number = len(self._rules) + 1
         self._rules[number] = self._cluster.rules.add(rule)
         return number

@@ -114,7 +114,7 @@ def test_topics_are_found_by_their_ids_and_groups_by_any_name() -> None:
 )
 def test_a_rule_that_could_do_nothing_is_refused(rule: Rule, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        check_rule(rule, dict(cluster_of().table))
+        check_rule(rule, cluster_of().table)
 
 
 def test_an_error_that_kafka_does_not_have() -> None:

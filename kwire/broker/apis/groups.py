@@ -372,7 +372,7 @@ def _described(request: RequestContext, group_id: str) -> Any:
     if group is not None:
         found = described(group)
         if request.message.include_authorized_operations:
-            bits = operations(request, ResourceType.GROUP, group_id)
+            bits = operations(request.allows, ResourceType.GROUP, group_id)
             return msgspec.structs.replace(found, authorized_operations=bits)
         return found
     if request.version < FIRST_WITH_NOT_FOUND:

@@ -31,7 +31,7 @@ def metadata(request: RequestContext) -> Any:
         cluster_id=request.cluster.cluster_id,
         controller_id=controller.controller_id,
         topics=tuple(_topics(request)),
-        cluster_authorized_operations=operations(request, ResourceType.CLUSTER, CLUSTER_NAME)
+        cluster_authorized_operations=operations(request.allows, ResourceType.CLUSTER, CLUSTER_NAME)
         if request.message.include_cluster_authorized_operations
         else UNASKED,
     )
@@ -127,7 +127,7 @@ def _described(request: RequestContext, topic: Topic, partitions: Sequence[Parti
         topic_id=topic.topic_id,
         is_internal=topic.name in INTERNAL,
         partitions=tuple(rows),
-        topic_authorized_operations=operations(request, ResourceType.TOPIC, topic.name),
+        topic_authorized_operations=operations(request.allows, ResourceType.TOPIC, topic.name),
     )
 
 
@@ -169,7 +169,7 @@ def _topic(request: RequestContext, topic: Topic) -> Any:
     if code := request.error(topic.name):
         return row(**named, error_code=code)
     if request.message.include_topic_authorized_operations:
-        named["topic_authorized_operations"] = operations(request, ResourceType.TOPIC, topic.name)
+        named["topic_authorized_operations"] = operations(request.allows, ResourceType.TOPIC, topic.name)
     return row(**named, partitions=tuple(_partition(request, one) for one in topic.partitions))
 
 
@@ -207,7 +207,7 @@ def describe_cluster(request: RequestContext) -> Any:
         cluster_id=request.cluster.cluster_id,
         controller_id=controller.controller_id,
         brokers=tuple(brokers),
-        cluster_authorized_operations=operations(request, ResourceType.CLUSTER, CLUSTER_NAME)
+        cluster_authorized_operations=operations(request.allows, ResourceType.CLUSTER, CLUSTER_NAME)
         if asked.include_cluster_authorized_operations
         else UNASKED,
     )
