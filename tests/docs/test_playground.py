@@ -22,6 +22,7 @@ from tests.tools.wheel import Unfit
 
 PAGE = "/how-to/decode-in-the-browser.html"
 CAPTURE = "dumps/kafka-3.9-zk.pcap"
+LOG = "logs/__consumer_offsets-1/00000000000000000000.log"
 METADATA = (ROOT / "fixtures/dumps/kafka-4.4-metadata.bin").read_bytes().hex(" ")
 SECRET = "hunter2hunter2"
 STEPS = """
@@ -33,7 +34,9 @@ STEPS = """
         await until(() => all(".command").length === 2 && /(explained|read) in /.test(status()));
         const found = { status: status(),
             page: all("iframe")[0]?.srcdoc ?? "", sandbox: all("iframe")[0]?.sandbox.value,
-            text: all(".output")[0]?.textContent, remarks: all(".remarks").map((one) => one.textContent),
+            text: all(".view:nth-of-type(2) .output")[0]?.textContent,
+            explained: all(".view:nth-of-type(1) .output")[0]?.textContent,
+            remarks: all(".remarks").map((one) => one.textContent),
             commands: all(".command").map((one) => one.textContent) };
         for (const command of all(".command")) command.remove();
         return found;
@@ -49,6 +52,10 @@ STEPS = """
         const how = { dataTransfer: files, bubbles: true, cancelable: true };
         all("textarea")[0].dispatchEvent(new (page().DragEvent)("drop", how));
         return results();
+    };
+    const zipped = (size) => {
+        const pieces = new Blob([new Uint8Array([0, 0, 0, 16]), new Uint8Array(size)]);
+        return new Response(pieces.stream().pipeThrough(new CompressionStream("gzip"))).blob();
     };
     const refused = (where) => page().fetch(where, { mode: "no-cors" }).then(() => "reached", () => "refused");
     const refusedToWorkers = (where) => new Promise((done) => {
@@ -128,11 +135,13 @@ def driven(whole: Path, chromium: str, tmp_path_factory: pytest.TempPathFactory)
     steps = f"""{STEPS}
         await until(() => status().startsWith("Ready"));
         const capture = await (await fetch("/fixtures/{CAPTURE}")).blob();
-        const answer = {{ ready: status(), hex: await pasted("{METADATA}"), bad: await pasted("zz"),
+        const answer = {{ ready: status(), bad: await pasted("zz"), hex: await pasted("{METADATA}"),
             hostile: await pasted("{base64.b64encode(hostile()).decode()}"),
             markup: all(":is(img, svg, script)").length,
             secret: await pasted("{secret_frame().hex()}"), capture: await dropped("kafka-3.9-zk.pcap", capture),
-            big: await dropped("big.bin", new Uint8Array(17 << 20)), title: page().document.title,
+            log: await dropped("00000000000000000000.log", await (await fetch("/fixtures/{LOG}")).blob()),
+            big: await dropped("big.bin", new Uint8Array(17 << 20)),
+            bomb: await dropped("bomb.gz", await zipped(56 << 20)), title: page().document.title,
             violations: [...violations] }};
         answer.origins = page().performance.getEntriesByType("resource").map((one) => one.name);
         answer.foreign = [await refused("{other.url}page"), await refusedToWorkers("{other.url}worker")];
@@ -175,7 +184,18 @@ def test_what_is_explained(driven: tuple[Driven, Elsewhere]) -> None:
     assert "Metadata v13 request" in answer["hex"]["page"] and "<- Metadata:13 " in answer["hex"]["text"]
     assert "this text is no hex that is known here" in answer["bad"]["remarks"][0] and not answer["bad"]["page"]
     assert answer["capture"]["page"].count('<details class="frame') == 114
-    assert answer["big"]["status"].startswith("big.bin has 17.0 MiB: only the first 16.0 MiB are read here")
+    assert answer["log"]["commands"][0] == "$ kwire explain 00000000000000000000.log"
+    assert answer["log"]["explained"].startswith("# batch at 0") and "base_offset = 0 " in answer["log"]["explained"]
+    assert answer["big"]["status"].startswith("big.bin has 17 MiB: only the first 16 MiB are read here")
+
+
+def test_a_page_that_is_too_large_is_not_shown(driven: tuple[Driven, Elsewhere]) -> None:
+    found = driven[0].answer["bomb"]
+    status = re.match(
+        r"the page would have (\d+)\.?\d* MiB, too much for a browser: kwire browse shows all; read in", found["status"]
+    )
+    assert status and int(status[1]) >= 64 and not found["page"]
+    assert "ProduceRequest v0: topic_data: 4 bytes needed" in found["text"]
 
 
 def test_nothing_hostile_is_run_and_secrets_are_masked(driven: tuple[Driven, Elsewhere]) -> None:
@@ -205,10 +225,11 @@ def test_nothing_leaves_the_origin(driven: tuple[Driven, Elsewhere]) -> None:
 def test_a_page_without_anything_to_run_on_says_so(site: Path, chromium: str, tmp_path: Path) -> None:
     steps = f"""{STEPS}
         await until(() => status());
-        return [status(), all("button").every((one) => one.disabled)];"""
+        const shown = all("button").filter((one) => one.offsetParent).map((one) => one.textContent);
+        return [status(), all("button").every((one) => one.disabled), shown];"""
     found = drive(site, PAGE, ROOT / "fixtures", tmp_path, steps)
     message = "This site was built without Python for this page: python3 dev.py docs --playground adds it."
-    assert found.answer == [message, True]
+    assert found.answer == [message, True, ["Explain", "Choose a file", "Example"]]
 
 
 def test_what_is_fetched_has_the_pinned_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

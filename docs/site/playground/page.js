@@ -3,6 +3,7 @@
 const LIMIT = 1 << 24; // bytes of a file: the page made of them is about eight times as large
 const MOST = 10_000; // frames: as many as `kwire explain --html` shows
 const LONGEST = 1 << 21; // characters of text
+const LARGEST = 1 << 26; // bytes of the page in the frame; of compressed files it can be any size
 const EXAMPLE = `00000000  00 00 00 32 00 03 00 0d  00 00 00 02 00 0c 6c 61  |...2..........la|
 00000010  62 2d 70 72 6f 64 75 63  65 72 00 02 00 00 00 00  |b-producer......|
 00000020  00 00 00 00 00 00 00 00  00 00 00 00 06 66 6c 61  |.............fla|
@@ -16,7 +17,7 @@ const make = (tag, properties = {}, ...children) => {
   return element;
 };
 const seconds = (since) => `${((performance.now() - since) / 1000).toFixed(1)} s`;
-const size = (bytes) => bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / (1 << 20)).toFixed(1)} MiB`;
+const size = (bytes) => bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / (1 << 20)).toFixed(1).replace(".0", "")} MiB`;
 const button = (text, act, properties = {}) => {
   const made = make("button", { type: "button", textContent: text, className: "md-button", ...properties });
   made.addEventListener("click", act);
@@ -55,13 +56,14 @@ root.replaceChildren(
   bar, views.page, views.text);
 
 // The worker: Python, in which one file after the other is explained.
-let worker = null, isReady = false, source = "", begin = 0, waiting = null, note = "", saved = "", loading = "";
+let worker = null, isReady = false, source = "", begin = 0, waiting = null, note = "", saved = "", loading = "", ticking = 0;
 const say = (text, isError = false) => {
   status.textContent = text;
   status.classList.toggle("error", isError);
 };
 const restart = (why) => {
   worker?.terminate();
+  clearInterval(ticking);
   Object.assign(stop, { hidden: true });
   isReady = false;
   begin = performance.now();
@@ -80,18 +82,18 @@ const received = {
     if (waiting) send();
   },
   text(result) {
-    const cut = result.text.length > LONGEST;
-    const text = cut ? `${result.text.slice(0, LONGEST)}\n... (${result.text.length - LONGEST} more characters)` : result.text;
-    fill(views.text, result, make("pre", { className: "output", textContent: text, tabIndex: 0 }));
+    fill(views.text, result, output(result));
     bar.hidden = false;
     show("text");
   },
   page(result) {
     stop.hidden = true;
-    say(`${note}${result.page ? "explained" : "read"} in ${seconds(begin)}; ${loading}`);
+    clearInterval(ticking);
+    if (result.bytes) note = `the page would have ${size(result.bytes)}, too much for a browser: kwire browse shows all; `;
+    say(`${note}${result.page || result.text ? "explained" : "read"} in ${seconds(begin)}; ${loading}`);
     if (saved) URL.revokeObjectURL(saved);
     saved = "";
-    if (!result.page) return fill(views.page, result);
+    if (!result.page) return fill(views.page, result, output(result));
     saved = URL.createObjectURL(new Blob([result.page], { type: "text/html" }));
     const frame = make("iframe", { title: "Fields and bytes", srcdoc: result.page });
     frame.setAttribute("sandbox", "allow-scripts");
@@ -102,6 +104,10 @@ const received = {
     if (isReady) restart(`kwire failed: ${reason}`);
     else say(`Python could not be started: ${reason}`, true);
   },
+};
+const output = ({ text }) => {
+  const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}\n... (${text.length - LONGEST} more characters)` : text;
+  return make("pre", { className: "output", textContent: cut, tabIndex: 0, hidden: !text });
 };
 const fill = (view, { command, remarks, code }, ...output) => {
   const printed = make("pre", { className: code === 2 ? "remarks error" : "remarks", textContent: remarks, hidden: !remarks });
@@ -115,12 +121,14 @@ const wanted = async (name, blob) => {
   note = isCut ? `${name} has ${size(whole)}: only the first ${size(LIMIT)} are read here, kwire browse shows all; ` : "";
   const options = [named.value.trim() && `--as=${named.value.trim()}`, body.checked && "--body", secrets.checked && "--show-secrets"];
   const data = await (isCut ? blob.slice(0, LIMIT) : blob).arrayBuffer();
-  waiting = { name, data, options: options.filter(Boolean), most: MOST };
+  waiting = { name, data, options: options.filter(Boolean), most: MOST, largest: LARGEST };
   if (isReady) send();
 };
 const send = () => {
   begin = performance.now();
-  say(`${note}reading ${waiting.name} ...`);
+  const { name } = waiting;
+  ticking = setInterval(() => say(`${note}reading ${name} ... ${seconds(begin)}`), 1000);
+  say(`${note}reading ${name} ...`);
   stop.hidden = false;
   worker.postMessage(waiting, [waiting.data]);
   waiting = null;

@@ -14,9 +14,10 @@ const start = async (base) => {
   pyodide.unpackArchive(await packages, "zip", { extractDir: PACKAGES });
   pyodide.pyimport("importlib").invalidate_caches(); // Python looked there when there was nothing
   kwire = pyodide.pyimport("kwire_page");
+  run(["explain", "--html", "-o", PAGE, "--hex", WARM]);
+  pyodide.FS.unlink(PAGE);
   const loaded = performance.getEntriesByType("resource");
   postMessage({ kind: "ready", bytes: loaded.reduce((sum, entry) => sum + entry.transferSize, 0) });
-  run(["explain", "--html", "-o", PAGE, "--hex", WARM]);
 };
 
 const run = (words) => {
@@ -28,16 +29,20 @@ const run = (words) => {
   return { code, text, remarks, command: ["kwire", ...quoted].join(" ").replace(` ${PAGE}`, " page.html") };
 };
 
-const explain = ({ name, data, options, most }) => {
+const sizeOf = (path) => pyodide.FS.analyzePath(path).exists ? pyodide.FS.stat(path).size : null;
+
+const explain = ({ name, data, options, most, largest }) => {
   const file = name.startsWith("-") ? `./${name}` : name, path = `${INPUT}/${name}`;
   pyodide.FS.writeFile(path, new Uint8Array(data));
   try {
-    postMessage({ kind: "text", ...run(["decode", ...options, `--first=${most}`, file]) });
-    const made = run(["explain", "--html", ...options, "-o", PAGE, file]);
-    const isMade = pyodide.FS.analyzePath(PAGE).exists;
-    postMessage({ kind: "page", ...made, page: isMade ? pyodide.FS.readFile(PAGE, { encoding: "utf8" }) : "" });
+    const lines = run(["decode", ...options, `--first=${most}`, file]);
+    postMessage({ kind: "text", ...lines });
+    const made = run(["explain", "--html", ...options, "-o", PAGE, file]), bytes = sizeOf(PAGE);
+    if (bytes === null && lines.code !== 2) postMessage({ kind: "page", ...run(["explain", ...options, file]), page: "" }); // a log
+    else if (bytes > largest) postMessage({ kind: "page", ...made, page: "", bytes });
+    else postMessage({ kind: "page", ...made, page: bytes ? pyodide.FS.readFile(PAGE, { encoding: "utf8" }) : "" });
   } finally {
-    for (const left of [path, PAGE]) if (pyodide.FS.analyzePath(left).exists) pyodide.FS.unlink(left);
+    for (const left of [path, PAGE]) if (sizeOf(left) !== null) pyodide.FS.unlink(left);
   }
 };
 
