@@ -64,8 +64,9 @@ class Durations:
         if seconds:
             self.count += len(seconds)
             self.least, self.most = min(self.least, *seconds), max(self.most, *seconds)
-            places = (math.floor(math.log2(max(one, LEAST) / LEAST) * STEPS) for one in seconds)
-            self.bins.update(min(place, LONGEST) for place in places)
+            # in one expression, without calls of min and max for each: they took a third of the time of a report
+            places = [math.floor(math.log2(one / LEAST) * STEPS) if one > LEAST else 0 for one in seconds]
+            self.bins.update([min(place, LONGEST) for place in places] if max(places) > LONGEST else places)
 
     def quantile(self, share: float) -> float:
         """Return the duration below which this share of all durations is, within 0.6 % (above 1 µs).

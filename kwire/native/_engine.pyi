@@ -164,6 +164,7 @@ class PairingState:
 
 class BodyFacts:
     def __init__(self, table: NodeTable, marks: dict[Any, str], guarded: frozenset[str | bytes] = ...) -> None: ...
+    def of(self, body: bytes) -> tuple[bool, int, list[tuple[bytes | None, str | None]]] | None: ...
 
 class KindState:
     call: Any

@@ -74,6 +74,16 @@ cdef class BodyFacts:
             return False
         return c.at == c.end and not (self.guarded and self.is_guarded(found))
 
+    def of(self, bytes body not None):
+        """Return whether a body has an error code, how many topics, and id and name of the first of these; None if it
+        must be decoded."""
+        cdef Facts found
+        cdef int i
+        if not self.find(<const uint8_t*>PyBytes_AS_STRING(body), PyBytes_GET_SIZE(body), &found):
+            return None
+        topics = [(topic_id(&found.topics[i]), topic_name(&found.topics[i])) for i in range(min(found.count, MOST_TOPICS))]
+        return found.has_error, found.count, topics
+
     cdef bint is_guarded(self, const Facts* found) except -1:
         cdef int i
         if found.count > MOST_TOPICS:

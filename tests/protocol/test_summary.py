@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 import kwire
-from kwire.protocol.summary import Facts, MessageSummary, is_topic_field, software_of
+from kwire.native import ENGINE
+from kwire.protocol.header_reader import decode_clean
+from kwire.protocol.summary import Facts, MessageSummary, body_facts, is_topic_field, software_of
 from tests.messages_of import released_pairs
-from tests.random_values import draw
-from tests.seeds import seeded
+from tests.random_values import damaged, draw
+from tests.seeds import TRIES, named, seeded
 
 M = kwire.messages
 ID = bytes(15) + b"\x07"
@@ -73,3 +79,43 @@ def test_topics_of_every_message_are_text() -> None:
         codec, rng = kwire.codec(*pair), seeded(f"gist {pair}")
         for _ in range(3):
             assert all(isinstance(topic, str) for topic in gist.facts(codec, draw(codec.schema, rng)).topics), pair
+
+
+@pytest.mark.skipif(ENGINE != "native", reason="the other engines have no walk of their own for topics and errors")
+def test_bodies_have_natively_the_topics_and_errors_of_their_messages() -> None:
+    """Whole and damaged ones, of all messages at all versions: `BodyFacts` against `MessageSummary`."""
+    seen = {True: 0, False: 0}  # bodies with topics or errors, and others
+    not_natively = set()
+    for pair in released_pairs():
+        codec, rng = kwire.codec(*pair), seeded(f"facts {pair}")
+        natively = body_facts(codec)
+        if natively is None:
+            not_natively.add(pair)
+            continue
+        for number in range(8 * TRIES):
+            body = codec.encode(draw(codec.schema, rng))
+            body = damaged(body, rng) if number % 2 else body
+            with named((pair, body.hex())):
+                found, message = natively.of(body), decode_clean(codec, body)
+                assert (found is None) == (message is None)
+                if found is not None:
+                    seen[bool(found[0] or found[1])] += 1
+                    check_facts(codec, message, *found)
+    assert not_natively == {("OffsetCommitValue", 4)}  # has an id beside other names
+    assert min(seen.values()) > 100
+
+
+def check_facts(
+    codec: kwire.Codec[Any], message: Any, has_error: bool, count: int, topics: list[tuple[bytes | None, str | None]]
+) -> None:
+    """Compare what was found in a body with the summary of its message."""
+    summary = MessageSummary()
+    wanted = summary.facts(codec, message)
+    assert has_error == bool(wanted.errors)
+    assert len(topics) == min(count, 16)
+    if count == len(topics):
+        assert MessageSummary().names(topics) == wanted.topics
+        ids_and_names = {one for pair in topics for one in pair if one is not None}
+        guarded = body_facts(codec, frozenset(ids_and_names))
+        assert guarded is not None
+        assert (guarded.of(codec.encode(message)) is None) == bool(topics)
