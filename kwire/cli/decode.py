@@ -36,7 +36,7 @@ from ..versions import Versions
 from .filters import LogFilter, add_filters, entries, filter_for, is_bad, is_faulty, pushed_filter
 from .inputs import PushedFilter, Reading, UsageError, catalog_of, dumps_in, masker, part_read, results
 from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, Ours, are_for, is_live, is_quick, ours
-from .options import add_colour, add_command, add_inputs
+from .options import add_colour, add_command, add_inputs, add_keylog
 from .terminal import Paged, paged, remark, style_for, with_progress
 
 Print = Callable[[str], None]
@@ -65,6 +65,7 @@ def add_parser(commands: Any, about: str) -> None:
         decode,
     )
     add_inputs(parser)
+    add_keylog(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON array, indented")
     form.add_argument("--jsonl", action="store_true", help="one JSON object per line and frame, streamed")
@@ -78,7 +79,7 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument("--format", metavar="FORM", choices=FORMATS, default="tsv", help=about)
     parser.add_argument("--request", metavar="N", type=_number, help="frame N (also --frame), and response or request")
     parser.add_argument("--frame", dest="request", metavar="N", type=_number, help=argparse.SUPPRESS)
-    about = "requests name the frame of their response: each is held until it comes"
+    about = "requests name the frame of their response, for --jsonl"
     parser.add_argument("--response-frames", action="store_true", help=about)
     parser.add_argument("--first", metavar="N", type=_positive, help="stop after this many")
     parser.add_argument("--follow", action="store_true", help="read on as FILE or a folder of captures grows")

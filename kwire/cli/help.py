@@ -84,8 +84,10 @@ TOPICS: dict[str, tuple[str, str]] = {
     ),
     "tls": (
         "captures of encrypted connections",
-        "kwire does not decrypt: capture on a PLAINTEXT listener, or let tshark decrypt\n"
-        "with the keys of the sessions (TLS 1.2 and 1.3), all connections at once:\n"
+        "With the keys of the sessions, tshark decrypts TLS 1.2 and 1.3 for kwire:\n"
+        "  kwire decode --keylog KEYS FILE\n"
+        "That runs tshark, which must be on the PATH, and shows only the TLS connections.\n"
+        "The same, where only tshark is at hand, or for other commands:\n"
         "  tshark -r FILE -o tls.keylog_file:KEYS -q $(tshark -r FILE -Y tls \\\n"
         "    -T fields -e tcp.stream | sort -nur | sed 's/^/-z follow,tls,yaml,/') |\n"
         "    kwire decode -\n"

@@ -381,11 +381,23 @@ def _inputs(
         raise UsageError("the following arguments are required: FILE, or --hex TEXT")
     if text is not None:
         yield "--hex", nullcontext(open_hex(text, bare=bare, topic=topic)), False
+    if (keys := getattr(options, "keylog", None)) is not None:
+        yield from _decrypted(options, keys)
+        return
     if (stop := followed(options)) is not None:
         yield options.files[0], open_dump(options.files[0], catalog=catalog, followed=stop), False
         return
     for file, found in files_of(options.files, getattr(options, "recursive", False)):
         yield file, open_dump(file, bare=bare, catalog=catalog, topic=topic, share=share, zookeeper=zookeeper), found
+
+
+def _decrypted(options: argparse.Namespace, keys: str) -> Iterator[tuple[str, AbstractContextManager[Dump], bool]]:
+    from ..input.decryption import decrypted
+
+    if options.recursive or "-" in options.files or options.hex is not None or getattr(options, "follow", False):
+        raise UsageError("--keylog takes captures by name: it does not go with -, -r, --hex and --follow")
+    for file in options.files:
+        yield file, nullcontext(decrypted(file, keys)), False
 
 
 def followed(options: argparse.Namespace) -> Callable[[], bool] | None:

@@ -89,6 +89,11 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-r", "--recursive", action="store_true", help="also read all files of folders")
 
 
+def add_keylog(parser: argparse.ArgumentParser) -> None:
+    """Add --keylog."""
+    parser.add_argument("--keylog", metavar="FILE", help="keys of TLS (SSLKEYLOGFILE), for tshark to decrypt with")
+
+
 def add_raw(parser: argparse.ArgumentParser) -> None:
     """Add --raw."""
     parser.add_argument("--raw", action="store_true", help="write raw frames, without connections and times")

@@ -40,7 +40,7 @@ from ..protocol.framing import SECOND, count_frames
 from ..render.style import escape, json_text, table
 from ..render.values import count_text
 from .inputs import NonKafkaStreams, UsageError, catalog_of, dumps_in, named_release, part_read
-from .options import add_colour, add_command, add_files, add_profile
+from .options import add_colour, add_command, add_files, add_keylog, add_profile
 from .terminal import remark, style_for, with_progress
 
 # Bytes of a file. Each process walks over all packets, which with the native engine is half of the work: 20 MB take
@@ -155,6 +155,7 @@ def add_parser(commands: Any, about: str) -> None:
         stats,
     )
     add_files(parser)
+    add_keylog(parser)
     parser.add_argument(
         "--by",
         metavar="COLUMNS",

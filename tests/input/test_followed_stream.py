@@ -13,6 +13,7 @@ from kwire.cli import main
 from kwire.cli.help import TOPICS
 from kwire.errors import DumpError
 from kwire.input import open_dump
+from kwire.input.decryption import decrypted
 from kwire.input.packet_text import followed_streams
 from tests.conftest import ROOT
 
@@ -125,3 +126,41 @@ def test_kwire_names_the_command_where_it_meets_tls(capsys: pytest.CaptureFixtur
     assert shown.out == ""
     assert "2 connections of TLS" in shown.err
     assert "kwire help tls has the command" in shown.err
+
+
+KEYLOG = ["--keylog", str(SAMPLES / "tls.keys")]
+
+
+@pytest.mark.ci
+def test_tshark_is_run_with_the_keys(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    if shutil.which("tshark") is None:
+        pytest.skip("needs tshark")
+    dump = decrypted(str(SAMPLES / "tls.pcap"), KEYLOG[1])
+    assert dump.kind == "2 TLS connections, decrypted by tshark"
+    assert [frame.data for frame in dump.frames] == of_tls()
+    assert main(["decode", str(SAMPLES / "tls.pcap"), *KEYLOG, "--fields", "frame,api,latency"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(of_tls()) + 1
+    other = tmp_path / "other.keys"
+    other.write_text("CLIENT_RANDOM " + "00" * 32 + " " + "00" * 48 + "\n")
+    for keys, capture, problem in (
+        (str(other), SAMPLES / "tls.pcap", "decrypt none of 2 TLS connections"),
+        (KEYLOG[1], CAPTURE, "there is no TLS in this capture"),
+        (KEYLOG[1], Path(__file__), "tshark fails: "),
+    ):
+        assert main(["decode", str(capture), "--keylog", keys]) == 2
+        assert problem in capsys.readouterr().err
+
+
+def test_what_keylog_needs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "no.keys").write_text("# none\n")
+    tls = str(SAMPLES / "tls.pcap")
+    for arguments, problem in (
+        ([tls, *KEYLOG], "--keylog needs tshark, which is not on the PATH"),
+        ([tls, "--keylog", str(tmp_path / "no.keys")], "there are no keys in this file"),
+        ([tls, "--keylog", str(tmp_path / "absent")], "No such file or directory"),
+        (["-", *KEYLOG], "--keylog takes captures by name"),
+        (["--follow", tls, *KEYLOG], "--keylog takes captures by name"),
+    ):
+        assert main(["decode", *arguments]) == 2
+        assert problem in capsys.readouterr().err
