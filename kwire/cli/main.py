@@ -80,13 +80,8 @@ def _run(arguments: list[str]) -> int:
         options = parser.parse_args(with_versions(arguments))
     except SystemExit as stop:
         return int(stop.code or 0)
-    if not gc.isenabled():  # by `_few_collections`
-        gc.freeze()
-        gc.enable()
     try:
-        code: int = options.run(options)
-        sys.stdout.flush()
-        return code
+        return _carried_out(options)
     except KwireError as error:
         complain(str(error), error.hint if error.hint not in str(error) else "", getattr(error, "__notes__", ()))
         return 1 if isinstance(error, EncodeError | DecodeError) else 2
@@ -95,6 +90,16 @@ def _run(arguments: list[str]) -> int:
             raise
         complain(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "))
         return 2
+
+
+def _carried_out(options: argparse.Namespace) -> int:
+    """Run the command that options name; garbage is collected again, though not among what start-up has made."""
+    if not gc.isenabled():  # see `_few_collections`
+        gc.freeze()
+        gc.enable()
+    code: int = options.run(options)
+    sys.stdout.flush()
+    return code
 
 
 def _complete(shell: str, line: str) -> int:

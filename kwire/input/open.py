@@ -25,7 +25,6 @@ from ..protocol import LEAST, LIMIT, Frame, FrameReader, Source, cut_short
 from ..protocol.fragments import BrokenDump
 from ..protocol.framing import CapturedBatch, int32
 from ..spec.catalog import Catalog, catalog_for
-from ..zookeeper import Znode, looks_like_znodes, znodes_in
 from .compressed import Opened, unpacked
 from .file_systems import local_path, open_file
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from ..hex_text import HexText
     from ..logs import LogBatch, LogBytes
     from ..logs.disk_files import DiskFile, DiskItem, DiskKind
+    from ..zookeeper import Znode
 
 # name -> how it begins
 UNSUPPORTED = {
@@ -225,6 +225,8 @@ def read_znodes(path: str | Path) -> list[Znode] | None:
     Raises:
         ZnodeError: a line is no change of a znode. DumpError, OSError: as `open_dump`.
     """
+    from ..zookeeper import znodes_in
+
     text = znode_text(path)
     found = None if text is None else znodes_in(text) or []
     return None if found is None else [znode._replace(file=str(path)) for znode in found]
@@ -232,6 +234,8 @@ def read_znodes(path: str | Path) -> list[Znode] | None:
 
 def znode_text(path: str | Path) -> str | None:
     """Return the text of a file that begins as znodes in JSON do; None for others. Raises as `open_dump`."""
+    from ..zookeeper import looks_like_znodes
+
     with open_unpacked(path) as opened:
         if not looks_like_znodes(opened.head[:HEAD].decode("utf-8", "replace")):
             return None

@@ -12,11 +12,32 @@ from __future__ import annotations
 
 import os
 import warnings
+from pathlib import Path
 
 from ..errors import KwireError
 
+HERE = Path(__file__).parent
+
+
+def is_stale(compiled_from: int, folder: Path = HERE) -> bool:
+    """Whether an extension was compiled from other sources than those in a folder, which only a checkout has.
+
+    Args:
+        compiled_from: the fingerprint of its sources.
+        folder: where they are.
+    """
+    if not (folder / "_engine.pyx").exists():  # all that an installed wheel does; a checkout takes 0.7 ms
+        return False
+    from .fingerprint import fingerprint
+
+    return fingerprint(folder) != compiled_from
+
+
+AGAIN = f"install kwire again, or in a checkout run python {HERE / 'build_hook.py'}"
+
 try:
     from ._engine import (
+        SOURCES,
         BodyFacts,
         ColumnTable,
         NativeMethods,
@@ -30,10 +51,13 @@ try:
 except ModuleNotFoundError:
     AVAILABLE = False
 except ImportError as error:  # built of other sources, or for another system: slow, which would go unnoticed
-    warnings.warn(f"kwire's native engine is not used, install kwire again: {error}", RuntimeWarning, stacklevel=2)
+    warnings.warn(f"kwire's native engine is not used, {AGAIN}: {error}", RuntimeWarning, stacklevel=2)
     AVAILABLE = False
 else:
-    AVAILABLE = True
+    AVAILABLE = not is_stale(SOURCES)
+    if not AVAILABLE:
+        reason = "its sources have changed since it was compiled"
+        warnings.warn(f"kwire's native engine is not used, {AGAIN}: {reason}", RuntimeWarning, stacklevel=2)
 
 __all__ = [
     "AVAILABLE",
@@ -81,7 +105,7 @@ def chosen_engine(wanted: str, available: bool) -> str:
     if wanted not in ("", *ENGINES):
         raise BadEngine(wanted, f"KWIRE_ENGINE is one of {', '.join(ENGINES)}")
     if wanted == "native" and not available:
-        raise BadEngine(wanted, "it was not built when kwire was installed, for want of a C compiler")
+        raise BadEngine(wanted, f"it was not built, for want of a C compiler, or of other sources; {AGAIN}")
     return wanted or ("native" if available else "python")
 
 

@@ -214,6 +214,8 @@ class ConversationState:
     def settle(self, count: int) -> None: ...
     def add_api(self, api: int) -> None: ...
 
+SOURCES: int
+
 class PacketWalker:
     seconds: int | None
     lacks_bytes: bool

@@ -175,6 +175,9 @@ cdef extern from *:
         else { memcpy(&first, p, 8); memcpy(&last, p + n - 8, 8); }
         return (uint32_t)(((first << 7 | first >> 57) ^ last) * 0x9E3779B97F4A7C15ULL >> 40); }
     static inline int32_t kwire_signed32(uint32_t v) { int32_t s; memcpy(&s, &v, 4); return s; }
+    #ifndef KWIRE_SOURCES
+    #define KWIRE_SOURCES 0u
+    #endif
     static inline int64_t kwire_signed64(uint64_t v) { int64_t s; memcpy(&s, &v, 8); return s; }
     """
     uint16_t be16 "kwire_be16"(const uint8_t* p) noexcept nogil
@@ -192,7 +195,11 @@ cdef extern from *:
     PyObject* new_struct "kwire_new_struct"(PyTypeObject* cls) except NULL
     PyObject* new_text "kwire_new_text"(const uint8_t* p, Py_ssize_t n) except NULL
     int32_t signed32 "kwire_signed32"(uint32_t v) noexcept nogil
+    const uint32_t KWIRE_SOURCES
     int64_t signed64 "kwire_signed64"(uint64_t v) noexcept nogil
+
+
+SOURCES = KWIRE_SOURCES  # see `fingerprint`
 
 
 class Refused(Exception):

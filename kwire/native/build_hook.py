@@ -2,11 +2,13 @@
 
 Where there is no C compiler, or no headers of Python, the installation goes on without the engine and says so once;
 kwire then decodes by generated Python. `KWIRE_BUILD=required` makes that an error, `KWIRE_BUILD=none` leaves it out.
+In a checkout, `python kwire/native/build_hook.py` compiles the engine again after its sources have changed.
 """
 
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import sys
 import tempfile
@@ -67,12 +69,17 @@ def compile_extension(folder: Path, extra: list[str] | None = None) -> Path:
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
 
+    sources = runpy.run_path(str(HERE / "fingerprint.py"))["fingerprint"](HERE)  # kwire.native may have a stale engine
     optimise = ["/O2"] if os.name == "nt" else ["-O2", "-g0"]  # -O3 makes JSON text and encoding a seventh slower
     with tempfile.TemporaryDirectory() as scratch:
         options = {"build_dir": scratch, "include_path": [str(HERE)], "quiet": True}
         source = os.path.relpath(HERE / "_engine.pyx")
         extension = Extension(
-            MODULE, [source], extra_compile_args=optimise + (extra or []), extra_link_args=extra or []
+            MODULE,
+            [source],
+            define_macros=[("KWIRE_SOURCES", f"{sources}u")],
+            extra_compile_args=optimise + (extra or []),
+            extra_link_args=extra or [],
         )
         command = Distribution({"ext_modules": cythonize([extension], **options)}).get_command_obj("build_ext")
         command.build_temp, command.build_lib = str(Path(scratch) / "objects"), str(Path(scratch) / "library")
@@ -87,3 +94,7 @@ def compile_extension(folder: Path, extra: list[str] | None = None) -> Path:
 def reason(error: BaseException) -> str:
     """Return the first line of what is wrong."""
     return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+if __name__ == "__main__":
+    compile_extension(HERE)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+import gc
 import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -175,3 +178,21 @@ def test_version() -> None:
     import kwire
 
     assert ran("--version").stdout.decode() == f"kwire {kwire.__version__} (engine: {kwire.engine})\n"
+
+
+def test_garbage_is_collected_while_a_command_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not while a process starts and ends."""
+    seen = []
+    frozen = gc.get_freeze_count()
+    monkeypatch.setattr(gc, "freeze", lambda: None)  # what tests leave may be freed
+    monkeypatch.setattr(sys.modules["kwire.cli.main"], "parser_for", lambda _: seen.append(gc.isenabled()) or Parsed())
+    monkeypatch.setattr(sys, "argv", ["kwire", "decode"])
+
+    class Parsed:
+        _option_string_actions: ClassVar[dict[str, object]] = {}
+
+        def parse_args(self, _: list[str]) -> argparse.Namespace:
+            return argparse.Namespace(run=lambda _: seen.append(gc.isenabled()) or 0)
+
+    assert main() == 0
+    assert (seen, gc.isenabled(), gc.get_freeze_count()) == ([False, True], True, frozen)

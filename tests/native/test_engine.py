@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from threading import Thread
 from typing import Any
@@ -359,4 +361,36 @@ def test_an_engine_built_of_other_sources_is_left_out_with_a_warning() -> None:
         text=True,
     )
     assert done.stdout == "python\n"
-    assert "RuntimeWarning: kwire's native engine is not used, install kwire again: cannot import name" in done.stderr
+    assert "RuntimeWarning: kwire's native engine is not used, install kwire again, or in a checkout" in done.stderr
+    assert "cannot import name" in done.stderr
+
+
+@pytest.mark.parametrize("change", ["a source has changed", "nothing has changed", "there are no sources"])
+def test_an_engine_that_is_older_than_its_sources_is_left_out_with_a_warning(change: str, tmp_path: Path) -> None:
+    """In a copy of a checkout; a wheel has no sources."""
+    package = tmp_path / "kwire"
+    package.mkdir()
+    for path in (ROOT / "kwire").iterdir():
+        if path.name != "native":
+            (package / path.name).symlink_to(path)
+    shutil.copytree(ROOT / "kwire/native", package / "native", ignore=shutil.ignore_patterns("__pycache__"))
+    source = package / "native/_text.pxi"
+    if change == "a source has changed":
+        source.write_text(source.read_text() + "# one more line\n")
+    elif change == "there are no sources":
+        for one in [*source.parent.glob("*.p[xy][xi]"), source.parent / "fingerprint.py"]:
+            one.unlink()
+    done = subprocess.run(
+        [sys.executable, "-c", "import kwire; print(kwire.engine)"],
+        env={name: value for name, value in os.environ.items() if name != "KWIRE_ENGINE"}
+        | {"PYTHONPATH": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    if change == "a source has changed":
+        assert done.stdout == "python\n"
+        assert f"run python {package / 'native/build_hook.py'}: its sources have changed" in done.stderr
+    else:
+        assert (done.stdout, done.stderr) == ("native\n", "")

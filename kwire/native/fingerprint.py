@@ -1,0 +1,18 @@
+"""Identifies the sources of the native engine: an extension that was compiled from others is stale.
+
+Neither a wheel nor what is installed from one has those sources, nor this module.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from zlib import crc32
+
+
+def fingerprint(folder: Path) -> int:
+    """Return a checksum over the names and contents of the sources in a folder."""
+    found = 0
+    for path in sorted(folder.glob("_*.p?[ix]")):
+        if path.suffix != ".pyi":
+            found = crc32(path.read_bytes(), crc32(path.name.encode(), found))
+    return found
