@@ -182,17 +182,26 @@ def test_version() -> None:
 
 def test_garbage_is_collected_while_a_command_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not while a process starts and ends."""
-    seen = []
+    seen = list[bool]()
     frozen = gc.get_freeze_count()
     monkeypatch.setattr(gc, "freeze", lambda: None)  # what tests leave may be freed
-    monkeypatch.setattr(sys.modules["kwire.cli.main"], "parser_for", lambda _: seen.append(gc.isenabled()) or Parsed())
     monkeypatch.setattr(sys, "argv", ["kwire", "decode"])
 
     class Parsed:
         _option_string_actions: ClassVar[dict[str, object]] = {}
 
         def parse_args(self, _: list[str]) -> argparse.Namespace:
-            return argparse.Namespace(run=lambda _: seen.append(gc.isenabled()) or 0)
+            return argparse.Namespace(run=run)
+
+    def parser_for(_: list[str]) -> Parsed:
+        seen.append(gc.isenabled())
+        return Parsed()
+
+    def run(_: argparse.Namespace) -> int:
+        seen.append(gc.isenabled())
+        return 0
+
+    monkeypatch.setattr(sys.modules["kwire.cli.main"], "parser_for", parser_for)
 
     assert main() == 0
     assert (seen, gc.isenabled(), gc.get_freeze_count()) == ([False, True], True, frozen)
