@@ -211,12 +211,20 @@ def _frame(result: Result, *, is_open: bool, summary: MessageSummary | None = No
         name = title(result)
     else:
         name = frame_line(result, summary, Style(width=WIDEST))
-    return _block(name, kind, members, is_open=is_open)
+    return _block(name, kind, members, is_open=is_open, place=_place(result))
 
 
-def _block(name: str, kind: str, members: dict[str, Any], *, is_open: bool) -> str:
+def _place(result: Result) -> str:
+    """Return the attributes that name a frame, and the request that it answers."""
+    source, asked = result.frame.source, result.request_frame if isinstance(result, Response) else None
+    found = {"frame": source.frame, "request": asked}
+    named = {key: f"{number} {source.file or ''}" for key, number in found.items() if number is not None}
+    return "".join(f' data-{key}="{html.escape(value)}"' for key, value in named.items())
+
+
+def _block(name: str, kind: str, members: dict[str, Any], *, is_open: bool, place: str = "") -> str:
     return (
-        f'<details class="frame {html.escape(kind)}"{" open" if is_open else ""}><summary>{text(name)}</summary>'
+        f'<details class="frame {html.escape(kind)}"{place}{" open" if is_open else ""}><summary>{text(name)}</summary>'
         f'<script type="application/json">{embedded(members)}</script></details>\n'
     )
 

@@ -282,6 +282,11 @@
 
   // One frame is drawn in its place. Many are a list, and one of them is drawn in the panes below.
   const frames = [...document.querySelectorAll("details.frame")];
+  const numbered = new Map(frames.map((frame) => [frame.dataset.frame, frame])), others = new Map();
+  for (const frame of frames) {
+    const request = frame.dataset.request && numbered.get(frame.dataset.request);
+    if (request) others.set(frame, request).set(request, frame);
+  }
   const list = document.querySelector("main"), detail = make("section", "detail");
   let view = null, chosen = null;
   const draw = (frame, box) => { view = new View(box, JSON.parse(frame.querySelector("script").textContent)); };
@@ -292,6 +297,14 @@
     frame.classList.add("chosen");
     frame.scrollIntoView({ block: "nearest" });
     detail.replaceChildren();
+    const other = others.get(frame);
+    if (other) {
+      const name = `${frame.dataset.request ? "request" : "response"}: frame ${parseInt(other.dataset.frame, 10)}`;
+      const button = make("button", "other", `${frame.dataset.request ? "\u2190" : "\u2192"} ${name} (r)`);
+      button.type = "button";
+      button.addEventListener("click", () => jump(other));
+      detail.append(button);
+    }
     draw(frame, detail);
   };
   if (frames.length > 1) {
@@ -326,6 +339,20 @@
     matching = words.length ? frames.filter((frame) => words.every((word) => text(frame).includes(word))) : frames;
     turn(0);
   };
+  const jump = (frame) => { // to a frame that the filter may hide
+    if (!frame) return;
+    if (!matching.includes(frame)) {
+      filter.value = "";
+      matching = frames;
+    }
+    turn(Math.floor(matching.indexOf(frame) / FRAMES));
+    choose(frame);
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "r" && event.target !== filter && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      jump(others.get(chosen));
+    }
+  });
   filter.addEventListener("input", search);
   for (const button of buttons) button.addEventListener("click", () => turn(page + Number(button.dataset.turn)));
   list.addEventListener("keydown", (event) => {

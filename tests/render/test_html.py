@@ -321,3 +321,20 @@ def test_of_a_frame_of_many_fields_only_those_in_sight_are_drawn(chromium: str, 
         return [document.querySelectorAll(".row").length < 300,
                 document.querySelector(".row.on .name").textContent];"""
     assert run_page(page_of_fields(20_000), tmp_path, steps) == [True, "allow_auto_topic_creation"]
+
+
+def test_a_key_and_a_button_go_from_request_to_response_and_back(chromium: str, tmp_path: Path) -> None:
+    page = "".join(explain_page("dump", kwire.decode_frames(kwire.read_dump(str(CAPTURE)), trace=True)))
+    steps = """
+        const at = () => parseInt(document.querySelector(".chosen").dataset.frame, 10), seen = [];
+        const press = (target, key) => target.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+        document.querySelectorAll("summary")[61].click(); seen.push(at());
+        seen.push(document.querySelector(".other").textContent);
+        press(document.body, "r"); seen.push(at());
+        document.querySelector(".other").click(); seen.push(at());
+        const input = document.querySelector("nav input");
+        input.value = "DescribeLogDirs <-"; input.dispatchEvent(new Event("input")); seen.push(at());
+        press(input, "r"); seen.push(at());
+        press(document.body, "r"); seen.push(at(), input.value);
+        return seen;"""
+    assert run_page(page, tmp_path, steps) == [61, "\u2192 response: frame 62 (r)", 62, 61, 103, 103, 102, ""]
