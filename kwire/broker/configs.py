@@ -13,6 +13,17 @@ from ..values import ConfigType
 from .storage import Disk, MemoryDisk
 
 MEBIBYTE = 1 << 20
+MOST_LENGTH = 20_000  # characters of a value; only lists of throttled replicas are that long
+_LONG, _INT, _LIST, _TEXT, _YES, _RATIO = (ConfigType(name) for name in "LONG INT LIST STRING BOOLEAN DOUBLE".split())
+_HIGHEST = 2**63 - 1
+_WEEK, _DAY = str(7 * 24 * 3600 * 1000), str(24 * 3600 * 1000)
+_REPLICAS = r"\*|(\d+:\d+(,\d+:\d+)*)?"
+USER, CLIENT = "user", "client-id"
+PRODUCE, FETCH = "producer_byte_rate", "consumer_byte_rate"
+KEYS = (PRODUCE, FETCH, "request_percentage", "controller_mutation_rate")
+ANONYMOUS = "ANONYMOUS"  # the user of all quotas
+MOST_QUOTAS, MOST_CLIENTS = 1000, 10_000
+Entity = frozenset[tuple[str, str | None]]  # of quotas: kinds and names; None is the default of its kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +145,6 @@ class Node:
         return Broker(self.node_id, self.host, self.port, self.rack, fenced=not self.is_alive)
 
 
-MOST_LENGTH = 20_000  # characters of a value; only lists of throttled replicas are that long
-_LONG, _INT, _LIST, _TEXT, _YES, _RATIO = (ConfigType(name) for name in "LONG INT LIST STRING BOOLEAN DOUBLE".split())
-_HIGHEST = 2**63 - 1
-_WEEK, _DAY = str(7 * 24 * 3600 * 1000), str(24 * 3600 * 1000)
-_REPLICAS = r"\*|(\d+:\d+(,\d+:\d+)*)?"
-
-
 class Config(NamedTuple):
     """A config of topics: type, default, and valid values (a minimum, or a pattern)."""
 
@@ -260,15 +264,6 @@ BROKER_CONFIGS: Mapping[str, tuple[int, Callable[[Node, Settings], str | None]]]
     "offset.metadata.max.bytes": (_INT, lambda node, settings: str(settings.offset_metadata_max_bytes)),
     "unclean.leader.election.enable": (_YES, lambda node, settings: "false"),
 }
-
-
-USER, CLIENT = "user", "client-id"
-PRODUCE, FETCH = "producer_byte_rate", "consumer_byte_rate"
-KEYS = (PRODUCE, FETCH, "request_percentage", "controller_mutation_rate")
-ANONYMOUS = "ANONYMOUS"
-MOST_QUOTAS, MOST_CLIENTS = 1000, 10_000
-
-Entity = frozenset[tuple[str, str | None]]  # kinds and names; None is the default of its kind
 
 
 @dataclass(slots=True)

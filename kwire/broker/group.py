@@ -20,6 +20,11 @@ from ..cluster.assignors.members import TopicPartition
 from .purgatory import Parked
 
 LEAST_SIZE = 512  # estimated bytes of a group, member or commit, without its variable contents
+PROTOCOL_SIZE = 128  # estimated bytes of a member's protocol, without name and metadata
+Protocols = tuple[tuple[str, bytes], ...]
+UNIFORM, RANGE = "uniform", "range"
+ASSIGNORS = (UNIFORM, RANGE)
+Assigned = set[TopicPartition]
 
 
 @dataclass(slots=True)
@@ -42,11 +47,6 @@ class Held:
     def has_room(self, size: int) -> bool:
         """Return whether so many more bytes may be used."""
         return self.size + size <= self.most
-
-
-PROTOCOL_SIZE = 128  # estimated bytes of a member's protocol, without name and metadata
-
-Protocols = tuple[tuple[str, bytes], ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -331,11 +331,6 @@ class Group:
             next(name for name, _ in member.protocols if name in candidates) for member in self.members.values()
         )
         return max(votes, key=lambda name: votes[name])
-
-
-UNIFORM, RANGE = "uniform", "range"
-ASSIGNORS = (UNIFORM, RANGE)
-Assigned = set[TopicPartition]
 
 
 @dataclass(slots=True, eq=False)

@@ -26,6 +26,8 @@ from .codes import UNSUPPORTED_VERSION
 from .configs import Node, Settings
 from .faults import api_of, error_response, has_code
 
+API_VERSIONS = 18
+
 
 class ServedCluster(Cluster):
     """Brokers that answer requests.
@@ -80,9 +82,6 @@ class ServedCluster(Cluster):
             if not api.finds_errors and (code := request.error()) and has_code(name):
                 return error_response(name, code)
             return api.handler(request)
-
-
-API_VERSIONS = 18
 
 
 @dataclass(frozen=True, slots=True)

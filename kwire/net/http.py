@@ -31,6 +31,9 @@ HOST = "127.0.0.1"
 MOST = 64 << 20  # bytes of arguments
 PATIENCE = 60.0  # seconds for an operation
 LOOPBACK = ("127.0.0.1", "localhost")
+REPLICAS = "kafka_server_replicamanager_offlinereplicacount", "replicas in log directories that are offline"
+DIRECTORIES = "kafka_log_logmanager_offlinelogdirectorycount", "log directories that are offline"
+COUNT_PATIENCE = 5.0  # seconds in which the cluster is to be counted
 
 
 class ControlServer:
@@ -212,11 +215,6 @@ def _frames(capture: bytes, api: str | None, client: str | None) -> list[Any]:
         file.write(capture)
         file.flush()
         return chosen(decode_frames(read_dump(file.name)), api, client)
-
-
-REPLICAS = "kafka_server_replicamanager_offlinereplicacount", "replicas in log directories that are offline"
-DIRECTORIES = "kafka_log_logmanager_offlinelogdirectorycount", "log directories that are offline"
-COUNT_PATIENCE = 5.0  # seconds in which the cluster is to be counted
 
 
 def offline_counts(cluster: ServedCluster) -> dict[int, tuple[int, int]]:

@@ -13,6 +13,9 @@ from ..redaction import REASONS, Redactor
 
 MOST_WAITING = 128 << 20  # bytes of all frames that have begun and not ended
 ALWAYS = 1 << 16  # bytes that a connection may hold whatever the others do
+MOST_LINES = 1000  # different lines that are printed
+MOST_RECORDED = 64 << 20  # bytes of frames that are kept
+SECRETS = {"sasl", "scram", "token", "unknown"}  # a bare token whose SaslHandshake was forgotten is not recognised
 
 
 class FrameMemory:
@@ -65,9 +68,6 @@ class Share:
         return self.memory.held <= self.memory.most or size <= ALWAYS
 
 
-MOST_LINES = 1000  # different lines that are printed
-
-
 class Notes:
     """Prints a line when it comes first, and at the end how often it came.
 
@@ -111,10 +111,6 @@ class Notes:
         if self._more:
             self._write(f"{self._more} line{'s' if self._more > 1 else ''} more")
         self._counts, self._more = {}, 0
-
-
-MOST_RECORDED = 64 << 20  # bytes
-SECRETS = {"sasl", "scram", "token", "unknown"}  # a bare token whose SaslHandshake was forgotten is not recognised
 
 
 class Recorder:

@@ -14,6 +14,8 @@ from ..broker.authentication import MECHANISMS
 from ..records import Record
 from .backends import AsProcess, Backend, InThread, Plan, Running, Tls, topics_of
 
+INTERVAL = 0.005  # seconds between two looks at what is waited for
+
 
 class Rule:
     """A rule that was made by `on`; a context manager, behind whose block the rule holds no longer.
@@ -302,9 +304,6 @@ class Operations:
     def forget_frames(self) -> None:
         """Forget what was sent and received so far."""
         self._do("forget_frames")
-
-
-INTERVAL = 0.005  # seconds between two looks at what is waited for
 
 
 class _Cluster(Operations):

@@ -21,6 +21,8 @@ from .client_protocol import Znode
 
 # msgspec's error text: a problem, and a path in the value
 _MSGSPEC_ERROR = lazy_pattern(r"(.*?)(?: - at (`key` in )?`\$(.*)`)?", re.DOTALL)
+Replicas = dict[int, tuple[int, ...]]
+_TOPIC = "/brokers/topics/[^/]+"
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,7 +150,6 @@ def _node_in(kind: Any) -> type[Node] | None:
 
 LOG_DIR_FAILURE: Final = 1
 LOG_DIR_RESET: Final = "LogDirReset"  # KIP-112's earlier wording; no source gives it a number
-Replicas = dict[int, tuple[int, ...]]
 
 
 class BrokerRegistration(Node, frozen=True, kw_only=True):
@@ -363,7 +364,6 @@ class ConsumerRegistration(Node, frozen=True, kw_only=True):
     version: int = 1
 
 
-_TOPIC = "/brokers/topics/[^/]+"
 # path -> what its JSON is; int is a bare number
 PATHS: dict[str, type[Node] | type[int]] = {
     r"/brokers/ids/\d+": BrokerRegistration,

@@ -28,8 +28,9 @@ from ..configs import (
 )
 
 FIRST_WITH_TYPES = 1  # of ListConfigResources
-FIRST_WITH_SOURCES = 1  # older versions only distinguish defaults from other values
+FIRST_WITH_SOURCES = 1  # of DescribeConfigs: older versions only distinguish defaults from other values
 _GIVEN = ("advertised.listeners", "broker.id", "broker.rack", "listeners", "log.dirs")
+EXACT, DEFAULT = 0, 1  # how a component of a filter matches
 
 
 class Value(NamedTuple):
@@ -228,9 +229,6 @@ def _listed(change: Any, config: Config, value: str) -> str:
     if change.config_operation == AlterConfigOp.SUBTRACT:
         return ",".join(item for item in items if item not in given)
     return ",".join(dict.fromkeys([*items, *given]))
-
-
-EXACT, DEFAULT = 0, 1  # how a component of a filter matches
 
 
 def alter_client_quotas(request: RequestContext) -> Any:

@@ -19,6 +19,15 @@ from ..group import Group, GroupState, Member, Protocols
 from ..internal_topics import GROUPS, TRANSACTIONS, coordinator_of
 from ..rebalance import assigned, described, joined, not_assigned, not_joined
 
+FIRST_WITH_KEYS = 4  # FindCoordinator: from this version on a request has several keys (KIP-699)
+GROUP, TRANSACTION = 0, 1  # types of keys
+FIRST_WITH_KNOWN_IDS = 4  # JoinGroup: from this version on members join with an id from the broker (KIP-394)
+FIRST_WITH_SKIPPING = 9  # JoinGroup: the leader may have nothing to assign (KIP-814)
+FIRST_WITH_PROTOCOLS = 5  # SyncGroup: from this version on requests contain the expected protocol (KIP-559)
+FIRST_WITH_MEMBERS = 3  # LeaveGroup: from this version on several members can leave at once
+CLASSIC, CONSUMER = "classic", "consumer"  # types of groups
+FIRST_WITH_NOT_FOUND = 6  # DescribeGroups: older versions return an unknown group as Dead (KIP-1043)
+
 
 def problem_with(request: RequestContext, group_id: str, topic: str = GROUPS, *, needs_name: bool = True) -> int:
     """Return the error code of a group or transaction request that this broker cannot handle; 0 if it can.
@@ -74,10 +83,6 @@ def consumer_problem(group: Group, member_id: str, epoch: int) -> int:
     return codes.NONE if member.epoch == epoch else codes.STALE_MEMBER_EPOCH
 
 
-FIRST_WITH_KEYS = 4  # from this version on a request has several keys (KIP-699)
-GROUP, TRANSACTION = 0, 1
-
-
 def find_coordinator(request: RequestContext) -> Any:
     """Answer FindCoordinator."""
     response, asked = messages.FindCoordinatorResponse, request.message
@@ -104,10 +109,6 @@ def _coordinator(request: RequestContext, key: str) -> dict[str, Any]:
 
 def _no_coordinator(code: int, message: str) -> dict[str, Any]:
     return {"error_code": code, "error_message": message, "node_id": -1, "host": "", "port": -1}
-
-
-FIRST_WITH_KNOWN_IDS = 4  # from this version on members join with an id from the broker (KIP-394)
-FIRST_WITH_SKIPPING = 9  # KIP-814
 
 
 def join_group(request: RequestContext) -> Any:
@@ -236,9 +237,6 @@ class _Join:
         return joined(group, member, includes_members=False, leader=leader)  # a client without the new id cannot assign
 
 
-FIRST_WITH_PROTOCOLS = 5  # from this version on requests contain the expected protocol (KIP-559)
-
-
 def sync_group(request: RequestContext) -> Any:
     """Answer SyncGroup, or park it until the leader has assigned."""
     asked, rebalancing = request.message, request.cluster.groups.rebalancing
@@ -288,9 +286,6 @@ def heartbeat(request: RequestContext) -> Any:
     return messages.HeartbeatResponse(error_code=codes.REBALANCE_IN_PROGRESS if is_rebalancing else codes.NONE)
 
 
-FIRST_WITH_MEMBERS = 3  # from this version on several members can leave at once
-
-
 def leave_group(request: RequestContext) -> Any:
     """Answer LeaveGroup."""
     response, asked, groups = messages.LeaveGroupResponse, request.message, request.cluster.groups
@@ -327,9 +322,6 @@ def _leave(request: RequestContext, group: Group, member_id: str, instance_id: s
     return codes.NONE
 
 
-CLASSIC, CONSUMER = "classic", "consumer"
-
-
 def list_groups(request: RequestContext) -> Any:
     """Answer ListGroups: the groups that this broker coordinates."""
     states = {state.lower() for state in request.message.states_filter}
@@ -353,9 +345,6 @@ def list_groups(request: RequestContext) -> Any:
 
 def _type_of(group: Group) -> str:
     return CLASSIC if group.consumer is None else CONSUMER
-
-
-FIRST_WITH_NOT_FOUND = 6  # older versions of DescribeGroups return an unknown group as Dead (KIP-1043)
 
 
 def describe_groups(request: RequestContext) -> Any:

@@ -19,6 +19,12 @@ from ..topics import NO_ID, Topic
 from .fetch import READ_COMMITTED
 from .groups import consumer_problem, membership, problem_with
 
+FIRST_WITH_ERROR = 2  # OffsetFetch: older versions have error codes only per partition
+FIRST_WITH_GROUPS = 8  # OffsetFetch: from this version on a request has several groups (KIP-709)
+Wanted = Iterator[tuple[str, bytes, list[int]]]
+FIRST_WITH_EPOCHS = 4  # ListOffsets
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+
 
 def offset_commit(request: RequestContext) -> Any:
     """Answer OffsetCommit."""
@@ -90,12 +96,6 @@ def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, name: 
         return codes.OFFSET_METADATA_TOO_LARGE
     commit = Commit(part.committed_offset, part.committed_leader_epoch, metadata, topic.topic_id)
     return commit if request.cluster.groups.held.has_room(commit.size) else codes.GROUP_MAX_SIZE_REACHED
-
-
-FIRST_WITH_ERROR = 2  # older versions have error codes only per partition
-FIRST_WITH_GROUPS = 8  # from this version on a request has several groups (KIP-709)
-
-Wanted = Iterator[tuple[str, bytes, list[int]]]
 
 
 def offset_fetch(request: RequestContext) -> Any:
@@ -212,10 +212,6 @@ def _subscribed(group: Group) -> set[str]:
         except DecodeError:
             continue  # what it does not say, it does not read
     return found
-
-
-FIRST_WITH_EPOCHS = 4
-LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
 
 
 def list_offsets(request: RequestContext) -> Any:

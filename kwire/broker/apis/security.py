@@ -28,6 +28,7 @@ from ..cluster import RequestContext
 
 TOO_LATE = "SaslAuthenticate request received after successful authentication"
 NUMBERS = {name: number for number, name in SCRAM.items()}
+NO_AUTHORIZER = "No Authorizer is configured."
 
 
 def sasl_handshake(request: RequestContext) -> Any:
@@ -123,9 +124,6 @@ def _change_scram(request: RequestContext, change: Any) -> None:
         salted, salt = bytes(change.salted_password), bytes(change.salt)
         credential = Credential.of(key[1], salted, salt, change.iterations)
     request.cluster.controller.set_credential(*key, credential)
-
-
-NO_AUTHORIZER = "No Authorizer is configured."
 
 
 def describe_acls(request: RequestContext) -> Any:

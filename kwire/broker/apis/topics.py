@@ -23,7 +23,9 @@ from ..controller import Controller
 from ..topics import INTERNAL, NO_ID, Topic, check_name, unique_rows
 
 NO_NUMBER = -1
-FIRST_WITH_DETAILS = 5  # from this version on the response has the topic's details (KIP-525)
+FIRST_WITH_DETAILS = 5  # CreateTopics: from this version on the response has the topic's details (KIP-525)
+FIRST_WITH_IDS = 6  # DeleteTopics (KIP-516)
+ALL = -1  # DeleteRecords: all records of a partition
 
 
 def create_topics(request: RequestContext) -> Any:
@@ -129,9 +131,6 @@ def _given_assignment(placed: dict[int, list[int]], rows: Sequence[Any]) -> dict
     return {index: list(row.broker_ids) for index, row in zip(placed, rows, strict=True)}
 
 
-FIRST_WITH_IDS = 6
-
-
 def delete_topics(request: RequestContext) -> Any:
     """Answer DeleteTopics; requests that wait for a deleted topic are answered, too."""
     asked = request.message
@@ -172,9 +171,6 @@ def _topic_to_delete(request: RequestContext, name: str | None, topic_id: bytes,
     if topic is None:
         raise UnknownTopicId("unknown_topic_id", topic_id=uuid_text(topic_id))
     return topic
-
-
-ALL = -1
 
 
 def delete_records(request: RequestContext) -> Any:

@@ -20,7 +20,10 @@ from .groups import consumer_problem, member_or_problem, problem_with
 from .offsets import checked_commit
 
 MOST_TIMEOUT_MS = 15 * 60 * 1000  # Kafka's transaction.max.timeout.ms
-FIRST_INIT_WITH_FENCED = 4  # versions from here on have an error code of its own for it (KIP-588)
+FIRST_INIT_WITH_FENCED = 4  # versions of InitProducerId from here on have an error code of its own for it (KIP-588)
+FIRST_WITH_BATCHES = 4  # versions of AddPartitionsToTxn from here on are between brokers, for several producers
+FIRST_WITH_FENCED = 2  # versions of the others from here on have PRODUCER_FENCED (KIP-588)
+FIRST_OF_PROTOCOL_2 = 5  # of EndTxn and TxnOffsetCommit: the epoch changes with each transaction (KIP-890)
 
 
 def init_producer_id(request: RequestContext) -> Any:
@@ -64,11 +67,6 @@ def _transactional(request: RequestContext) -> Transaction | int:
     if found == codes.PRODUCER_FENCED and request.version < FIRST_INIT_WITH_FENCED:
         return codes.INVALID_PRODUCER_EPOCH
     return found
-
-
-FIRST_WITH_BATCHES = 4  # versions of AddPartitionsToTxn from here on are between brokers, for several producers
-FIRST_WITH_FENCED = 2  # versions of the others from here on have PRODUCER_FENCED (KIP-588)
-FIRST_OF_PROTOCOL_2 = 5  # of EndTxn and TxnOffsetCommit: the epoch changes with each transaction (KIP-890)
 
 
 def _checked(request: RequestContext, transactional_id: str, producer_id: int, epoch: int) -> Transaction | int:

@@ -35,6 +35,9 @@ from .members import (
 from .sticky_balance import Balance, Holdings, Pile, Start, Wishes
 from .sticky_before_3_0 import assign_constrained_before_3_0, start_before_3_0
 
+Plan = tuple[Assignment, dict[TopicPartition, str]]
+Past = Callable[[Member], Held]
+
 
 class Waiting:
     """Members in the order in which they came.
@@ -106,9 +109,6 @@ class Waiting:
                 if best is None or found < best:
                     best = found
         return None if best is None else self._names[best % len(self._names)]
-
-
-Plan = tuple[Assignment, dict[TopicPartition, str]]
 
 
 def assign_constrained(assignor: str, group: Group, claims: Claims, racks: GroupRacks, rules: Rules) -> Plan:
@@ -353,9 +353,6 @@ def _before(held: Mapping[str, Held], newest: int) -> dict[TopicPartition, str]:
                 if partition not in before or past.generation > before[partition][0]:
                     before[partition] = (past.generation, member_id)
     return {partition: member_id for partition, (_, member_id) in before.items()}
-
-
-Past = Callable[[Member], Held]
 
 
 def assign_sticky(

@@ -12,6 +12,9 @@ from ...errors.refused import CannotAssign
 from ..java_compat import TOPIC_PARTITIONS, HashOrder, int32, utf16
 from .members import Group, GroupRacks, Rules, TopicPartition
 
+Pair = tuple[str, str]  # from a member, to a member
+MOST_ROUNDS = 1000  # Kafka continues until nothing changes, which contradictory claims may prevent
+
 
 class Pile:
     """The partitions of a member in order, possibly with duplicates.
@@ -154,9 +157,6 @@ class Holdings:
 
     def _enter(self, member_id: str) -> None:
         insort(self._order, (len(self.piles[member_id]), self._ranks[member_id]))
-
-
-Pair = tuple[str, str]  # from a member, to a member
 
 
 class Movements:
@@ -357,9 +357,6 @@ class Evenness:
             if len(own) + self._slack < len(rich):
                 return True
         return False
-
-
-MOST_ROUNDS = 1000  # Kafka continues until nothing changes, which contradictory claims may prevent
 
 
 class Balance:
