@@ -375,8 +375,9 @@ class Cluster:
         partition.replicas[node_id] = new
 
     def check(self) -> None:
-        """Take directories offline that do not work any more, and write markers that are still due."""
+        """Take directories offline that do not work any more, write markers that are still due, and expire commits."""
         self.transactions.retry()
+        self.groups.expire_commits()
         for topic in list(self.controller.topics.values()):
             self._look_after(topic)
         for partition in list(self.controller.partitions()):

@@ -49,6 +49,8 @@ class Settings:
     min_session_timeout: float = 6.0
     max_session_timeout: float = 1800.0
     offset_metadata_max_bytes: int = 4096
+    offsets_retention_minutes: int = 7 * 24 * 60
+    offsets_retention_check_interval_ms: int = 600_000
     internal_partitions: int = 50  # of each internal topic
     most_partitions: int = 20_000
     most_group_members: int = 5_000
@@ -262,6 +264,11 @@ BROKER_CONFIGS: Mapping[str, tuple[int, Callable[[Node, Settings], str | None]]]
     "min.insync.replicas": (_INT, lambda node, settings: str(settings.min_insync_replicas)),
     "num.partitions": (_INT, lambda node, settings: str(settings.num_partitions)),
     "offset.metadata.max.bytes": (_INT, lambda node, settings: str(settings.offset_metadata_max_bytes)),
+    "offsets.retention.check.interval.ms": (
+        _LONG,
+        lambda node, settings: str(settings.offsets_retention_check_interval_ms),
+    ),
+    "offsets.retention.minutes": (_INT, lambda node, settings: str(settings.offsets_retention_minutes)),
     "unclean.leader.election.enable": (_YES, lambda node, settings: "false"),
 }
 

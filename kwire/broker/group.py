@@ -17,6 +17,8 @@ from typing import NamedTuple
 from ..cluster.assignors import Member as Subscriber
 from ..cluster.assignors import assign_server_range, assign_uniform
 from ..cluster.assignors.members import TopicPartition
+from ..errors import DecodeError
+from ..internal import decode_subscription
 from .purgatory import Parked
 
 LEAST_SIZE = 512  # estimated bytes of a group, member or commit, without its variable contents
@@ -95,12 +97,14 @@ class Member:
 
 
 class Commit(NamedTuple):
-    """A committed offset with its metadata; `topic_id` is the id of the topic at that time."""
+    """A committed offset with its metadata; `topic_id` is the id of the topic at that time, `time_ms` the time of the
+    commit, in milliseconds since 1970."""
 
     offset: int
     leader_epoch: int
     metadata: str
     topic_id: bytes
+    time_ms: int = -1
 
     @property
     def size(self) -> int:
@@ -186,6 +190,7 @@ class Group:
         is_gathering: whether the group was empty, so that the join phase waits for more members.
         prolonging, has_newcomers: by how much that phase may be extended, and whether there is a reason.
         consumer: its members and their assignments where the broker assigns (KIP-848); None for a classic group.
+        empty_since_ms: when its last member left, in milliseconds since 1970; None if it has members, or never had.
         pending_commits: what waits for the end of a transaction, by producer id, topic and partition.
         written: its last records in `__consumer_offsets`, but for commits, by key.
         timer, wakes: its next timer, and the time.
@@ -212,6 +217,7 @@ class Group:
     is_gathering: bool = False
     prolonging: float = 0.0
     has_new_members: bool = False
+    empty_since_ms: int | None = None
     pending_commits: dict[int, dict[tuple[str, int], Commit]] = field(default_factory=dict)
     written: dict[bytes, bytes] = field(default_factory=dict)
     consumer: ConsumerGroup | None = None
@@ -233,6 +239,38 @@ class Group:
         """Whether it has no state worth keeping."""
         has_members = self.members or self.pending or (self.consumer is not None and self.consumer.members)
         return not (has_members or self.commits or self.pending_commits)
+
+    def reads(self, topic: str) -> bool:
+        """Whether a member subscribes to a topic, or a subscription cannot be read."""
+        if self.consumer is not None:
+            return any(one.reads(topic) for one in self.consumer.members.values())
+        try:
+            subscribed = (decode_subscription(one.metadata(self.protocol)) for one in self.members.values())
+            return any(topic in one.message.topics for one in subscribed)
+        except DecodeError:
+            return True
+
+    def is_expired(self, topic: str, index: int, before_ms: int) -> bool:
+        """Whether a commit's time is over (KIP-211).
+
+        That of an empty group begins when its last member left; that of a group without any, or of a topic that no
+        member reads, when it was committed. Commits that wait for the end of a transaction, and those of groups that
+        rebalance, do not expire.
+
+        Args:
+            topic, index: the partition.
+            before_ms: what began before this time has expired, in milliseconds since 1970.
+        """
+        commit = self.commits.last(topic, index)
+        if commit is None or self.is_unstable(topic, index) or self.reads(topic):
+            return False
+        since = commit.time_ms
+        if self.consumer is None and self.protocol_type is not None:
+            if self.state is GroupState.EMPTY:
+                since = commit.time_ms if self.empty_since_ms is None else self.empty_since_ms
+            elif self.state is not GroupState.STABLE or self.protocol_type != "consumer":
+                return False
+        return since <= before_ms
 
     @property
     def have_all_joined(self) -> bool:

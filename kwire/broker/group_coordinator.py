@@ -37,12 +37,13 @@ from .topics import NO_ID, Topic
 
 COMMIT_VERSION = GROUP_VERSION = 4  # of OffsetCommitValue, the first with the topic id (KIP-848); of GroupMetadataValue
 STABLE, UNREVOKED = 0, 1  # states of ConsumerGroupCurrentMemberAssignmentValue
+MINUTE_MS = 60_000
 
 Find = Callable[[str | None, bytes], Topic | None]
 Written = dict[bytes, bytes]
 
 
-def commit_row(group_id: str, topic: str, index: int, commit: Commit | None, time_ms: int = -1) -> Row:
+def commit_row(group_id: str, topic: str, index: int, commit: Commit | None) -> Row:
     """Return the record of a commit for a partition; its value is None if the commit is deleted."""
     key = messages.OffsetCommitKey(group=group_id, topic=topic, partition=index)
     if commit is None:
@@ -51,7 +52,7 @@ def commit_row(group_id: str, topic: str, index: int, commit: Commit | None, tim
         offset=commit.offset,
         leader_epoch=commit.leader_epoch,
         metadata=commit.metadata,
-        commit_timestamp=time_ms,
+        commit_timestamp=commit.time_ms,
         topic_id=commit.topic_id,
     )
     return encode_record(coordinator_record(key, value, COMMIT_VERSION))
@@ -93,7 +94,7 @@ def _classic_row(group: Group, time_ms: int) -> Row:
         generation=group.generation,
         protocol=group.protocol if is_stable else None,
         leader=group.leader if is_stable else None,
-        current_state_timestamp=time_ms,
+        current_state_timestamp=time_ms if group.empty_since_ms is None else group.empty_since_ms,
         members=members if is_stable else (),
     )
     return encode_record(coordinator_record(messages.GroupMetadataKey(group=group.group_id), value, GROUP_VERSION))
@@ -216,7 +217,8 @@ class Restorer:
         """Return a commit, unless its topic was deleted."""
         by_id = value.topic_id != NO_ID
         topic = self._find(None, value.topic_id) if by_id else self._find(key.topic, NO_ID)
-        return None if topic is None else Commit(value.offset, value.leader_epoch, value.metadata, topic.topic_id)
+        named = value.offset, value.leader_epoch, value.metadata
+        return None if topic is None else Commit(*named, topic.topic_id, value.commit_timestamp)
 
     def _restore_commit(self, key: Any, value: Any) -> None:
         if commit := self._commit(key, value):
@@ -241,6 +243,8 @@ class Restorer:
             group.add(member)
         if value.members:
             group.state, group.protocol, group.leader = GroupState.STABLE, value.protocol, value.leader
+        elif value.current_state_timestamp >= 0:
+            group.empty_since_ms = value.current_state_timestamp
 
     def _restore_consumer(self, key: Any, value: Any) -> None:
         group = self._make(key.group_id)
@@ -309,6 +313,7 @@ class Groups:
         self.held: Held = Held(self.settings.most_group_bytes)
         self.rebalancing: Rebalancing = Rebalancing(purgatory, self.settings.initial_rebalance_delay, self.remember)
         self._groups: dict[str, Group] = {}
+        self._next_expiry_ms = 0
         self._restore()
 
     def _restore(self) -> None:
@@ -347,16 +352,24 @@ class Groups:
 
     def remember(self, group: Group) -> None:
         """Write the changes of a group and its members."""
+        if group.members or group.consumer is not None:
+            group.empty_since_ms = None
+        elif group.empty_since_ms is None:
+            group.empty_since_ms = self._time_ms()
         rows = group_rows(group, self._find, self._time_ms())
         self._log.write(group.group_id, changes(group.written, rows))
         group.written = rows
 
     def _commit_rows(self, group: Group, commits: Mapping[TopicPartition, Commit | None]) -> list[Row]:
+        return [commit_row(group.group_id, *place, commit) for place, commit in commits.items()]
+
+    def _timed(self, commits: Mapping[TopicPartition, Commit]) -> dict[TopicPartition, Commit]:
         now = self._time_ms()
-        return [commit_row(group.group_id, *place, commit, now) for place, commit in commits.items()]
+        return {place: commit._replace(time_ms=now) for place, commit in commits.items()}
 
     def commit(self, group: Group, commits: Mapping[TopicPartition, Commit]) -> int:
         """Store commits of a group; returns an error code."""
+        commits = self._timed(commits)
         code = self._log.write(group.group_id, self._commit_rows(group, commits))
         for place, commit in commits.items() if code == codes.NONE else ():
             group.commits.put(*place, commit)
@@ -369,10 +382,26 @@ class Groups:
 
     def commit_pending(self, group: Group, producer: Producer, commits: Mapping[TopicPartition, Commit]) -> int:
         """Store commits that take effect when a transaction is committed; returns an error code."""
+        commits = self._timed(commits)
         code = self._log.write(group.group_id, self._commit_rows(group, commits), producer)
         for place, commit in commits.items() if code == codes.NONE else ():
             group.add_pending(producer.id, *place, commit)
         return code
+
+    def expire_commits(self) -> None:
+        """Delete commits whose time is over (KIP-211) and groups with nothing left, every
+        `offsets.retention.check.interval.ms`; not where nothing is written."""
+        now = self._time_ms()
+        if now < self._next_expiry_ms or self.settings.read_only:
+            return
+        self._next_expiry_ms = now + self.settings.offsets_retention_check_interval_ms
+        before = now - self.settings.offsets_retention_minutes * MINUTE_MS
+        for group in self.all():
+            places = [(topic, index) for topic, indexes in group.commits.topics() for index in indexes]
+            if expired := [place for place in places if group.is_expired(*place, before)]:
+                self.delete_commits(group, expired)
+            if group.is_unused and group.state is GroupState.EMPTY:
+                self.delete(group)
 
     def log_place(self, group_id: str) -> TopicPartition:
         """Return the partition of `__consumer_offsets` that has a group."""

@@ -40,6 +40,17 @@ def _selects_by_rack(file: str) -> bool:
     return bool(name)
 
 
+def _offsets_retention(files: Sequence[str]) -> int:
+    """Return the offsets.retention.minutes of brokers; raises DumpError for what is no number above 0."""
+    found = Settings().offsets_retention_minutes
+    for file in files:
+        text = _properties(file).get("offsets.retention.minutes", str(found))
+        if not re.fullmatch(r"[1-9]\d{0,8}", text):
+            raise DumpError(f"offsets.retention.minutes is {excerpt(text)}", file=file, hint="write minutes, 1 or more")
+        found = int(text)
+    return found
+
+
 def _properties(file: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for line in Path(file).read_text("utf-8", "replace").splitlines():
@@ -405,6 +416,7 @@ def settings_for(options: argparse.Namespace) -> Settings:
         num_partitions=options.partitions,
         default_replication_factor=options.replication_factor,
         retention_bytes=options.retention_bytes,
+        offsets_retention_minutes=_offsets_retention(options.config or ()),
         replica_assignor=options.assignor or ("multi-level" if options.profile == "KIP-879" else "rack-aware"),
         profile=options.profile,
         release=options.release and named_release(options.release).name,

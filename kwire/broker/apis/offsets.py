@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import messages
-from ...errors import DecodeError
-from ...internal import decode_subscription
 from .. import codes
 from ..cluster import RequestContext
 from ..group import Commit, Group, GroupState
@@ -184,7 +182,6 @@ def offset_delete(request: RequestContext) -> Any:
         return response(error_code=code or codes.GROUP_ID_NOT_FOUND)
     if group.members and group.protocol_type != "consumer":
         return response(error_code=codes.NON_EMPTY_GROUP)
-    subscribed = _subscribed(group)
     rows, deleted = [], []
     for row in asked.topics:
         topic = request.cluster.controller.find(row.name)
@@ -194,7 +191,7 @@ def offset_delete(request: RequestContext) -> Any:
             code = request.error(row.name, index)
             if not code and (topic is None or not 0 <= index < len(topic.partitions)):
                 code = codes.UNKNOWN_TOPIC_OR_PARTITION
-            elif not code and row.name in subscribed:
+            elif not code and group.reads(row.name):
                 code = codes.GROUP_SUBSCRIBED_TO_TOPIC
             elif not code:
                 deleted.append((row.name, index))
@@ -202,16 +199,6 @@ def offset_delete(request: RequestContext) -> Any:
         rows.append(response.OffsetDeleteResponseTopic(name=row.name, partitions=tuple(parts)))
     request.cluster.groups.delete_commits(group, deleted)
     return response(topics=tuple(rows))
-
-
-def _subscribed(group: Group) -> set[str]:
-    found: set[str] = set()
-    for member in group.members.values():
-        try:
-            found.update(decode_subscription(member.metadata(group.protocol)).message.topics)
-        except DecodeError:
-            continue  # what it does not say, it does not read
-    return found
 
 
 def list_offsets(request: RequestContext) -> Any:
