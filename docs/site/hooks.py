@@ -15,7 +15,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # hooks run in mkdocs' process
 os.environ["COLUMNS"] = "100"  # argparse wraps the text of options at this width
 
-PLAYGROUND = [Path(__file__).parent / "playground" / name for name in ("page.js", "page.css", "worker.js")]
+HERE = Path(__file__).parent
+ASSETS = ["site.css", "playground/page.js", "playground/page.css", "playground/worker.js"]
 OPTIONS = "<!-- options -->"  # in reference/spark.md
 
 
@@ -25,8 +26,8 @@ def on_files(files: Any, config: Any) -> Any:
 
     for path, content in (("reference/commands.md", commands()), ("reference/errors.md", errors())):
         files.append(File.generated(config, path, content=content))
-    for path in PLAYGROUND:
-        files.append(File.generated(config, f"playground/{path.name}", abs_src_path=str(path)))
+    for name in ASSETS:
+        files.append(File.generated(config, name, abs_src_path=str(HERE / name)))
     return files
 
 
