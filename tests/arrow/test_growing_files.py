@@ -1,4 +1,7 @@
-"""Files that grow in any portions, read in any batches: together what one reading of the finished files gives."""
+"""Files that grow in any portions, read in any batches: together what one reading of the finished files gives.
+
+At every length, the last frame or record that ends in a file is found; ranges join; places go through JSON.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import json
 import os
 import pickle
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,11 +22,30 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire.arrow.errors import BadOption, LostData
-from kwire.arrow.growing_files import Growing, Offset, offset_of, places_of
-from kwire.arrow.input_splits import Unit
+from kwire.arrow.frame_rows import State
+from kwire.arrow.growing_files import (
+    START,
+    WHOLE,
+    Growing,
+    Known,
+    Memory,
+    Offset,
+    Place,
+    broken_cuts,
+    captured_end,
+    difference,
+    difference_now,
+    is_whole,
+    kind_so_far,
+    mark_of,
+    offset_of,
+    places_of,
+    raw_end,
+)
+from kwire.arrow.input_splits import RAW, File, Unit
 from kwire.arrow.options import Options
 from kwire.arrow.reader import Reading
-from tests.arrow.captures import FRAMES, PCAP, Rows, conversation, write
+from tests.arrow.captures import FRAMES, LOG, PCAP, Rows, conversation, write
 from tests.arrow.test_reader import UNKNOWN
 
 TALK = b"".join(conversation(9))
@@ -339,3 +362,167 @@ def test_paths_that_may_come_are_globs(tmp_path: Path) -> None:
 def test_a_unit_of_a_range_goes_between_processes() -> None:
     unit = Unit("a", 1, 2, kind="pcap", is_end=True, broken=3)
     assert pickle.loads(pickle.dumps(unit)) == unit
+
+
+ALL = 1 << 40
+OPTIONS = Options()
+
+
+def test_frames_end_where_the_last_whole_one_does(tmp_path: Path) -> None:
+    ends = [0]
+    for frame in conversation(2):
+        ends.append(ends[-1] + len(frame))
+    for size in range(ends[-1] + 1):
+        path = str(write(tmp_path, TALK[:size]))
+        assert raw_end(path, 0, Known(), size, size, OPTIONS) == max(end for end in ends if end <= size)
+
+
+def test_one_frame_may_be_more_than_is_wanted(tmp_path: Path) -> None:
+    first, second = (len(frame) for frame in conversation(2)[:2])
+    path = str(write(tmp_path, TALK))
+    assert raw_end(path, 0, Known(), 1, len(TALK), OPTIONS) == first
+    assert raw_end(path, 0, Known(), first + second - 1, len(TALK), OPTIONS) == first
+    assert raw_end(path, 0, Known(), 1, first - 1, OPTIONS) == 0
+
+
+def test_what_is_broken_is_whole(tmp_path: Path) -> None:
+    path = str(write(tmp_path, TALK + b"\xff" * 9))
+    size = len(TALK) + 9
+    assert raw_end(path, 0, Known(), size, size, OPTIONS) == size
+    assert raw_end(path, size - 3, Known(broken=len(TALK)), size - 1, size, OPTIONS) == size - 1
+    empty = str(write(tmp_path, bytes(4)))
+    assert raw_end(empty, 0, Known(State(least=0)), 4, 4, OPTIONS) == 4
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_captures_end_where_the_last_whole_record_does(tmp_path: Path, kind: str) -> None:
+    data = PARTS[kind][:2000]
+    ends = set()
+    for size in range(len(data)):
+        path = str(write(tmp_path, data[:size]))
+        end, order = captured_end(path, 0, kind, ALL, size)
+        assert end <= size
+        assert (
+            captured_end(path, end, kind, ALL, size, order) == captured_end(path, end, kind, ALL, size) == (end, order)
+        )
+        ends.add(end)
+    assert len(ends) > 10
+    one_by_one, place, order = set(), 0, ""
+    while (after := captured_end(path, place, kind, place + 1, size, order))[0] != place:
+        place, order = after
+        one_by_one.add(place)
+    assert one_by_one | {0} == ends
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng"])
+def test_damage_is_taken_along_when_records_follow_it(tmp_path: Path, kind: str) -> None:
+    whole = PARTS[kind][:24] if kind == "pcap" else PARTS[kind][:48]
+    path = str(write(tmp_path, whole + b"\xff" * 50))
+    assert captured_end(path, 0, kind, ALL, len(whole) + 50)[0] == len(whole)
+    data = whole + b"\xff" * 50 + PARTS[kind][len(whole) :]
+    end = captured_end(str(write(tmp_path, data, "more")), 0, kind, ALL, len(data))[0]
+    assert end == captured_end(str(write(tmp_path, PARTS[kind], "all")), 0, kind, ALL, len(PARTS[kind]))[0] + 50
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"", ""),
+        (b"\xd4\xc3\xb2", ""),
+        (PCAP.read_bytes()[:4], "pcap"),
+        (TALK[:9], ""),
+        (TALK[:200], RAW),
+        (FRAMES.read_bytes(), RAW),
+        (gzip.compress(TALK), WHOLE),
+        (b"00 00 00 04", WHOLE),
+        (LOG.read_bytes(), WHOLE),
+        (b"\xff" * 10, WHOLE),
+    ],
+)
+def test_a_file_is_known_when_there_is_enough_of_it(tmp_path: Path, data: bytes, kind: str) -> None:
+    assert kind_so_far(str(write(tmp_path, data)), OPTIONS, is_over=False) == kind
+
+
+def test_at_its_end_a_file_is_what_it_looks_like(tmp_path: Path) -> None:
+    assert kind_so_far(str(write(tmp_path, TALK[:9])), OPTIONS, is_over=True) == RAW
+    pcap = str(write(tmp_path, PCAP.read_bytes()))
+    assert kind_so_far(pcap, Options(dump_format="frames"), is_over=False) == RAW
+    assert kind_so_far(pcap, Options(dump_format="hex"), is_over=False) == WHOLE
+
+
+def test_compressed_data_is_whole_at_its_end_or_where_it_is_damaged(tmp_path: Path) -> None:
+    data = gzip.compress(TALK)
+    assert [is_whole(str(write(tmp_path, data[:size]))) for size in (len(data) - 1, len(data))] == [False, True]
+    assert is_whole(str(write(tmp_path, data[:60] + b"\xff" * 20 + data[80:])))
+    assert is_whole(str(write(tmp_path, TALK[:-1])))
+
+
+ENDS = [0]
+for _frame in conversation(9):
+    ENDS.append(ENDS[-1] + len(_frame))
+
+
+def memory() -> Memory:
+    return Memory(Options(max_corrupt_bytes=4), Reading(Options()).apis)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(ENDS[1:]), max_size=5), st.integers(1, 300))
+def test_it_is_the_same_by_steps_and_at_once(
+    tmp_path_factory: pytest.TempPathFactory, cuts: list[int], most: int
+) -> None:
+    path = str(write(tmp_path_factory.mktemp("ranges"), TALK))
+    steps, whole = memory(), memory()
+    for start, stop in pairwise(sorted({0, *cuts, len(TALK)})):
+        units = steps.divide(path, start, stop, most)
+        assert (units[0].start, units[-1].stop) == (start, stop)
+        assert all(one.stop == other.start for one, other in pairwise(units))
+        assert units[0].state == whole.known(path, start).state
+        assert steps.known(path, stop) == whole.known(path, stop)
+
+
+def test_behind_a_break_there_are_pieces(tmp_path: Path) -> None:
+    path = str(write(tmp_path, TALK + b"\xff\xff\xff\xfe" + b"0123456789"))
+    broken = len(TALK)
+    known = memory()
+    assert known.known(path, broken + 6).broken == broken
+    units = known.divide(path, broken + 6, broken + 14, 5)
+    assert [(unit.start, unit.stop, unit.broken) for unit in units] == [
+        (broken + 6, broken + 11, broken),
+        (broken + 11, broken + 14, broken),
+    ]
+    (offset, data, fault), (_, rest, _) = (cut for cuts in broken_cuts(units[0], known.options) for cut in cuts)
+    assert (offset, data, rest) == (broken + 6, b"2345", b"6")
+    assert fault is not None
+    assert fault.found == -2
+
+
+def test_places_are_written_down_and_read() -> None:
+    places = {"/in/b": Place(9, "pcap", "00ff", 1_700_000_000, True, 2), "/in/a": START}
+    offset = offset_of(places)
+    assert list(offset["files"]) == ["/in/a", "/in/b"]
+    assert offset["files"]["/in/a"] == {}
+    assert places_of(json.loads(json.dumps(offset))) == places
+
+
+def test_offsets_of_a_later_version_are_refused() -> None:
+    with pytest.raises(BadOption, match="offsets of version 2; take a later kwire"):
+        places_of({"version": 2, "files": {}})
+
+
+def test_a_mark_tells_both_ends_apart(tmp_path: Path) -> None:
+    data = bytes(range(256)) * 20
+    changed = [bytes([1]) + data[1:], data[:4999] + b"x" + data[5000:]]
+    marks = [mark_of(str(write(tmp_path, one)), 5000) for one in [data, *changed]]
+    assert len(set(marks)) == 3
+    assert mark_of(str(write(tmp_path, data + b"more")), 5000) == marks[0]
+
+
+def test_what_was_read_must_still_be_there(tmp_path: Path) -> None:
+    path = str(write(tmp_path, b"frames, more"))
+    place = Place(6, "raw frames", mark_of(path, 6))
+    assert difference_now(path, place) is None
+    assert "was read up to its end at 6" in str(difference_now(path, place._replace(done=True)))
+    assert "are not those that were read" in str(difference_now(path, place._replace(mark="")))
+    assert "has 5 bytes now, and 6 were read" in str(difference(File(path, 5, 0), place))
+    assert "not there any more" in str(difference_now(path + "?", place))

@@ -17,7 +17,7 @@ from kwire.input import open as raw
 from kwire.input import open as reading
 from kwire.input import open_dump, open_hex, read_dump, request_log
 from kwire.protocol import Frame
-from tests.input.test_pasted_packets import ASKED, TCPDUMP, packet
+from tests.input.test_packet_text import ASKED, TCPDUMP, packet
 from tests.input.test_request_log import LINE
 
 FRAMES = [bytes.fromhex(text) for text in ("00000004 00000007", "00000006 00000008 abcd", "00000005 00000009 ff")]

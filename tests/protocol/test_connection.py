@@ -1,4 +1,4 @@
-"""One connection: which way a frame goes, what it answers, and what it is instead."""
+"""One connection: which way a frame goes, what it answers, and what it is instead; which requests are answered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.protocol.api_registry import Apis
+from kwire.protocol.api_registry import Apis, expects_response
 from kwire.protocol.connection import MANY
 from kwire.protocol.fragments import BareToken, CutShort, Gap
 from kwire.spec.catalog import catalog_for
@@ -263,3 +263,9 @@ def test_indexed_ids_are_bounded() -> None:
     for number in range(2**21, 2**21 + 2 * MOST_IN_FLIGHT + 9):
         connection.receive(data[:8] + number.to_bytes(4, "big") + data[12:])
     assert connection.remembered <= 3 * MOST_IN_FLIGHT + MANY
+
+
+@pytest.mark.parametrize(("acks", "answered"), [(0, False), (1, True), (-1, True)])
+def test_a_producer_that_asks_for_no_acknowledgement_gets_none(acks: int, answered: bool) -> None:
+    assert expects_response(kwire.messages.ProduceRequest(acks=acks)) is answered
+    assert expects_response(kwire.messages.MetadataRequest())

@@ -1,4 +1,7 @@
-"""A column of bytes becomes a column of structs, each value out of its own cell."""
+"""A column of bytes becomes a column of structs, each value out of its own cell; structs become bodies again.
+
+Bodies are those of every message and version, as Kafka wrote them.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.arrow.binary_columns import AT_ONCE, CellReader, Cells, portions
+from kwire.arrow.binary_columns import (
+    AT_ONCE,
+    TYPE,
+    CellReader,
+    Cells,
+    CellWriter,
+    Prefix,
+    check_size,
+    header_column,
+    portions,
+)
 from kwire.arrow.errors import BadOption, MalformedFrame
-from kwire.errors import UnknownMessage
+from kwire.errors import NotInVersion, UnknownField, UnknownMessage, WrongType
+from kwire.errors.decode import BadFrame, Truncated, UnknownVersion
 from kwire.internal import coordinator_record, encode_record, encode_subscription, subscription_of
-from tests.arrow.captures import FRAMES
+from kwire.protocol.api_registry import Apis
+from kwire.spec.catalog import catalog_for
+from tests.arrow.captures import FRAMES, PCAP
 from tests.arrow.golden import golden_columns
+from tests.conftest import spread
 
 GOOD = golden_columns()["UpdateMetadataRequest"]
 NAME = "UpdateMetadataRequest"
@@ -141,3 +158,114 @@ def test_cells_are_read_in_portions() -> None:
     assert list(portions(cells)) == [(0, 2), (2, 4)]
     assert list(portions(cells.slice(1))) == [(0, 3)]
     assert list(portions(cells.slice(0, 0))) == []
+
+
+BODIES = golden_columns()
+
+
+@pytest.mark.parametrize("name", spread(sorted(BODIES), 100))
+def test_structs_become_their_bodies(name: str) -> None:
+    bodies = pa.array([body for body, _ in BODIES[name]], pa.binary())
+    versions = pa.array([version for _, version in BODIES[name]], pa.int32())
+    cells = Cells(name=name, mode="FAILFAST")
+    structs = pa.concat_arrays(list(CellReader(cells).read(bodies, versions)))
+    structs.validate(full=True)
+    again = pa.concat_arrays(list(CellWriter(cells).write(structs, versions)))
+    assert again.to_pylist() == bodies.to_pylist()
+
+
+def written(value: Any, version: int = 1, mode: str = "FAILFAST") -> list[Any]:
+    type_ = None if value else pa.struct([])
+    writer = CellWriter(Cells(name="Metadata", direction="request", mode=mode))
+    return [body for array in writer.write(pa.array([value], type_), version) for body in array.to_pylist()]
+
+
+def test_what_is_missing_has_its_default() -> None:
+    codec = kwire.codec("MetadataRequest", 1)
+    assert written({"topics": [{"name": "t"}]}) == [
+        codec.encode(
+            kwire.messages.MetadataRequest(topics=[kwire.messages.MetadataRequest.MetadataRequestTopic(name="t")])
+        )
+    ]
+    assert written({"topics": None}) == [codec.encode(kwire.messages.MetadataRequest(topics=None))]
+    assert written(None) == [None]
+
+
+def test_what_would_be_lost_is_an_error_or_null() -> None:
+    with pytest.raises(UnknownField, match="topic"):
+        written({"topic": []})
+    with pytest.raises(NotInVersion):
+        written({"topics": None, "allow_auto_topic_creation": False})
+    with pytest.raises(WrongType):
+        written({"topics": 3.5})
+    assert written({"topic": []}, mode="PERMISSIVE") == [None]
+    assert written({"topics": None}, 99, mode="PERMISSIVE") == [None]
+
+
+CATALOG = catalog_for()
+
+
+def read_prefixed(name: str, data: bytes, version: int | None = None, framed: bool = False) -> Any:
+    found = Prefix(CATALOG.spec(name), CATALOG, framed).read(data, version)
+    return found and (found[0].version, found[0].bare, found[1])
+
+
+def test_versions_are_told_by_whoever_knows_them() -> None:
+    assert read_prefixed("MetadataResponse", b"body", 3) == (3, True, b"body")
+    assert read_prefixed("OffsetCommitValue", b"\0\3body") == (3, True, b"body")
+    assert read_prefixed("OffsetCommitKey", b"\0\0body") == (0, True, b"body")
+    assert read_prefixed("OffsetCommitKey", b"\0\2body") is None
+    assert read_prefixed("GroupMetadataKey", b"\0\2body") == (0, True, b"body")
+    assert read_prefixed("ConsumerProtocolAssignment", b"\0\x63body") == (3, True, b"body")
+    assert read_prefixed("TopicRecord", b"\1\2\0body") == (0, True, b"body")
+    assert read_prefixed("TopicRecord", b"\0\2\0body") is None
+    assert read_prefixed("TopicRecord", b"\1\3\0body") is None
+
+
+def test_frames_say_their_api() -> None:
+    frame = kwire.encode_request(kwire.messages.MetadataRequest(topics=None), 4, correlation_id=1)
+    assert read_prefixed("MetadataRequest", frame, framed=True) == (4, False, frame)
+    assert read_prefixed("FetchRequest", frame, framed=True) is None
+    assert [Prefix(CATALOG.spec(name), CATALOG, True).has_version for name in ("FetchRequest", "FetchResponse")] == [
+        True,
+        False,
+    ]
+    assert Prefix(CATALOG.spec("FetchRequest"), CATALOG).has_version is False
+    assert Prefix(CATALOG.spec("OffsetCommitValue"), CATALOG).has_version is True
+
+
+def test_what_cannot_be_told_raises() -> None:
+    with pytest.raises(UnknownVersion, match="OffsetCommitValue has no version 99"):
+        read_prefixed("OffsetCommitValue", b"\0\x63")
+    with pytest.raises(Truncated):
+        read_prefixed("OffsetCommitValue", b"\0")
+    for data, error in ((b"\0\0\0\x09" + bytes(8), Truncated), (b"\0\0\0\7" + bytes(8), BadFrame), (b"\0", Truncated)):
+        with pytest.raises(error):
+            check_size(data)
+
+
+def test_requests_say_who_asks_for_what() -> None:
+    frames = [frame for path in (FRAMES, PCAP) for frame in kwire.read_dump(path)]
+    results = [one for one in kwire.decode_frames(frames) if isinstance(one, kwire.Request)]
+    column = header_column(pa.array([one.frame.data for one in results]), Apis(catalog_for()), True)
+    assert column.type == TYPE
+    assert [tuple(value.values()) for value in column.to_pylist()] == [
+        (
+            len(one.frame.data),
+            one.api_key,
+            one.api_name,
+            one.api_version,
+            one.correlation_id,
+            one.header.client_id,
+        )
+        for one in results
+    ]
+
+
+def test_what_is_no_frame_has_none() -> None:
+    cells = pa.array([None, b"", b"\0\0\0\x08" + bytes(8), b"\0\0\0\x09" + bytes(8), b"\0\0\0\4\0\0\0\5"])
+    asked = header_column(cells, Apis(catalog_for()), True).to_pylist()
+    assert [value and value["client_id"] for value in asked] == [None] * 5
+    assert [value and value["api_name"] for value in asked] == [None, None, "Produce", None, None]
+    answered = header_column(cells, Apis(catalog_for()), False).to_pylist()
+    assert [value and value["correlation_id"] for value in answered] == [None, None, 0, None, 5]
