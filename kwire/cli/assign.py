@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 from uuid import UUID
 
@@ -38,6 +39,7 @@ from .inputs import UsageError, results
 from .options import add_command, add_inputs
 
 CHANGED_IN = ("2.4", "2.8", "3.0", "3.4", "3.5", "3.5.2", "3.7.1")  # the results of a client's assignor
+WIDTH, LEAST_WIDTH = 80, 24  # of lines, and of the column of partitions
 MOST_BYTES = 1 << 26  # of a description in JSON
 EVERY = "all"
 SERVER_SIDE = ("uniform", "server-range")
@@ -315,7 +317,12 @@ def _lines(question: Question, answer: dict[str, Any]) -> Iterator[str]:
     if answer["withRack"]:
         yield f"{answer['inRack']} of {answer['withRack']} partitions have a replica in their member's rack"
     given = {member.member_id: member for member in question.members}
-    rows = [[name, given[name].rack or "-", " ".join(_texts(found[name])) or "-"] for name in sorted(found)]
+    names = [[name, given[name].rack or "-"] for name in sorted(found)]
+    width = WIDTH - sum(max(map(len, column)) + 2 for column in zip(["member", "rack"], *names, strict=True))
+    rows = []
+    for name, rack in names:
+        texts = wrap(" ".join(_texts(found[name])), max(width, LEAST_WIDTH), break_on_hyphens=False) or ["-"]
+        rows += [[name, rack, texts[0]], *(["", "", text] for text in texts[1:])]
     yield from table(["member", "rack", "partitions"], rows)
     if question.sent is not None and answer["assignor"] == question.assignor:
         yield "the leader sent the same" if same(found, question.sent) else _other(found, question.sent)

@@ -97,6 +97,7 @@ def cluster(options: argparse.Namespace) -> int:
         raise UsageError("--at takes one dump, where it is a frame or an offset; give a time for several")
     if (options.since is None) != (options.until is None):
         raise UsageError("--from and --to go together: two moments to compare")
+    _check_together(options)
     security_of(options, is_live=any(map(is_address, options.files)))
     if options.groups or options.group is not None:
         return _groups(options)
@@ -105,9 +106,28 @@ def cluster(options: argparse.Namespace) -> int:
     return 0
 
 
+def _check_together(options: argparse.Namespace) -> None:
+    """Refuse options of which one would be ignored."""
+    groups = options.groups or options.group is not None
+    given = {
+        "--groups": groups,
+        "--metrics": options.metrics,
+        "--from": options.since is not None,
+        **{f"--{name}": getattr(options, name.replace("-", "_")) for name in FILTERS},
+    }
+    names = [name for name, is_given in given.items() if is_given]
+    if len(names) > 1 and (groups or options.metrics):
+        raise UsageError(f"{names[0]} and {names[1]} ask for different things: give one of them")
+    if options.since is not None and options.at is not None:
+        raise UsageError("--at is one moment, --from and --to are two: give one or the other")
+
+
 def _differences(options: argparse.Namespace) -> Iterable[str]:
     found = list(_in_time(_found(options)))
     moments = options.since, options.until
+    is_before, is_until = map(_limit, moments)
+    if any(is_before(one) and not is_until(one) for one in found):
+        raise UsageError(f"--from {options.since} is later than --to {options.until}")
     before, after = (_of_topic(_built(found, at, title_of(options)).state(), options) for at in moments)
     if options.json:
         return [json_text(difference_json(before, after))]

@@ -25,6 +25,7 @@ from ..render.placement import (
     plan_summary,
     report_json,
     report_lines,
+    wrapped,
 )
 from ..render.style import escape, json_text
 from ..render.values import count_text
@@ -176,7 +177,7 @@ def place(options: argparse.Namespace) -> int:
         named = options.current or options.source or ", ".join(options.files)
         raise DumpError("none of its partitions has replicas", file=named)
     changes = "plan generate rf add remove replace repair balance leaders".split()
-    if any(getattr(options, name) not in (None, False) for name in changes):
+    if _any_of(options, changes):
         return _change(options, found)
     if options.broker_list or options.assignor:
         raise UsageError("--broker-list and --assignor are for new partitions: add --partitions, or --generate")
@@ -193,10 +194,15 @@ def _check(options: argparse.Namespace) -> None:
     if sum((options.apply, options.verify, options.cancel)) > 1:
         raise UsageError("--apply, --verify and --cancel: give one of them")
     others = "rf add remove replace repair balance leaders".split()
-    if (options.plan or options.generate) and any(getattr(options, name) not in (None, False) for name in others):
+    if (options.plan or options.generate) and _any_of(options, others):
         raise UsageError("--plan and --generate say where all replicas are to be: give no other change")
     if options.batch < 1 or (options.throttle is not None and options.throttle < 1):
         raise UsageError("--batch and --throttle take numbers from 1 on")
+
+
+def _any_of(options: argparse.Namespace, names: Sequence[str]) -> bool:
+    """Whether any of these options is given; 0 is a value."""
+    return any(getattr(options, name) is not None and getattr(options, name) is not False for name in names)
 
 
 def _check_live(where: Address | None) -> None:
@@ -217,7 +223,8 @@ def _show(options: argparse.Namespace, title: str, tree: RackTree, plan: Plan) -
         print(json_text(report_json(tree, plan)) if options.report else _reassignment(plan))
         return
     style = style_for(sys.stdout, options.color)
-    print(style.paint("title", escape(f"{title}, on {count_text(len(tree.brokers), 'broker')}")))
+    for line in wrapped(f"{title}, on {count_text(len(tree.brokers), 'broker')}", style):
+        print(style.paint("title", line))
     if not options.report:
         print()
         for line in assignment_lines(tree, plan, style):
@@ -295,7 +302,8 @@ def _show_plan(
             remark(plan_summary(plan))
         return
     style = style_for(sys.stdout, options.color)
-    print(style.paint("title", escape(plan_summary(plan))))
+    for line in wrapped(plan_summary(plan), style):
+        print(style.paint("title", line))
     if not options.report and plan.changed():
         print()
         for line in plan_lines(plan, style):

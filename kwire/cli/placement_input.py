@@ -31,7 +31,7 @@ from ..cluster.rack_tree import RackTree
 from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_replicas
 from ..cluster.replica_plan import Goals, plan_replicas
 from ..errors import CallError, DumpError, UnknownMessage, excerpt
-from ..errors.refused import InvalidPartitions, InvalidReplicaAssignment
+from ..errors.refused import InvalidPartitions, InvalidReplicaAssignment, InvalidReplicationFactor
 from ..net.client import Address, address
 from ..net.reassignment import LiveCluster, ask_sizes, under_way
 from ..render.values import count_text
@@ -306,7 +306,9 @@ def _even(options: argparse.Namespace, found: Situation, factor: int, ids: Seque
 
 
 def check_count(partitions: int, factor: int) -> None:
-    """Refuse so many replicas that a slip is likelier than a wish."""
+    """Refuse no replicas, and so many that a slip is likelier than a wish."""
+    if factor <= 0:
+        raise InvalidReplicationFactor("replication_factor_not_positive", replication_factor=factor)
     if partitions * factor > MOST_REPLICAS:
         figures = {"num_partitions": partitions, "replication_factor": factor, "most": MOST_REPLICAS}
         raise InvalidPartitions("too_many_replicas", **figures)
@@ -349,7 +351,7 @@ def target_of(
         remark(
             f"left as they are: {count} with replicas on brokers that are not listed or fenced ({ids}); see --remove"
         )
-    factors = {key: options.rf or len(replicas) for key, replicas in current.items()}
+    factors = {key: len(replicas) if options.rf is None else options.rf for key, replicas in current.items()}
     goals = Goals(options.repair, options.balance or bool(options.add), options.leaders, options.by == "bytes")
     sizes = {} if options.fewest == "replicas" else found.sizes
     if "bytes" in (options.fewest, options.by) and not sizes:

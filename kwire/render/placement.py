@@ -46,7 +46,7 @@ def report_lines(tree: RackTree, placed: Placed, style: Style = PLAIN) -> Iterat
     warnings = list(_warnings(levels))
     if warnings:
         yield ""
-        yield from (style.paint("warning", line) for text in warnings for line in _wrapped(text, style))
+        yield from (style.paint("warning", line) for text in warnings for line in wrapped(text, style))
     yield ""
     yield from _loss_lines(losses_of(tree, placed), labels, style)
 
@@ -151,7 +151,7 @@ def _level_lines(level: Level[PlacedPartition], labels: Mapping[PlacedPartition,
     yield from table(head, rows, style, right=2 if level.is_of_brokers else 3)
     if level.uneven:
         text = f"not spread as evenly as can be: {_counted(level.uneven, labels)}"
-        yield from (style.paint("warning", line) for line in _wrapped(text, style))
+        yield from (style.paint("warning", line) for line in wrapped(text, style))
     elif not level.is_of_brokers:
         yield "each partition is spread as evenly as can be over this level"
 
@@ -178,7 +178,7 @@ def _loss_lines(
     for loss in losses:
         found = ("nothing is left of", loss.everything), ("no majority of", loss.majority)
         texts = [f"{what} {_counted(partitions, labels)}" for what, partitions in found if partitions]
-        yield from _wrapped(f"without {_name(loss.node)} {'; '.join(texts)}", style)
+        yield from wrapped(f"without {_name(loss.node)} {'; '.join(texts)}", style)
 
 
 def _name(node: Node) -> str:
@@ -211,7 +211,8 @@ def _labels(placed: Placed) -> dict[PlacedPartition, str]:
     return {(topic, index): str(index) if one else f"{topic}-{index}" for topic, index in placed}
 
 
-def _wrapped(text: str, style: Style) -> list[str]:
+def wrapped(text: str, style: Style) -> list[str]:
+    """Return text in lines of the style's width."""
     return wrap(escape(text), style.width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
@@ -255,7 +256,7 @@ def _evenness_change(
 ) -> Iterator[str]:
     if after:
         text = f"not spread as evenly as can be: {_counted(after, labels)} ({len(before)} before)"
-        yield from (style.paint("warning", line) for line in _wrapped(text, style))
+        yield from (style.paint("warning", line) for line in wrapped(text, style))
     else:
         were = f" ({len(before)} {'was' if len(before) == 1 else 'were'} not)" if before else ""
         yield f"each partition is spread as evenly as can be over this level{were}"

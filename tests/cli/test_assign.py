@@ -60,7 +60,8 @@ def test_the_last_rebalance_of_a_capture(capsys: pytest.CaptureFixture[str]) -> 
     assert main(["assign", DUMP, "--group", "kcat-group"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("group kcat-group, generation 1, range, 1 member\n")
-    assert out.endswith("orders-0 orders-1 orders-2 orders-3\nthe leader sent the same\n")
+    assert " orders-0 orders-1\n" in out
+    assert out.endswith(" orders-2 orders-3\nthe leader sent the same\n")
 
 
 def test_assignors_of_brokers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,6 +103,16 @@ def test_the_release_of_a_leader_that_states_its_software(capsys: pytest.Capture
     out = capsys.readouterr().out
     assert "\nsticky, release 2.4.1, general algorithm, without racks (KIP-881 is in 3.5)\n" in out
     assert out.endswith("\nthe leader sent the same\n")
+
+
+def test_long_assignments_are_wrapped(description: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path(description).write_text(json.dumps(GROUP | {"topics": {"orders": 40}}))
+    assert main(["assign", description]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    rows = lines[lines.index("member  rack  partitions") + 1 :]
+    assert [row.split()[0] for row in rows if not row.startswith(" ")] == ["c1", "c2"]
+    assert sum(word.startswith("orders-") for row in rows for word in row.split()) == 40
 
 
 def test_what_members_of_a_description_own_is_kept(description: str, capsys: pytest.CaptureFixture[str]) -> None:

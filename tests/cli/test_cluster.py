@@ -140,6 +140,25 @@ def test_two_moments_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert same == "nothing differs\n"
     assert main(["cluster", PCAP, "--from", "06:28:00"]) == 2
     assert "--from and --to go together" in capsys.readouterr().err
+    assert main(["cluster", PCAP, "--from", "06:30:00", "--to", "06:28:00"]) == 2
+    assert "--from 06:30:00 is later than --to 06:28:00" in capsys.readouterr().err
+    assert main(["cluster", PCAP, "--from", "06:28:00", "--to", "06:30:00", "--at", "9"]) == 2
+    assert "--at is one moment" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--groups", "--metrics"], "--groups and --metrics ask for different things"),
+        (["--group", "g", "--offline"], "--groups and --offline ask for different things"),
+        (["--metrics", "--from", "06:28:00", "--to", "06:30:00"], "--metrics and --from ask for different things"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(
+    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["cluster", PCAP, *options]) == 2
+    assert words in capsys.readouterr().err
     assert main(["cluster", PCAP, "--at", "06:00:00"]) == 2
     assert "no message tells of a cluster before 06:00:00" in capsys.readouterr().err
     assert main(["cluster", PCAP, "--at", "noon"]) == 2

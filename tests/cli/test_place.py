@@ -138,6 +138,7 @@ def test_a_dump_and_what_kwire_cluster_says_of_it(tmp_path: Path, capsys: pytest
         (["--from", DUMP, "--plan", "B", "--verify", "--cancel"], "give one of them"),
         (["--from", DUMP, "--repair", "--batch", "0"], "numbers from 1 on"),
         (["--from", DUMP, "--repair", "--fewest", "bytes"], "bytes need the sizes of partitions"),
+        (["--from", DUMP, "--rf", "0"], "replication factor 0 places nothing"),
         (["--from", DUMP, "--balance", "--by", "bytes"], "bytes need the sizes of partitions"),
         (["--from", DUMP, "--repair", "--sizes", "B"], "there are no sizes of partitions in it"),
         (["--from", DUMP, "--topic", "lonely", "--partitions", "2"], "has 3 partitions already and 2 are wanted"),

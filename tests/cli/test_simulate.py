@@ -71,3 +71,10 @@ def test_bad_input_is_named(options: list[str], words: str, capsys: pytest.Captu
 def test_nothing_stays_of_a_capture_that_was_not_finished(tmp_path: Path) -> None:
     assert main(["simulate", "create=t:1", "burn", "-w", str(tmp_path / "out.pcap")]) == 2
     assert [*tmp_path.iterdir()] == []
+
+
+def test_an_unknown_step_is_refused_before_any_is_played(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", "fail=1:a", "nosuch"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "there is no step 'nosuch'" in printed.err

@@ -149,13 +149,15 @@ class Scenario:
         """Run the start of the cluster, then the steps.
 
         Raises:
+            UnknownMessage: there is no such step; nothing is run then.
             BadStep: a step is invalid, or its argument does not exist.
         """
+        named = [(step, *step.partition("=")[::2]) for step in steps]
+        unknown = next((name for _, name, _ in named if name not in STEPS), None)
+        if unknown is not None:
+            raise UnknownMessage("step", unknown, tuple(STEPS))
         yield self._played("start", "the brokers start, broker 1 is elected controller", self._start)
-        for step in steps:
-            name, _, about = step.partition("=")
-            if name not in STEPS:
-                raise UnknownMessage("step", name, tuple(STEPS))
+        for step, name, about in named:
             play = STEPS[name]
             words: list[str] = []
 
