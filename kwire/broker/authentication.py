@@ -327,7 +327,7 @@ class Session:
             return f"{api} amid SASL authentication"
         if not self.is_authenticated and api != "ApiVersions":
             return f"{api} before SASL authentication"
-        if self._ends is not None and now >= self._ends and api != "ApiVersions":
+        if self._ends is not None and now >= self._ends:
             return f"{api} after the SASL session has ended"
         return ""
 

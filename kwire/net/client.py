@@ -23,7 +23,7 @@ from ..protocol.api_registry import expects_response
 from ..protocol.results import CodecOf
 from ..spec.catalog import Catalog, catalog_for
 from ..versions import Versions
-from .security import PLAINTEXT, TLS_RECORDS, Security, tls_failure, tls_reason
+from .security import PLAINTEXT, TLS_RECORDS, Security, Session, tls_failure, tls_reason
 
 if TYPE_CHECKING:
     from ..messages import RequestMessage
@@ -133,7 +133,7 @@ class BrokerConnection:
         self._asked = 0
         self._spoken: dict[int, Versions] = {}
         self.security: Security = security
-        self._session_ends = float("inf")
+        self._session, self._session_ends = Session(), float("inf")
         context = security.tls_context() if security.has_tls else None
         try:
             self._socket = socket.create_connection(address, timeout)
@@ -165,7 +165,8 @@ class BrokerConnection:
         """Begin the connection, or authenticate again; a session counts as ended a fifth before its end."""
         self._session_ends = float("inf")  # for the requests of this exchange
         begun = time.monotonic()
-        steps = self.security.authenticate(str(self.address))
+        where, version = str(self.address), self._session.version
+        steps = self.security.begin(where) if version < 0 else self.security.authenticate(where, version)
         answer: Any = None
         try:
             while True:
@@ -174,7 +175,8 @@ class BrokerConnection:
                 assert found is not None
                 answer = found.message
         except StopIteration as end:
-            self._session_ends = begun + 0.8 * end.value if end.value else float("inf")
+            self._session = end.value
+            self._session_ends = begun + 0.8 * end.value.seconds if end.value.seconds else float("inf")
 
     def __enter__(self) -> BrokerConnection:
         return self

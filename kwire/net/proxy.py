@@ -218,7 +218,7 @@ class Proxy:
 
     async def _authenticate(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, where: str) -> None:
         """Begin a connection to a broker; raises CallError or OSError."""
-        steps, decoder, frames = self.security.authenticate(where), FrameDecoder(), FrameReader()
+        steps, decoder, frames = self.security.begin(where), FrameDecoder(), FrameReader()
         answer: Any = None
         with suppress(StopIteration):
             while True:

@@ -10,7 +10,7 @@ import ssl
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from secrets import token_urlsafe
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import messages
 from ..errors import CallError, DumpError
@@ -22,8 +22,17 @@ NEWEST_AUTHENTICATE = 2
 WANTS_CERTIFICATE = "does it want a certificate that it trusts? see --cert and --key, and its log"
 _FILES = "give PEM files: a certificate with its key, which has no password"
 
-# Requests with their versions; it is sent the messages that answer, and returns for how many seconds the session lasts.
-Steps = Generator[tuple[Any, int], Any, float]
+
+class Session(NamedTuple):
+    """How a connection was authenticated: for how many seconds, 0 is for ever (KIP-368), and with which version of
+    SaslAuthenticate."""
+
+    seconds: float = 0.0
+    version: int = -1
+
+
+# Requests with their versions; it is sent the messages that answer.
+Steps = Generator[tuple[Any, int], Any, Session]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +80,14 @@ class Security:
     @property
     def hint(self) -> str:
         """What to look at where a broker closes the connection."""
+        if self.has_sasl:
+            return (
+                WANTS_CERTIFICATE
+                if self.has_tls
+                else "does this listener use TLS? see --security-protocol, and its log"
+            )
         if self.has_tls:
-            return WANTS_CERTIFICATE
+            return f"does it want SASL (--security-protocol SASL_SSL)? {WANTS_CERTIFICATE}"
         return (
             "does it speak this version, and does this listener use TLS or SASL? see --security-protocol, and its log"
         )
@@ -97,7 +112,7 @@ class Security:
                 raise DumpError(problem, file=self.cert, hint=_FILES) from None
         return context
 
-    def authenticate(self, where: str) -> Steps:
+    def begin(self, where: str) -> Steps:
         """Yield the requests that begin a connection with TLS or SASL, to be sent their responses.
 
         The first is ApiVersions: only by its answer is it certain that the broker accepts a client's certificate.
@@ -105,19 +120,30 @@ class Security:
         Args:
             where: the broker's address, for errors.
 
-        Returns:
-            For how many seconds the session lasts (KIP-368); 0 is for ever.
+        Raises:
+            CallError: as `authenticate`, or the broker has no SaslAuthenticate.
+        """
+        spoken = yield messages.ApiVersionsRequest(), 0
+        if not self.has_sasl:
+            return Session()
+        newest = {one.api_key: one.max_version for one in spoken.api_keys}.get(SASL_AUTHENTICATE)
+        if newest is None:
+            raise CallError(where, "it has no SaslAuthenticate", "SASL needs Kafka 1.0 or newer")
+        return (yield from self.authenticate(where, min(newest, NEWEST_AUTHENTICATE)))
+
+    def authenticate(self, where: str, version: int) -> Steps:
+        """Yield the requests that authenticate a connection with SASL, at first or again.
+
+        A broker takes them even behind the end of a session, and no other requests.
+
+        Args:
+            where: the broker's address, for errors.
+            version: of SaslAuthenticate.
 
         Raises:
             CallError: the broker does not have the mechanism, or refuses the user, or cannot prove that it has the
                 user's credentials (SCRAM).
         """
-        spoken = yield messages.ApiVersionsRequest(), 0
-        if not self.has_sasl:
-            return 0.0
-        newest = {one.api_key: one.max_version for one in spoken.api_keys}.get(SASL_AUTHENTICATE)
-        if newest is None:
-            raise CallError(where, "it has no SaslAuthenticate", "SASL needs Kafka 1.0 or newer")
         found = yield messages.SaslHandshakeRequest(mechanism=self.mechanism), 1
         if found.error_code:
             there = ", ".join(found.mechanisms) or "none: is this a listener without SASL?"
@@ -127,7 +153,6 @@ class Security:
         exchange = ClientExchange(self.mechanism, self.username, self.password, token_urlsafe(24))
         token: bytes | None = exchange.begin()
         while token is not None:
-            version = min(newest, NEWEST_AUTHENTICATE)
             answer = yield messages.SaslAuthenticateRequest(auth_bytes=token), version
             if answer.error_code:
                 problem = f"authentication failed: {answer.error_message or f'error {answer.error_code}'}"
@@ -136,7 +161,7 @@ class Security:
                 token = exchange.proceed(bytes(answer.auth_bytes))
             except AuthenticationFailed as error:
                 raise CallError(where, f"the broker did not authenticate itself: {error}") from None
-        return float(answer.session_lifetime_ms / 1000)
+        return Session(answer.session_lifetime_ms / 1000, version)
 
 
 PLAINTEXT = Security()

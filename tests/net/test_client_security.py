@@ -230,7 +230,7 @@ def test_a_session_is_renewed_before_it_ends() -> None:
     with Kafka(users={"alice": PASSWORD}, max_reauth=4.0) as kafka:
         security = Security("SASL_PLAINTEXT", "SCRAM-SHA-256", "alice", PASSWORD)
         with BrokerConnection(address(kafka.bootstrap_servers), timeout=60, security=security) as broker:
-            kafka.advance(100)
+            kafka.advance(100)  # behind the end of the session
             broker._session_ends = 0.0
             assert set(broker.versions()) >= {0, 1, 3}
             assert broker.newest("MetadataRequest") is not None
