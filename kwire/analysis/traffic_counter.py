@@ -27,7 +27,7 @@ from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import release, releases
 
 SECOND = 1_000_000_000  # nanoseconds
-COLUMNS = ("client", "api", "version", "ip", "topic", "software", "error")
+COLUMNS = ("client", "api", "version", "ip", "broker", "topic", "software", "error")
 About = tuple[tuple[str, str], ...]  # topics and error codes of a frame, each with each; empty if no column has them
 NOTHING = "-"
 DIRECTIONS = {True: "request", False: "response"}
@@ -36,13 +36,14 @@ MOST_SOFTWARE = 4096  # requests of ApiVersions whose bytes are remembered
 
 
 class User(NamedTuple):
-    """Who uses which version of an api."""
+    """Who uses which version of an api; of which broker, if that is a column."""
 
     api_key: int
     version: int
     client: str
     software: str
     ip: str
+    broker: str = NOTHING
 
 
 @dataclass(slots=True)
@@ -185,19 +186,20 @@ def ip_of(end: str | None) -> str:
 class _Counted(Connection):
     """A connection whose calls are counted; `software` is that of its clients, by client id."""
 
-    __slots__ = ("ip", "software")
+    __slots__ = ("broker", "ip", "software")
 
     def __init__(self, apis: Apis) -> None:
         self.apis = apis
         self.ip: str = ""
+        self.broker: str = NOTHING
         self.software: dict[bytes, str] = {}
 
 
-def user_of(key: int | None, version: int, client: str | None, ip: str, software: str) -> User:
+def user_of(key: int | None, version: int, client: str | None, ip: str, software: str, broker: str = NOTHING) -> User:
     """Return the sender of a request, from its header."""
     # Control characters are in no client id: the header of another message was read, which may hold a secret.
     name = client if client is not None and client.isprintable() else NOTHING
-    return User(-1 if key is None else key, version, name, software, ip)
+    return User(-1 if key is None else key, version, name, software, ip, broker)
 
 
 class CapturedTraffic:
@@ -213,7 +215,7 @@ class CapturedTraffic:
         self._traffic = traffic
         self.apis: Apis = Apis(traffic.catalog)
         self._connections = Connections(self.apis, _Counted)
-        self._met: dict[tuple[str, bytes], tuple[dict[bytes, str], Any]] = {}
+        self._met: dict[tuple[str, str, bytes], tuple[dict[bytes, str], Any]] = {}
         self.file: str = ""
         self.number: int = 0  # of the next frame, where latencies are kept
 
@@ -242,7 +244,8 @@ class CapturedTraffic:
         connection = self._connections.of(ends)
         if not connection.ip:
             connection.ip = ends.client_ip or NOTHING
-            connection.group = (connection.ip,)
+            connection.broker = self._traffic.broker_of(ends.broker)
+            connection.group = connection.ip, connection.broker
         return connection
 
     def count(self, captured: CapturedFrame | int) -> None:
@@ -275,7 +278,7 @@ class CapturedTraffic:
 
     def meet(self, connection: _Counted, data: bytes) -> None:
         """Note the software that a request names; most connections have one such request."""
-        key = connection.ip, data[:8] + data[12:]
+        key = connection.ip, connection.broker, data[:8] + data[12:]
         met = None if connection.software else self._met.get(key)
         if met is not None:
             connection.software, connection.group = met
@@ -285,7 +288,7 @@ class CapturedTraffic:
         client = None if software is None else client_in(data)
         if client is not None and software is not None and connection.software.get(client) != software:
             connection.software = {**connection.software, client: software}
-            connection.regroup((connection.ip, *sorted(connection.software.items())))
+            connection.regroup((connection.ip, connection.broker, *sorted(connection.software.items())))
             if is_first and len(self._met) < MOST_SOFTWARE:
                 self._met[key] = connection.software, connection.group
 
@@ -299,7 +302,7 @@ class CapturedTraffic:
 
     def _user_of(self, connection: _Counted, call: Call) -> User:
         software = connection.software.get(call.client, NOTHING)
-        return user_of(call.api.key, call.version, call.client_id, connection.ip, software)
+        return user_of(call.api.key, call.version, call.client_id, connection.ip, software, connection.broker)
 
 
 # Frames, bytes, unreadable bytes, and the client.
@@ -344,6 +347,7 @@ class Traffic:
         self.errors: Counter[str] = Counter()  # of all frames, each counted once
         self._topics = "topic" in self.by
         self._by_error = "error" in self.by
+        self._by_broker = "broker" in self.by
         self.deep: bool = errors or self._topics or self._by_error
         self._decoder = FrameDecoder(self.catalog)
         self._summary = MessageSummary()
@@ -363,7 +367,8 @@ class Traffic:
             self.leave_out(frame, lossy=connection.lossy)
             return
         ip, software = ip_of(frame.source.client), self._software_of(frame, peek, connection)
-        user = user_of(peek.api_key, peek.version, peek.client_id, ip, software)
+        broker = self.broker_of(frame.source.broker)
+        user = user_of(peek.api_key, peek.version, peek.client_id, ip, software, broker)
         about = self._about(topics, errors)
         count = self.count_of(user, about)
         if errors:
@@ -391,6 +396,10 @@ class Traffic:
         elif not isinstance(error, BareToken):
             self.frames -= 1  # it is no whole frame
         self.unread[error.code] += 1
+
+    def broker_of(self, end: str | None) -> str:
+        """Return the broker of a connection, if that is a column."""
+        return (end or NOTHING) if self._by_broker else NOTHING
 
     def begin(self, file: str) -> None:
         """Begin another capture: its frames are numbered from 0."""

@@ -416,7 +416,7 @@ VALUES: dict[str, Callable[[_Line], Found]] = {
     **dict.fromkeys(("--topic", "--log-of"), _topics),
     "--client": _clients,
     "--where": _filter,
-    "--fields": _fields,
+    **dict.fromkeys(("--fields", "--sort"), _fields),
     "--by": _columns,
     "--profile": _profiles,
     "--keep": _kinds,

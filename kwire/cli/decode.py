@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from heapq import nlargest
 from itertools import chain, groupby, islice
 from typing import Any
 
@@ -40,10 +41,25 @@ from .options import add_colour, add_command, add_inputs, add_keylog
 from .terminal import Paged, paged, remark, style_for, with_progress
 
 Print = Callable[[str], None]
+MOST_SORTED = 10  # frames of --sort without --first
 # What chooses among frames or says how to read them, and is not for tables: who reads the table chooses.
 OTHERS = ("client", "conn", "errors", "since", "until", "named", "body", "log_of", "schemas", "hex", "strict")
 _ESCAPED = {ord("\\"): "\\\\", ord("\t"): "\\t", ord("\n"): "\\n", ord("\r"): "\\r"}
 FORMATS = ("tsv", "csv", "jsonl", "table")
+
+
+EXAMPLES = (
+    "  kwire decode dump.bin                     a line a frame\n"
+    "  kwire decode dump.bin -v --api Metadata   trees, of one api\n"
+    "  kwire decode - --jsonl < dump.bin         JSON lines, for jq\n"
+    "  kwire decode dump.pcap --request 12       frame 12 and its response\n"
+    "  kwire decode *.pcap --parquet tables      for polars, DuckDB, Spark\n"
+    "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
+    "  kwire decode reply.bin --guess            what could it be?\n"
+    "\nA line: frame number, time (UTC), -> to the broker or <- back, api:version,\n"
+    "#correlation id, size, client id, !errors, topics. 302ms @61: the latency of a\n"
+    "response, and the frame of its request.\n"
+)
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -52,16 +68,7 @@ def add_parser(commands: Any, about: str) -> None:
         commands,
         "decode",
         about,
-        "  kwire decode dump.bin                     a line a frame\n"
-        "  kwire decode dump.bin -v --api Metadata   trees, of one api\n"
-        "  kwire decode - --jsonl < dump.bin         JSON lines, for jq\n"
-        "  kwire decode dump.pcap --request 12       frame 12 and its response\n"
-        "  kwire decode *.pcap --parquet tables      for polars, DuckDB, Spark\n"
-        "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
-        "  kwire decode reply.bin --guess            what could it be?\n"
-        "\nA line: frame number, time (UTC), -> to the broker or <- back, api:version,\n"
-        "#correlation id, size, client id, !errors, topics. 302ms @61: the latency of a\n"
-        "response, and the frame of its request.\n",
+        EXAMPLES,
         decode,
     )
     add_inputs(parser)
@@ -82,6 +89,7 @@ def add_parser(commands: Any, about: str) -> None:
     about = "requests name the frame of their response, for --jsonl"
     parser.add_argument("--response-frames", action="store_true", help=about)
     parser.add_argument("--first", metavar="N", type=_positive, help="stop after this many")
+    parser.add_argument("--sort", metavar="FIELD", help="the greatest first, 10 unless --first: --sort size")
     parser.add_argument("--follow", action="store_true", help="read on as FILE or a folder of captures grows")
     add_filters(parser)
     parser.add_argument("--no-pager", action="store_true", help="do not page long output")
@@ -141,7 +149,27 @@ def _chosen(options: argparse.Namespace, summary: MessageSummary, counts: Counte
     shown = _shown(decoded, lambda item: of_log(item) if isinstance(item, ENTRY) else wanted(item), counts)
     if not (options.json or options.jsonl):
         shown = ours(shown, foreign=options.conn is not None)
+    if options.sort is not None:
+        shown = _greatest(shown, options, catalog)
     return _with_skipped(islice(_printed(shown, counts), options.first), pushed, counts)
+
+
+def _greatest(shown: Iterator[Item], options: argparse.Namespace, catalog: Catalog) -> Iterator[Item]:
+    """Yield the frames with the greatest values of a field, the greatest first; those without a value are left out."""
+    if options.follow or options.request is not None:
+        raise UsageError("--sort needs all frames: it does not go with --follow and --request")
+    path = parse_path(options.sort, catalog)
+
+    def keyed() -> Iterator[tuple[float, int, Item]]:
+        for number, item in enumerate(shown):
+            values = (
+                [] if isinstance(item, ENTRY) else [one for one in path.values(item) if isinstance(one, int | float)]
+            )
+            if values:
+                yield max(values), -number, item
+
+    greatest = nlargest(options.first or MOST_SORTED, keyed(), key=lambda one: one[:2])
+    yield from (item for _, _, item in greatest)
 
 
 def _with_skipped(shown: Iterator[Item], pushed: PushedFilter | None, counts: Counter[str]) -> Iterator[Item]:
@@ -407,7 +435,9 @@ def _plain(value: Any) -> Any:
 
 
 def _joined(values: list[Any]) -> str:
-    return ",".join("null" if value is None else str(value) for value in values)
+    """Write the values of a cell, with null, true and false as JSON has them."""
+    words = {None: "null", True: "true", False: "false"}
+    return ",".join(words[value] if value is None or isinstance(value, bool) else str(value) for value in values)
 
 
 def _separated(header: list[str], rows: Iterator[list[list[Any]]], form: str) -> Iterator[str]:

@@ -33,8 +33,17 @@ ENTRY = (LogRecord, LogBytes, LogBatch, DiskEntry)
 
 def are_for(options: argparse.Namespace) -> bool:
     """Whether the options ask for lines of all frames, each read as what it says it is."""
-    chosen = options.response_frames or options.api or options.conn or options.errors or options.named or options.body
+    chosen = (
+        options.response_frames
+        or options.sort
+        or options.api
+        or options.conn
+        or options.errors
+        or options.named
+        or options.body
+    )
     bounded = any(value is not None for value in (options.client, options.since, options.until, options.where))
+    bounded |= options.response_frames or options.sort is not None
     bounded |= options.first is not None or options.request is not None or options.fields is not None or options.count
     as_text = not (options.json or options.verbose or is_live(options))
     return bool((options.jsonl or as_text) and not chosen and not bounded)

@@ -101,7 +101,7 @@ def add_raw(parser: argparse.ArgumentParser) -> None:
 
 def add_profile(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose specs."""
-    parser.add_argument("--profile", metavar="KIP", help="layouts that this KIP proposed: KIP-36, KIP-112 or KIP-879")
+    parser.add_argument("--profile", metavar="KIP", help="layouts that KIP-36, KIP-112 or KIP-879 proposed")
     parser.add_argument("--schemas", metavar="DIR", help="your own specs, or a Kafka checkout, used first")
 
 

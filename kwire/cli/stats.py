@@ -159,7 +159,7 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument(
         "--by",
         metavar="COLUMNS",
-        help="some of client,api,version,ip,topic,software,error; default: api,version, with --latency api",
+        help="some of client,api,version,ip,broker,topic,software,error; default: api,version, with --latency api",
     )
     parser.add_argument(
         "--removed-in",

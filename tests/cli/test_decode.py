@@ -140,3 +140,17 @@ def test_nothing_is_read_behind_a_frame_and_its_response(tmp_path: Path, capsys:
     assert main(["decode", str(path)]) == 1
     assert main(["decode", str(path), "--request", "1"]) == 0
     capsys.readouterr()
+
+
+def test_the_greatest_come_first(capsys: pytest.CaptureFixture[str]) -> None:
+    capture = str(ROOT / "fixtures/dumps/kafka-3.9-zk.pcap")
+    sizes = sorted((len(frame.data) for frame in kwire.read_dump(capture)), reverse=True)
+    assert main(["decode", capture, "--sort", "size", "--fields", "size", "--first", "5"]) == 0
+    assert list(map(int, capsys.readouterr().out.split()[1:])) == sizes[:5]
+    assert main(["decode", capture, "--sort", "size", "--jsonl"]) == 0
+    assert capsys.readouterr().out.count("\n") == 10
+    assert main(["decode", capture, "--sort", "latency", "--where", "api == produce", "--fields", "type"]) == 0
+    assert capsys.readouterr().out.split() == ["type", "response", "response"]  # requests have no latency
+    assert main(["decode", capture, "--sort", "sizes"]) == 2
+    assert "size" in capsys.readouterr().err
+    assert main(["decode", capture, "--sort", "size", "--request", "3"]) == 2

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+import kwire
 from kwire.cli import main
 from tests.cli.test_commands import out
 from tests.cli.test_main import DUMP
@@ -63,7 +65,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for arguments, text in (
-        (["--by", "colour"], "--by colour: write some of client, api, version, ip, topic, software"),
+        (["--by", "colour"], "--by colour: write some of client, api, version, ip, broker, topic, software"),
         (["--by", ","], "--by ,: write some of"),
         (["--removed-in", "5.7"], "there is no release '5.7'"),
     ):
@@ -152,3 +154,14 @@ def test_errors_by_client(capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(set(named)) == ["KAFKA_STORAGE_ERROR", "MEMBER_ID_REQUIRED", "STALE_CONTROLLER_EPOCH"]
     by_topic = out(capsys, "stats", "--by", "error,topic", CAPTURE)
     assert "KAFKA_STORAGE_ERROR     payments" in by_topic
+
+
+def test_the_broker_is_a_column_in_every_way_of_counting(capsys: pytest.CaptureFixture[str]) -> None:
+    ends = Counter(frame.source.broker for frame in kwire.read_dump(CAPTURE) if frame.source.direction == "request")
+    for more in ([], ["--errors"]):  # by headers alone, and with bodies
+        text = out(capsys, "stats", "--by", "broker", "--json", CAPTURE, *more)
+        counted = Counter[str]()
+        for row in json.loads(text)["rows"]:
+            counted[row["broker"]] += row["requests"]
+        assert counted == ends
+    assert '"broker"' not in out(capsys, "stats", "--by", "ip", "--json", CAPTURE)
