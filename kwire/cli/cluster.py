@@ -120,6 +120,9 @@ def _check_together(options: argparse.Namespace) -> None:
         raise UsageError(f"{names[0]} and {names[1]} ask for different things: give one of them")
     if options.since is not None and options.at is not None:
         raise UsageError("--at is one moment, --from and --to are two: give one or the other")
+    live = next((name for name in options.files if is_address(name)), None)
+    if live is not None and (groups or options.since is not None):
+        raise UsageError(f"{live} is a live broker: --groups, --from and --to read captures, logs and znodes")
 
 
 def _differences(options: argparse.Namespace) -> Iterable[str]:

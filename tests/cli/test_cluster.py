@@ -152,6 +152,8 @@ def test_two_moments_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
         (["--groups", "--metrics"], "--groups and --metrics ask for different things"),
         (["--group", "g", "--offline"], "--groups and --offline ask for different things"),
         (["--metrics", "--from", "06:28:00", "--to", "06:30:00"], "--metrics and --from ask for different things"),
+        (["127.0.0.1:1", "--groups"], "127.0.0.1:1 is a live broker: --groups, --from and --to read captures"),
+        (["127.0.0.1:1", "--from", "1", "--to", "2"], "127.0.0.1:1 is a live broker"),
     ],
 )
 def test_options_that_would_be_ignored_are_refused(
