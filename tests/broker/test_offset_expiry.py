@@ -16,10 +16,13 @@ from kwire.net.client import BrokerConnection, address
 from kwire.net.log_dirs import FileDisk
 from kwire.testing import Kafka
 from tests.broker.driving import Mate, World
+from tests.conftest import ROOT
+from tests.interop.offset_expiry_steps import lines
 
 M = kwire.messages
 DAY = 24 * 3600.0
 WEEK = 7 * DAY
+RECORDED = ROOT / "tests/data/offset-expiry-kafka-4.1.0.txt"
 
 
 def begun(settings: Settings | None = None, **more: Any) -> World:
@@ -195,6 +198,13 @@ def test_the_clock_of_a_test_moves_them() -> None:
         assert kafka.committed("g", "t") == 3
         kafka.advance(1200)
         assert kafka.group_state("g") == "Dead"
+
+
+def test_every_step_is_answered_as_kafka_answers_it() -> None:
+    """Kafka ran with a retention of a minute."""
+    with Kafka() as kafka:
+        found = lines(kafka.bootstrap_servers, lambda seconds: kafka.advance(seconds * WEEK / 60))
+    assert found == RECORDED.read_text("utf-8").splitlines()
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "ten"])
