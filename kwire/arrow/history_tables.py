@@ -65,7 +65,7 @@ def reading_options(given: Mapping[str, Any]) -> dict[str, Any]:
         given: options that select files and specs; messages of a draft's profile are included.
 
     >>> reading_options({"profile": "KIP-36"})["apis"].split(",")[-2:]
-    ['DescribeConfigsResponse', 'TopicMetadataResponse']
+    ['Envelope', 'TopicMetadataResponse']
     """
     catalog = catalog_of(given)
     names = [name for name in RELEASED if name in catalog]

@@ -395,7 +395,7 @@ def node_type(path: str) -> type[Node] | type[int] | None:
     Kafka's.
 
     >>> node_type("/brokers/ids/3"), node_type("/controller_epoch"), node_type("/brokers")
-    (<class 'kwire.zookeeper.BrokerRegistration'>, <class 'int'>, None)
+    (<class 'kwire.zookeeper.znodes.BrokerRegistration'>, <class 'int'>, None)
     """
     return next((kind for pattern, kind in PATHS.items() if re.fullmatch(pattern, path)), None)
 
