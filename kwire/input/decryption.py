@@ -20,6 +20,8 @@ MOST_CONNECTIONS = 10_000  # each is an argument of tshark
 def decrypted(path: str, keys: str) -> Dump:
     """Return the frames of a capture's TLS connections, one connection after the other; others are left out.
 
+    The connections follow each other by the times of their first bytes.
+
     Args:
         path: a capture that has the beginning of each connection.
         keys: a file of keys, as SSLKEYLOGFILE names one.
@@ -42,6 +44,7 @@ def decrypted(path: str, keys: str) -> Dump:
     follow = [word for number in numbers for word in ("-z", f"follow,tls,yaml,{number}")]
     text = _tshark(path, ["-r", str(capture), "-o", f"tls.keylog_file:{key_file}", "-q", *follow])
     streams = [stream for stream in followed_streams(text, path) if stream.portions]
+    streams.sort(key=lambda stream: stream.portions[0][2] or 0.0)  # tshark prints them in the order of its release
     what = f"{len(numbers)} TLS connection{'s' * (len(numbers) != 1)}"
     if not streams:
         hint = "the keys must be of these sessions, and the capture must hold their beginning"

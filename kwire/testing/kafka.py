@@ -439,7 +439,7 @@ class Kafka(_Cluster):
         """Start a broker that was stopped, on the port that it had; its replicas catch up."""
         self._do("start_broker", broker=broker)
 
-    def wait_for(self, condition: Callable[[], Any], timeout: float = 10.0, what: str = "the condition") -> None:
+    def wait_for(self, condition: Callable[[], Any], timeout: float = 30.0, what: str = "the condition") -> None:
         """Wait until a condition holds; raises TimeoutError after so many seconds."""
         until = time.monotonic() + timeout
         while not condition():
@@ -447,15 +447,15 @@ class Kafka(_Cluster):
                 raise TimeoutError(f"{what} does not hold after {timeout} s")
             time.sleep(INTERVAL)
 
-    def wait_group(self, group: str, state: str, timeout: float = 10.0) -> None:
+    def wait_group(self, group: str, state: str, timeout: float = 30.0) -> None:
         """Wait until a group is in a state, such as `Stable` or `Empty`; `Dead` is a group that is not there."""
         self.wait_for(self._is_in(group, state), timeout, f"group {group} {state}")
 
-    def wait_hits(self, rule: Rule, hits: int = 1, timeout: float = 10.0) -> None:
+    def wait_hits(self, rule: Rule, hits: int = 1, timeout: float = 30.0) -> None:
         """Wait until a rule has applied so many times."""
         self.wait_for(lambda: rule.hits >= hits, timeout, f"{hits} hits of the rule")
 
-    def wait_records(self, topic: str, count: int, timeout: float = 10.0) -> list[Record]:
+    def wait_records(self, topic: str, count: int, timeout: float = 30.0) -> list[Record]:
         """Wait until a topic has so many records; returns all of them."""
         self.wait_for(lambda: len(self.records(topic)) >= count, timeout, f"{count} records in {topic}")
         return self.records(topic)
@@ -508,7 +508,7 @@ class AsyncKafka(_Cluster):
         """Start a broker that was stopped, on the port that it had; its replicas catch up."""
         await self._do("start_broker", broker=broker)
 
-    async def wait_for(self, condition: Callable[[], Any], timeout: float = 10.0, what: str = "the condition") -> None:
+    async def wait_for(self, condition: Callable[[], Any], timeout: float = 30.0, what: str = "the condition") -> None:
         """Wait until a condition holds; raises TimeoutError after so many seconds."""
         until = time.monotonic() + timeout
         while not condition():
@@ -516,15 +516,15 @@ class AsyncKafka(_Cluster):
                 raise TimeoutError(f"{what} does not hold after {timeout} s")
             await asyncio.sleep(INTERVAL)
 
-    async def wait_group(self, group: str, state: str, timeout: float = 10.0) -> None:
+    async def wait_group(self, group: str, state: str, timeout: float = 30.0) -> None:
         """Wait until a group is in a state, such as `Stable` or `Empty`; `Dead` is a group that is not there."""
         await self.wait_for(self._is_in(group, state), timeout, f"group {group} {state}")
 
-    async def wait_hits(self, rule: Rule, hits: int = 1, timeout: float = 10.0) -> None:
+    async def wait_hits(self, rule: Rule, hits: int = 1, timeout: float = 30.0) -> None:
         """Wait until a rule has applied so many times."""
         await self.wait_for(lambda: rule.hits >= hits, timeout, f"{hits} hits of the rule")
 
-    async def wait_records(self, topic: str, count: int, timeout: float = 10.0) -> list[Record]:
+    async def wait_records(self, topic: str, count: int, timeout: float = 30.0) -> list[Record]:
         """Wait until a topic has so many records; returns all of them."""
         await self.wait_for(lambda: len(self.records(topic)) >= count, timeout, f"{count} records in {topic}")
         return self.records(topic)

@@ -346,7 +346,7 @@ def test_the_command_of_help_tls_decrypts(tmp_path: Path) -> None:
     if shutil.which("tshark") is None:
         pytest.skip("needs tshark")
     text = TOPICS["tls"][1]
-    command = text[text.index("tshark -r") : text.index("kwire decode -")] + "cat"
+    command = text[text.index("tshark -r") : text.index("kwire decode -\n")] + "cat"
     command = command.replace("FILE", str(SAMPLES / "tls.pcap")).replace("KEYS", str(SAMPLES / "tls.keys"))
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
     (tmp_path / "streams.yaml").write_bytes(done.stdout)
