@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from ..records import RecordBatch
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import releases
-from ..values import ErrorCode
+from ..values import AclOperation, ErrorCode, ResourceType
 from . import codes
 from .authentication import Session
-from .authorizer import ANONYMOUS, Authorizer, denial
+from .authorizer import ANONYMOUS, CLUSTER_NAME, Authorizer, denial
 from .configs import LogDir, Node, Quotas, Settings
 from .controller import Controller
 from .faults import Rules, api_of
@@ -129,6 +129,11 @@ class RequestContext:
         """Whether the principal may do an operation of ACLs."""
         authorizer = self.cluster.authorizer
         return authorizer is None or authorizer.allows(self.principal, self.client_host, operation, resource_type, name)
+
+    def may_create(self, topic: str) -> bool:
+        """Whether the principal may create a topic: any topic of the cluster, or this one (KIP-277)."""
+        may = self.allows(AclOperation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
+        return may or self.allows(AclOperation.CREATE, ResourceType.TOPIC, topic)
 
 
 class Cluster:

@@ -158,9 +158,7 @@ def _creates(request: RequestContext) -> bool:
 
 def _creation_error(request: RequestContext, name: str) -> int:
     """Return the error code of a topic that is not there and that the principal may not create; 0 if it may."""
-    may = request.allows(AclOperation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
-    may = may or request.allows(AclOperation.CREATE, ResourceType.TOPIC, name)
-    return codes.NONE if may or not _creates(request) else codes.TOPIC_AUTHORIZATION_FAILED
+    return codes.NONE if request.may_create(name) or not _creates(request) else codes.TOPIC_AUTHORIZATION_FAILED
 
 
 def _topic(request: RequestContext, topic: Topic) -> Any:

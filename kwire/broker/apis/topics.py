@@ -16,7 +16,6 @@ from ...codecs.json import uuid_text
 from ...errors.refused import InvalidReplicaAssignment, InvalidRequest, Refused, UnknownTopicId
 from ...values import AclOperation, ConfigSource, ResourceType
 from .. import codes
-from ..authorizer import CLUSTER_NAME
 from ..cluster import RequestContext
 from ..configs import checked, topic_defaults
 from ..controller import Controller
@@ -40,7 +39,7 @@ def _create(request: RequestContext, row: Any, twice: bool) -> Any:
     try:
         if twice:
             raise InvalidRequest("in_request_twice", name=row.name)
-        if code := _creation_error(request, row.name):
+        if code := request.error() if request.may_create(row.name) else codes.TOPIC_AUTHORIZATION_FAILED:
             return result(name=row.name, **request.denied(code))
         check_name(row.name, controller.topics)
         configs = checked((config.name, config.value) for config in row.configs)
@@ -56,12 +55,6 @@ def _create(request: RequestContext, row: Any, twice: bool) -> Any:
         **{"num_partitions": len(assignment), "replication_factor": len(assignment[0])}
         | _details(request, row.name, configs),
     )
-
-
-def _creation_error(request: RequestContext, name: str) -> int:
-    may = request.allows(AclOperation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
-    may = may or request.allows(AclOperation.CREATE, ResourceType.TOPIC, name)
-    return request.error() if may else codes.TOPIC_AUTHORIZATION_FAILED
 
 
 def _details(request: RequestContext, name: str, configs: dict[str, str]) -> dict[str, Any]:
