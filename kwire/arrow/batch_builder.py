@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..codecs.columns.object_columns import halves
+from ..codecs.columns.python_columns import halves
 from ..errors import without_password
 from .errors import HARMLESS, Fault, MalformedFrame
 from .frame_rows import Row, RowEndpoints

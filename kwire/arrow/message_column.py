@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ..codecs import Codec
 from ..codecs.columns import arrow_schema
-from ..codecs.columns.object_columns import conform
+from ..codecs.columns.python_columns import conform
 from ..codecs.columns.reader import Columns
 from ..errors import DecodeError, EncodeError
 from ..errors.decode import DefaultTag

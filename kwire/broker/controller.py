@@ -330,7 +330,7 @@ class Controller:
         self.forget_replica(partition, partition.replicas.pop(node_id))
 
     def forget_replica(self, partition: Partition, replica: Replica) -> None:
-        """Delete what a directory has of a partition."""
+        """Close and delete the files of a replica in its log directory."""
         if replica.log is not None:
             replica.log.store.close()
         replica.log_dir.replicas -= 1

@@ -30,12 +30,12 @@ def add_parser(commands: Any, about: str) -> None:
 def apis(options: argparse.Namespace) -> int:
     """Print the table of apis: key, name, versions, since when, until when; of a single one every step."""
     found, spoken = found_apis(options.names), named_release(options.release) if options.release else None
-    print(f"{'key':>3}  {'api':<34}{'versions':<10}{'since':<11}removed in")
+    print(f"{'key':>3}  {'api':<39}{'versions':<10}{'since':<11}removed in")
     for api in found:
         versions = spoken.versions(api.key) if spoken else _all_versions(api)
         if versions or options.names:
             until = removed_in(api.key) or ""
-            print(f"{api.key:>3}  {api.name:<34}{versions!s:<10}{first_release(api.key):<11}{until}".rstrip())
+            print(f"{api.key:>3}  {api.name:<39}{versions!s:<10}{first_release(api.key):<11}{until}".rstrip())
     if len(found) == len(options.names) == 1 and found[0].is_named(options.names[0]) and not spoken:
         for name, versions in found[0].changes.items():
             print(f"     from {name:<10} {versions}")

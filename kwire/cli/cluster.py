@@ -60,24 +60,28 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser], ab
         "--timeout", type=float, default=10.0, metavar="SECONDS", help="timeout of broker requests; default: 10"
     )
     parser.add_argument("--topic", metavar="T", help="only this topic")
-    parser.add_argument("--at", metavar="TIME", help="the state at a time, or after a frame or offset")
-    parser.add_argument("--from", dest="since", metavar="TIME", help="with --to: changes between two times")
-    parser.add_argument("--to", dest="until", metavar="TIME", help="the later time")
+    parser.add_argument("--at", metavar="WHEN", help="the state at a time, or after a frame or offset")
+    parser.add_argument("--from", dest="since", metavar="TIME", help="with --to: shows what changed from then")
+    parser.add_argument("--to", dest="until", metavar="TIME", help="the end of --from")
     for name, (about_it, _) in FILTERS.items():
         parser.add_argument(f"--{name}", action="store_true", help=about_it)
-    parser.add_argument("--metrics", action="store_true", help="only KIP-112's metrics of brokers over time")
+    parser.add_argument(
+        "--metrics",
+        action="store_true",
+        help="only KIP-112's metrics of brokers: offline replicas and directories",
+    )
     parser.add_argument(
         "--groups", action="store_true", help="consumer groups: members, racks, lag, reads across racks"
     )
     parser.add_argument("--group", metavar="ID", help="only this consumer group")
-    parser.add_argument("--json", action="store_true", help="as one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_colour(parser)
     add_security(parser)
 
 
 # option -> its help, and which partitions are shown
 FILTERS: dict[str, tuple[str, Callable[[ClusterState, Partition], bool]]] = {
-    "unavailable": ("partitions without a leader that lives", lambda state, one: _is_unavailable(state, one)),
+    "unavailable": ("partitions without a live leader", lambda state, one: _is_unavailable(state, one)),
     "under-replicated": ("partitions with replicas out of sync", lambda _, one: one.is_under_replicated),
     "offline": ("partitions with offline replicas", lambda state, one: bool(state.offline(one))),
     "under-min-isr": (

@@ -17,27 +17,27 @@ DESCRIPTION = """\
 kwire decodes and encodes Apache Kafka's wire protocol.
 
 Examples:
-  kwire decode dump.pcap                  messages, a line each
-  kwire decode dump.pcap --jsonl          one JSON object a line
-  kwire decode reply.bin --as Metadata:12 a response without its request
-  kwire explain dump.bin                  every byte, and the field it is
-  kwire report dump.pcap -o report.html   what is in it, as one page
-  kwire stats dump.pcap                   who asks for what, how often
-  kwire cluster dump.pcap                 brokers by rack, partitions, replicas
-  kwire cluster :9092                     the same of a live broker
-  kwire place dump.pcap                   how evenly they are placed
-  kwire place :9092 --repair              what puts their racks right
-  kwire encode frames.jsonl -o dump.pcap  JSON back to bytes
-  kwire call :9092 Metadata topics:=null  ask a broker
-  kwire serve                             run a small broker, for tests
-  kwire schema Fetch:17                   its fields, and what they mean
-  kwire demo                              a dump of a real broker, explained
+  kwire decode dump.pcap                   messages, one line each
+  kwire decode dump.pcap --jsonl           one JSON object per line
+  kwire decode reply.bin --as Metadata:12  a response without its request
+  kwire explain dump.bin                   every byte and its field
+  kwire report dump.pcap -o report.html    what a capture contains, one page
+  kwire stats dump.pcap                    which clients request what, how often
+  kwire cluster dump.pcap                  brokers by rack, partitions, replicas
+  kwire cluster :9092                      the same of a live broker
+  kwire place dump.pcap                    how evenly replicas are spread
+  kwire place :9092 --repair               a plan that repairs rack placement
+  kwire encode frames.jsonl -o dump.pcap   JSON back to bytes
+  kwire call :9092 Metadata topics:=null   send a request to a broker
+  kwire serve                              run a small broker, for tests
+  kwire schema Fetch:17                    the fields of Fetch v17
+  kwire demo                               a dump of a real broker, explained
 """
 START = """\
 kwire decodes and encodes Apache Kafka's wire protocol. Try:
 
   kwire demo              frames of a real broker, every byte explained
-  kwire dump.pcap         the messages of a capture, a line each
+  kwire dump.pcap         the messages of a capture, one line each
   kwire browse dump.pcap  the same on the whole screen, with fields and bytes
   kwire decode -          pasted bytes in any form; Ctrl-D ends them
   kwire schema Metadata   the fields of a message

@@ -49,7 +49,7 @@ FORMATS = ("tsv", "csv", "jsonl", "table")
 
 
 EXAMPLES = (
-    "  kwire decode dump.bin                     a line a frame\n"
+    "  kwire decode dump.bin                     one line per frame\n"
     "  kwire decode dump.bin -v --api Metadata   trees, of one api\n"
     "  kwire decode - --jsonl < dump.bin         JSON lines, for jq\n"
     "  kwire decode dump.pcap --request 12       frame 12 and its response\n"
@@ -57,7 +57,7 @@ EXAMPLES = (
     "  kwire decode --hex '00000010 0012 0000 0000002a 00056b77697265 00'\n"
     "  kwire decode reply.bin --guess            what could it be?\n"
     "\nA line: frame number, time (UTC), -> to the broker or <- back, api:version,\n"
-    "#correlation id, size, client id, !errors, topics. 302ms @61: the latency of a\n"
+    "#correlation id, size, latency, !errors, client id, topics. 302ms @61: that of a\n"
     "response, and the frame of its request.\n"
 )
 
@@ -80,7 +80,7 @@ def add_parser(commands: Any, about: str) -> None:
     form.add_argument("-v", "--verbose", action="store_true", help="trees with all fields; the default for one frame")
     form.add_argument("--parquet", metavar="DIR", help="write a table, one row per frame: DIR/frames.parquet")
     form.add_argument("--guess", action="store_true", help="list every message and version that a frame could be")
-    form.add_argument("--fields", metavar="A,B", help="chosen fields, a line a frame: frame,api,latency")
+    form.add_argument("--fields", metavar="A,B", help="chosen fields, one line each: frame,api,latency")
     form.add_argument("--count", action="store_true", help="print only the number of frames")
     about = "format of --fields: tsv (default), csv, jsonl, table"
     parser.add_argument("--format", metavar="FORM", choices=FORMATS, default="tsv", help=about)
@@ -88,7 +88,7 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument("--frame", dest="request", metavar="N", type=_number, help=argparse.SUPPRESS)
     about = "requests name the frame of their response, for --jsonl"
     parser.add_argument("--response-frames", action="store_true", help=about)
-    parser.add_argument("--first", metavar="N", type=_positive, help="stop after this many")
+    parser.add_argument("--first", metavar="N", type=_positive, help="stop after N frames")
     parser.add_argument("--sort", metavar="FIELD", help="the greatest first, 10 unless --first: --sort size")
     parser.add_argument("--follow", action="store_true", help="read on as FILE or a folder of captures grows")
     add_filters(parser)

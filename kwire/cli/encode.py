@@ -116,7 +116,7 @@ def _bodies(text: str, file: str, options: argparse.Namespace, catalog: Catalog,
 
 
 def _frames(text: str, file: str, catalog: Catalog, notes: Notes) -> Iterator[Frame]:
-    """Encode the frames of JSON values, or of the lines of a log that has more than JSON in its lines."""
+    """Yield frames encoded from JSON values, or from the lines of a log that contain more than JSON."""
     if _JSON.match(text) is None and looks_like_log(text):
         yield from readable_frames(text.encode().split(b"\n"), file, catalog, notes)
         return

@@ -118,7 +118,7 @@ def _of_api(text: str, catalog: Catalog) -> Test:
 
 
 def _check_address(text: str) -> None:
-    """Raise UsageError if a text is no ip, and no ip:port."""
+    """Raise UsageError unless a text is an IP address or IP:PORT."""
     for candidate in (text, text.rpartition(":")[0]):
         with suppress(ValueError):
             ip_address(candidate.strip("[]"))

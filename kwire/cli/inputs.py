@@ -49,7 +49,7 @@ class NonKafkaStreams:
         self.places: list[int] = []  # where they lie, in bytes from the start of the file
 
     def watched(self, dump: Dump) -> Dump:
-        """Return the same dump; what is read of it is looked at."""
+        """Return a dump that counts other protocols and damage as its frames are read."""
         captured = None if dump.captured is None else self._batches(dump.captured)
         return replace(dump, frames=self._frames(dump.frames), captured=captured)
 

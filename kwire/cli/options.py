@@ -66,7 +66,7 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
         metavar="API:VERSION",
         help="api of a single response, or of --body: Metadata:12",
     )
-    parser.add_argument("--log-of", metavar="TOPIC", help="the topic a log is of: __consumer_offsets, ...")
+    parser.add_argument("--log-of", metavar="TOPIC", help="topic of the log: __consumer_offsets, ...")
     parser.add_argument("--body", action="store_true", help="the input is one body, without size and header")
     add_secrets(parser)
     add_profile(parser)

@@ -430,12 +430,12 @@ async def _serve(control: Control, failures: Sequence[Failure], port: int | None
     remark(f"listening on {', '.join(map(str, places))}; Ctrl-C ends")
     http = gauges = None
     if port is not None:
-        from ..net.http import ControlServer  # with http and html, a sixth of the time to import the command
+        from ..net.http_endpoints import ControlServer  # with http and html, a sixth of the time to import the command
 
         http = ControlServer(control, port)
         remark(f"control on {http.url}")
     if metrics is not None:
-        from ..net.http import MetricsServer
+        from ..net.http_endpoints import MetricsServer
 
         gauges = MetricsServer(made.cluster, metrics)
         remark(f"metrics on {gauges.url}")

@@ -248,7 +248,7 @@ def _state_text(partition: tuple[str, int], row: Any) -> str:
 
 
 def _states(cluster: JbodCluster) -> Iterator[dict[str, Any]]:
-    """Yield the partitions as ZooKeeper has them, with the replicas that the controller takes to be offline."""
+    """Yield each partition's state in ZooKeeper, with the replicas that the controller considers offline."""
     client, controller = cluster.client(next(iter(cluster.hosts))), cluster.controller
     topics = client.topics()
     for topic in sorted(topics):

@@ -159,12 +159,12 @@ def add_parser(commands: Any, about: str) -> None:
     parser.add_argument(
         "--by",
         metavar="COLUMNS",
-        help="some of client,api,version,ip,broker,topic,software,error; default: api,version, with --latency api",
+        help="some of client,api,version,ip,broker,topic,software,error; default: api,version (with --latency: api)",
     )
     parser.add_argument(
         "--removed-in",
         metavar="RELEASE",
-        help="clients with versions that this Kafka release does not support; exit 1 if there are any",
+        help="list clients that use apis or versions that this release does not support; exit 1 if there are any",
     )
     parser.add_argument("--follow", action="store_true", help="count on as FILE grows, until Ctrl-C")
     parser.add_argument("--latency", action="store_true", help="exact percentiles of the time to the response")
@@ -172,10 +172,10 @@ def add_parser(commands: Any, about: str) -> None:
         "--slow", nargs="?", const="", metavar="N", help="list the N slowest requests, 10 by default, with their frames"
     )
     parser.add_argument(
-        "--unanswered", action="store_true", help="list the requests without a response, and why as far as known"
+        "--unanswered", action="store_true", help="list requests without a response, with the reason if it is known"
     )
     parser.add_argument("--errors", action="store_true", help="also count error codes, which takes longer")
-    parser.add_argument("--json", action="store_true", help="as one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_profile(parser)
     add_colour(parser)
 
@@ -417,7 +417,7 @@ def _when(seconds: float) -> str:
 
 
 def _latency_json(traffic: Traffic) -> dict[str, object]:
-    """Return latencies, in seconds, and the slowest requests as JSON."""
+    """Return the percentiles of latency, in seconds, and the slowest requests as JSON."""
     if traffic.latencies is None:
         return {}
     rows = [

@@ -54,7 +54,7 @@ def remark(text: str) -> None:
 
 
 def _line(text: str) -> str:
-    """Write a text on one line, whatever is in it: names of files may have newlines."""
+    """Return a text escaped to fit on one line; names of files may contain newlines."""
     return escape(text).replace("\n", "\\n")
 
 

@@ -159,9 +159,9 @@ class Load:
 
 @dataclass(slots=True)
 class Level(Generic[K]):
-    """A level of the racks: 1 is below the root; the last one is that of the brokers.
+    """One level of the rack tree: level 1 is below the root, the last level is the brokers.
 
-    `uneven` are the partitions whose replicas could be spread more evenly over these nodes.
+    `uneven` lists the partitions whose replicas could be spread more evenly over the nodes of this level.
     """
 
     number: int

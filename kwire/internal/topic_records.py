@@ -109,7 +109,7 @@ def decode_group_record(key: bytes, value: bytes | None, *, legacy_keys: bool = 
 
 
 def decode_transaction_record(key: bytes, value: bytes | None) -> CoordinatorRecord:
-    """Decode a record of `__transaction_state`; arguments, returns and errors as `decode_group_record`.
+    """Decode a record of `__transaction_state`; as `decode_group_record`, which also takes `legacy_keys`.
 
     >>> decode_transaction_record(bytes.fromhex("0000 000174"), None).key.message.transactional_id
     't'

@@ -21,7 +21,7 @@ from ..broker import Disk, MemoryDisk, Node, ServedCluster, Settings
 from ..broker.authentication import MECHANISMS, principal
 from ..errors import CallError
 from ..net.control import Control
-from ..net.http import ControlClient
+from ..net.http_endpoints import ControlClient
 from ..net.log_dirs import FileDisk, locked
 from ..net.server import Serving, tls_context
 

@@ -129,4 +129,4 @@ def test_the_shell_takes_the_script(shell: str) -> None:
 def test_the_words_are_those_of_the_parser() -> None:
     words = {one.path: one for one in words_of(parser_for())}
     assert tuple(words[()].commands) == tuple(COMMANDS)
-    assert words["stats",].options["--removed-in"].startswith("clients with versions")
+    assert words["stats",].options["--removed-in"].startswith("list clients that use")

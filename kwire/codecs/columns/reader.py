@@ -1,7 +1,7 @@
 """Reads many bodies into record batches of bounded size, without undecodable bodies.
 
 The native interpreter writes bytes to the buffers of Arrow arrays, without a Python object per value; without it,
-`object_columns` does.
+`python_columns` does.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ...spec import MessageSpec
 from ...wire import Reader
 from ..fast_path import fast_path
 from ..schema_tree import grow
-from .object_columns import Collector, Column, EnclosingColumn, ObjectCollector, batches, halves
 from .plan import TAGS, Plan, Wanted, names_of, scalar_type, trees_of
+from .python_columns import Collector, Column, EnclosingColumn, ObjectCollector, batches, halves
 
 if TYPE_CHECKING or ENGINE == "native":
     from ...native import ColumnTable, NodeTable, Repeat, pack_bits
