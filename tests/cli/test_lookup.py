@@ -101,11 +101,11 @@ def test_diff_of_two_releases(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_apis(capsys: pytest.CaptureFixture[str]) -> None:
     assert " 74  ListConfigResources                    0-1       3.7.2\n" in out(capsys, "apis")
-    assert "  6  UpdateMetadata                    0-8       0.8.2.2    4.0.2\n" in out(capsys, "apis")
+    assert "  6  UpdateMetadata                         0-8       0.8.2.2    4.0.2\n" in out(capsys, "apis")
     steps = out(capsys, "apis", "ListClientMetricsResources")
     assert steps.endswith("     from 3.7.2      0\n     from 4.1.2      0-1\n")
     old = out(capsys, "apis", "--release", "0.10.0")
-    assert "  3  Metadata                          0-1 " in old
+    assert "  3  Metadata                               0-1 " in old
     assert "CreateTopics" not in old
     assert main(["apis", "nope"]) == 2
 
