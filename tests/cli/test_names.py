@@ -66,7 +66,7 @@ def test_a_release_that_may_be_several_is_named(capsys: pytest.CaptureFixture[st
 )
 def test_releases_as_people_write_them(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["apis", "fetch", "--release", name]) == 0
-    assert "  1  Fetch                             0-17 " in capsys.readouterr().out
+    assert "  1  Fetch                                  0-17 " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["v", "kafka-", "4.00", "3.9x", "-IV0"])
