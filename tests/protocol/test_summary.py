@@ -118,4 +118,4 @@ def check_facts(
         ids_and_names = {one for pair in topics for one in pair if one is not None}
         guarded = body_facts(codec, frozenset(ids_and_names))
         assert guarded is not None
-        assert (guarded.of(codec.encode(message)) is None) == bool(topics)
+        assert (guarded.of(codec.encode(message)) is None) == bool(ids_and_names)  # none if all names are empty
