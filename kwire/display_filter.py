@@ -65,6 +65,7 @@ _SIGNS = {"&&": "and", "||": "or", "!": "not", "~": "matches", "=": "=="}
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+OPERATORS = (*COMPARISONS, "in", "contains", "matches")
 _ESCAPED = lazy_pattern(r"\\(.)")
 
 
@@ -339,7 +340,7 @@ class _Parser:
         sign = token.value if token.kind in ("sign", "word") else ""
         if path.text == "api" and sign in ("==", "!=", "in"):
             return self._of_apis(path, self._take().value)
-        if sign not in (*COMPARISONS, "in", "contains", "matches"):
+        if sign not in OPERATORS:
             return _any_value(path, bool), messages
         self._take()
         literals = self._list() if sign == "in" else [self._literal()]

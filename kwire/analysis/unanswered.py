@@ -90,8 +90,7 @@ class UnansweredRequests:
     def add(self, frame: Frame) -> None:
         """Process the next frame of a file that is no capture."""
         source = frame.source
-        ends = (source.client, source.broker) if source.connection is None else source.connection
-        connection = self._connections.on(ends)
+        connection = self._connections.on_frame(frame)
         connection.client = source.client or ""
         before = len(connection.in_flight)
         _, header = self._connections.receive(frame)

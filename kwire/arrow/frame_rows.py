@@ -236,8 +236,7 @@ class Pairing:
             self._connections.pop(number, None)
         now = None if source.time is None else round(source.time * 1e6) * 1000
         whose = NamedEnds(source.client, source.broker, -1) if source.client and source.broker else NOBODY
-        key = (source.client, source.broker) if source.connection is None else source.connection
-        connection = self._connection(key, whose, now)
+        connection = self._connection(source.connection_key, whose, now)
         place = source.offset or 0, frame.data, now, connection.ends
         if frame.message is not None and frame.version is not None and frame.fault is None:
             self._named(connection, place, frame)

@@ -495,9 +495,7 @@ class Conversation(ConversationState):
         asked: dict[bytes, list[bytes]] = {}
         for api, awaited in self.expected(LOOKED_AT):
             if awaited is not None:
-                asked.setdefault(awaited.to_bytes(4, "big", signed=True), []).append(
-                    api.to_bytes(4, "big", signed=True)
-                )
+                asked.setdefault(_bytes(awaited), []).append(_bytes(api))
         self._general.awaited = Awaited(asked, self.apis, self.answered, self.newest)
 
     def _search_request(self) -> Search:

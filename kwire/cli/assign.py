@@ -172,19 +172,7 @@ def _description(file: str) -> bytes | None:
 def _of_description(text: bytes, file: str) -> Question:
     try:
         given = msgspec.json.decode(text, type=_Given)
-        members = [
-            Member(
-                one.id,
-                one.topics,
-                one.rack,
-                one.instance,
-                one.generation,
-                owned,
-                Held(owned, one.generation) if owned else None,
-            )
-            for one in given.members
-            for owned in [[*map(_partition, one.owned)]]
-        ]
+        members = [*map(_member, given.members)]
     except (msgspec.DecodeError, ValueError) as error:
         hint = "kwire assign --help has an example"
         raise DumpError(f"this describes no group: {error}", file=file, hint=hint) from None

@@ -284,9 +284,6 @@ def _filter(line: _Line) -> Found:
     return {text[:start] + word: about for word, about in found.items()}
 
 
-SIGNS = ("==", "!=", "<", "<=", ">", ">=")
-
-
 class _Filter:
     """The words of a display filter before the cursor.
 
@@ -305,13 +302,15 @@ class _Filter:
             self._take(token)
 
     def _take(self, token: Token) -> None:
+        from ..display_filter import OPERATORS as BEFORE_VALUES
+
         word, is_sign = str(token.value), token.kind in ("sign", "word")
         self.is_list = is_sign and (word == "," or (word == "(" and self.expected == "value"))
         if is_sign and word in ("and", "or"):
             self.expected = "field"
         elif token.kind == "path" and self.expected == "field":
             self._field, self.expected = word, "operator"
-        elif is_sign and word in (*SIGNS, "in", "contains", "matches", ","):
+        elif is_sign and (word in BEFORE_VALUES or word == ","):
             self.expected = "value"
         elif not (is_sign and word in ("not", "(")):
             if self._field == "api" and token.kind in ("path", "text"):

@@ -236,7 +236,7 @@ def is_faulty(entry: Entry | DiskEntry) -> bool:
 
 
 class LogFilter:
-    """Tells whether an entry of a log is shown: by --from, --to and --errors; raises a UsageError for other filters."""
+    """Decides whether an entry of a log is shown, by --from, --to and --errors; other filters are a UsageError."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         names = {"--api": options.api, "--client": options.client, "--conn": options.conn}

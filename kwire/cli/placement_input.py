@@ -274,7 +274,7 @@ def more_partitions(options: argparse.Namespace, found: Situation, name: str) ->
     existing = {index: ids for (_, index), ids in found.partitions.items()}
     factor = len(existing.get(0, next(iter(existing.values()))))
     ids = ids_in(options.broker_list, "--broker-list")
-    live = [broker for broker in found.brokers if not broker.fenced and (not ids or broker.node_id in ids)]
+    live = _eligible(found, ids)
     if options.partitions <= len(existing):
         facts = {"existing": len(existing), "num_partitions": options.partitions}
         raise InvalidPartitions("partition_count_not_increased", **facts)
@@ -291,10 +291,15 @@ def more_partitions(options: argparse.Namespace, found: Situation, name: str) ->
     return {len(existing) + index: replicas for index, replicas in placed.items()}
 
 
+def _eligible(found: Situation, ids: Sequence[int]) -> list[Broker]:
+    """Return the brokers that take replicas; of those with these ids, if there are any."""
+    return [broker for broker in found.brokers if not broker.fenced and (not ids or broker.node_id in ids)]
+
+
 def _even(options: argparse.Namespace, found: Situation, factor: int, ids: Sequence[int]) -> dict[int, list[int]]:
     """Place new partitions on the brokers that hold the fewest replicas."""
     check_count(options.partitions, factor)
-    live = [broker for broker in found.brokers if not broker.fenced and (not ids or broker.node_id in ids)]
+    live = _eligible(found, ids)
     tree = RackTree(broker_metadatas(live, mode_of(options)), strict=False)
     topic = options.topic or NEW_TOPIC
     there = sum(key[0] == topic for key in found.partitions)

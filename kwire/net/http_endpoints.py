@@ -224,12 +224,11 @@ def offline_counts(cluster: ServedCluster) -> dict[int, tuple[int, int]]:
         for node_id, node in cluster.controller.nodes.items()
         if not any(log_dir.is_stopped for log_dir in node.log_dirs)
     }
-    for topic in cluster.controller.topics.values():
-        for partition in topic.partitions:
-            for node_id, replica in partition.replicas.items():
-                if node_id in counts and replica.log_dir.is_offline:
-                    replicas, directories = counts[node_id]
-                    counts[node_id] = replicas + 1, directories
+    for partition in cluster.controller.partitions():
+        for node_id, replica in partition.replicas.items():
+            if node_id in counts and replica.log_dir.is_offline:
+                replicas, directories = counts[node_id]
+                counts[node_id] = replicas + 1, directories
     return counts
 
 

@@ -17,7 +17,7 @@ from ..errors import CallError, DumpError
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 TLS_RECORDS = (b"\x15\x03", b"\x16\x03")  # an alert, or a handshake: what a TLS listener answers to bytes of Kafka
-API_VERSIONS, SASL_AUTHENTICATE = 18, 36
+SASL_AUTHENTICATE = 36  # api key
 NEWEST_AUTHENTICATE = 2
 WANTS_CERTIFICATE = "does it want a certificate that it trusts? see --cert and --key, and its log"
 _FILES = "give PEM files: a certificate with its key, which has no password"

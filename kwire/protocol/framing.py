@@ -38,6 +38,11 @@ class Source:
     connection: int | None = None
     direction: str | None = None
 
+    @property
+    def connection_key(self) -> object:
+        """What distinguishes the connection from others: its number, or its endpoints where there are no numbers."""
+        return (self.client, self.broker) if self.connection is None else self.connection
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:

@@ -74,13 +74,16 @@ class Connections(Generic[C]):
         """Drop the state of a connection that has ended."""
         self._connections.pop(key, None)
 
-    def receive(self, frame: Frame) -> tuple[C, Header]:
-        """Pass a frame to its connection; return the connection and the header."""
+    def on_frame(self, frame: Frame) -> C:
+        """Return the connection of a frame; forget those that ended before it."""
         for number in frame.closed:
             self.forget(number)
+        return self.on(frame.source.connection_key, frame.profile)
+
+    def receive(self, frame: Frame) -> tuple[C, Header]:
+        """Pass a frame to its connection; return the connection and the header."""
         source, data = frame.source, frame.data
-        key = (source.client, source.broker) if source.connection is None else source.connection
-        connection = self.on(key, frame.profile)
+        connection = self.on_frame(frame)
         if frame.message is None or frame.version is None or not isinstance(frame.fault, CutShort | None):
             from_client = None if source.direction is None else source.direction == "request"
             header = connection.receive(data, from_client, source.time, frame.fault)

@@ -50,7 +50,7 @@ class _Window:
             self._file = source.file
         for number in result.frame.closed:
             self._end(number)
-        connection = (source.client, source.broker) if source.connection is None else source.connection
+        connection = source.connection_key
         held = _Held(result, len(result.frame.data), connection)
         self._held.append(held)
         self._size += held.size
