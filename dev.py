@@ -26,7 +26,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 PYTEST = [PYTHON, "-m", "pytest"]
 ON_TWO_CORES = ["-n", "2", "--dist", "worksteal"]
-WITH_CI = ["-m", ""]  # instead of "not ci", which pyproject.toml gives
+WITH_CI = ["-m", "", "--durations", "40"]  # all tests, instead of "not ci", which pyproject.toml gives
 COMMANDS = {  # that take arguments of their own
     "demo": [str(BIN / "kwire"), "demo"],
     "test": PYTEST,
