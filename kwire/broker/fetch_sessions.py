@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from .. import messages
-from . import codes
+from ..values import ErrorCode
 
 MOST_SESSIONS = 1000  # as Kafka's max.incremental.fetch.session.cache.slots
 FIRST, FINAL = 0, -1  # epochs that begin and end a session
@@ -106,9 +106,9 @@ class FetchSessions:
             return self._made(node_id, asked) if asked.session_epoch == FIRST else None
         session = self._sessions.get(key)
         if session is None:
-            return codes.FETCH_SESSION_ID_NOT_FOUND
+            return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
         if session.epoch != asked.session_epoch:
-            return codes.INVALID_FETCH_SESSION_EPOCH
+            return ErrorCode.INVALID_FETCH_SESSION_EPOCH
         session.epoch = session.epoch % _HIGHEST + 1
         session.update(asked)
         self._sessions.move_to_end(key)

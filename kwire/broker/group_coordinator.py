@@ -15,9 +15,7 @@ from .. import messages
 from ..cluster.assignors.members import TopicPartition
 from ..errors import KwireError
 from ..internal import CoordinatorRecord, coordinator_record, decode_group_record, encode_record
-from . import codes
-from .configs import Settings
-from .controller import Controller
+from ..values import ErrorCode
 from .group import (
     LEAST_SIZE,
     Assigned,
@@ -30,10 +28,12 @@ from .group import (
     Member,
 )
 from .internal_topics import InternalTopic, Producer
+from .kraft_controller import Controller
 from .metadata_journal import Row
+from .partitions import NO_ID, Topic
 from .purgatory import Parked, Purgatory
 from .rebalance import Rebalancing
-from .topics import NO_ID, Topic
+from .settings import Settings
 
 COMMIT_VERSION = GROUP_VERSION = 4  # of OffsetCommitValue, the first with the topic id (KIP-848); of GroupMetadataValue
 STABLE, UNREVOKED = 0, 1  # states of ConsumerGroupCurrentMemberAssignmentValue
@@ -371,7 +371,7 @@ class Groups:
         """Store commits of a group; returns an error code."""
         commits = self._timed(commits)
         code = self._log.write(group.group_id, self._commit_rows(group, commits))
-        for place, commit in commits.items() if code == codes.NONE else ():
+        for place, commit in commits.items() if code == ErrorCode.NONE else ():
             group.commits.put(*place, commit)
         return code
 
@@ -384,7 +384,7 @@ class Groups:
         """Store commits that take effect when a transaction is committed; returns an error code."""
         commits = self._timed(commits)
         code = self._log.write(group.group_id, self._commit_rows(group, commits), producer)
-        for place, commit in commits.items() if code == codes.NONE else ():
+        for place, commit in commits.items() if code == ErrorCode.NONE else ():
             group.add_pending(producer.id, *place, commit)
         return code
 

@@ -14,11 +14,11 @@ from ..cluster.state import NO_LEADER
 from ..errors.refused import Refused
 from ..internal import decode_control_record
 from ..records import Record, RecordBatch, build_batch, parse_records
-from . import codes
-from .controller import Controller
+from ..values import ErrorCode
+from .kraft_controller import Controller
 from .metadata_journal import Row
+from .partitions import GROUPS, TRANSACTIONS, Partition, Topic
 from .producers import ABORT, COMMIT
-from .topics import GROUPS, TRANSACTIONS, Partition, Topic
 
 _PORTION = 1 << 20
 Append = Callable[[Partition, RecordBatch], int]
@@ -101,11 +101,11 @@ class InternalTopic:
         """
         topic = _topic(self._controller, self.name)
         if topic is None:
-            return codes.COORDINATOR_NOT_AVAILABLE
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
         now = self._time_ms()
         records = [Record(place, now, row_key, value) for place, (row_key, value) in enumerate(rows)]
         if not records:
-            return codes.NONE
+            return ErrorCode.NONE
         is_transactional = producer.id >= 0
         data = build_batch(
             records,
@@ -116,10 +116,10 @@ class InternalTopic:
         )
         (batch,) = parse_records(data)
         partition = topic.partitions[_index(topic, key)]
-        code = codes.KAFKA_STORAGE_ERROR
+        code: int = ErrorCode.KAFKA_STORAGE_ERROR
         for _ in partition.replicas:
             code = self._append(partition, batch)
-            if code == codes.NONE:
+            if code == ErrorCode.NONE:
                 break
         return code
 

@@ -20,11 +20,10 @@ from ..errors import KwireError
 from ..internal import decode_metadata_frame, encode_frame, framed_record
 from ..records import Record, RecordBatch, build_batch
 from ..values import ConfigResourceType
-from .authentication import SCRAM, Credential
-from .authorizer import Acl, acl_of
-from .configs import Entity, LogDir, Node
+from .access_control import SCRAM, Acl, Credential, acl_of
+from .partitions import Partition, Topic
+from .settings import Entity, LogDir, Node
 from .storage import Damage, Disk, Store, believed
-from .topics import Partition, Topic
 
 CLUSTER_ID = "cluster.id"
 

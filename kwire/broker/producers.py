@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..internal import decode_control_record
 from ..records import RecordBatch
-from . import codes
+from ..values import ErrorCode
 
 REMEMBERED = 5  # batches: a client has no more in flight
 MOST_PRODUCERS = 10_000
@@ -61,20 +61,20 @@ class Producers:
         """
         producer = self._known.get(batch.producer_id)
         if batch.producer_id < 0 or producer is None:
-            return codes.NONE, None
+            return ErrorCode.NONE, None
         if batch.producer_epoch < producer.epoch:
-            return codes.INVALID_PRODUCER_EPOCH, None
+            return ErrorCode.INVALID_PRODUCER_EPOCH, None
         if batch.producer_epoch > producer.epoch:
-            return (codes.NONE if batch.base_sequence == 0 else codes.OUT_OF_ORDER_SEQUENCE_NUMBER), None
+            return (ErrorCode.NONE if batch.base_sequence == 0 else ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER), None
         numbers = batch.base_sequence, _last(batch)
         for first, last, offset in producer.batches:
             if (first, last) == numbers:
-                return codes.NONE, offset
+                return ErrorCode.NONE, offset
         if producer.batches and (producer.batches[-1][1] + 1) % _NUMBERS != batch.base_sequence:
-            return codes.OUT_OF_ORDER_SEQUENCE_NUMBER, None
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, None
         if batch.producer_id in self.open and not batch.is_transactional:
-            return codes.INVALID_TXN_STATE, None
-        return codes.NONE, None
+            return ErrorCode.INVALID_TXN_STATE, None
+        return ErrorCode.NONE, None
 
     def note(self, batch: RecordBatch) -> None:
         """Record a written batch."""

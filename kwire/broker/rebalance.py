@@ -10,7 +10,7 @@ from math import inf
 from typing import Any
 
 from .. import messages
-from . import codes
+from ..values import ErrorCode
 from .group import Group, GroupState, Member
 from .purgatory import Parked, Purgatory
 
@@ -114,7 +114,7 @@ class Rebalancing:
 
     def join(self, group: Group, member: Member, now: float) -> Parked:
         """Park a member's join until the next generation, replacing its previous request."""
-        self._respond(member, not_joined(codes.REBALANCE_IN_PROGRESS, member.member_id))
+        self._respond(member, not_joined(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
         parked = member.joining = Parked()
         self.prepare(group, now)
         return parked
@@ -126,7 +126,7 @@ class Rebalancing:
         if group.state is GroupState.COMPLETING_REBALANCE:
             for member in group.members.values():
                 self._assign(group, member, b"")
-                self._answer_sync(group, member, not_assigned(codes.REBALANCE_IN_PROGRESS), now)
+                self._answer_sync(group, member, not_assigned(ErrorCode.REBALANCE_IN_PROGRESS), now)
         group.is_gathering = group.state is GroupState.EMPTY
         delay = self.initial_delay if group.is_gathering else group.rebalance_timeout
         group.prolonging = max(group.rebalance_timeout - delay, 0.0)
@@ -186,7 +186,7 @@ class Rebalancing:
 
     def sync(self, group: Group, member: Member, now: float) -> Parked:
         """Park a member's sync until the assignment, replacing its previous request."""
-        self._answer_sync(group, member, not_assigned(codes.REBALANCE_IN_PROGRESS), now)
+        self._answer_sync(group, member, not_assigned(ErrorCode.REBALANCE_IN_PROGRESS), now)
         parked = member.syncing = Parked()
         return parked
 
@@ -211,15 +211,15 @@ class Rebalancing:
 
     def remove(self, group: Group, member: Member, now: float) -> None:
         """Remove a member; the others take over its assignment."""
-        self._respond(member, not_joined(codes.UNKNOWN_MEMBER_ID))
-        self._answer_sync(group, member, not_assigned(codes.UNKNOWN_MEMBER_ID), now)
+        self._respond(member, not_joined(ErrorCode.UNKNOWN_MEMBER_ID))
+        self._answer_sync(group, member, not_assigned(ErrorCode.UNKNOWN_MEMBER_ID), now)
         group.remove(member)
         self.prepare(group, now)
 
     def replace(self, group: Group, member: Member, member_id: str, now: float) -> None:
         """Let a static member rejoin with a new id; a client with the old id is fenced."""
-        self._respond(member, not_joined(codes.FENCED_INSTANCE_ID, member.member_id))
-        self._answer_sync(group, member, not_assigned(codes.FENCED_INSTANCE_ID), now)
+        self._respond(member, not_joined(ErrorCode.FENCED_INSTANCE_ID, member.member_id))
+        self._answer_sync(group, member, not_assigned(ErrorCode.FENCED_INSTANCE_ID), now)
         group.rename(member, member_id)
         if group.state is GroupState.STABLE:
             self._remember(group)

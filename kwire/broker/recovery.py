@@ -10,12 +10,12 @@ from functools import partial
 from ..cluster import Partition as Recorded
 from ..cluster.state import NO_LEADER
 from ..records import parse_records
-from .configs import LogDir
-from .controller import Controller
-from .log import Log
+from .kraft_controller import Controller
 from .metadata_journal import Known, Notes
+from .partitions import INTERNAL, Partition, Topic
+from .replica_log import Log
+from .settings import LogDir
 from .storage import Disk
-from .topics import INTERNAL, Partition, Topic
 
 _PORTION = 1 << 20
 _HIGHEST_EPOCH = 2**31 - 2**20  # leaves room for a million elections

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DumpError
 
 if TYPE_CHECKING:
-    from ..net.security import Security
+    from ..net.client import Security
 
 PASSWORD = "KWIRE_SASL_PASSWORD"  # environment variable
 Run = Callable[[argparse.Namespace], int]
@@ -114,7 +114,7 @@ def add_colour(parser: argparse.ArgumentParser) -> None:
 
 def add_security(parser: argparse.ArgumentParser, title: str = "TLS and SASL of a live broker") -> None:
     """Add the options of connections to brokers; `security_of` reads them."""
-    from ..net.security import PROTOCOLS  # most commands have no need of sockets
+    from ..net.client import PROTOCOLS  # most commands have no need of sockets
 
     group = parser.add_argument_group(title)
     group.add_argument(
@@ -143,8 +143,8 @@ def security_of(options: argparse.Namespace, *, is_live: bool = True) -> Securit
         UsageError: options that do not go together.
         DumpError, OSError: the file of the password is empty, or cannot be read.
     """
-    from ..broker.authentication import MECHANISMS
-    from ..net.security import PLAINTEXT, Security
+    from ..broker.access_control import MECHANISMS
+    from ..net.client import PLAINTEXT, Security
     from .inputs import UsageError
 
     protocol = options.security_protocol or PLAINTEXT.protocol

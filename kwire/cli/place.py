@@ -15,8 +15,8 @@ from ..cluster.rack_aware_placement import reassignment_json
 from ..cluster.rack_tree import RackTree, is_even
 from ..cluster.replica_plan import ReplicaPlan
 from ..errors import DumpError
+from ..net.admin import LiveCluster, Progress, apply_plan, cancel_plan, progress_of, remove_throttle, under_way
 from ..net.client import Address
-from ..net.reassignment import LiveCluster, Progress, apply_plan, cancel_plan, progress_of, remove_throttle, under_way
 from ..render.placement import (
     assignment_lines,
     comparison_json,

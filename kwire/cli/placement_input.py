@@ -32,8 +32,8 @@ from ..cluster.replica_assignors import MOST_REPLICAS, assignor_for, place_repli
 from ..cluster.replica_plan import Goals, plan_replicas
 from ..errors import CallError, DumpError, UnknownMessage, excerpt
 from ..errors.refused import InvalidPartitions, InvalidReplicaAssignment, InvalidReplicationFactor
+from ..net.admin import LiveCluster, ask_sizes, under_way
 from ..net.client import Address, address
-from ..net.reassignment import LiveCluster, ask_sizes, under_way
 from ..render.values import count_text
 from .cluster import is_address, state_of
 from .inputs import UsageError

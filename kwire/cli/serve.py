@@ -14,9 +14,9 @@ from random import Random
 from typing import Any, NamedTuple
 
 from ..broker import Node, ServedCluster, Settings
+from ..broker.access_control import MECHANISMS, principal
 from ..broker.apis import DRAFTS
-from ..broker.authentication import MECHANISMS, principal
-from ..broker.configs import LogDir
+from ..broker.settings import LogDir
 from ..broker.storage import Disk, MemoryDisk
 from ..cluster.replica_assignors import assignor_for
 from ..errors import DumpError, excerpt
@@ -430,12 +430,12 @@ async def _serve(control: Control, failures: Sequence[Failure], port: int | None
     remark(f"listening on {', '.join(map(str, places))}; Ctrl-C ends")
     http = gauges = None
     if port is not None:
-        from ..net.http_endpoints import ControlServer  # with http and html, a sixth of the time to import the command
+        from ..net.control import ControlServer  # with http and html, a sixth of the time to import the command
 
         http = ControlServer(control, port)
         remark(f"control on {http.url}")
     if metrics is not None:
-        from ..net.http_endpoints import MetricsServer
+        from ..net.control import MetricsServer
 
         gauges = MetricsServer(made.cluster, metrics)
         remark(f"metrics on {gauges.url}")

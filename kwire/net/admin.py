@@ -1,12 +1,15 @@
-"""Administrators' requests: CreateReplicaAssignment (KIP-879), and the cluster as Metadata and DescribeCluster
-describe it.
+"""Administrators' requests: CreateReplicaAssignment (KIP-879), the cluster as Metadata and DescribeCluster describe it,
+and plans of replicas carried out on a live cluster: created, reassigned in batches, followed, called off (KIP-455).
+
+A plan names topics and partitions; how it was made plays no part, and the caller waits between the steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from ..cluster import ClusterModel, ClusterState, Observation
 from ..cluster.rack_aware_placement import Assignment
@@ -15,10 +18,9 @@ from ..cluster.replica_assignors import create_replica_assignment as asking
 from ..codecs import codec_in
 from ..errors import CallError
 from ..spec.catalog import catalog_for
-from ..values import ConfigResourceType
-from .client import Address, BrokerConnection
+from ..values import ConfigResourceType, ErrorCode
+from .client import PLAINTEXT, Address, BrokerConnection, Security
 from .client import address as read_address
-from .security import PLAINTEXT, Security
 
 PAGE = 2000  # partitions in an answer
 TOPICS = 500  # in an answer with their configs
@@ -164,3 +166,333 @@ def _answer(broker: BrokerConnection, model: ClusterModel, name: str, members: M
         return None
     seen = Observation(answer.message, answer.codec, broker=str(broker.address), file=str(broker.address))
     return answer.message if model.take(seen) else None
+
+
+Key = tuple[str, int]
+Plan = Mapping[Key, Sequence[int]]
+TOPIC, BROKER = 2, 4  # types of config resources
+SET, DELETE = 0, 1
+RATES = "leader.replication.throttled.rate", "follower.replication.throttled.rate"
+THROTTLED = "leader.replication.throttled.replicas", "follower.replication.throttled.replicas"
+HARMLESS = {"ELECTION_NOT_NEEDED", "NO_REASSIGNMENT_IN_PROGRESS"}
+
+
+class Cluster(Protocol):
+    """What carries requests to the brokers of a cluster."""
+
+    def state(self) -> ClusterState:
+        """Return brokers and partitions as they are now."""
+
+    def ask(self, name: str, members: Mapping[str, Any], node_id: int | None = None) -> Any:
+        """Send a request to a broker, or to the controller, and return the message that answers it."""
+
+
+class LiveCluster:
+    """A cluster behind the address of one of its brokers; the others are connected to when they are asked.
+
+    Args:
+        address: of any broker.
+        timeout: seconds to wait for a connection, and for each portion of an answer.
+        security: TLS and SASL; neither unless given.
+    """
+
+    def __init__(self, address: Address, timeout: float = 10.0, security: Security = PLAINTEXT) -> None:
+        self.address: Address = address
+        self._first = BrokerConnection(address, timeout=timeout, security=security)
+        self._others: dict[int, BrokerConnection] = {}
+        self._known = ClusterState()
+
+    def __enter__(self) -> LiveCluster:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        for connection in (self._first, *self._others.values()):
+            connection.close()
+
+    def state(self) -> ClusterState:
+        """Return brokers and partitions as they are now.
+
+        Raises:
+            CallError, DecodeError: as `ask_cluster`.
+        """
+        self._known = ask_cluster(self._first)
+        return self._known
+
+    def ask(self, name: str, members: Mapping[str, Any], node_id: int | None = None) -> Any:
+        """Send a request in the newest version that both sides know.
+
+        Args:
+            name: such as `AlterPartitionReassignmentsRequest`.
+            members: its fields, in Kafka's JSON; those that the version lacks are left out.
+            node_id: the broker to ask; the controller unless given.
+
+        Raises:
+            CallError: no answer came, or the broker does not know the request.
+        """
+        connection = self._connection(self._known.controller_id if node_id is None else node_id)
+        version = connection.newest(name)
+        if version is None:
+            raise CallError(str(connection.address), f"it does not answer {name}", "this needs Kafka 2.4 or newer")
+        codec = codec_in(connection.catalog, name, version)
+        fields = {field.json_name for field in codec.schema.all_fields}
+        known = {name: value for name, value in members.items() if name in fields}
+        answer = connection.ask(codec, codec.from_json(known, defaults=True))
+        assert answer is not None
+        return answer.message
+
+    def _connection(self, node_id: int) -> BrokerConnection:
+        broker = (self._known.brokers or {}).get(node_id)
+        if broker is None:
+            return self._first
+        if node_id not in self._others:
+            self._others[node_id] = self._first.to(Address(broker.host, broker.port))
+        return self._others[node_id]
+
+
+def ask_sizes(cluster: Cluster, state: ClusterState) -> dict[Key, int]:
+    """Ask all brokers how many bytes their replicas have (DescribeLogDirs); the largest replica counts.
+
+    Raises:
+        CallError: a broker does not answer.
+    """
+    sizes: dict[Key, int] = {}
+    for node_id in state.brokers or {}:
+        message = cluster.ask("DescribeLogDirsRequest", {"topics": None}, node_id)
+        for folder in message.results:
+            for topic in folder.topics:
+                for one in topic.partitions:
+                    if not one.is_future_key:
+                        key = topic.name, one.partition_index
+                        sizes[key] = max(sizes.get(key, 0), one.partition_size)
+    return sizes
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a plan is: partitions that are as planned, that are on their way, and all others."""
+
+    done: list[Key] = field(default_factory=list)
+    moving: list[Key] = field(default_factory=list)
+    waiting: list[Key] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all is as planned."""
+        return not self.moving and not self.waiting
+
+
+def under_way(cluster: Cluster) -> dict[Key, list[int]]:
+    """Return the partitions that are being reassigned, with the replicas that they are to have."""
+    message = _checked(cluster.ask("ListPartitionReassignmentsRequest", {"topics": None}))
+    return {
+        (topic.name, one.partition_index): [each for each in one.replicas if each not in one.removing_replicas]
+        for topic in message.topics
+        for one in topic.partitions
+    }
+
+
+def progress_of(cluster: Cluster, plan: Plan, state: ClusterState | None = None) -> Progress:
+    """Compare a plan with the cluster as it is now.
+
+    Args:
+        cluster: is asked.
+        plan: the replicas that partitions are to have.
+        state: the cluster, if it was asked just before.
+    """
+    state, found = state or cluster.state(), Progress()
+    moving = under_way(cluster)
+    current = {(one.topic, one.index): list(one.replicas) for one in state.partitions()}
+    for key, replicas in plan.items():
+        if key in moving:
+            (found.moving if set(moving[key]) == set(replicas) else found.waiting).append(key)
+        else:
+            (found.done if current.get(key) == list(replicas) else found.waiting).append(key)
+    return found
+
+
+def apply_plan(
+    cluster: Cluster,
+    plan: Plan,
+    wait: Callable[[Progress], None],
+    *,
+    batch: int = 100,
+    throttle: int | None = None,
+) -> Progress:
+    """Make a cluster as planned: topics and partitions are created, others are reassigned, batch by batch.
+
+    What is as planned already is passed over, so that a run that was broken off can be repeated.
+
+    Args:
+        cluster: is changed.
+        plan: the replicas that partitions are to have.
+        wait: called while a batch is under way, as often as it returns.
+        batch: how many partitions are reassigned at a time.
+        throttle: bytes a second that a broker may copy; taken away at the end.
+
+    Raises:
+        CallError: a broker refuses something, or does not answer.
+    """
+    state = cluster.state()
+    current = {(one.topic, one.index): list(one.replicas) for one in state.partitions()}
+    _create(cluster, {key: plan[key] for key in plan if key not in current}, current)
+    progress = progress_of(cluster, plan)
+    if throttle is not None:
+        set_throttle(cluster, plan, current, throttle)
+    while not progress.is_complete:
+        if not progress.moving:
+            _alter(cluster, {key: plan[key] for key in progress.waiting[:batch]})
+        wait(progress)
+        progress = progress_of(cluster, plan)
+    _elect(cluster, plan)
+    if throttle is not None and (refusal := remove_throttle(cluster, plan)):
+        raise refusal
+    return progress
+
+
+def cancel_plan(cluster: Cluster, plan: Plan) -> list[Key]:
+    """Call off what is under way of a plan, and return it: these partitions keep the replicas that they had.
+
+    Raises:
+        CallError: a broker refuses it, or does not answer.
+    """
+    cluster.state()
+    moving = under_way(cluster)
+    keys = [key for key in plan if key in moving]
+    if keys:
+        _alter(cluster, dict.fromkeys(keys))
+    return keys
+
+
+def set_throttle(cluster: Cluster, plan: Plan, current: Plan, rate: int) -> None:
+    """Limit the bytes a second that brokers copy for a plan, as kafka-reassign-partitions --throttle does.
+
+    Args:
+        cluster: is changed: configs of all its brokers, and of the topics of the plan.
+        plan: the replicas that partitions are to have.
+        current: those that they have.
+        rate: bytes a second, of each broker.
+    """
+    lists: dict[str, tuple[list[str], list[str]]] = {}
+    for (topic, index), replicas in plan.items():
+        before = current.get((topic, index), replicas)
+        gained = [one for one in replicas if one not in before]
+        if gained:
+            leaders, followers = lists.setdefault(topic, ([], []))
+            leaders += [f"{index}:{one}" for one in before]
+            followers += [f"{index}:{one}" for one in gained]
+    for node_id in cluster.state().brokers or {}:
+        _configure(cluster, BROKER, str(node_id), dict.fromkeys(RATES, str(rate)), node_id)
+    for topic, both in lists.items():
+        _configure(cluster, TOPIC, topic, dict(zip(THROTTLED, map(",".join, both), strict=True)))
+
+
+def remove_throttle(cluster: Cluster, plan: Plan) -> CallError | None:
+    """Take away the throttles of a plan's topics, and of all brokers; there need not be any.
+
+    Returns:
+        The first refusal, if there are any: what is left of throttles is there still.
+    """
+    resources: list[tuple[int, str, tuple[str, str], int | None]] = [
+        (BROKER, str(node_id), RATES, node_id) for node_id in cluster.state().brokers or {}
+    ]
+    resources += [(TOPIC, topic, THROTTLED, None) for topic in dict.fromkeys(topic for topic, _ in plan)]
+    refusal = None
+    for kind, name, configs, node_id in resources:
+        try:
+            _configure(cluster, kind, name, dict.fromkeys(configs), node_id)
+        except CallError as error:
+            refusal = refusal or error
+    return refusal
+
+
+def _configure(
+    cluster: Cluster, kind: int, name: str, configs: Mapping[str, str | None], node_id: int | None = None
+) -> None:
+    changes = [
+        {"name": config, "configOperation": DELETE if value is None else SET, "value": value}
+        for config, value in configs.items()
+    ]
+    resource = {"resourceType": kind, "resourceName": name, "configs": changes}
+    message = cluster.ask("IncrementalAlterConfigsRequest", {"resources": [resource], "validateOnly": False}, node_id)
+    for row in message.responses:
+        _check(row, f"configs of {'broker' if kind == BROKER else 'topic'} {row.resource_name}")
+
+
+def _create(cluster: Cluster, new: Plan, current: Plan) -> None:
+    """Create topics, and partitions of those that are there."""
+    known = {topic for topic, _ in current}
+    for topic, rows in _by_topic(new):
+        rows = sorted(rows)
+        if topic in known:
+            count = rows[-1] + 1
+            added = {
+                "name": topic,
+                "count": count,
+                "assignments": [{"brokerIds": list(new[topic, row])} for row in rows],
+            }
+            message = cluster.ask(
+                "CreatePartitionsRequest", {"topics": [added], "timeoutMs": 60000, "validateOnly": False}
+            )
+            found = message.results
+        else:
+            lists = [{"partitionIndex": row, "brokerIds": list(new[topic, row])} for row in rows]
+            made = {"name": topic, "numPartitions": -1, "replicationFactor": -1, "assignments": lists, "configs": []}
+            message = cluster.ask("CreateTopicsRequest", {"topics": [made], "timeoutMs": 60000, "validateOnly": False})
+            found = message.topics
+        for row in found:
+            _check(row, f"topic {topic}")
+
+
+def _alter(cluster: Cluster, replicas: Mapping[Key, Sequence[int] | None]) -> None:
+    topics = [
+        {
+            "name": topic,
+            "partitions": [
+                {"partitionIndex": row, "replicas": None if (ids := replicas[topic, row]) is None else list(ids)}
+                for row in rows
+            ],
+        }
+        for topic, rows in _by_topic(replicas)
+    ]
+    message = _checked(cluster.ask("AlterPartitionReassignmentsRequest", {"timeoutMs": 60000, "topics": topics}))
+    for topic in message.responses:
+        for one in topic.partitions:
+            _check(one, f"partition {topic.name}-{one.partition_index}")
+
+
+def _elect(cluster: Cluster, plan: Plan) -> None:
+    """Let preferred leaders lead where others do."""
+    state = cluster.state()
+    keys = [
+        (one.topic, one.index)
+        for one in state.partitions()
+        if (one.topic, one.index) in plan and one.leader != one.preferred and one.preferred in one.isr
+    ]
+    if not keys:
+        return
+    named = [{"topic": topic, "partitions": rows} for topic, rows in _by_topic(keys)]
+    members = {"electionType": 0, "topicPartitions": named, "timeoutMs": 60000}
+    message = _checked(cluster.ask("ElectLeadersRequest", members))
+    for topic in message.replica_election_results:
+        for one in topic.partition_result:
+            _check(one, f"leader of {topic.topic}-{one.partition_id}")
+
+
+def _by_topic(keys: Iterable[Key]) -> Iterator[tuple[str, list[int]]]:
+    topics: dict[str, list[int]] = {}
+    for topic, index in keys:
+        topics.setdefault(topic, []).append(index)
+    yield from topics.items()
+
+
+def _checked(message: Any) -> Any:
+    _check(message, "the request")
+    return message
+
+
+def _check(row: Any, what: str) -> None:
+    """Raise where a row of an answer has an error code."""
+    code = getattr(row, "error_code", 0)
+    if code and ErrorCode(code).name not in HARMLESS:
+        words = getattr(row, "error_message", None)
+        raise CallError(what, f"refused with {ErrorCode(code)}" + (f": {words}" if words else ""), "see kwire errors")

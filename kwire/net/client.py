@@ -1,5 +1,8 @@
 """A client's connection to a broker: addresses, TLS and SASL, requests out, responses in, and which requests change
 nothing there.
+
+The settings of security are those of librdkafka and of Kafka's tools: `security.protocol`, `sasl.mechanism`, and PEM
+files. Sources: KIP-12 (SASL), KIP-84 (SCRAM), KIP-152 (SaslAuthenticate), KIP-368 (sessions that end).
 """
 
 from __future__ import annotations
@@ -8,25 +11,204 @@ import re
 import socket
 import ssl
 import time
-from dataclasses import replace
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
+from secrets import token_urlsafe
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from msgspec import Struct
 
-from .. import __version__
+from .. import __version__, messages
 from ..codecs import Codec, codec_in
-from ..errors import CallError
+from ..errors import CallError, DumpError
 from ..errors.decode import BadFrame
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
 from ..protocol.api_registry import expects_response
 from ..protocol.results import CodecOf
 from ..spec.catalog import Catalog, catalog_for
 from ..versions import Versions
-from .security import PLAINTEXT, TLS_RECORDS, Security, Session, tls_failure, tls_reason
 
 if TYPE_CHECKING:
     from ..messages import RequestMessage
+
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+TLS_RECORDS = (b"\x15\x03", b"\x16\x03")  # an alert, or a handshake: what a TLS listener answers to bytes of Kafka
+SASL_AUTHENTICATE = 36  # api key
+NEWEST_AUTHENTICATE = 2
+WANTS_CERTIFICATE = "does it want a certificate that it trusts? see --cert and --key, and its log"
+_FILES = "give PEM files: a certificate with its key, which has no password"
+
+
+class Session(NamedTuple):
+    """How a connection was authenticated: for how many seconds, 0 is for ever (KIP-368), and with which version of
+    SaslAuthenticate."""
+
+    seconds: float = 0.0
+    version: int = -1
+
+
+# Requests with their versions; it is sent the messages that answer.
+Steps = Generator[tuple[Any, int], Any, Session]
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What a client uses to connect.
+
+    Args:
+        protocol: of `PROTOCOLS`.
+        mechanism: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
+        username, password: for SASL.
+        ca: a PEM file of the authorities that sign certificates of brokers; those of the system unless given.
+        cert, key: PEM files of the client's certificate and its private key (mutual TLS).
+
+    Raises:
+        ValueError: the protocol is none of these, or SASL without a user and a password.
+
+    >>> Security("SASL_SSL", "SCRAM-SHA-256", "alice", "wonder")
+    Security(protocol='SASL_SSL', mechanism='SCRAM-SHA-256', username='alice', ca=None, cert=None, key=None)
+    """
+
+    protocol: str = "PLAINTEXT"
+    mechanism: str = "PLAIN"
+    username: str = ""
+    password: str = field(default="", repr=False)
+    ca: str | None = None
+    cert: str | None = None
+    key: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise ValueError(f"there is no security protocol {self.protocol!r}; there are {', '.join(PROTOCOLS)}")
+        if self.has_sasl and not (self.username and self.password):
+            raise ValueError(f"{self.protocol} needs a user and a password")
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether connections use TLS."""
+        return self.protocol in ("SSL", "SASL_SSL")
+
+    @property
+    def has_sasl(self) -> bool:
+        """Whether the client authenticates with SASL."""
+        return self.protocol.startswith("SASL")
+
+    @property
+    def hint(self) -> str:
+        """What to look at where a broker closes the connection."""
+        if self.has_sasl:
+            return (
+                WANTS_CERTIFICATE
+                if self.has_tls
+                else "does this listener use TLS? see --security-protocol, and its log"
+            )
+        if self.has_tls:
+            return f"does it want SASL (--security-protocol SASL_SSL)? {WANTS_CERTIFICATE}"
+        return (
+            "does it speak this version, and does this listener use TLS or SASL? see --security-protocol, and its log"
+        )
+
+    def tls_context(self) -> ssl.SSLContext:
+        """Return what a connection with TLS needs.
+
+        Raises:
+            DumpError: a file is not PEM, or the key is another one's, or has a password.
+            OSError: a file cannot be read.
+        """
+        try:
+            context = ssl.create_default_context(cafile=self.ca)
+        except ssl.SSLError as error:
+            hint = "give a PEM file with one certificate or several"
+            raise DumpError(f"no certificate: {tls_reason(error)}", file=self.ca or "", hint=hint) from None
+        if self.cert is not None:
+            try:
+                context.load_cert_chain(self.cert, self.key, password=lambda: b"")
+            except ssl.SSLError as error:
+                problem = f"no certificate with its key: {tls_reason(error)}"
+                raise DumpError(problem, file=self.cert, hint=_FILES) from None
+        return context
+
+    def begin(self, where: str) -> Steps:
+        """Yield the requests that begin a connection with TLS or SASL, to be sent their responses.
+
+        The first is ApiVersions: only by its answer is it certain that the broker accepts a client's certificate.
+
+        Args:
+            where: the broker's address, for errors.
+
+        Raises:
+            CallError: as `authenticate`, or the broker has no SaslAuthenticate.
+        """
+        spoken = yield messages.ApiVersionsRequest(), 0
+        if not self.has_sasl:
+            return Session()
+        newest = {one.api_key: one.max_version for one in spoken.api_keys}.get(SASL_AUTHENTICATE)
+        if newest is None:
+            raise CallError(where, "it has no SaslAuthenticate", "SASL needs Kafka 1.0 or newer")
+        return (yield from self.authenticate(where, min(newest, NEWEST_AUTHENTICATE)))
+
+    def authenticate(self, where: str, version: int) -> Steps:
+        """Yield the requests that authenticate a connection with SASL, at first or again.
+
+        A broker takes them even behind the end of a session, and no other requests.
+
+        Args:
+            where: the broker's address, for errors.
+            version: of SaslAuthenticate.
+
+        Raises:
+            CallError: the broker does not have the mechanism, or refuses the user, or cannot prove that it has the
+                user's credentials (SCRAM).
+        """
+        found = yield messages.SaslHandshakeRequest(mechanism=self.mechanism), 1
+        if found.error_code:
+            there = ", ".join(found.mechanisms) or "none: is this a listener without SASL?"
+            raise CallError(where, f"it has no SASL mechanism {self.mechanism}", f"its mechanisms: {there}")
+        from ..broker.access_control import AuthenticationFailed, ClientExchange  # takes the broker for tests with it
+
+        exchange = ClientExchange(self.mechanism, self.username, self.password, token_urlsafe(24))
+        token: bytes | None = exchange.begin()
+        while token is not None:
+            answer = yield messages.SaslAuthenticateRequest(auth_bytes=token), version
+            if answer.error_code:
+                problem = f"authentication failed: {answer.error_message or f'error {answer.error_code}'}"
+                raise CallError(where, problem, "is it this user, password and --sasl-mechanism?")
+            try:
+                token = exchange.proceed(bytes(answer.auth_bytes))
+            except AuthenticationFailed as error:
+                raise CallError(where, f"the broker did not authenticate itself: {error}") from None
+        return Session(answer.session_lifetime_ms / 1000, version)
+
+
+PLAINTEXT = Security()
+
+
+def tls_reason(error: OSError) -> str:
+    """Return what OpenSSL or the system found wrong, in words."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return error.verify_message
+    if not isinstance(error, ssl.SSLError):  # asyncio's has no text where the other side closes
+        return error.strerror or str(error) or "it closed the connection"
+    return (error.reason or str(error)).replace("_", " ").lower()
+
+
+def tls_failure(error: OSError, where: str) -> CallError:
+    """Return the error of a TLS connection that failed.
+
+    Args:
+        error: what Python raised.
+        where: the broker's address.
+    """
+    reason = tls_reason(error)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return CallError(where, f"its certificate is not trusted: {reason}", "name the authority's file with --ca")
+    if "alert" in reason:  # the broker refuses: mostly it wants a certificate that it trusts
+        return CallError(where, f"it refuses TLS: {reason}", WANTS_CERTIFICATE)
+    hint = "is this a listener without TLS? see --security-protocol"
+    return CallError(where, f"it does not answer in TLS: {reason}", hint)
+
 
 R = TypeVar("R", bound=Struct)
 

@@ -18,7 +18,7 @@ from itertools import accumulate, groupby, pairwise
 from pathlib import Path
 from typing import Any
 
-from ..broker.configs import LogDir
+from ..broker.settings import LogDir
 from ..broker.storage import Damage, Found, OldFormat, read_batches
 from ..errors import CallError
 

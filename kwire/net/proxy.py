@@ -20,9 +20,8 @@ from ..errors.decode import BadFrame
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source, encode_request
 from ..protocol.encoder import encode_result
 from ..spec.catalog import Catalog, catalog_for
-from .client import Address, why
+from .client import PLAINTEXT, TLS_RECORDS, Address, Security, tls_failure, why
 from .limits import FrameMemory, Share
-from .security import PLAINTEXT, TLS_RECORDS, Security, tls_failure
 
 # Where responses tell clients to connect to: arrays at the top of Metadata, DescribeCluster, FindCoordinator, and of
 # whatever has NodeEndpoints (KIP-951). Endpoints of Streams applications (KIP-1071) are no brokers.

@@ -18,10 +18,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
 
 from ..broker import Disk, MemoryDisk, Node, ServedCluster, Settings
-from ..broker.authentication import MECHANISMS, principal
+from ..broker.access_control import MECHANISMS, principal
 from ..errors import CallError
-from ..net.control import Control
-from ..net.http_endpoints import ControlClient
+from ..net.control import Control, ControlClient
 from ..net.log_dirs import FileDisk, locked
 from ..net.server import Serving, tls_context
 

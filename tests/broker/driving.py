@@ -7,12 +7,13 @@ from random import Random
 from typing import Any
 
 import kwire
-from kwire.broker import Disk, Node, Parked, ServedCluster, Settings, codes
+from kwire.broker import Disk, Node, Parked, ServedCluster, Settings
+from kwire.broker.dispatcher import ServedRequest, read_request
 from kwire.broker.group import Group
 from kwire.broker.internal_topics import coordinator_of
-from kwire.broker.served import ServedRequest, read_request
 from kwire.codecs import Codec
 from kwire.protocol import Frame
+from kwire.values import ErrorCode
 from tests.broker.served import M
 
 NEWEST = {"JoinGroup": 9, "SyncGroup": 5, "Heartbeat": 4, "LeaveGroup": 5, "OffsetCommit": 9, "OffsetFetch": 9}
@@ -120,7 +121,7 @@ class Mate:
         answer = self.request(**more)
         if isinstance(answer, Waiting):
             return answer
-        if answer.error_code == codes.MEMBER_ID_REQUIRED:
+        if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = answer.member_id
             return self.join(**more)
         return self.joined(answer)

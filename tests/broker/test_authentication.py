@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from kwire.broker.authentication import (
+from kwire.broker.access_control import (
     MECHANISMS,
     AuthenticationFailed,
     Credential,

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 import kwire
 from kwire import Record, build_batch, parse_records
-from kwire.broker import Node, ServedCluster, Settings, codes
-from kwire.broker.log import Limits, Log, stamped
+from kwire.broker import Node, ServedCluster, Settings
+from kwire.broker.partitions import Topic
+from kwire.broker.replica_log import Limits, Log, stamped
 from kwire.broker.storage import MemoryStore
-from kwire.broker.topics import Topic
 from kwire.testing import Kafka
+from kwire.values import ErrorCode
 from tests.broker.driving import Mate, World
 from tests.broker.served import M, ask, batch, fetch, produce, values
 from tests.broker.stored import Segments, StoredDisk, started
@@ -160,12 +161,12 @@ def test_a_gap_before_an_empty_segment_is_no_damage() -> None:
 def test_records_of_a_compacted_topic_have_keys() -> None:
     cluster = started([StoredDisk("/d")])
     cluster.controller.create("t", {0: [1]}, {"cleanup.policy": "compact,delete"})
-    assert produce(cluster, batch(b"v")).error_code == codes.INVALID_RECORD
+    assert produce(cluster, batch(b"v")).error_code == ErrorCode.INVALID_RECORD
     assert produce(cluster, build_batch([Record(0, 1, b"k", None)])).error_code == 0
 
 
 def test_the_log_of_commits_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kwire.broker.controller.INTERNAL_SEGMENT", 1000)
+    monkeypatch.setattr("kwire.broker.kraft_controller.INTERNAL_SEGMENT", 1000)
     disk = StoredDisk("/d", 1 << 30)
     world = World(disks=[disk])
     (mate,) = world.mates(1)
@@ -209,7 +210,7 @@ def test_deleted_records_stay_deleted_after_a_restart() -> None:
     rows = (request.DeleteRecordsTopic(name="t", partitions=(part,)),)
     assert ask(cluster, request(topics=rows), 2).topics[0].partitions[0].low_watermark == 2
     again = started([disk])
-    assert (values(fetch(again, 2)), fetch(again, 1).error_code) == ([b"c"], codes.OFFSET_OUT_OF_RANGE)
+    assert (values(fetch(again, 2)), fetch(again, 1).error_code) == ([b"c"], ErrorCode.OFFSET_OUT_OF_RANGE)
     again.delete(again.controller.topics["t"])
     again.controller.create("t", {0: [1]})
     assert produce(started([disk]), batch(b"new")).base_offset == 0

@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from kwire.broker import ServedCluster, Settings
-from kwire.broker.configs import ANONYMOUS, CLIENT, FETCH, PRODUCE, TOPIC_CONFIGS, USER, Quotas, checked, topic_defaults
+from kwire.broker.settings import (
+    ANONYMOUS,
+    CLIENT,
+    FETCH,
+    PRODUCE,
+    TOPIC_CONFIGS,
+    USER,
+    Quotas,
+    checked,
+    topic_defaults,
+)
 from kwire.errors.refused import InvalidConfig
 from tests.broker.served import M, batch, cluster_of, fetching
 

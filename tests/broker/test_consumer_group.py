@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kwire.broker import codes
 from kwire.broker.group import GroupState
 from kwire.testing import Kafka
+from kwire.values import ErrorCode
 from tests.broker.driving import World
 from tests.broker.served import M
 from tests.broker.stored import StoredDisk
@@ -57,7 +57,7 @@ def test_who_sends_nothing_is_removed_and_the_others_get_what_it_had() -> None:
     world.wait(30.0)
     assert other.beat() == 0
     world.wait(20.0)
-    assert one.beat() == codes.UNKNOWN_MEMBER_ID
+    assert one.beat() == ErrorCode.UNKNOWN_MEMBER_ID
     assert (other.beat(), other.assigned, state(world)) == (0, [0, 1], GroupState.STABLE)
     world.wait(60.0)
     assert state(world) is GroupState.EMPTY
@@ -69,7 +69,7 @@ def test_who_does_not_give_up_what_it_must_is_removed() -> None:
     for _ in range(4):
         assert one.beat() == 0
         world.wait(8.0)
-    assert (one.beat(), other.beat()) == (codes.UNKNOWN_MEMBER_ID, 0)
+    assert (one.beat(), other.beat()) == (ErrorCode.UNKNOWN_MEMBER_ID, 0)
     assert other.assigned == [0, 1]
 
 
@@ -93,7 +93,7 @@ def test_groups_of_both_kinds_are_listed_and_an_empty_one_changes_its_kind() -> 
         "protocol_type": "consumer",
         "protocols": (protocol,),
     }
-    assert world.ask("JoinGroup", 3, **joining).error_code == codes.INCONSISTENT_GROUP_PROTOCOL
+    assert world.ask("JoinGroup", 3, **joining).error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert one.beat(member_epoch=-1) == 0
     world.ask("JoinGroup", 3, **joining)
     assert world.ask("ListGroups", 5).groups[0].group_type == "classic"

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from kwire.broker import Node, Settings
-from kwire.broker.controller import Controller
+from kwire.broker.kraft_controller import Controller
 from kwire.errors.refused import InvalidReplicaAssignment, PolicyViolation, TopicAlreadyExists, UnknownTopicOrPartition
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import kwire
 from kwire.broker import ServedCluster
-from kwire.broker.cluster import RequestContext
+from kwire.broker.cluster_state import RequestContext
 from kwire.broker.faults import ERROR, Rule, check_rule, error_code, groups_in, places_in
 from kwire.errors import UnknownMessage
 from tests.broker.served import batch, cluster_of, fetch, fetching, produce, values

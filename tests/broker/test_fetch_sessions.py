@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwire.broker import Parked, ServedCluster, codes
+from kwire.broker import Parked, ServedCluster
 from kwire.broker.fetch_sessions import MOST_SESSIONS
+from kwire.values import ErrorCode
 from tests.broker.served import M, batch, cluster_of, produce
 
 
@@ -50,11 +51,11 @@ def test_what_is_new_is_there_and_nothing_else() -> None:
 def test_epochs_go_on_one_by_one() -> None:
     cluster = with_topic()
     number = asked(cluster, 0, 0, (0, 0)).session_id
-    assert asked(cluster, number, 2).error_code == codes.INVALID_FETCH_SESSION_EPOCH
-    assert asked(cluster, number + 1, 1).error_code == codes.FETCH_SESSION_ID_NOT_FOUND
-    assert asked(cluster, number, 1).error_code == codes.NONE
+    assert asked(cluster, number, 2).error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    assert asked(cluster, number + 1, 1).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert asked(cluster, number, 1).error_code == ErrorCode.NONE
     assert rows(asked(cluster, number, -1, (0, 0))) == [(0, 0)]
-    assert asked(cluster, number, 2).error_code == codes.FETCH_SESSION_ID_NOT_FOUND
+    assert asked(cluster, number, 2).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_a_session_without_partitions_is_none() -> None:
@@ -68,7 +69,7 @@ def test_an_error_is_sent_each_time_and_its_end_too() -> None:
     log_dir.is_offline = True
     for epoch in (1, 2):
         (row,) = asked(cluster, number, epoch).responses
-        assert row.partitions[0].error_code == codes.KAFKA_STORAGE_ERROR
+        assert row.partitions[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
     log_dir.is_offline = False
     assert rows(asked(cluster, number, 3)) == [(0, 0)]
     assert rows(asked(cluster, number, 4)) == []
@@ -87,5 +88,5 @@ def test_a_fetch_of_a_session_waits() -> None:
 def test_the_oldest_session_makes_room() -> None:
     cluster = with_topic()
     numbers = [asked(cluster, 0, 0, (0, 0)).session_id for _ in range(MOST_SESSIONS + 1)]
-    assert asked(cluster, numbers[0], 1).error_code == codes.FETCH_SESSION_ID_NOT_FOUND
-    assert asked(cluster, numbers[1], 1).error_code == codes.NONE
+    assert asked(cluster, numbers[0], 1).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert asked(cluster, numbers[1], 1).error_code == ErrorCode.NONE

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.broker import codes
 from kwire.broker.group import GroupState
 from kwire.broker.internal_topics import coordinator_of
 from kwire.cluster.java_compat import string_hash
 from kwire.internal import decode_group_record
+from kwire.values import ErrorCode
 from tests.broker.driving import SESSION, Mate, World
 from tests.broker.served import M, batch, fetch, produce
 from tests.broker.stored import StoredDisk
@@ -26,7 +26,7 @@ def test_the_next_broker_goes_on_where_one_ended() -> None:
     assert (mate.join().error_code, mate.sync({}).error_code) == (0, 0)
     assert mate.commit(5, topic="both") == 0
     beat: dict[str, Any] = {"group_id": group, "member_id": mate.member_id, "generation_id": mate.generation}
-    assert world.ask("Heartbeat", 4, 2, **beat).error_code == codes.NOT_COORDINATOR
+    assert world.ask("Heartbeat", 4, 2, **beat).error_code == ErrorCode.NOT_COORDINATOR
     world.cluster.fail(*world.cluster.controller.nodes[1].log_dirs)
     assert world.ask("Heartbeat", 4, 2, **beat).error_code == 0
     (found,) = world.ask("OffsetFetch", 7, 2, group_id=group, topics=None).topics
@@ -37,7 +37,7 @@ def test_a_deleted_group_is_looked_after_no_more() -> None:
     world = World()
     (mate,) = world.mates(1)
     mate.leave()
-    assert Mate(world).request().error_code == codes.MEMBER_ID_REQUIRED
+    assert Mate(world).request().error_code == ErrorCode.MEMBER_ID_REQUIRED
     assert world.cluster.next_deadline is not None
     world.ask("DeleteGroups", 2, groups_names=("g",))
     assert world.cluster.next_deadline is None
@@ -140,9 +140,9 @@ def test_clients_read_them_and_cannot_write_or_delete_them() -> None:
     assert decode_group_record(record.key or b"", record.value).key.message.topic == "t"
     assert batch_of_group.last_offset == 0
     refused = produce(world.cluster, batch(b"x"), topic="__consumer_offsets", index=index)
-    assert refused.error_code == codes.INVALID_TOPIC_EXCEPTION
+    assert refused.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
     deleted = world.ask("DeleteTopics", 5, topic_names=("__consumer_offsets",)).responses[0]
-    assert deleted.error_code == codes.INVALID_REQUEST
+    assert deleted.error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_records_of_unknown_types_and_versions_are_left_out() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import kwire
-from kwire.broker.log import Log, stamped
+from kwire.broker.replica_log import Log, stamped
 from kwire.broker.storage import Found, MemoryStore
 from tests.broker.served import batch
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from kwire.broker import Node, ServedCluster, Settings, codes
+from kwire.broker import Node, ServedCluster, Settings
+from kwire.values import ErrorCode
 from tests.broker.served import FailingDisk, batch, fetch, produce, values
 
 
@@ -20,7 +21,7 @@ def test_a_leader_that_cannot_write_is_followed_by_another() -> None:
     cluster, disks = three()
     produce(cluster, batch(b"a"))
     disks[0].is_broken = True
-    assert produce(cluster, batch(b"b")).error_code == codes.KAFKA_STORAGE_ERROR
+    assert produce(cluster, batch(b"b")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     (partition,) = cluster.controller.topics["t"].partitions
     assert (partition.leader, partition.isr, partition.offline) == (2, [2, 3], (1,))
     assert partition.leader_epoch == 1
@@ -40,7 +41,7 @@ def test_a_disk_that_cannot_be_read() -> None:
     cluster, disks = three()
     produce(cluster, batch(b"a"))
     disks[0].is_broken = True
-    assert fetch(cluster).error_code == codes.KAFKA_STORAGE_ERROR
+    assert fetch(cluster).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert values(fetch(cluster, node=2)) == [b"a"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.broker import codes
+from kwire.values import ErrorCode
 from tests.broker.served import batch, cluster_of, fetch, produce, values
 
 
@@ -22,9 +22,9 @@ def test_gaps_and_old_epochs_are_refused() -> None:
     cluster = cluster_of()
     cluster.controller.create("t", {0: [1]})
     assert write(cluster, b"a", 0, epoch=1) == (0, 0)
-    assert write(cluster, b"c", 2, epoch=1) == (codes.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
-    assert write(cluster, b"c", 1, epoch=0) == (codes.INVALID_PRODUCER_EPOCH, -1)
-    assert write(cluster, b"c", 1, epoch=2) == (codes.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
+    assert write(cluster, b"c", 2, epoch=1) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
+    assert write(cluster, b"c", 1, epoch=0) == (ErrorCode.INVALID_PRODUCER_EPOCH, -1)
+    assert write(cluster, b"c", 1, epoch=2) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
     assert write(cluster, b"c", 0, epoch=2) == (0, 1)
 
 

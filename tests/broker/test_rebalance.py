@@ -10,9 +10,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from kwire.broker import Settings, codes
+from kwire.broker import Settings
 from kwire.broker.group import LEAST_SIZE, Group, GroupState
 from kwire.broker.rebalance import Rebalancing
+from kwire.values import ErrorCode
 from tests.broker.driving import REBALANCE, SESSION, Mate, Waiting, World, formed
 
 
@@ -24,7 +25,7 @@ def test_the_first_one_leads_alone_and_the_second_waits_for_it() -> None:
     assert [(one.member_id, one.metadata) for one in answer.members] == [(first.member_id, b"range")]
     late = second.join()
     assert (late.answer, world.group().state) == (None, GroupState.PREPARING_REBALANCE)
-    assert first.beat() == codes.REBALANCE_IN_PROGRESS
+    assert first.beat() == ErrorCode.REBALANCE_IN_PROGRESS
     answer = first.join()
     assert {one.member_id for one in answer.members} == {first.member_id, second.member_id}
     assert second.joined(late.answer).members == ()
@@ -36,12 +37,12 @@ def test_who_does_not_join_again_is_out_after_the_rebalance_timeout() -> None:
     world = World()
     first, second = world.mates(2)
     late = second.join(protocols=(), protocol_type="other")
-    assert late.error_code == codes.INCONSISTENT_GROUP_PROTOCOL
+    assert late.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     second.protocols["range"] = b"new"
     late = second.join()
     for _ in range(int(REBALANCE / 5)):
         world.wait(4.9)
-        assert (first.beat(), late.answer) == (codes.REBALANCE_IN_PROGRESS, None)
+        assert (first.beat(), late.answer) == (ErrorCode.REBALANCE_IN_PROGRESS, None)
     world.wait(5)
     assert second.joined(late.answer).leader == second.member_id
     assert (first.beat(), second.generation, list(world.group().members)) == (25, 3, [second.member_id])
@@ -55,7 +56,7 @@ def test_silence_ends_a_session_and_words_prolong_it() -> None:
     world.wait(SESSION - 1)
     assert first.beat() == 0
     world.wait(2)
-    assert (first.beat(), second.beat()) == (codes.REBALANCE_IN_PROGRESS, codes.UNKNOWN_MEMBER_ID)
+    assert (first.beat(), second.beat()) == (ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID)
     world.wait(SESSION + 1)
     assert (world.group().state, world.group().generation) == (GroupState.EMPTY, 3)
 
@@ -88,7 +89,7 @@ def test_who_asks_for_no_assignment_is_out() -> None:
         assert second.beat() == 0  # alive, but it never syncs
         assert first.beat() == 0
         world.wait(5)
-    assert (second.beat(), first.beat()) == (codes.UNKNOWN_MEMBER_ID, codes.REBALANCE_IN_PROGRESS)
+    assert (second.beat(), first.beat()) == (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS)
 
 
 def test_a_leader_that_never_assigns_is_out_and_the_others_are_told() -> None:
@@ -100,8 +101,8 @@ def test_a_leader_that_never_assigns_is_out_and_the_others_are_told() -> None:
     second.joined(late.answer)
     syncing = second.sync()
     world.wait(SESSION + 1)
-    assert syncing.answer.error_code == codes.REBALANCE_IN_PROGRESS
-    assert (first.beat(), second.beat()) == (codes.UNKNOWN_MEMBER_ID, codes.REBALANCE_IN_PROGRESS)
+    assert syncing.answer.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert (first.beat(), second.beat()) == (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.REBALANCE_IN_PROGRESS)
     answer = second.join()
     assert (answer.leader, answer.generation_id) == (second.member_id, 3)
 
@@ -113,9 +114,9 @@ def test_a_new_member_is_waited_with_though_it_cannot_be_heard() -> None:
     late = second.join()
     for _ in range(60):
         world.wait(4.9)
-        assert (first.beat(), late.answer) == (codes.REBALANCE_IN_PROGRESS, None)
+        assert (first.beat(), late.answer) == (ErrorCode.REBALANCE_IN_PROGRESS, None)
     world.wait(7)
-    assert (late.answer.error_code, late.answer.member_id) == (codes.UNKNOWN_MEMBER_ID, "")
+    assert (late.answer.error_code, late.answer.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "")
     assert answer.member_id in world.group().members
 
 
@@ -162,7 +163,7 @@ def test_a_pending_member_is_waited_for_until_its_session_would_end() -> None:
     world = World()
     first, second = world.mates(2)
     given = Mate(world).request()
-    assert (given.error_code, given.generation_id, len(world.group().pending)) == (codes.MEMBER_ID_REQUIRED, -1, 1)
+    assert (given.error_code, given.generation_id, len(world.group().pending)) == (ErrorCode.MEMBER_ID_REQUIRED, -1, 1)
     second.protocols["range"] = b"new"
     late = second.join()
     again = first.join()
@@ -177,11 +178,11 @@ def test_static_members_keep_their_places_while_they_are_away() -> None:
     formed(first, second)
     late = first.join(rebalance_timeout_ms=5000)  # a leader that joins begins a rebalance; the other one is away
     world.group().members[second.member_id].session_timeout = 300.0
-    assert second.beat() == codes.REBALANCE_IN_PROGRESS
+    assert second.beat() == ErrorCode.REBALANCE_IN_PROGRESS
     world.wait(REBALANCE)
     assert len(late.answer.members) == 2
     assert late.answer.leader == first.member_id
-    assert second.beat() == codes.ILLEGAL_GENERATION
+    assert second.beat() == ErrorCode.ILLEGAL_GENERATION
 
 
 def test_when_all_static_members_are_away_the_rebalance_waits() -> None:
@@ -193,7 +194,7 @@ def test_when_all_static_members_are_away_the_rebalance_waits() -> None:
     second.leave()
     assert world.group().state is GroupState.PREPARING_REBALANCE
     world.wait(7.0)
-    assert (world.group().state, first.beat()) == (GroupState.PREPARING_REBALANCE, codes.REBALANCE_IN_PROGRESS)
+    assert (world.group().state, first.beat()) == (GroupState.PREPARING_REBALANCE, ErrorCode.REBALANCE_IN_PROGRESS)
     assert first.join().generation_id == 3
 
 
@@ -202,11 +203,11 @@ def test_only_the_last_request_of_a_member_is_answered_with_the_generation() -> 
     first, second = Mate(world), Mate(world)
     first.join()
     early, late = second.join(), second.join()
-    assert (early.answer.error_code, late.answer) == (codes.REBALANCE_IN_PROGRESS, None)
+    assert (early.answer.error_code, late.answer) == (ErrorCode.REBALANCE_IN_PROGRESS, None)
     first.join()
     second.joined(late.answer)
     early, late = second.sync(), second.sync()
-    assert (early.answer.error_code, late.answer) == (codes.REBALANCE_IN_PROGRESS, None)
+    assert (early.answer.error_code, late.answer) == (ErrorCode.REBALANCE_IN_PROGRESS, None)
     first.sync({second.member_id: b"2"})
     assert late.answer.assignment == b"2"
 
@@ -232,7 +233,7 @@ class Crowd(RuleBasedStateMachine):
             self.learn(mate, answer)
 
     def learn(self, mate: Mate, answer: Any) -> None:
-        if answer.error_code in (codes.UNKNOWN_MEMBER_ID, codes.FENCED_INSTANCE_ID):
+        if answer.error_code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID):
             mate.member_id, mate.generation = "", -1
         elif not answer.error_code and hasattr(answer, "generation_id"):
             mate.joined(answer)

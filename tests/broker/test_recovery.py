@@ -6,8 +6,9 @@ import shutil
 from pathlib import Path
 from random import Random
 
-from kwire.broker import Node, ServedCluster, Settings, codes
+from kwire.broker import Node, ServedCluster, Settings
 from kwire.net.log_dirs import FileDisk
+from kwire.values import ErrorCode
 from tests.broker.served import batch, fetch, produce, values
 
 
@@ -130,7 +131,7 @@ def test_idempotent_producers_go_on(tmp_path: Path) -> None:
     again = started(tmp_path, 2)
     assert [produce(again, data).base_offset for data in (first, second)] == [0, 1]
     late = batch(b"z", base_sequence=5, **numbered)
-    assert produce(again, late).error_code == codes.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert produce(again, late).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     again.fail(again.controller.nodes[1].log_dirs[0])
     assert produce(again, second, node=2).base_offset == 1
     assert values(fetch(again, node=2)) == [b"x", b"y"]

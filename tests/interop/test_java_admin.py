@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.broker import codes
+from kwire.values import ErrorCode
 from tests.interop.kafka import RELEASES, java, need
 from tests.net.brokers import Brokers, M, put_a_file_there
 
@@ -46,7 +46,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
         made.start()
         create(made)
         put_a_file_there(made.path(1, "a"))
-        made.until(lambda: made.log_dirs(1) == [codes.KAFKA_STORAGE_ERROR, 0])
+        made.until(lambda: made.log_dirs(1) == [ErrorCode.KAFKA_STORAGE_ERROR, 0])
         yield made
     finally:
         made.end()

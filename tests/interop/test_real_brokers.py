@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.broker import codes
 from kwire.cli import main
 from kwire.errors import CallError
 from kwire.net.client import BrokerConnection, address
@@ -116,7 +115,7 @@ def test_software_without_a_name_is_refused_here_and_there(real: Real, name: str
     request = M.ApiVersionsRequest(client_software_name=name, client_software_version="1")
     theirs = real.ask("ApiVersionsRequest", 3, request)
     ours = cluster_of().answer(1, request, 3, now=0.0)
-    assert theirs.error_code == ours.error_code == codes.INVALID_REQUEST
+    assert theirs.error_code == ours.error_code == ErrorCode.INVALID_REQUEST
     assert theirs.api_keys == ours.api_keys == ()
 
 

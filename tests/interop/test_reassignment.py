@@ -12,8 +12,8 @@ import pytest
 from kwire.cli import main
 from kwire.cluster import Broker, is_even
 from kwire.cluster.rack_tree import RackTree
+from kwire.net.admin import LiveCluster
 from kwire.net.client import address
-from kwire.net.reassignment import LiveCluster
 from tests.interop.kafka import need, real_cluster
 
 pytestmark = pytest.mark.ci

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kwire.broker.authentication import AuthenticationFailed, ClientExchange
+from kwire.broker.access_control import AuthenticationFailed, ClientExchange
 from kwire.cli.main import main
-from kwire.net.client import BrokerConnection, address
-from kwire.net.security import Security
+from kwire.net.client import BrokerConnection, Security, address
 from kwire.testing import Kafka, Tls
 from tests.net.test_security import PASSWORD, certified
 

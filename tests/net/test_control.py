@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from kwire.net.control import OPERATIONS, Control
-from kwire.net.http_endpoints import ControlClient, ControlServer, operations
+from kwire.net.control import OPERATIONS, Control, ControlClient, ControlServer, operations
 from tests.broker.served import cluster_of
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.broker import codes
+from kwire.values import ErrorCode
 from tests.conftest import lacking
 from tests.net.brokers import Brokers, put_a_file_there, remove
 
@@ -82,7 +82,7 @@ def test_on_the_leader_at_the_start(brokers: Brokers) -> None:
         put_a_file_there(brokers.path(1, "a"))
         brokers.start()
         assert brokers.partition("t") == (2, (2, 3), (1,))
-        assert brokers.log_dirs(1) == [codes.KAFKA_STORAGE_ERROR, 0]
+        assert brokers.log_dirs(1) == [ErrorCode.KAFKA_STORAGE_ERROR, 0]
     assert [brokers.log_dirs(node) for node in (2, 3)] == [[0, 0], [0, 0]]
 
 
@@ -93,7 +93,7 @@ def test_on_the_leader_at_run_time(brokers: Brokers, harm: Break) -> None:
     with producing(brokers, "t"):
         harm(brokers.path(1, "a"))
         brokers.until(lambda: brokers.partition("t") == (2, (2, 3), (1,)))
-        assert brokers.log_dirs(1) == [codes.KAFKA_STORAGE_ERROR, 0]
+        assert brokers.log_dirs(1) == [ErrorCode.KAFKA_STORAGE_ERROR, 0]
     brokers.create("u", 1, 2, 3)
     assert brokers.partition("u") == (1, (1, 2, 3), ())
     leave_alone(brokers, 1)
@@ -107,7 +107,7 @@ def test_on_a_follower_at_run_time(brokers: Brokers) -> None:
     with producing(brokers, "t"):
         put_a_file_there(brokers.path(2, "a"))
         brokers.until(lambda: brokers.partition("t") == (1, (1, 3), (2,)))
-        assert brokers.log_dirs(2) == [codes.KAFKA_STORAGE_ERROR, 0]
+        assert brokers.log_dirs(2) == [ErrorCode.KAFKA_STORAGE_ERROR, 0]
     brokers.create("u", 1, 2, 3)
     leave_alone(brokers, 2)
     with producing(brokers, "u"):
@@ -119,4 +119,4 @@ def test_a_failure_that_is_told(brokers: Brokers) -> None:
     brokers.create("t", 1, 2, 3)
     with producing(brokers, "t"):
         brokers.until(lambda: brokers.partition("t") == (2, (2, 3), (1,)))
-        assert brokers.log_dirs(1) == [codes.KAFKA_STORAGE_ERROR, 0]
+        assert brokers.log_dirs(1) == [ErrorCode.KAFKA_STORAGE_ERROR, 0]

@@ -11,7 +11,7 @@ import pytest
 from kwire.broker import Node, ServedCluster, Settings
 from kwire.broker.storage import MemoryDisk
 from kwire.errors import CallError
-from kwire.net.http_endpoints import MetricsServer
+from kwire.net.control import MetricsServer
 
 prometheus = pytest.importorskip("prometheus_client")
 REPLICAS = "kafka_server_replicamanager_offlinereplicacount"

@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.broker import MemoryDisk, Node, ServedCluster, Settings, codes
-from kwire.broker.configs import LogDir
+from kwire.broker import MemoryDisk, Node, ServedCluster, Settings
 from kwire.broker.group import Commit
+from kwire.broker.settings import LogDir
 from kwire.broker.storage import Damage, Found
 from kwire.cli import main
 from kwire.errors import CallError
 from kwire.net.log_dirs import FileDisk, FileStore, ReadOnlyDisk, locked
+from kwire.values import ErrorCode
 from tests.broker.driving import World
 from tests.broker.served import batch, fetch, produce, values
 
@@ -113,7 +114,7 @@ def test_a_directory_that_fails_is_noticed(tmp_path: Path) -> None:
     segment = tmp_path / "1/t-0/00000000000000000000.log"
     segment.unlink()
     segment.mkdir()  # what cannot be written, by root either
-    assert produce(cluster, batch(b"y")).error_code == codes.KAFKA_STORAGE_ERROR
+    assert produce(cluster, batch(b"y")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert produce(cluster, batch(b"y"), node=2).base_offset == 1
     assert values(fetch(cluster, node=2)) == [b"x", b"y"]
 
@@ -147,7 +148,7 @@ def test_a_batch_that_is_written_in_part_is_a_failed_directory(tmp_path: Path) -
     size = segment.stat().st_size
     with files_of_at_most(size + 10):
         answer = produce(cluster, batch(b"y"))
-    assert (answer.error_code, segment.stat().st_size) == (codes.KAFKA_STORAGE_ERROR, size)
+    assert (answer.error_code, segment.stat().st_size) == (ErrorCode.KAFKA_STORAGE_ERROR, size)
     assert cluster.controller.nodes[1].log_dirs[0].is_offline
     for node_id in (1, 2):  # the journals could not be written either
         cluster.heal(cluster.controller.nodes[node_id].log_dirs[0])
@@ -249,7 +250,7 @@ def test_a_directory_is_served_and_not_changed(tmp_path: Path) -> None:
         last = group.commits.last("t", 0)
         assert last is not None
         assert last.offset == 1
-        assert produce(cluster, batch(b"c")).error_code == codes.POLICY_VIOLATION
+        assert produce(cluster, batch(b"c")).error_code == ErrorCode.POLICY_VIOLATION
         cluster.delete(cluster.controller.topics["t"])
         cluster.controller.create("new", {0: [1]})
         cluster.check()

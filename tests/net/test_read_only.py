@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.broker import Node, ServedCluster, Settings, codes
+from kwire.broker import Node, ServedCluster, Settings
 from kwire.broker.apis import APIS
-from kwire.broker.cluster import READ_ONLY, WRITING
+from kwire.broker.cluster_state import READ_ONLY, WRITING
 from kwire.net.client import READING
 from kwire.net.log_dirs import FileDisk, ReadOnlyDisk
+from kwire.values import ErrorCode
 from tests.broker.driving import World
 from tests.broker.served import ask, batch, fetch, produce, values
 from tests.net.test_log_dirs import as_kafkas
@@ -124,18 +125,18 @@ def test_it_is_decided_for_each_api() -> None:
 @pytest.mark.parametrize("api", sorted(REQUESTS))
 def test_what_would_write_is_refused(served: Served, api: str) -> None:
     found = list(errors(served.ask(api, VERSIONS.get(api, APIS[api].last), REQUESTS[api])))
-    assert {code for code, _ in found} == {codes.POLICY_VIOLATION}, found
+    assert {code for code, _ in found} == {ErrorCode.POLICY_VIOLATION}, found
     if api not in ("ElectLeaders", "UpdateFeatures", "UnregisterBroker", "AddRaftVoter", "RemoveRaftVoter"):
         assert {message for _, message in found} == {READ_ONLY}
 
 
 def test_a_producer_is_refused_and_no_topic_is_created(served: Served) -> None:
     row = produce(served.cluster, batch(b"c"))
-    assert (row.error_code, row.error_message) == (codes.POLICY_VIOLATION, READ_ONLY)
+    assert (row.error_code, row.error_message) == (ErrorCode.POLICY_VIOLATION, READ_ONLY)
     rows = {"transactions": [{**OF_TRANSACTION, "verifyOnly": False, "topics": IN_TOPIC}]}
     assert list(errors(served.ask("AddPartitionsToTxn", 5, rows)))
     named = {"topics": [{"name": "new"}], "allowAutoTopicCreation": True}
-    assert served.ask("Metadata", 9, named)["topics"][0]["errorCode"] == codes.UNKNOWN_TOPIC_OR_PARTITION
+    assert served.ask("Metadata", 9, named)["topics"][0]["errorCode"] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert set(served.cluster.controller.topics) == {"t", "__consumer_offsets"}
     assert values(fetch(served.cluster)) == [b"a", b"b"]
 

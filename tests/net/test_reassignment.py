@@ -12,7 +12,7 @@ from kwire import messages
 from kwire.cluster import Broker, ClusterState, Partition
 from kwire.codecs import codec_in
 from kwire.errors import CallError
-from kwire.net.reassignment import (
+from kwire.net.admin import (
     Progress,
     apply_plan,
     ask_sizes,

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.broker import codes
 from kwire.errors import CallError
 from kwire.net.client import Address, BrokerConnection
+from kwire.values import ErrorCode
 from tests.broker.served import batch, fetching, values
 from tests.conftest import ROOT
 from tests.net.brokers import Brokers
@@ -162,7 +162,7 @@ class Transactions:
         while True:
             answer = broker.ask(kwire.codec(f"{name}Request", version), request)
             assert answer is not None
-            if getattr(answer.message, "error_code", 0) != codes.CONCURRENT_TRANSACTIONS:
+            if getattr(answer.message, "error_code", 0) != ErrorCode.CONCURRENT_TRANSACTIONS:
                 assert not getattr(answer.message, "error_code", 0), answer
                 return answer.message
 

@@ -12,9 +12,8 @@ import pytest
 import kwire
 from kwire.cli.main import main
 from kwire.errors import CallError, DumpError
-from kwire.net.client import BrokerConnection, address
+from kwire.net.client import BrokerConnection, Security, address
 from kwire.net.limits import Recorder
-from kwire.net.security import Security
 from kwire.net.server import tls_context
 from kwire.protocol import Request, Source, Token
 from kwire.testing import Kafka, Tls

@@ -13,7 +13,7 @@ import pytest
 
 import kwire
 from kwire.broker import ServedCluster, Settings
-from kwire.broker.cluster import RequestContext
+from kwire.broker.cluster_state import RequestContext
 from kwire.errors import CallError
 from kwire.net.client import Address, BrokerConnection
 from kwire.net.server import Serving

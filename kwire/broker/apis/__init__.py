@@ -6,19 +6,19 @@ One message class covers all versions, so handlers rarely depend on the version.
 from __future__ import annotations
 
 from ...spec.releases import Release, release, releases
-from ..cluster import Api
-from ..configs import Settings
-from .api_versions import api_versions, update_features
+from ..cluster_state import Api
+from ..settings import Settings
 from .configs import (
     alter_client_quotas,
     alter_configs,
     describe_client_quotas,
     describe_configs,
+    get_telemetry_subscriptions,
     incremental_alter_configs,
     list_config_resources,
+    push_telemetry,
 )
 from .consumer_groups import consumer_group_describe, consumer_group_heartbeat
-from .fetch import fetch
 from .groups import (
     delete_groups,
     describe_groups,
@@ -31,6 +31,7 @@ from .groups import (
 )
 from .metadata import (
     add_raft_voter,
+    api_versions,
     describe_cluster,
     describe_quorum,
     describe_topic_partitions,
@@ -38,16 +39,10 @@ from .metadata import (
     remove_raft_voter,
     topic_metadata,
     unregister_broker,
+    update_features,
 )
 from .offsets import list_offsets, offset_commit, offset_delete, offset_fetch, offset_for_leader_epoch
-from .produce import produce
-from .reassignments_and_log_dirs import (
-    alter_partition_reassignments,
-    alter_replica_log_dirs,
-    describe_log_dirs,
-    elect_leaders,
-    list_partition_reassignments,
-)
+from .produce_and_fetch import fetch, produce
 from .security import (
     alter_user_scram_credentials,
     create_acls,
@@ -61,8 +56,18 @@ from .security import (
     sasl_authenticate,
     sasl_handshake,
 )
-from .telemetry import get_telemetry_subscriptions, push_telemetry
-from .topics import create_partitions, create_replica_assignment, create_topics, delete_records, delete_topics
+from .topics import (
+    alter_partition_reassignments,
+    alter_replica_log_dirs,
+    create_partitions,
+    create_replica_assignment,
+    create_topics,
+    delete_records,
+    delete_topics,
+    describe_log_dirs,
+    elect_leaders,
+    list_partition_reassignments,
+)
 from .transactions import (
     add_offsets_to_txn,
     add_partitions_to_txn,

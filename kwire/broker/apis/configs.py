@@ -1,4 +1,8 @@
-"""DescribeConfigs, IncrementalAlterConfigs (KIP-339), AlterConfigs, ListConfigResources; client quotas (KIP-546)."""
+"""DescribeConfigs, IncrementalAlterConfigs (KIP-339), AlterConfigs, ListConfigResources; client quotas (KIP-546);
+client metrics (KIP-714), which clients may push, and none are asked for.
+
+As with a Kafka that has no receiver of metrics, ApiVersions does not list its apis, and they are answered.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,11 @@ from typing import Any, NamedTuple
 
 from ... import messages
 from ...errors.refused import InvalidConfig, InvalidRequest, Refused
-from ...values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigSource, ConfigType, ResourceType
-from .. import codes
-from ..authorizer import CLUSTER_NAME, DENIALS
-from ..cluster import RequestContext
-from ..configs import (
+from ...values import AclOperation, AlterConfigOp, ConfigResourceType, ConfigSource, ConfigType, ErrorCode, ResourceType
+from ..access_control import CLUSTER_NAME, DENIALS
+from ..cluster_state import RequestContext
+from ..partitions import NO_ID
+from ..settings import (
     BROKER_CONFIGS,
     CLIENT,
     DYNAMIC_CONFIGS,
@@ -68,7 +72,7 @@ def config_denial(request: RequestContext, row: Any, operation: int) -> int:
     kinds = {ConfigResourceType.TOPIC: ResourceType.TOPIC, ConfigResourceType.GROUP: ResourceType.GROUP}
     kind = kinds.get(row.resource_type, ResourceType.CLUSTER)
     name = CLUSTER_NAME if kind == ResourceType.CLUSTER else row.resource_name
-    return codes.NONE if request.allows(operation, kind, name) else DENIALS[kind]
+    return ErrorCode.NONE if request.allows(operation, kind, name) else DENIALS[kind]
 
 
 def _values(request: RequestContext, row: Any) -> Iterator[Value]:
@@ -243,7 +247,7 @@ def alter_client_quotas(request: RequestContext) -> Any:
         entity = tuple(
             response.EntityData(entity_type=one.entity_type, entity_name=one.entity_name) for one in entry.entity
         )
-        code = refused or (codes.INVALID_REQUEST if problem else codes.NONE)
+        code = refused or (ErrorCode.INVALID_REQUEST if problem else ErrorCode.NONE)
         rows.append(response.EntryData(error_code=code, error_message=problem or None, entity=entity))
     return response(entries=tuple(rows))
 
@@ -276,10 +280,12 @@ def describe_client_quotas(request: RequestContext) -> Any:
     response, asked = messages.DescribeClientQuotasResponse, request.message
     kinds = [one.entity_type for one in asked.components]
     if len(set(kinds)) < len(kinds):
-        return response(error_code=codes.INVALID_REQUEST, error_message="a kind of entity is there twice", entries=None)
+        return response(
+            error_code=ErrorCode.INVALID_REQUEST, error_message="a kind of entity is there twice", entries=None
+        )
     if not set(kinds) <= {USER, CLIENT, "ip"}:
         message = f"entities are {USER} and {CLIENT}"
-        return response(error_code=codes.UNSUPPORTED_VERSION, error_message=message, entries=None)
+        return response(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=message, entries=None)
     rows = []
     for entity, values in request.cluster.quotas.values.items():
         if all(_matches(dict(entity), one) for one in asked.components) and (
@@ -301,3 +307,39 @@ def _matches(entity: dict[str, str | None], component: Any) -> bool:
     if component.match_type == EXACT:
         return name is not None and name == component.match
     return name is None if component.match_type == DEFAULT else True
+
+
+INTERVAL_MS = 300_000
+MOST_BYTES = 1 << 20  # Kafka's telemetry.max.bytes
+SUBSCRIPTION = 1
+NONE, ACCEPTED = 0, (4, 3, 1, 2)  # of `kwire.values.CompressionType`, in Kafka's order
+
+
+def get_telemetry_subscriptions(request: RequestContext) -> Any:
+    """Answer GetTelemetrySubscriptions: a client without an id gets one."""
+    return messages.GetTelemetrySubscriptionsResponse(
+        client_instance_id=_instance_id(request),
+        subscription_id=SUBSCRIPTION,
+        accepted_compression_types=ACCEPTED,
+        push_interval_ms=INTERVAL_MS,
+        telemetry_max_bytes=MOST_BYTES,
+        delta_temporality=True,
+    )
+
+
+def _instance_id(request: RequestContext) -> bytes:
+    given = bytes(request.message.client_instance_id)
+    return request.cluster.rng.randbytes(16) if given == NO_ID else given
+
+
+def push_telemetry(request: RequestContext) -> Any:
+    """Answer PushTelemetry: the metrics are checked and discarded."""
+    asked, response = request.message, messages.PushTelemetryResponse
+    if asked.client_instance_id == NO_ID:
+        return response(error_code=ErrorCode.INVALID_REQUEST)
+    if asked.subscription_id != SUBSCRIPTION:
+        return response(error_code=ErrorCode.UNKNOWN_SUBSCRIPTION_ID)
+    if asked.compression_type not in (NONE, *ACCEPTED):
+        return response(error_code=ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    is_large = len(asked.metrics) > MOST_BYTES
+    return response(error_code=ErrorCode.TELEMETRY_TOO_LARGE if is_large else ErrorCode.NONE)

@@ -6,8 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from ... import messages
-from .. import codes
-from ..cluster import RequestContext
+from ...values import ErrorCode
+from ..cluster_state import RequestContext
 from ..group import ASSIGNORS, Assigned, ConsumerGroup, ConsumerMember, Group, GroupState, check_pattern, places_of
 from .groups import problem_with
 
@@ -45,16 +45,16 @@ def _problem(request: RequestContext) -> int:
     if asked.member_epoch == LEAVES_FOR_A_WHILE:
         is_right = is_right and asked.instance_id is not None
     if not is_right or asked.instance_id == "" or asked.rack_id == "":
-        return codes.INVALID_REQUEST
+        return ErrorCode.INVALID_REQUEST
     if asked.server_assignor is not None and asked.server_assignor not in ASSIGNORS:
-        return codes.UNSUPPORTED_ASSIGNOR
-    return codes.NONE if check_pattern(asked.subscribed_topic_regex) else codes.INVALID_REGULAR_EXPRESSION
+        return ErrorCode.UNSUPPORTED_ASSIGNOR
+    return ErrorCode.NONE if check_pattern(asked.subscribed_topic_regex) else ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
 def _hidden(request: RequestContext) -> int:
     """Return the error code of a topic that the principal may not describe."""
     names = request.message.subscribed_topic_names or ()
-    return next((code for name in names if (code := request.error(name))), codes.NONE)
+    return next((code for name in names if (code := request.error(name))), ErrorCode.NONE)
 
 
 def _refused(code: int) -> Any:
@@ -68,10 +68,10 @@ def _group_for(request: RequestContext) -> Group | int:
     if group is not None and group.consumer is not None:
         return group
     if asked.member_epoch != JOINS or (group is not None and (group.members or group.pending)):
-        return codes.GROUP_ID_NOT_FOUND if group is None or group.members else codes.UNKNOWN_MEMBER_ID
+        return ErrorCode.GROUP_ID_NOT_FOUND if group is None or group.members else ErrorCode.UNKNOWN_MEMBER_ID
     group = groups.found_or_made(asked.group_id)
     if group is None:
-        return codes.GROUP_MAX_SIZE_REACHED
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
     group.consumer = ConsumerGroup(epoch=group.generation)
     group.protocol_type = "consumer"
     return group
@@ -85,17 +85,17 @@ def _member(request: RequestContext, group: Group, consumer: ConsumerGroup) -> C
         before = consumer.static(asked.instance_id)
         if before is not None and before is not member:
             if not before.has_left:
-                return codes.UNRELEASED_INSTANCE_ID
+                return ErrorCode.UNRELEASED_INSTANCE_ID
             del consumer.members[before.member_id]
         if member is None:
             return _joined(request, group, consumer, before)
         member.epoch, member.sent = JOINS, None
         return member
     if member is None:
-        return codes.UNKNOWN_MEMBER_ID
+        return ErrorCode.UNKNOWN_MEMBER_ID
     owned = _owned(request)
     is_behind = asked.member_epoch == member.previous_epoch and owned is not None and owned <= member.assigned
-    return member if asked.member_epoch == member.epoch or is_behind else codes.FENCED_MEMBER_EPOCH
+    return member if asked.member_epoch == member.epoch or is_behind else ErrorCode.FENCED_MEMBER_EPOCH
 
 
 def _joined(
@@ -103,7 +103,7 @@ def _joined(
 ) -> ConsumerMember | int:
     asked, groups = request.message, request.cluster.groups
     if len(consumer.members) >= groups.settings.most_group_members or not groups.held.has_room(4096):
-        return codes.GROUP_MAX_SIZE_REACHED
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
     member_id = asked.member_id or str(UUID(bytes=request.cluster.rng.randbytes(16), version=4))
     member = ConsumerMember(member_id, asked.instance_id, request.client_id, request.client_host)
     consumer.members[member_id] = member
@@ -182,7 +182,7 @@ def _leave(request: RequestContext, group: Group, consumer: ConsumerGroup) -> An
     asked = request.message
     member = consumer.members.get(asked.member_id)
     if member is None:
-        return _refused(codes.UNKNOWN_MEMBER_ID)
+        return _refused(ErrorCode.UNKNOWN_MEMBER_ID)
     if asked.member_epoch == LEAVES_FOR_A_WHILE:
         member.has_left = True
     else:
@@ -203,7 +203,7 @@ def _described(request: RequestContext, group_id: str) -> Any:
     group = request.cluster.groups.find(group_id)
     if group is None or group.consumer is None:
         missing = f"Group {group_id} {'not found' if group is None else 'is not a consumer group'}."
-        return row(group_id=group_id, error_code=codes.GROUP_ID_NOT_FOUND, error_message=missing)
+        return row(group_id=group_id, error_code=ErrorCode.GROUP_ID_NOT_FOUND, error_message=missing)
     consumer = group.consumer
     is_stable = consumer.state in (GroupState.STABLE, GroupState.EMPTY)
     return row(

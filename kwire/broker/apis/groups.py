@@ -12,9 +12,8 @@ import msgspec
 
 from ... import messages
 from ...values import AclOperation, ErrorCode, ResourceType
-from .. import codes
-from ..authorizer import CLUSTER_NAME, operations
-from ..cluster import RequestContext
+from ..access_control import CLUSTER_NAME, operations
+from ..cluster_state import RequestContext
 from ..group import Group, GroupState, Member, Protocols
 from ..internal_topics import GROUPS, TRANSACTIONS, coordinator_of
 from ..rebalance import assigned, described, joined, not_assigned, not_joined
@@ -39,20 +38,20 @@ def problem_with(request: RequestContext, group_id: str, topic: str = GROUPS, *,
         needs_name: whether the empty group id, which old consumers use for commits, is refused.
     """
     if needs_name and not group_id:
-        return codes.INVALID_GROUP_ID
+        return ErrorCode.INVALID_GROUP_ID
     if code := request.error(group=group_id) if topic == GROUPS else request.error(transactional_id=group_id):
         return code
     is_mine = coordinator_of(group_id, request.cluster.controller, topic) == request.node_id
-    return codes.NONE if is_mine else codes.NOT_COORDINATOR
+    return ErrorCode.NONE if is_mine else ErrorCode.NOT_COORDINATOR
 
 
 def member_or_problem(group: Group, member_id: str, instance_id: str | None) -> Member | int:
     """Return a member, or the error code if it does not exist or another client has its instance id."""
     if instance_id is not None and instance_id not in group.static:
-        return codes.UNKNOWN_MEMBER_ID
+        return ErrorCode.UNKNOWN_MEMBER_ID
     if instance_id is not None and group.static[instance_id] != member_id:
-        return codes.FENCED_INSTANCE_ID
-    return group.members.get(member_id, codes.UNKNOWN_MEMBER_ID)
+        return ErrorCode.FENCED_INSTANCE_ID
+    return group.members.get(member_id, ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def membership(request: RequestContext, generation: int) -> tuple[Group, Member] | int:
@@ -62,11 +61,11 @@ def membership(request: RequestContext, generation: int) -> tuple[Group, Member]
         return code
     group = request.cluster.groups.find(asked.group_id)
     if group is None:
-        return codes.UNKNOWN_MEMBER_ID
+        return ErrorCode.UNKNOWN_MEMBER_ID
     found = member_or_problem(group, asked.member_id, asked.group_instance_id)
     if isinstance(found, int):
         return found
-    return (group, found) if generation == group.generation else codes.ILLEGAL_GENERATION
+    return (group, found) if generation == group.generation else ErrorCode.ILLEGAL_GENERATION
 
 
 def consumer_problem(group: Group, member_id: str, epoch: int) -> int:
@@ -79,8 +78,8 @@ def consumer_problem(group: Group, member_id: str, epoch: int) -> int:
     assert group.consumer is not None
     member = group.consumer.members.get(member_id)
     if member is None:
-        return codes.UNKNOWN_MEMBER_ID
-    return codes.NONE if member.epoch == epoch else codes.STALE_MEMBER_EPOCH
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return ErrorCode.NONE if member.epoch == epoch else ErrorCode.STALE_MEMBER_EPOCH
 
 
 def find_coordinator(request: RequestContext) -> Any:
@@ -98,13 +97,19 @@ def _coordinator(request: RequestContext, key: str) -> dict[str, Any]:
     if code := request.error(transactional_id=key) if is_transactional else request.error(group=key):
         return _no_coordinator(code, ErrorCode(code).about)
     if request.message.key_type not in (GROUP, TRANSACTION):
-        return _no_coordinator(codes.INVALID_REQUEST, "only groups and transactions are coordinated here")
+        return _no_coordinator(ErrorCode.INVALID_REQUEST, "only groups and transactions are coordinated here")
     topic = TRANSACTIONS if request.message.key_type == TRANSACTION else GROUPS
     node_id = coordinator_of(key, controller, topic)
     if node_id is None:
-        return _no_coordinator(codes.COORDINATOR_NOT_AVAILABLE, "no broker is alive")
+        return _no_coordinator(ErrorCode.COORDINATOR_NOT_AVAILABLE, "no broker is alive")
     node = controller.nodes[node_id]
-    return {"error_code": codes.NONE, "error_message": None, "node_id": node_id, "host": node.host, "port": node.port}
+    return {
+        "error_code": ErrorCode.NONE,
+        "error_message": None,
+        "node_id": node_id,
+        "host": node.host,
+        "port": node.port,
+    }
 
 
 def _no_coordinator(code: int, message: str) -> dict[str, Any]:
@@ -119,10 +124,10 @@ def join_group(request: RequestContext) -> Any:
         return not_joined(code, asked.member_id)
     group = groups.find(asked.group_id) if asked.member_id else groups.found_or_made(asked.group_id)
     if group is None:
-        code = codes.UNKNOWN_MEMBER_ID if asked.member_id else codes.GROUP_MAX_SIZE_REACHED
+        code = ErrorCode.UNKNOWN_MEMBER_ID if asked.member_id else ErrorCode.GROUP_MAX_SIZE_REACHED
         return not_joined(code, asked.member_id)
     if group.consumer is not None and group.consumer.members:
-        return not_joined(codes.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
+        return not_joined(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
     group.consumer = None
     answer = _Join(request, group).answer()
     groups.rebalancing.settle(group, request.now)
@@ -134,7 +139,7 @@ def join_group(request: RequestContext) -> Any:
 def _session_problem(request: RequestContext) -> int:
     settings, timeout = request.cluster.settings, request.message.session_timeout_ms / 1000
     is_good = settings.min_session_timeout <= timeout <= settings.max_session_timeout
-    return codes.NONE if is_good else codes.INVALID_SESSION_TIMEOUT
+    return ErrorCode.NONE if is_good else ErrorCode.INVALID_SESSION_TIMEOUT
 
 
 class _Join:
@@ -148,7 +153,7 @@ class _Join:
     def answer(self) -> Any:
         group, asked = self.group, self.asked
         if not self._is_consistent():
-            return not_joined(codes.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
+            return not_joined(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, asked.member_id)
         if asked.member_id in group.pending and asked.group_instance_id is None:
             group.expect_no_longer(asked.member_id)
             return self._add(asked.member_id)
@@ -170,11 +175,11 @@ class _Join:
         if self.request.version < FIRST_WITH_KNOWN_IDS or self.asked.group_instance_id is not None:
             return self._add(member_id)
         if not self.groups.has_room_for_member(self.group, self._made(member_id).measure()):
-            return not_joined(codes.GROUP_MAX_SIZE_REACHED)
+            return not_joined(ErrorCode.GROUP_MAX_SIZE_REACHED)
         until = self.request.now + self.asked.session_timeout_ms / 1000
         self.group.expect(member_id, until)
         self.rebalancing.wake(self.group, until)
-        return not_joined(codes.MEMBER_ID_REQUIRED, member_id)
+        return not_joined(ErrorCode.MEMBER_ID_REQUIRED, member_id)
 
     def _new_id(self) -> str:
         name = self.asked.group_instance_id if self.asked.group_instance_id is not None else self.request.client_id
@@ -197,7 +202,7 @@ class _Join:
     def _add(self, member_id: str) -> Any:
         member = self._made(member_id)
         if not self.groups.has_room_for_member(self.group, member.measure()):
-            return not_joined(codes.GROUP_MAX_SIZE_REACHED)
+            return not_joined(ErrorCode.GROUP_MAX_SIZE_REACHED)
         if not self.group.members:
             self.group.protocol_type = self.asked.protocol_type
         return self.rebalancing.add(self.group, member, self.request.now)
@@ -217,7 +222,7 @@ class _Join:
         """Update a member's protocols; returns a response only if there is no room for them."""
         made = self._made(member.member_id)
         if not self.groups.held.has_room(made.measure() - member.size):
-            return not_joined(codes.GROUP_MAX_SIZE_REACHED)
+            return not_joined(ErrorCode.GROUP_MAX_SIZE_REACHED)
         member.session_timeout, member.rebalance_timeout = made.session_timeout, made.rebalance_timeout
         self.group.update(member, self.protocols)
         return None
@@ -241,7 +246,7 @@ def sync_group(request: RequestContext) -> Any:
     """Answer SyncGroup, or park it until the leader has assigned."""
     asked, rebalancing = request.message, request.cluster.groups.rebalancing
     if request.version >= FIRST_WITH_PROTOCOLS and not (asked.protocol_type and asked.protocol_name):
-        return not_assigned(codes.INCONSISTENT_GROUP_PROTOCOL)
+        return not_assigned(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     found = membership(request, asked.generation_id)
     if isinstance(found, int):
         return not_assigned(found)
@@ -260,9 +265,9 @@ def sync_group(request: RequestContext) -> Any:
 def _protocol_problem(asked: Any, group: Group) -> int:
     names = asked.protocol_type or group.protocol_type, asked.protocol_name or group.protocol
     if names != (group.protocol_type, group.protocol):
-        return codes.INCONSISTENT_GROUP_PROTOCOL
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
-    return codes.REBALANCE_IN_PROGRESS if is_rebalancing else codes.NONE
+    return ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE
 
 
 def _complete(request: RequestContext, group: Group) -> Any:
@@ -270,7 +275,7 @@ def _complete(request: RequestContext, group: Group) -> Any:
     groups, asked = request.cluster.groups, request.message
     assignments = {row.member_id: bytes(row.assignment) for row in asked.assignments}
     if not groups.held.has_room(sum(map(len, assignments.values()))):
-        return not_assigned(codes.GROUP_MAX_SIZE_REACHED)
+        return not_assigned(ErrorCode.GROUP_MAX_SIZE_REACHED)
     groups.rebalancing.assign(group, assignments, request.now)
     return assigned(group, group.members[asked.member_id])
 
@@ -283,7 +288,7 @@ def heartbeat(request: RequestContext) -> Any:
     group, member = found
     request.cluster.groups.rebalancing.keep(group, member, request.now)
     is_rebalancing = group.state is GroupState.PREPARING_REBALANCE
-    return messages.HeartbeatResponse(error_code=codes.REBALANCE_IN_PROGRESS if is_rebalancing else codes.NONE)
+    return messages.HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS if is_rebalancing else ErrorCode.NONE)
 
 
 def leave_group(request: RequestContext) -> Any:
@@ -293,7 +298,7 @@ def leave_group(request: RequestContext) -> Any:
         return response(error_code=code)
     group = groups.find(asked.group_id)
     if request.version < FIRST_WITH_MEMBERS:
-        code = codes.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, asked.member_id, None)
+        code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, asked.member_id, None)
         members = []
     else:
         members = [_left(request, group, member) for member in asked.members]
@@ -304,7 +309,7 @@ def leave_group(request: RequestContext) -> Any:
 
 def _left(request: RequestContext, group: Group | None, member: Any) -> Any:
     member_id, instance_id = member.member_id, member.group_instance_id
-    code = codes.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, member_id, instance_id)
+    code = ErrorCode.UNKNOWN_MEMBER_ID if group is None else _leave(request, group, member_id, instance_id)
     row = messages.LeaveGroupResponse.MemberResponse
     return row(member_id=member_id, group_instance_id=instance_id, error_code=code)
 
@@ -312,14 +317,14 @@ def _left(request: RequestContext, group: Group | None, member: Any) -> Any:
 def _leave(request: RequestContext, group: Group, member_id: str, instance_id: str | None) -> int:
     if member_id in group.pending:
         group.expect_no_longer(member_id)
-        return codes.NONE
+        return ErrorCode.NONE
     if not member_id and instance_id is not None:
         member_id = group.static.get(instance_id, "")  # an operator removes static members by instance id
     found = member_or_problem(group, member_id, instance_id)
     if isinstance(found, int):
         return found
     request.cluster.groups.rebalancing.remove(group, found, request.now)
-    return codes.NONE
+    return ErrorCode.NONE
 
 
 def list_groups(request: RequestContext) -> Any:
@@ -368,7 +373,10 @@ def _described(request: RequestContext, group_id: str) -> Any:
         return row(group_id=group_id, group_state=GroupState.DEAD.value)
     missing = f"there is no group {group_id!r}"
     return row(
-        group_id=group_id, group_state=GroupState.DEAD.value, error_code=codes.GROUP_ID_NOT_FOUND, error_message=missing
+        group_id=group_id,
+        group_state=GroupState.DEAD.value,
+        error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+        error_message=missing,
     )
 
 
@@ -387,8 +395,8 @@ def _delete(request: RequestContext, group_id: str) -> int:
         return code
     group = groups.find(group_id)
     if group is None:
-        return codes.GROUP_ID_NOT_FOUND
+        return ErrorCode.GROUP_ID_NOT_FOUND
     if group.state is not GroupState.EMPTY:
-        return codes.NON_EMPTY_GROUP
+        return ErrorCode.NON_EMPTY_GROUP
     groups.delete(group)
-    return codes.NONE
+    return ErrorCode.NONE

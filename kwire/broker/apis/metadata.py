@@ -1,18 +1,118 @@
-"""Metadata, DescribeTopicPartitions, DescribeCluster (KIP-700), DescribeQuorum (KIP-595); brokers and voters stay."""
+"""The cluster as clients see it: ApiVersions, Metadata, DescribeTopicPartitions, DescribeCluster (KIP-700),
+DescribeQuorum (KIP-595), UpdateFeatures. Brokers and voters stay.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ... import messages
 from ...errors.refused import Refused
-from ...values import AclOperation, EndpointType, ResourceType
-from .. import codes
-from ..authorizer import CLUSTER_NAME, UNASKED, operations
-from ..cluster import RequestContext
-from ..topics import INTERNAL, RESERVED, Partition, Topic, check_name
+from ...values import AclOperation, EndpointType, ErrorCode, FeatureUpgradeType, ResourceType
+from ..access_control import CLUSTER_NAME, UNASKED, operations
+from ..cluster_state import FEATURES, Api, Cluster, Feature, RequestContext
+from ..partitions import INTERNAL, RESERVED, Partition, Topic, check_name
+
+FIRST_WITH_SOFTWARE = 3  # from this version of ApiVersions on
+FIRST_WITH_ZERO = 4  # older clients take no feature whose lowest level is 0 (KIP-1022)
+FIRST_WITH_KINDS, LAST_WITH_RESULTS = 1, 1  # of UpdateFeatures
+DOWNGRADES = (FeatureUpgradeType.SAFE_DOWNGRADE, FeatureUpgradeType.UNSAFE_DOWNGRADE)
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
+
+
+def api_versions(request: RequestContext) -> Any:
+    """Answer ApiVersions. Software names must consist of letters, digits, dots and hyphens (KIP-511)."""
+    names = request.message.client_software_name, request.message.client_software_version
+    if request.version >= FIRST_WITH_SOFTWARE and not all(map(_SOFTWARE.fullmatch, names)):
+        return messages.ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    cluster = request.cluster
+    features = features_of(cluster)
+    if request.version < FIRST_WITH_ZERO:
+        features = {name: one for name, one in features.items() if one.first}
+    return versions_response(cluster.apis, 0, features, cluster.feature_levels, cluster.controller.journals.end)
+
+
+def features_of(cluster: Cluster) -> Mapping[str, Feature]:
+    """Return the features that brokers support: none with the apis of a release before Kafka 4.0."""
+    return {name: one for name, one in FEATURES.items() if one.api in cluster.table}
+
+
+def versions_response(
+    apis: Mapping[int, Api],
+    error_code: int = 0,
+    features: Mapping[str, Feature] | None = None,
+    levels: Mapping[str, int] | None = None,
+    epoch: int = -1,
+) -> Any:
+    """List the apis, and the features, which older versions leave out.
+
+    Args:
+        apis: by key.
+        error_code: of the response.
+        features: those that brokers support.
+        levels: those of features that are finalized.
+        epoch: of the levels.
+    """
+    response = messages.ApiVersionsResponse
+    advertised = sorted((key, api) for key, api in apis.items() if api.is_advertised)
+    rows = (response.ApiVersion(api_key=key, min_version=api.first, max_version=api.last) for key, api in advertised)
+    supported, finalized = response.SupportedFeatureKey, response.FinalizedFeatureKey
+    return response(
+        error_code=error_code,
+        api_keys=tuple(rows),
+        supported_features=tuple(
+            supported(name=name, min_version=one.first, max_version=one.last) for name, one in (features or {}).items()
+        ),
+        finalized_features_epoch=epoch,
+        finalized_features=tuple(
+            finalized(name=name, min_version_level=level, max_version_level=level)
+            for name, level in (levels or {}).items()
+        ),
+    )
+
+
+def update_features(request: RequestContext) -> Any:
+    """Answer UpdateFeatures (KIP-584): all levels are changed, or none."""
+    response, asked = messages.UpdateFeaturesResponse, request.message
+    levels = dict(request.cluster.feature_levels)
+    for update in asked.feature_updates:
+        name, level = update.feature, update.max_version_level
+        if problem := _feature_problem(request, update, levels.get(name, 0)):
+            failed = "The update failed for all features since the following feature had an error"
+            message = f"{failed}: Invalid update version {level} for feature {name}. {problem}"
+            return response(error_code=ErrorCode.INVALID_UPDATE_VERSION, error_message=message)
+        levels[name] = level
+    if not asked.validate_only:
+        request.cluster.feature_levels = {name: level for name, level in levels.items() if level}
+    if request.version > LAST_WITH_RESULTS:
+        return response(error_message=None)
+    rows = (response.UpdatableFeatureResult(feature=one.feature, error_message="NONE") for one in asked.feature_updates)
+    return response(error_message=None, results=tuple(rows))
+
+
+def _feature_problem(request: RequestContext, update: Any, before: int) -> str:
+    """Return why the level of a feature cannot be changed to this; empty if it can."""
+    node_id, level = request.cluster.controller.controller_id, update.max_version_level
+    feature = features_of(request.cluster).get(update.feature)
+    if feature is None:
+        return f"Local controller {node_id} does not support this feature."
+    if not feature.first <= level <= feature.last:
+        return f"Local controller {node_id} only supports versions {feature.first}-{feature.last}"
+    kind = update.upgrade_type
+    if request.version < FIRST_WITH_KINDS:
+        kind = FeatureUpgradeType.SAFE_DOWNGRADE if update.allow_downgrade else FeatureUpgradeType.UPGRADE
+    if kind not in (FeatureUpgradeType.UPGRADE, *DOWNGRADES):
+        return "The controller does not support the given upgrade type."
+    if level < before and kind not in DOWNGRADES:
+        return (
+            "Can't downgrade the version of this feature without setting the upgrade type to either safe or unsafe "
+            "downgrade."
+        )
+    return ""
+
 
 KIP_36 = "KIP-36"  # the profile
 MOST_DESCRIBED = 2000  # partitions, Kafka's max.request.partition.size.limit
@@ -89,7 +189,7 @@ def describe_topic_partitions(request: RequestContext) -> Any:
     for name in names:
         topic, code = topics.get(name), request.error(name)
         if topic is None or code:
-            code = code or codes.UNKNOWN_TOPIC_OR_PARTITION
+            code = code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             rows.append(response.DescribeTopicPartitionsResponseTopic(name=name, error_code=code))
             continue
         begin = first if cursor is not None and name == cursor.topic_name else 0
@@ -111,7 +211,7 @@ def _described(request: RequestContext, topic: Topic, partitions: Sequence[Parti
         code = request.error(one.topic, one.index)
         rows.append(
             response.DescribeTopicPartitionsResponsePartition(
-                error_code=code or (codes.NONE if one.leader >= 0 else codes.LEADER_NOT_AVAILABLE),
+                error_code=code or (ErrorCode.NONE if one.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE),
                 partition_index=one.index,
                 leader_id=one.leader,
                 leader_epoch=one.leader_epoch,
@@ -138,10 +238,10 @@ def _asked_topic(request: RequestContext, row: Any) -> Any:
         return _topic(request, topic)
     failure = messages.MetadataResponse.MetadataResponseTopic
     if row.name is None:
-        return failure(name=None, topic_id=row.topic_id, error_code=codes.UNKNOWN_TOPIC_ID)
+        return failure(name=None, topic_id=row.topic_id, error_code=ErrorCode.UNKNOWN_TOPIC_ID)
     if code := request.error(row.name) or _creation_error(request, row.name):
         return failure(name=row.name, error_code=code)
-    code = codes.UNKNOWN_TOPIC_OR_PARTITION
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     try:
         check_name(row.name, controller.topics)
         if _creates(request):
@@ -158,7 +258,7 @@ def _creates(request: RequestContext) -> bool:
 
 def _creation_error(request: RequestContext, name: str) -> int:
     """Return the error code of a topic that is not there and that the principal may not create; 0 if it may."""
-    return codes.NONE if request.may_create(name) or not _creates(request) else codes.TOPIC_AUTHORIZATION_FAILED
+    return ErrorCode.NONE if request.may_create(name) or not _creates(request) else ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 
 def _topic(request: RequestContext, topic: Topic) -> Any:
@@ -174,7 +274,7 @@ def _topic(request: RequestContext, topic: Topic) -> Any:
 def _partition(request: RequestContext, partition: Partition) -> Any:
     code = request.error(partition.topic, partition.index)
     return messages.MetadataResponse.MetadataResponsePartition(
-        error_code=code or (codes.NONE if partition.leader >= 0 else codes.LEADER_NOT_AVAILABLE),
+        error_code=code or (ErrorCode.NONE if partition.leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE),
         partition_index=partition.index,
         leader_id=partition.leader,
         leader_epoch=partition.leader_epoch,
@@ -189,9 +289,9 @@ def describe_cluster(request: RequestContext) -> Any:
     response = messages.DescribeClusterResponse
     asked, controller = request.message, request.cluster.controller
     if asked.endpoint_type != EndpointType.BROKER:
-        code = codes.UNSUPPORTED_ENDPOINT_TYPE
+        code = ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
         if asked.endpoint_type == EndpointType.CONTROLLER:
-            code = codes.MISMATCHED_ENDPOINT_TYPE
+            code = ErrorCode.MISMATCHED_ENDPOINT_TYPE
         return response(
             error_code=code, error_message="this is an endpoint of brokers", endpoint_type=asked.endpoint_type
         )
@@ -221,7 +321,7 @@ def describe_quorum(request: RequestContext) -> Any:
         parts = []
         for part in topic.partitions:
             is_there = topic.topic_name == RESERVED and part.partition_index == 0
-            found: dict[str, Any] = {"error_code": codes.UNKNOWN_TOPIC_OR_PARTITION}
+            found: dict[str, Any] = {"error_code": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
             if is_there:
                 found = {"leader_id": controller.controller_id, "high_watermark": end, "current_voters": (voter,)}
             parts.append(response.PartitionData(partition_index=part.partition_index, error_message=None, **found))
@@ -239,17 +339,19 @@ def unregister_broker(request: RequestContext) -> Any:
     response, node_id = messages.UnregisterBrokerResponse, request.message.broker_id
     if node_id not in request.cluster.controller.nodes:
         missing = f"Broker ID {node_id} is not currently registered"
-        return response(error_code=codes.BROKER_ID_NOT_REGISTERED, error_message=missing)
-    return response(error_code=codes.INVALID_REQUEST, error_message=f"Broker ID {node_id} is served; stop it instead")
+        return response(error_code=ErrorCode.BROKER_ID_NOT_REGISTERED, error_message=missing)
+    return response(
+        error_code=ErrorCode.INVALID_REQUEST, error_message=f"Broker ID {node_id} is served; stop it instead"
+    )
 
 
 def add_raft_voter(request: RequestContext) -> Any:
     """Answer AddRaftVoter (KIP-853): the voters are fixed."""
     fixed = "Cluster doesn't support adding voter because the kraft.version feature is 0"
-    return messages.AddRaftVoterResponse(error_code=codes.UNSUPPORTED_VERSION, error_message=fixed)
+    return messages.AddRaftVoterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=fixed)
 
 
 def remove_raft_voter(request: RequestContext) -> Any:
     """Answer RemoveRaftVoter (KIP-853): the voters are fixed."""
     fixed = "Cluster doesn't support removing voter because the kraft.version feature is 0"
-    return messages.RemoveRaftVoterResponse(error_code=codes.UNSUPPORTED_VERSION, error_message=fixed)
+    return messages.RemoveRaftVoterResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, error_message=fixed)

@@ -9,19 +9,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import messages
-from .. import codes
-from ..cluster import RequestContext
+from ...values import ErrorCode
+from ..cluster_state import RequestContext
 from ..group import Commit, Group, GroupState
-from ..log import Log
-from ..topics import NO_ID, Topic
-from .fetch import READ_COMMITTED
+from ..partitions import NO_ID, Topic
+from ..replica_log import Log
 from .groups import consumer_problem, membership, problem_with
+from .produce_and_fetch import READ_COMMITTED
 
 FIRST_WITH_ERROR = 2  # OffsetFetch: older versions have error codes only per partition
 FIRST_WITH_GROUPS = 8  # OffsetFetch: from this version on a request has several groups (KIP-709)
 Wanted = Iterator[tuple[str, bytes, list[int]]]
 FIRST_WITH_EPOCHS = 4  # ListOffsets
-LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 
 
 def offset_commit(request: RequestContext) -> Any:
@@ -32,7 +32,7 @@ def offset_commit(request: RequestContext) -> Any:
     errors: list[list[int]] = []
     for sent in request.message.topics:
         errors.append([checked_commit(request, group, sent, part, commits) for part in sent.partitions])
-    failed = groups.commit(group, commits) if isinstance(group, Group) else codes.NONE
+    failed = groups.commit(group, commits) if isinstance(group, Group) else ErrorCode.NONE
     rows = []
     for sent, found in zip(request.message.topics, errors, strict=True):
         parts = tuple(
@@ -52,11 +52,11 @@ def checked_commit(
     topic = request.cluster.controller.find(sent.name, sent.topic_id)
     found = group if isinstance(group, int) else _kept_commit(request, topic, part, sent.name)
     if isinstance(found, int) or topic is None:
-        return found if isinstance(found, int) else codes.UNKNOWN_TOPIC_OR_PARTITION
+        return found if isinstance(found, int) else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if not isinstance(found, Commit) or not request.cluster.groups.held.has_room(found.size * (len(commits) + 1)):
-        return codes.GROUP_MAX_SIZE_REACHED
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
     commits[topic.name, part.partition_index] = found
-    return codes.NONE
+    return ErrorCode.NONE
 
 
 def _committing(request: RequestContext) -> Group | int:
@@ -68,10 +68,10 @@ def _committing(request: RequestContext) -> Group | int:
     if generation < 0 and (group is None or group.state is GroupState.EMPTY):
         # clients with manual assignment use the group only to store offsets
         made = groups.found_or_made(asked.group_id)
-        return codes.GROUP_MAX_SIZE_REACHED if made is None else made
+        return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
     if group is not None and group.consumer is not None and group.consumer.members:
         return consumer_problem(group, asked.member_id, generation) or group
-    return codes.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
+    return ErrorCode.ILLEGAL_GENERATION if group is None else _member_committing(request, generation)
 
 
 def _member_committing(request: RequestContext, generation: int) -> Group | int:
@@ -80,7 +80,7 @@ def _member_committing(request: RequestContext, generation: int) -> Group | int:
         return found
     group, member = found
     request.cluster.groups.rebalancing.keep(group, member, request.now)
-    return codes.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
+    return ErrorCode.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
 
 
 def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, name: str) -> Commit | int:
@@ -88,12 +88,12 @@ def _kept_commit(request: RequestContext, topic: Topic | None, part: Any, name: 
     if code := request.error(topic.name if topic else name or None, part.partition_index):
         return code
     if topic is None or not 0 <= part.partition_index < len(topic.partitions):
-        return codes.UNKNOWN_TOPIC_OR_PARTITION if name or topic else codes.UNKNOWN_TOPIC_ID
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name or topic else ErrorCode.UNKNOWN_TOPIC_ID
     metadata = part.committed_metadata or ""
     if len(metadata) > request.cluster.settings.offset_metadata_max_bytes:
-        return codes.OFFSET_METADATA_TOO_LARGE
+        return ErrorCode.OFFSET_METADATA_TOO_LARGE
     commit = Commit(part.committed_offset, part.committed_leader_epoch, metadata, topic.topic_id)
-    return commit if request.cluster.groups.held.has_room(commit.size) else codes.GROUP_MAX_SIZE_REACHED
+    return commit if request.cluster.groups.held.has_room(commit.size) else ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
 def offset_fetch(request: RequestContext) -> Any:
@@ -122,7 +122,7 @@ def _group(request: RequestContext, wanted: Any) -> Any:
     row, part = response.OffsetFetchResponseTopics, response.OffsetFetchResponsePartitions
     rows = (
         row(name=name, topic_id=topic_id, partitions=tuple(part(**fields) for fields in parts))
-        for name, topic_id, parts in _rows(request, wanted.group_id, wanted.topics, codes.NONE)
+        for name, topic_id, parts in _rows(request, wanted.group_id, wanted.topics, ErrorCode.NONE)
     )
     return response.OffsetFetchResponseGroup(group_id=wanted.group_id, topics=tuple(rows))
 
@@ -138,7 +138,7 @@ def _rows(
         failure = code or request.error(topic.name if topic else name or None)
         if failure and not code and topics is None:
             continue  # of all topics, those that one may not describe are not named
-        failure = failure or (codes.UNKNOWN_TOPIC_ID if is_unknown else codes.NONE)
+        failure = failure or (ErrorCode.UNKNOWN_TOPIC_ID if is_unknown else ErrorCode.NONE)
         yield name, topic_id, [_fields(request, group, topic, index, failure) for index in indexes]
 
 
@@ -162,7 +162,7 @@ def _committed(request: RequestContext, group: Group | None) -> Wanted:
 
 def _fields(request: RequestContext, group: Group | None, topic: Topic | None, index: int, code: int) -> dict[str, Any]:
     if group is not None and topic is not None and request.message.require_stable:
-        code = code or (codes.UNSTABLE_OFFSET_COMMIT if group.is_unstable(topic.name, index) else codes.NONE)
+        code = code or (ErrorCode.UNSTABLE_OFFSET_COMMIT if group.is_unstable(topic.name, index) else ErrorCode.NONE)
     found = None if group is None or topic is None or code else group.commits.get(topic.name, index, topic.topic_id)
     return {
         "partition_index": index,
@@ -179,9 +179,9 @@ def offset_delete(request: RequestContext) -> Any:
     group = request.cluster.groups.find(asked.group_id)
     code = problem_with(request, asked.group_id, needs_name=False)
     if code or group is None:
-        return response(error_code=code or codes.GROUP_ID_NOT_FOUND)
+        return response(error_code=code or ErrorCode.GROUP_ID_NOT_FOUND)
     if group.members and group.protocol_type != "consumer":
-        return response(error_code=codes.NON_EMPTY_GROUP)
+        return response(error_code=ErrorCode.NON_EMPTY_GROUP)
     rows, deleted = [], []
     for row in asked.topics:
         topic = request.cluster.controller.find(row.name)
@@ -190,9 +190,9 @@ def offset_delete(request: RequestContext) -> Any:
             index = part.partition_index
             code = request.error(row.name, index)
             if not code and (topic is None or not 0 <= index < len(topic.partitions)):
-                code = codes.UNKNOWN_TOPIC_OR_PARTITION
+                code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             elif not code and group.reads(row.name):
-                code = codes.GROUP_SUBSCRIBED_TO_TOPIC
+                code = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
             elif not code:
                 deleted.append((row.name, index))
             parts.append(response.OffsetDeleteResponsePartition(partition_index=index, error_code=code))
@@ -216,7 +216,7 @@ def _listed(request: RequestContext, topic: str, part: Any) -> Any:
     partition = request.cluster.controller.partition(topic, part.partition_index)
     code = request.error(topic, part.partition_index)
     if partition is None or code:
-        return row(partition_index=part.partition_index, error_code=code or codes.UNKNOWN_TOPIC_OR_PARTITION)
+        return row(partition_index=part.partition_index, error_code=code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     log = partition.log_at(request.node_id, part.current_leader_epoch)
     if isinstance(log, int):
         return row(partition_index=part.partition_index, error_code=log)
@@ -226,7 +226,7 @@ def _listed(request: RequestContext, topic: str, part: Any) -> Any:
         epoch = epoch if request.version >= FIRST_WITH_EPOCHS else -1
     except OSError:
         request.cluster.fail(partition.replicas[request.node_id].log_dir)
-        return row(partition_index=part.partition_index, error_code=codes.KAFKA_STORAGE_ERROR)
+        return row(partition_index=part.partition_index, error_code=ErrorCode.KAFKA_STORAGE_ERROR)
     return row(partition_index=part.partition_index, offset=offset, timestamp=timestamp, leader_epoch=epoch)
 
 
@@ -245,7 +245,7 @@ def _epoch_end(request: RequestContext, topic: str, part: Any) -> Any:
     partition = request.cluster.controller.partition(topic, part.partition)
     code = request.error(topic, part.partition)
     if partition is None or code:
-        return row(partition=part.partition, error_code=code or codes.UNKNOWN_TOPIC_OR_PARTITION)
+        return row(partition=part.partition, error_code=code or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     log = partition.log_at(request.node_id, part.current_leader_epoch)
     if isinstance(log, int):
         return row(partition=part.partition, error_code=log)

@@ -8,23 +8,27 @@ from collections import Counter
 from typing import Any
 
 from ... import messages
-from ...values import AclOperation, ResourceType
-from .. import codes
-from ..authentication import LEAST_ITERATIONS, MOST_ITERATIONS, MOST_USERS, SCRAM, AuthenticationFailed, Credential
-from ..authorizer import (
+from ...values import AclOperation, ErrorCode, ResourceType
+from ..access_control import (
     ALLOW,
     ANY,
     CLUSTER_NAME,
     DENY,
+    LEAST_ITERATIONS,
     LITERAL,
     MOST_ACLS,
+    MOST_ITERATIONS,
+    MOST_USERS,
     PREFIXED,
+    SCRAM,
     UNKNOWN,
     Acl,
+    AuthenticationFailed,
+    Credential,
     Filter,
     acl_of,
 )
-from ..cluster import RequestContext
+from ..cluster_state import RequestContext
 
 TOO_LATE = "SaslAuthenticate request received after successful authentication"
 NUMBERS = {name: number for number, name in SCRAM.items()}
@@ -35,9 +39,9 @@ def sasl_handshake(request: RequestContext) -> Any:
     """Answer SaslHandshake."""
     response, session = messages.SaslHandshakeResponse, request.session
     if session is None or not session.may_begin or session.is_under_way:
-        return response(error_code=codes.ILLEGAL_SASL_STATE)
+        return response(error_code=ErrorCode.ILLEGAL_SASL_STATE)
     known = session.handshake(request.message.mechanism, request.version)
-    code = codes.NONE if known else codes.UNSUPPORTED_SASL_MECHANISM
+    code = ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_SASL_MECHANISM
     return response(error_code=code, mechanisms=tuple(session.mechanisms))
 
 
@@ -47,11 +51,11 @@ def sasl_authenticate(request: RequestContext) -> Any:
     if session is None or not session.is_under_way:
         if session is not None and not session.is_authenticated:
             session.has_failed = True
-        return response(error_code=codes.ILLEGAL_SASL_STATE, error_message=TOO_LATE)
+        return response(error_code=ErrorCode.ILLEGAL_SASL_STATE, error_message=TOO_LATE)
     try:
         answer = session.authenticate(bytes(request.message.auth_bytes), request.now)
     except AuthenticationFailed as error:
-        return response(error_code=codes.SASL_AUTHENTICATION_FAILED, error_message=str(error))
+        return response(error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(error))
     lifetime = session.lifetime_ms(request.now)
     return response(error_message="", auth_bytes=answer, session_lifetime_ms=lifetime)
 
@@ -70,7 +74,7 @@ def _scram_row(request: RequestContext, name: str, count: int) -> Any:
     row = response.DescribeUserScramCredentialsResult
     if count > 1:
         twice = f"Cannot describe SCRAM credentials for the same user twice in a single request: {name}"
-        return row(user=name, error_code=codes.DUPLICATE_RESOURCE, error_message=twice)
+        return row(user=name, error_code=ErrorCode.DUPLICATE_RESOURCE, error_message=twice)
     infos = tuple(
         response.CredentialInfo(mechanism=NUMBERS[mechanism], iterations=one.iterations)
         for (user, mechanism), one in sorted(scram.items(), key=lambda item: item[0])
@@ -78,7 +82,7 @@ def _scram_row(request: RequestContext, name: str, count: int) -> Any:
     )
     if not infos:
         missing = f"Attempt to describe a user credential that does not exist: {name}"
-        return row(user=name, error_code=codes.RESOURCE_NOT_FOUND, error_message=missing)
+        return row(user=name, error_code=ErrorCode.RESOURCE_NOT_FOUND, error_message=missing)
     return row(user=name, error_message=None, credential_infos=infos)
 
 
@@ -92,9 +96,9 @@ def alter_user_scram_credentials(request: RequestContext) -> Any:
     rows = []
     for name in names:
         own = [one for one in changes if one.name == name]
-        code = refused or next((code for one in own if (code := _scram_problem(request, one))), codes.NONE)
+        code = refused or next((code for one in own if (code := _scram_problem(request, one))), ErrorCode.NONE)
         if len(own) > 1:
-            code = codes.DUPLICATE_RESOURCE
+            code = ErrorCode.DUPLICATE_RESOURCE
         if code:
             rows.append(row(user=name, **request.denied(code)))
             continue
@@ -108,14 +112,14 @@ def _scram_problem(request: RequestContext, change: Any) -> int:
     """Return the error code of a change that cannot be made; 0 if it can."""
     users = request.cluster.controller.users
     if not change.name:
-        return codes.UNACCEPTABLE_CREDENTIAL
+        return ErrorCode.UNACCEPTABLE_CREDENTIAL
     if change.mechanism not in SCRAM:
-        return codes.UNSUPPORTED_SASL_MECHANISM
+        return ErrorCode.UNSUPPORTED_SASL_MECHANISM
     if not hasattr(change, "salted_password"):
         is_there = (change.name, SCRAM[change.mechanism]) in users.scram
-        return codes.NONE if is_there else codes.RESOURCE_NOT_FOUND
+        return ErrorCode.NONE if is_there else ErrorCode.RESOURCE_NOT_FOUND
     is_right = LEAST_ITERATIONS <= change.iterations <= MOST_ITERATIONS and change.salt and change.salted_password
-    return codes.NONE if is_right and len(users.scram) < MOST_USERS else codes.UNACCEPTABLE_CREDENTIAL
+    return ErrorCode.NONE if is_right and len(users.scram) < MOST_USERS else ErrorCode.UNACCEPTABLE_CREDENTIAL
 
 
 def _change_scram(request: RequestContext, change: Any) -> None:
@@ -131,10 +135,10 @@ def describe_acls(request: RequestContext) -> Any:
     response, authorizer = messages.DescribeAclsResponse, request.cluster.authorizer
     if authorizer is None:
         message = "No Authorizer is configured on the broker"
-        return response(error_code=codes.SECURITY_DISABLED, error_message=message)
+        return response(error_code=ErrorCode.SECURITY_DISABLED, error_message=message)
     wanted = _acl_filter(request.message)
     if problem := _filter_problem(wanted):
-        return response(error_code=codes.INVALID_REQUEST, error_message=problem)
+        return response(error_code=ErrorCode.INVALID_REQUEST, error_message=problem)
     found: dict[tuple[Any, ...], list[Acl]] = {}
     for acl in authorizer.matching(wanted):
         found.setdefault(acl[:3], []).append(acl)
@@ -171,12 +175,12 @@ def create_acls(request: RequestContext) -> Any:
     refused = request.error()
     for creation in request.message.creations:
         if request.cluster.authorizer is None:
-            rows.append(row(error_code=codes.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
+            rows.append(row(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
             continue
         acl = acl_of(creation)
         problem = _acl_problem(request, acl)
         if refused or problem:
-            invalid = {"error_code": codes.INVALID_REQUEST, "error_message": problem}
+            invalid = {"error_code": ErrorCode.INVALID_REQUEST, "error_message": problem}
             rows.append(row(**request.denied(refused) if refused else invalid))
             continue
         request.cluster.controller.add_acl(acl)
@@ -213,11 +217,11 @@ def delete_acls(request: RequestContext) -> Any:
     for one in request.message.filters:
         row, wanted = response.DeleteAclsFilterResult, _acl_filter(one)
         if authorizer is None:
-            rows.append(row(error_code=codes.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
+            rows.append(row(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER))
         elif refused:
             rows.append(row(**request.denied(refused)))
         elif problem := _filter_problem(wanted):
-            rows.append(row(error_code=codes.INVALID_REQUEST, error_message=problem))
+            rows.append(row(error_code=ErrorCode.INVALID_REQUEST, error_message=problem))
         else:
             matching = authorizer.matching(wanted)
             for acl in matching:
@@ -235,7 +239,7 @@ def _deleted_acl(acl: Acl) -> Any:
 def create_delegation_token(request: RequestContext) -> Any:
     """Answer CreateDelegationToken: only who authenticated gets one."""
     return messages.CreateDelegationTokenResponse(
-        error_code=codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED,
+        error_code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED,
         principal_type="User",
         principal_name="ANONYMOUS",
         issue_timestamp_ms=-1,
@@ -246,16 +250,16 @@ def create_delegation_token(request: RequestContext) -> Any:
 
 def renew_delegation_token(request: RequestContext) -> Any:
     """Answer RenewDelegationToken: only who authenticated may."""
-    code = codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    code = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     return messages.RenewDelegationTokenResponse(error_code=code, expiry_timestamp_ms=-1)
 
 
 def expire_delegation_token(request: RequestContext) -> Any:
     """Answer ExpireDelegationToken: only who authenticated may."""
-    code = codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+    code = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     return messages.ExpireDelegationTokenResponse(error_code=code, expiry_timestamp_ms=-1)
 
 
 def describe_delegation_token(request: RequestContext) -> Any:
     """Answer DescribeDelegationToken: only who authenticated may."""
-    return messages.DescribeDelegationTokenResponse(error_code=codes.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)
+    return messages.DescribeDelegationTokenResponse(error_code=ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED)

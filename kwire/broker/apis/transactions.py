@@ -9,13 +9,12 @@ from typing import Any
 
 from ... import messages
 from ...values import AclOperation, ErrorCode, ResourceType
-from .. import codes
-from ..authorizer import CLUSTER_NAME
-from ..cluster import RequestContext
+from ..access_control import CLUSTER_NAME
+from ..cluster_state import RequestContext
 from ..group import Commit, Group, GroupState
 from ..internal_topics import TRANSACTIONS, Producer, coordinator_of
 from ..producers import Producer as KnownProducer
-from ..transactions import HIGHEST_EPOCH, Place, Transaction, TransactionState
+from ..transaction_coordinator import HIGHEST_EPOCH, Place, Transaction, TransactionState
 from .groups import consumer_problem, member_or_problem, problem_with
 from .offsets import checked_commit
 
@@ -45,34 +44,34 @@ def _denial(request: RequestContext) -> int:
     """Return the error code if the principal may not write; who may write to any topic may be idempotent (KIP-679)."""
     cluster, transactional_id = request.cluster, request.message.transactional_id
     if cluster.authorizer is None:
-        return codes.NONE
+        return ErrorCode.NONE
     if transactional_id is not None:
         return request.error(transactional_id=transactional_id)
     may = request.allows(AclOperation.IDEMPOTENT_WRITE, ResourceType.CLUSTER, CLUSTER_NAME)
     who = request.principal, request.client_host
     may = may or cluster.authorizer.allows_any(*who, AclOperation.WRITE, ResourceType.TOPIC)
-    return codes.NONE if may else codes.CLUSTER_AUTHORIZATION_FAILED
+    return ErrorCode.NONE if may else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
 def _transactional(request: RequestContext) -> Transaction | int:
     asked = request.message
     if not asked.transactional_id or (asked.producer_id < 0) != (asked.producer_epoch < 0):
-        return codes.INVALID_REQUEST
+        return ErrorCode.INVALID_REQUEST
     if not 0 < asked.transaction_timeout_ms <= MOST_TIMEOUT_MS:
-        return codes.INVALID_TRANSACTION_TIMEOUT
+        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
     if code := problem_with(request, asked.transactional_id, TRANSACTIONS):
         return code
     begin = request.cluster.transactions.begin_producer
     found = begin(asked.transactional_id, asked.transaction_timeout_ms, asked.producer_id, asked.producer_epoch)
-    if found == codes.PRODUCER_FENCED and request.version < FIRST_INIT_WITH_FENCED:
-        return codes.INVALID_PRODUCER_EPOCH
+    if found == ErrorCode.PRODUCER_FENCED and request.version < FIRST_INIT_WITH_FENCED:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
     return found
 
 
 def _checked(request: RequestContext, transactional_id: str, producer_id: int, epoch: int) -> Transaction | int:
     """Return a transaction, or the error code that says why the producer may not go on with it here."""
     if not transactional_id:
-        return codes.INVALID_REQUEST
+        return ErrorCode.INVALID_REQUEST
     if code := problem_with(request, transactional_id, TRANSACTIONS):
         return code
     found = request.cluster.transactions.checked(transactional_id, producer_id, epoch)
@@ -80,8 +79,8 @@ def _checked(request: RequestContext, transactional_id: str, producer_id: int, e
 
 
 def _as_version(request: RequestContext, code: int) -> int:
-    is_old = code == codes.PRODUCER_FENCED and request.version < FIRST_WITH_FENCED
-    return codes.INVALID_PRODUCER_EPOCH if is_old else code
+    is_old = code == ErrorCode.PRODUCER_FENCED and request.version < FIRST_WITH_FENCED
+    return ErrorCode.INVALID_PRODUCER_EPOCH if is_old else code
 
 
 def add_partitions_to_txn(request: RequestContext) -> Any:
@@ -118,11 +117,11 @@ def _add_partitions(
     if isinstance(found, int):
         errors = dict.fromkeys(places, found)
     elif any(errors.values()):
-        errors = {place: code or codes.OPERATION_NOT_ATTEMPTED for place, code in errors.items()}
+        errors = {place: code or ErrorCode.OPERATION_NOT_ATTEMPTED for place, code in errors.items()}
     elif verify_only:
         is_open = found.state is TransactionState.ONGOING
         known = found.partitions if is_open else {}
-        errors = {place: codes.NONE if place in known else codes.TRANSACTION_ABORTABLE for place in places}
+        errors = {place: ErrorCode.NONE if place in known else ErrorCode.TRANSACTION_ABORTABLE for place in places}
     else:
         request.cluster.transactions.add(found, request.now, places)
     row = messages.AddPartitionsToTxnResponse.AddPartitionsToTxnTopicResult
@@ -142,7 +141,11 @@ def _add_partitions(
 def _place_error(request: RequestContext, place: Place) -> int:
     if code := request.error(*place):
         return code
-    return codes.NONE if request.cluster.controller.partition(*place) is not None else codes.UNKNOWN_TOPIC_OR_PARTITION
+    return (
+        ErrorCode.NONE
+        if request.cluster.controller.partition(*place) is not None
+        else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    )
 
 
 def add_offsets_to_txn(request: RequestContext) -> Any:
@@ -164,7 +167,7 @@ def txn_offset_commit(request: RequestContext) -> Any:
     group = _committing(request)
     commits: dict[tuple[str, int], Commit] = {}
     errors = [[checked_commit(request, group, row, part, commits) for part in row.partitions] for row in asked.topics]
-    failed = codes.NONE
+    failed: int = ErrorCode.NONE
     if isinstance(group, Group):
         producer = Producer(asked.producer_id, asked.producer_epoch)
         failed = request.cluster.groups.commit_pending(group, producer, commits)
@@ -187,11 +190,11 @@ def _committing(request: RequestContext) -> Group | int:
         return code
     found = cluster.transactions.checked(asked.transactional_id, asked.producer_id, asked.producer_epoch)
     if isinstance(found, int):
-        return codes.INVALID_PRODUCER_EPOCH if found == codes.PRODUCER_FENCED else found
+        return ErrorCode.INVALID_PRODUCER_EPOCH if found == ErrorCode.PRODUCER_FENCED else found
     is_second = request.version >= FIRST_OF_PROTOCOL_2
     place = cluster.groups.log_place(asked.group_id)
     if not is_second and (found.state is not TransactionState.ONGOING or place not in found.partitions):
-        return codes.INVALID_TXN_STATE
+        return ErrorCode.INVALID_TXN_STATE
     group = _group_of(request)
     if is_second and isinstance(group, Group):
         cluster.transactions.add(found, request.now, [place], protocol=2)
@@ -205,17 +208,17 @@ def _group_of(request: RequestContext) -> Group | int:
     generation = asked.generation_id_or_member_epoch
     if generation < 0 and not asked.member_id:
         made = groups.found_or_made(asked.group_id)
-        return codes.GROUP_MAX_SIZE_REACHED if made is None else made
+        return ErrorCode.GROUP_MAX_SIZE_REACHED if made is None else made
     if group is None:
-        return codes.ILLEGAL_GENERATION
+        return ErrorCode.ILLEGAL_GENERATION
     if group.consumer is not None and group.consumer.members:
         return consumer_problem(group, asked.member_id, generation) or group
     member = member_or_problem(group, asked.member_id, asked.group_instance_id)
     if isinstance(member, int):
         return member
     if generation != group.generation:
-        return codes.ILLEGAL_GENERATION
-    return codes.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
+        return ErrorCode.ILLEGAL_GENERATION
+    return ErrorCode.REBALANCE_IN_PROGRESS if group.state is GroupState.COMPLETING_REBALANCE else group
 
 
 def end_txn(request: RequestContext) -> Any:
@@ -223,9 +226,9 @@ def end_txn(request: RequestContext) -> Any:
     response, asked = messages.EndTxnResponse, request.message
     transactions = request.cluster.transactions
     found = _checked(request, asked.transactional_id, asked.producer_id, asked.producer_epoch)
-    code = found if isinstance(found, int) else codes.NONE
+    code = found if isinstance(found, int) else ErrorCode.NONE
     known = transactions.find(asked.transactional_id)
-    is_fenced = code == codes.PRODUCER_FENCED and known is not None
+    is_fenced = code == ErrorCode.PRODUCER_FENCED and known is not None
     if known and is_fenced and transactions.has_ended(known, asked.producer_epoch, is_commit=asked.committed):
         return response(producer_id=known.producer_id, producer_epoch=known.producer_epoch)
     if isinstance(found, int):
@@ -261,13 +264,13 @@ def write_txn_markers(request: RequestContext) -> Any:
 def _mark(request: RequestContext, marker: Any, place: Place) -> int:
     partition, error = request.cluster.controller.partition(*place), request.error(*place)
     if partition is None or error:
-        return error or codes.UNKNOWN_TOPIC_OR_PARTITION
+        return error or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     log = partition.log_at(request.node_id)
     if isinstance(log, int):
         return log
     known = log.producers.known().get(marker.producer_id)
     if known is not None and marker.coordinator_epoch < known.coordinator_epoch:
-        return codes.TRANSACTION_COORDINATOR_FENCED
+        return ErrorCode.TRANSACTION_COORDINATOR_FENCED
     return request.cluster.transactions.mark(
         partition,
         marker.producer_id,
@@ -287,11 +290,11 @@ def describe_transactions(request: RequestContext) -> Any:
 def _described(request: RequestContext, transactional_id: str) -> Any:
     response = messages.DescribeTransactionsResponse
     if code := problem_with(request, transactional_id, TRANSACTIONS):
-        code = codes.INVALID_REQUEST if not transactional_id else code
+        code = ErrorCode.INVALID_REQUEST if not transactional_id else code
         return response.TransactionState(transactional_id=transactional_id, error_code=code)
     one = request.cluster.transactions.find(transactional_id)
     if one is None:
-        code = codes.TRANSACTIONAL_ID_NOT_FOUND
+        code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
         return response.TransactionState(transactional_id=transactional_id, error_code=code)
     indexes: dict[str, list[int]] = {}
     for topic, index in one.partitions:
@@ -314,7 +317,7 @@ def list_transactions(request: RequestContext) -> Any:
     try:
         pattern = re.compile(asked.transactional_id_pattern or ".*")
     except re.error:
-        return response(error_code=codes.INVALID_REGULAR_EXPRESSION)
+        return response(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
     rows = (
         response.TransactionState(
             transactional_id=one.transactional_id, producer_id=one.producer_id, transaction_state=one.state.value
@@ -359,7 +362,7 @@ def describe_producers(request: RequestContext) -> Any:
 def _producers_in(request: RequestContext, place: Place) -> Any:
     row = messages.DescribeProducersResponse.PartitionResponse
     partition = request.cluster.controller.partition(*place)
-    code = request.error(*place) or (codes.UNKNOWN_TOPIC_OR_PARTITION if partition is None else codes.NONE)
+    code = request.error(*place) or (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition is None else ErrorCode.NONE)
     log = code if partition is None or code else partition.log_at(request.node_id)
     if isinstance(log, int):
         return row(partition_index=place[1], error_code=log, error_message=ErrorCode(log).about)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kwire.broker import MemoryDisk, Node, ServedCluster, Settings, codes
+from kwire.broker import MemoryDisk, Node, ServedCluster, Settings
 from kwire.testing import Kafka
+from kwire.values import ErrorCode
 from tests.broker.served import M, ask, batch, cluster_of, fetch, produce, values
 from tests.conftest import ROOT
 from tests.interop.admin_steps import lines
@@ -43,7 +44,7 @@ def test_a_partition_moves_with_its_records() -> None:
     (partition,) = cluster.controller.topics["t"].partitions
     assert (list(partition.replicas), partition.isr, partition.leader) == ([3, 2], [3, 2], 3)
     assert values(fetch(cluster, node=3)) == [b"a"]
-    assert fetch(cluster, node=1).error_code == codes.NOT_LEADER_OR_FOLLOWER
+    assert fetch(cluster, node=1).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert cluster.controller.nodes[1].log_dirs[0].replicas == 0
 
 
@@ -53,7 +54,7 @@ def test_a_move_to_a_broker_that_is_down_goes_on_when_it_is_back() -> None:
     produce(cluster, batch(b"a"))
     cluster.start(3)
     cluster.stop(3)
-    assert reassign(cluster, 1, 3) in (0, codes.INVALID_REPLICA_ASSIGNMENT)
+    assert reassign(cluster, 1, 3) in (0, ErrorCode.INVALID_REPLICA_ASSIGNMENT)
     assert ongoing(cluster) == [((1, 2, 3), (3,), (2,))]
     cluster.start(3)
     cluster.check()
@@ -82,13 +83,13 @@ def test_the_preferred_leader_is_elected_again() -> None:
         return int(answer.replica_election_results[0].partition_result[0].error_code)
 
     cluster.stop(1)
-    assert elect() == codes.PREFERRED_LEADER_NOT_AVAILABLE
+    assert elect() == ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
     cluster.start(1)
-    assert (elect(), elect()) == (0, codes.ELECTION_NOT_NEEDED)
+    assert (elect(), elect()) == (0, ErrorCode.ELECTION_NOT_NEEDED)
     cluster.stop(2)
     produce(cluster, batch(b"a"))
     cluster.stop(1)
-    assert elect(1) == codes.ELIGIBLE_LEADERS_NOT_AVAILABLE
+    assert elect(1) == ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
     cluster.start(2)
     assert cluster.controller.topics["t"].partitions[0].leader == -1
     assert elect(1) == 0
@@ -112,12 +113,12 @@ def test_a_replica_moves_to_another_directory() -> None:
         answer = ask(cluster, request(dirs=(request.AlterReplicaLogDir(path=path, topics=(row,)),)), 2)
         return int(answer.results[0].partitions[0].error_code)
 
-    assert [move("/c"), move(other.path, 7)] == [codes.LOG_DIR_NOT_FOUND, codes.REPLICA_NOT_AVAILABLE]
+    assert [move("/c"), move(other.path, 7)] == [ErrorCode.LOG_DIR_NOT_FOUND, ErrorCode.REPLICA_NOT_AVAILABLE]
     assert [move(other.path), move(other.path)] == [0, 0]
     assert (replica[1].log_dir is other, other.replicas) == (True, 1)
     assert values(fetch(cluster)) == [b"a"]
     other.is_offline = True
-    assert move(other.path) == codes.KAFKA_STORAGE_ERROR
+    assert move(other.path) == ErrorCode.KAFKA_STORAGE_ERROR
 
 
 def test_old_records_go_when_the_clock_moves() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kwire.broker import MemoryDisk, ServedCluster, Settings, codes
+from kwire.broker import MemoryDisk, ServedCluster, Settings
 from kwire.values import ConfigSource, ErrorCode
 from tests.broker.served import M, ask, batch, cluster_of, produce
 
@@ -70,10 +70,10 @@ def test_resources_that_are_not_here(type_: int, name: str, code: str) -> None:
 def test_a_topics_own_limits_hold() -> None:
     cluster = cluster_of(2)
     cluster.controller.create("t", {0: [1, 2]}, {"min.insync.replicas": "2", "max.message.bytes": "100"})
-    assert produce(cluster, batch(b"v" * 100)).error_code == codes.MESSAGE_TOO_LARGE
+    assert produce(cluster, batch(b"v" * 100)).error_code == ErrorCode.MESSAGE_TOO_LARGE
     assert produce(cluster, batch(b"v")).error_code == 0
     cluster.fail(*cluster.controller.nodes[2].log_dirs)
-    assert produce(cluster, batch(b"v")).error_code == codes.NOT_ENOUGH_REPLICAS
+    assert produce(cluster, batch(b"v")).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
 
 
 SET, DELETE, APPEND, SUBTRACT = range(4)

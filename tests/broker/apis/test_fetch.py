@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.broker import Parked, Settings, codes
+from kwire.broker import Parked, Settings
+from kwire.values import ErrorCode
 from tests.broker.served import batch, cluster_of, fetch, fetching, produce, values
 
 
@@ -37,7 +38,7 @@ def test_a_fetch_that_waits_hears_of_a_failure() -> None:
     cluster.controller.create("t", {0: [1]})
     parked = cluster.answer(1, fetching(max_wait_ms=500, min_bytes=1), 11, now=1.0)
     cluster.fail(*cluster.controller.nodes[1].log_dirs)
-    assert parked.response.responses[0].partitions[0].error_code == codes.KAFKA_STORAGE_ERROR
+    assert parked.response.responses[0].partitions[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
 
 def test_limits_leave_the_first_batch_whole() -> None:
@@ -64,14 +65,14 @@ def test_what_is_wrong() -> None:
     cluster = cluster_of(2)
     cluster.controller.create("t", {0: [1]})
     produce(cluster, batch(b"a"))
-    assert fetch(cluster, 2).error_code == fetch(cluster, -1).error_code == codes.OFFSET_OUT_OF_RANGE
+    assert fetch(cluster, 2).error_code == fetch(cluster, -1).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert fetch(cluster, 1).high_watermark == 1
-    assert fetch(cluster, node=2).error_code == codes.NOT_LEADER_OR_FOLLOWER
-    assert fetch(cluster, topic="x").error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
-    assert fetch(cluster, index=1).error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
-    assert fetch(cluster, epoch=5).error_code == codes.UNKNOWN_LEADER_EPOCH
+    assert fetch(cluster, node=2).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert fetch(cluster, topic="x").error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert fetch(cluster, index=1).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert fetch(cluster, epoch=5).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     stranger = cluster.answer(1, fetching(session_id=7, session_epoch=1), 11, now=0.0)
-    assert stranger.error_code == codes.FETCH_SESSION_ID_NOT_FOUND
+    assert stranger.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
 
 
 def test_consumers_are_sent_to_the_replica_in_their_rack() -> None:
@@ -85,6 +86,6 @@ def test_consumers_are_sent_to_the_replica_in_their_rack() -> None:
 
     assert [preferred(rack) for rack in ("r1", "r2", "r3", "")] == [(-1, True), (2, False), (-1, True), (-1, True)]
     assert values(fetch(cluster, node=2, rack_id="r2")) == [b"a"]
-    assert fetch(cluster, node=3).error_code == codes.NOT_LEADER_OR_FOLLOWER
+    assert fetch(cluster, node=3).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     cluster.stop(2)
     assert preferred("r2") == (-1, True)

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from kwire.broker import Settings, codes
+from kwire.broker import Settings
 from kwire.broker.group import GroupState
 from kwire.broker.internal_topics import coordinator_of
+from kwire.values import ErrorCode
 from tests.broker.driving import Mate, Waiting, World, formed
 from tests.broker.served import M
 
@@ -31,12 +32,12 @@ def test_every_version_of_find_coordinator(version: int) -> None:
     assert {find(f"g{number}")[1] for number in range(20)} == {1, 2, 3}
     if version >= 1:
         assert find("g", 1) == find("g")  # a transactional id
-        assert find("g", 2) == (codes.INVALID_REQUEST, -1, "", -1)  # a share group
+        assert find("g", 2) == (ErrorCode.INVALID_REQUEST, -1, "", -1)  # a share group
     nodes = world.cluster.controller.nodes
     world.cluster.fail(*nodes[node].log_dirs)
     assert find("g")[1] == node % 3 + 1
     world.cluster.fail(*(one for other in nodes.values() for one in other.log_dirs))
-    assert find("g") == (codes.COORDINATOR_NOT_AVAILABLE, -1, "", -1)
+    assert find("g") == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1, "", -1)
 
 
 @pytest.mark.parametrize("version", range(10))
@@ -50,13 +51,13 @@ def test_every_version_of_join_group(version: int) -> None:
     again = first.join()
     assert (len(again.members), late.answer.leader, late.answer.members) == (2, first.member_id, ())
     refused = Mate(world, "").join()
-    assert (refused.error_code, refused.generation_id, refused.member_id) == (codes.INVALID_GROUP_ID, -1, "")
+    assert (refused.error_code, refused.generation_id, refused.member_id) == (ErrorCode.INVALID_GROUP_ID, -1, "")
 
 
 def test_member_ids_are_given_before_they_are_used() -> None:
     world = World()
     given = Mate(world).request()
-    assert given.error_code == codes.MEMBER_ID_REQUIRED
+    assert given.error_code == ErrorCode.MEMBER_ID_REQUIRED
     assert given.member_id.startswith("c-")
     assert (len(given.member_id), len(world.group().members), list(world.group().pending)) == (38, 0, [given.member_id])
     assert Mate(world).request(member_id=given.member_id).member_id == given.member_id
@@ -68,22 +69,22 @@ def test_member_ids_are_given_before_they_are_used() -> None:
 def test_nobody_else_gets_in_with_ids_that_were_not_given() -> None:
     world = World()
     (first,) = world.mates(1)
-    assert Mate(world).request(member_id="other").error_code == codes.UNKNOWN_MEMBER_ID
-    assert Mate(world, "none").request(member_id=first.member_id).error_code == codes.UNKNOWN_MEMBER_ID
+    assert Mate(world).request(member_id="other").error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert Mate(world, "none").request(member_id=first.member_id).error_code == ErrorCode.UNKNOWN_MEMBER_ID
     assert world.cluster.groups.find("none") is None
     given = Mate(world).request().member_id
-    assert Mate(world).request(member_id=given, group_instance_id="i").error_code == codes.UNKNOWN_MEMBER_ID
+    assert Mate(world).request(member_id=given, group_instance_id="i").error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(
     ("fields", "code"),
     [
-        ({"session_timeout_ms": 5999}, codes.INVALID_SESSION_TIMEOUT),
-        ({"session_timeout_ms": 1_800_001}, codes.INVALID_SESSION_TIMEOUT),
-        ({"session_timeout_ms": -1}, codes.INVALID_SESSION_TIMEOUT),
-        ({"protocol_type": ""}, codes.INCONSISTENT_GROUP_PROTOCOL),
-        ({"protocols": ()}, codes.INCONSISTENT_GROUP_PROTOCOL),
-        ({"group_id": ""}, codes.INVALID_GROUP_ID),
+        ({"session_timeout_ms": 5999}, ErrorCode.INVALID_SESSION_TIMEOUT),
+        ({"session_timeout_ms": 1_800_001}, ErrorCode.INVALID_SESSION_TIMEOUT),
+        ({"session_timeout_ms": -1}, ErrorCode.INVALID_SESSION_TIMEOUT),
+        ({"protocol_type": ""}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"protocols": ()}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ({"group_id": ""}, ErrorCode.INVALID_GROUP_ID),
     ],
 )
 def test_what_makes_no_member(fields: dict[str, object], code: int) -> None:
@@ -95,8 +96,8 @@ def test_what_makes_no_member(fields: dict[str, object], code: int) -> None:
 def test_only_who_speaks_what_all_speak_gets_in() -> None:
     world = World()
     world.mates(1)
-    assert Mate(world).request(protocol_type="connect").error_code == codes.INCONSISTENT_GROUP_PROTOCOL
-    assert Mate(world, "g", None, "sticky").request().error_code == codes.INCONSISTENT_GROUP_PROTOCOL
+    assert Mate(world).request(protocol_type="connect").error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert Mate(world, "g", None, "sticky").request().error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert isinstance(Mate(world, "g", None, "sticky", "range").join(), Waiting)
 
 
@@ -136,8 +137,8 @@ def test_a_static_member_that_is_back_gets_its_place_and_a_new_id() -> None:
     assert (answer.error_code, answer.generation_id, answer.leader) == (0, 2, first.member_id)
     assert back.member_id != second.member_id
     assert back.sync().assignment == b"1"
-    assert (second.beat(), second.commit(1), second.leave()) == (codes.FENCED_INSTANCE_ID,) * 3
-    assert (second.join().error_code, second.sync().error_code) == (codes.FENCED_INSTANCE_ID,) * 2
+    assert (second.beat(), second.commit(1), second.leave()) == (ErrorCode.FENCED_INSTANCE_ID,) * 3
+    assert (second.join().error_code, second.sync().error_code) == (ErrorCode.FENCED_INSTANCE_ID,) * 2
     assert (first.beat(), back.beat()) == (0, 0)
 
 
@@ -163,26 +164,26 @@ def test_a_static_member_that_is_back_with_another_protocol_or_amid_a_rebalance(
     assert (late.answer, world.group().state) == (None, GroupState.PREPARING_REBALANCE)
     again = Mate(world, "g", "two", "sticky")
     last = again.join()
-    assert late.answer.error_code == codes.FENCED_INSTANCE_ID
+    assert late.answer.error_code == ErrorCode.FENCED_INSTANCE_ID
     assert both[0].join().protocol_name == "sticky"
     again.joined(last.answer)
     syncing = again.sync(protocol_name="sticky")
     assert isinstance(Mate(world, "g", "two", "sticky").join(), Waiting)
-    assert syncing.answer.error_code == codes.FENCED_INSTANCE_ID
+    assert syncing.answer.error_code == ErrorCode.FENCED_INSTANCE_ID
     assert world.group().state is GroupState.PREPARING_REBALANCE
 
 
 def test_groups_have_bounds() -> None:
     world = World(Settings(most_group_members=2, most_groups=2))
-    assert Mate(world).request().error_code == codes.MEMBER_ID_REQUIRED
+    assert Mate(world).request().error_code == ErrorCode.MEMBER_ID_REQUIRED
     world.mates(1)
-    assert Mate(world).request().error_code == codes.GROUP_MAX_SIZE_REACHED
-    assert Mate(world, "g", "static").request().error_code == codes.GROUP_MAX_SIZE_REACHED
+    assert Mate(world).request().error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert Mate(world, "g", "static").request().error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
     other = Mate(world, "g2")
     assert other.join().error_code == 0
-    assert Mate(world, "g3").request().error_code == codes.GROUP_MAX_SIZE_REACHED
+    assert Mate(world, "g3").request().error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
     other.leave()
-    assert Mate(world, "g3").request().error_code == codes.MEMBER_ID_REQUIRED  # nobody misses g2
+    assert Mate(world, "g3").request().error_code == ErrorCode.MEMBER_ID_REQUIRED  # nobody misses g2
     assert world.cluster.groups.find("g2") is None
 
 
@@ -190,16 +191,16 @@ def test_bytes_of_groups_have_a_bound() -> None:
     world = World(Settings(most_group_bytes=5000))
     (first,) = world.mates(1)
     first.protocols["range"] = b"x" * 4000
-    assert first.join().error_code == codes.GROUP_MAX_SIZE_REACHED
+    assert first.join().error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
     first.protocols["range"] = b"x" * 1000
     assert first.join().error_code == 0
     wordy = Mate(world)
     wordy.protocols["range"] = b"x" * 3000
-    assert wordy.request().error_code == codes.GROUP_MAX_SIZE_REACHED
-    assert first.sync({first.member_id: b"x" * 4000}).error_code == codes.GROUP_MAX_SIZE_REACHED
+    assert wordy.request().error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
+    assert first.sync({first.member_id: b"x" * 4000}).error_code == ErrorCode.GROUP_MAX_SIZE_REACHED
     assert (first.commit(1, 0), first.commit(1, 1, metadata="x" * 3000)) == (27, 27)
     assert first.sync({first.member_id: b"x" * 500}).error_code == 0
-    assert (first.commit(1, 0), first.commit(1, 1, metadata="x" * 3000)) == (0, codes.GROUP_MAX_SIZE_REACHED)
+    assert (first.commit(1, 0), first.commit(1, 1, metadata="x" * 3000)) == (0, ErrorCode.GROUP_MAX_SIZE_REACHED)
     assert world.cluster.groups.held.size <= 5000
 
 
@@ -209,9 +210,9 @@ def test_every_version_of_sync_group(version: int) -> None:
     first, second = world.mates(2)
     again = second.sync()
     assert (again.assignment, again.protocol_name) == (b"1", "range" if version >= 5 else None)
-    assert (first.beat(), second.beat(generation_id=7)) == (0, codes.ILLEGAL_GENERATION)
+    assert (first.beat(), second.beat(generation_id=7)) == (0, ErrorCode.ILLEGAL_GENERATION)
     refused = second.sync(group_id="")
-    assert (refused.error_code, refused.assignment) == (codes.INVALID_GROUP_ID, b"")
+    assert (refused.error_code, refused.assignment) == (ErrorCode.INVALID_GROUP_ID, b"")
 
 
 def test_who_is_assigned_nothing_gets_nothing() -> None:
@@ -225,26 +226,26 @@ def test_who_is_assigned_nothing_gets_nothing() -> None:
 def test_who_may_not_sync() -> None:
     world = World()
     first, second = world.mates(2)
-    assert first.sync(generation_id=1).error_code == codes.ILLEGAL_GENERATION
-    assert first.sync(member_id="x").error_code == codes.UNKNOWN_MEMBER_ID
-    assert first.sync(group_id="x").error_code == codes.UNKNOWN_MEMBER_ID
+    assert first.sync(generation_id=1).error_code == ErrorCode.ILLEGAL_GENERATION
+    assert first.sync(member_id="x").error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    assert first.sync(group_id="x").error_code == ErrorCode.UNKNOWN_MEMBER_ID
     for fields in ({"protocol_name": "sticky"}, {"protocol_type": "connect"}, {"protocol_name": None}):
-        assert first.sync(**fields).error_code == codes.INCONSISTENT_GROUP_PROTOCOL
+        assert first.sync(**fields).error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     first.join()
-    assert second.sync().error_code == codes.REBALANCE_IN_PROGRESS
+    assert second.sync().error_code == ErrorCode.REBALANCE_IN_PROGRESS
 
 
 def test_hearts_beat() -> None:
     world = World()
     first, second = Mate(world), Mate(world, instance="i")
-    assert first.beat() == codes.UNKNOWN_MEMBER_ID
+    assert first.beat() == ErrorCode.UNKNOWN_MEMBER_ID
     first.join()
     assert first.beat() == 0  # though its assignment is still to come
     first.sync()
     assert (first.beat(), first.beat(member_id="x"), first.beat(group_id="")) == (0, 25, 24)
     assert (first.beat(group_instance_id="i"), first.beat(generation_id=0)) == (25, 22)
     second.join()
-    assert first.beat() == codes.REBALANCE_IN_PROGRESS
+    assert first.beat() == ErrorCode.REBALANCE_IN_PROGRESS
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -252,8 +253,8 @@ def test_every_version_of_leave_group(version: int) -> None:
     world = World(LeaveGroup=version)
     first, second = world.mates(2)
     assert (second.leave(), second.leave(), Mate(world, "none").leave()) == (0, 25, 25)
-    assert (first.beat(), world.group().state) == (codes.REBALANCE_IN_PROGRESS, GroupState.PREPARING_REBALANCE)
-    assert (Mate(world, "").leave(), first.leave()) == (codes.INVALID_GROUP_ID, 0)
+    assert (first.beat(), world.group().state) == (ErrorCode.REBALANCE_IN_PROGRESS, GroupState.PREPARING_REBALANCE)
+    assert (Mate(world, "").leave(), first.leave()) == (ErrorCode.INVALID_GROUP_ID, 0)
     assert (world.group().state, world.group().generation) == (GroupState.EMPTY, 3)
 
 
@@ -270,7 +271,7 @@ def test_who_waits_and_leaves_is_told() -> None:
     world = World()
     first, second = world.mates(2)
     late = first.join()
-    assert (first.leave(), late.answer.error_code) == (0, codes.UNKNOWN_MEMBER_ID)
+    assert (first.leave(), late.answer.error_code) == (0, ErrorCode.UNKNOWN_MEMBER_ID)
     assert second.join().leader == second.member_id
 
 
@@ -278,7 +279,7 @@ def test_ids_that_were_given_are_taken_back() -> None:
     world = World()
     mate = Mate(world)
     mate.member_id = mate.request().member_id
-    assert (mate.leave(), mate.leave()) == (0, codes.UNKNOWN_MEMBER_ID)
+    assert (mate.leave(), mate.leave()) == (0, ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def test_operators_take_static_members_out_by_name() -> None:
@@ -363,7 +364,7 @@ def test_descriptions(version: int) -> None:
         (first.member_id, None, "c", "h", b"range", b"0"),
         (second.member_id, instance, "c", "h", b"range", b"1"),
     ]
-    code = codes.GROUP_ID_NOT_FOUND if version >= 6 else 0
+    code = ErrorCode.GROUP_ID_NOT_FOUND if version >= 6 else 0
     assert (missing.error_code, missing.group_state, missing.members) == (code, "Dead", ())
     first.join()
     (found,) = world.ask("DescribeGroups", version, groups=("g",)).groups
@@ -376,10 +377,10 @@ def test_deletions(version: int) -> None:
     world = World()
     world.mates(1)
     Mate(world, "other").commit(5)
-    assert Mate(world, "pending").request().error_code == codes.MEMBER_ID_REQUIRED
+    assert Mate(world, "pending").request().error_code == ErrorCode.MEMBER_ID_REQUIRED
     answer = world.ask("DeleteGroups", version, groups_names=("g", "other", "none", "pending", "other"))
     found = {one.group_id: one.error_code for one in answer.results}
-    assert found == {"g": codes.NON_EMPTY_GROUP, "other": 0, "none": codes.GROUP_ID_NOT_FOUND, "pending": 0}
+    assert found == {"g": ErrorCode.NON_EMPTY_GROUP, "other": 0, "none": ErrorCode.GROUP_ID_NOT_FOUND, "pending": 0}
     group = world.group()
     assert ([group], group.size + sum(one.size for one in group.members.values())) == (
         world.cluster.groups.all(),
@@ -392,4 +393,4 @@ def test_where_others_are_to_be_asked() -> None:
     wrong = 3 - (coordinator_of("g", world.cluster.controller) or 0)
     (found,) = world.ask("DescribeGroups", 5, wrong, groups=("g",)).groups
     (deleted,) = world.ask("DeleteGroups", 2, wrong, groups_names=("g",)).results
-    assert (found.error_code, deleted.error_code) == (codes.NOT_COORDINATOR,) * 2
+    assert (found.error_code, deleted.error_code) == (ErrorCode.NOT_COORDINATOR,) * 2

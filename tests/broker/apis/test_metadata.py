@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.broker import Node, ServedCluster, Settings, codes
-from kwire.broker.served import ServedRequest, read_request, write_response
+from kwire.broker import Node, ServedCluster, Settings
+from kwire.broker.dispatcher import ServedRequest, read_request, write_response
 from kwire.protocol import Frame
+from kwire.values import ErrorCode
 from tests.broker.served import M, ask, cluster_of
 
 
@@ -33,14 +34,14 @@ def test_brokers_and_what_is_offline() -> None:
     assert (partition.replica_nodes, partition.leader_epoch) == ((3, 1), 1)
     cluster.fail(*cluster.controller.nodes[1].log_dirs)
     (partition,) = metadata(cluster, "t").topics[0].partitions
-    assert (partition.error_code, partition.leader_id) == (codes.LEADER_NOT_AVAILABLE, -1)
+    assert (partition.error_code, partition.leader_id) == (ErrorCode.LEADER_NOT_AVAILABLE, -1)
     assert partition.isr_nodes == (1,)  # the last one in sync stays so
 
 
 def test_topics_are_made_when_asked_for() -> None:
     cluster = cluster_of(2, Settings(num_partitions=3, default_replication_factor=2))
     asked = metadata(cluster, "new", allow_auto_topic_creation=False).topics[0]
-    assert (asked.error_code, asked.partitions) == (codes.UNKNOWN_TOPIC_OR_PARTITION, ())
+    assert (asked.error_code, asked.partitions) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ())
     made = metadata(cluster, "new").topics[0]
     assert [len(one.replica_nodes) for one in made.partitions] == [2, 2, 2]
     assert metadata(cluster, version=0).topics[0].name == "new"  # in version 0 no names are all
@@ -60,10 +61,10 @@ def test_topics_that_brokers_make_are_placed_without_racks_that_some_lack() -> N
 def test_names_and_numbers_that_cannot_be() -> None:
     cluster = cluster_of(settings=Settings(most_partitions=1))
     codes_found = [metadata(cluster, name).topics[0].error_code for name in ("../etc", "..", "", "a" * 250)]
-    assert codes_found == [codes.INVALID_TOPIC_EXCEPTION] * 4
-    assert [metadata(cluster, name).topics[0].error_code for name in ("a", "b")] == [0, codes.POLICY_VIOLATION]
+    assert codes_found == [ErrorCode.INVALID_TOPIC_EXCEPTION] * 4
+    assert [metadata(cluster, name).topics[0].error_code for name in ("a", "b")] == [0, ErrorCode.POLICY_VIOLATION]
     wide = cluster_of(settings=Settings(default_replication_factor=2))
-    assert metadata(wide, "a").topics[0].error_code == codes.INVALID_REPLICATION_FACTOR
+    assert metadata(wide, "a").topics[0].error_code == ErrorCode.INVALID_REPLICATION_FACTOR
 
 
 def test_a_topic_by_its_id() -> None:
@@ -71,7 +72,7 @@ def test_a_topic_by_its_id() -> None:
     topic = cluster.controller.create("t", {0: [1]})
     rows = (M.MetadataRequest.MetadataRequestTopic(name=None, topic_id=id) for id in (topic.topic_id, bytes(15) + b"x"))
     answer = cluster.answer(1, M.MetadataRequest(topics=tuple(rows)), 12, now=0.0)
-    assert [(one.name, one.error_code) for one in answer.topics] == [("t", 0), (None, codes.UNKNOWN_TOPIC_ID)]
+    assert [(one.name, one.error_code) for one in answer.topics] == [("t", 0), (None, ErrorCode.UNKNOWN_TOPIC_ID)]
 
 
 @pytest.mark.parametrize("version", range(3))
@@ -85,7 +86,9 @@ def test_the_brokers_of_a_cluster_and_those_at_their_end(version: int) -> None:
     assert [(one.broker_id, one.is_fenced) for one in fenced] == [(1, True), (2, False)]
 
 
-@pytest.mark.parametrize(("type_", "code"), [(2, codes.MISMATCHED_ENDPOINT_TYPE), (7, codes.UNSUPPORTED_ENDPOINT_TYPE)])
+@pytest.mark.parametrize(
+    ("type_", "code"), [(2, ErrorCode.MISMATCHED_ENDPOINT_TYPE), (7, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE)]
+)
 def test_endpoints_of_controllers_are_not_here(type_: int, code: int) -> None:
     assert ask(cluster_of(), M.DescribeClusterRequest(endpoint_type=type_), 1).error_code == code
 

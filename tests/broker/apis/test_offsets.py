@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.broker import ServedCluster, Settings, codes
+from kwire.broker import ServedCluster, Settings
 from kwire.broker.internal_topics import coordinator_of
+from kwire.values import ErrorCode
 from tests.broker.driving import Mate, World
 from tests.broker.served import M, batch, cluster_of, produce
 
@@ -29,7 +30,7 @@ def test_every_version_of_who_is_in_no_group(version: int) -> None:
     unknown = {"topic_id": b"x" * 16} if version == 10 else {"name": "x"}
     rows = (request.OffsetCommitRequestTopic(partitions=(part,), **unknown),)
     (row,) = world.ask("OffsetCommit", version, group_id="g", topics=rows).topics
-    assert row.partitions[0].error_code == (codes.UNKNOWN_TOPIC_ID if version == 10 else 3)
+    assert row.partitions[0].error_code == (ErrorCode.UNKNOWN_TOPIC_ID if version == 10 else 3)
     assert (row.name, row.topic_id) == (unknown.get("name", ""), unknown.get("topic_id", bytes(16)))
 
 
@@ -38,10 +39,10 @@ def test_every_version_of_members(version: int) -> None:
     world = World(OffsetCommit=version)
     first, second = world.mates(2)
     assert (first.commit(5), second.commit(6, 1)) == (0, 0)
-    assert first.commit(5, generation_id_or_member_epoch=1) == codes.ILLEGAL_GENERATION
-    assert first.commit(5, member_id="x") == codes.UNKNOWN_MEMBER_ID
-    assert first.commit(5, member_id="", generation_id_or_member_epoch=-1) == codes.UNKNOWN_MEMBER_ID
-    assert first.commit(5, group_id="x") == codes.ILLEGAL_GENERATION
+    assert first.commit(5, generation_id_or_member_epoch=1) == ErrorCode.ILLEGAL_GENERATION
+    assert first.commit(5, member_id="x") == ErrorCode.UNKNOWN_MEMBER_ID
+    assert first.commit(5, member_id="", generation_id_or_member_epoch=-1) == ErrorCode.UNKNOWN_MEMBER_ID
+    assert first.commit(5, group_id="x") == ErrorCode.ILLEGAL_GENERATION
 
 
 def test_only_the_coordinator_takes_commits() -> None:
@@ -51,7 +52,7 @@ def test_only_the_coordinator_takes_commits() -> None:
     part = M.OffsetCommitRequest.OffsetCommitRequestPartition(partition_index=0, committed_offset=5)
     rows = (M.OffsetCommitRequest.OffsetCommitRequestTopic(name="t", partitions=(part,)),)
     answer = world.ask("OffsetCommit", 9, other, generation_id_or_member_epoch=1, topics=rows, **mate.who)
-    assert answer.topics[0].partitions[0].error_code == codes.NOT_COORDINATOR
+    assert answer.topics[0].partitions[0].error_code == ErrorCode.NOT_COORDINATOR
     assert world.group().commits.get("t", 0, world.cluster.controller.topics["t"].topic_id) is None
 
 
@@ -59,20 +60,20 @@ def test_when_members_may_commit() -> None:
     world = World()
     first = Mate(world)
     first.join()
-    assert first.commit(5) == codes.REBALANCE_IN_PROGRESS  # it has no partitions yet
+    assert first.commit(5) == ErrorCode.REBALANCE_IN_PROGRESS  # it has no partitions yet
     first.sync()
     Mate(world).join()
     assert first.commit(5) == 0  # a rebalance is on, and what was read before counts
     first.leave()
-    assert first.commit(5) == codes.UNKNOWN_MEMBER_ID
+    assert first.commit(5) == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_what_is_no_commit() -> None:
     world = World()
     mate = Mate(world)
-    assert mate.commit(5, topic="none") == codes.UNKNOWN_TOPIC_OR_PARTITION
-    assert (mate.commit(5, 2), mate.commit(5, -1)) == (codes.UNKNOWN_TOPIC_OR_PARTITION,) * 2
-    assert mate.commit(5, metadata="x" * 4097) == codes.OFFSET_METADATA_TOO_LARGE
+    assert mate.commit(5, topic="none") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert (mate.commit(5, 2), mate.commit(5, -1)) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,) * 2
+    assert mate.commit(5, metadata="x" * 4097) == ErrorCode.OFFSET_METADATA_TOO_LARGE
     assert (world.cluster.groups.all(), world.cluster.groups.held.size) == ([], 0)  # nothing to keep a group for
     assert (mate.commit(5, metadata=None), mate.commit(6, 1, metadata="x" * 4096)) == (0, 0)
     assert Mate(world, "").commit(5) == 0  # the group without a name
@@ -80,7 +81,7 @@ def test_what_is_no_commit() -> None:
 
 def test_groups_of_commits_alone_have_a_bound() -> None:
     world = World(Settings(most_groups=1))
-    assert (Mate(world).commit(5), Mate(world, "other").commit(5)) == (0, codes.GROUP_MAX_SIZE_REACHED)
+    assert (Mate(world).commit(5), Mate(world, "other").commit(5)) == (0, ErrorCode.GROUP_MAX_SIZE_REACHED)
 
 
 def fetched(world: World, version: int, topics: Any = (("t", (0, 1)),), group: str = "g", node: int = 1) -> Any:
@@ -112,16 +113,16 @@ def test_every_version(version: int) -> None:
     (mate,) = world.mates(1)
     node = coordinator_of("g", world.cluster.controller) or 0
     assert mate.commit(5, 1, metadata="m") == 0
-    nothing, unknown = (-1, "", 0), (-1, "", codes.UNKNOWN_TOPIC_ID if version == 10 else 0)
+    nothing, unknown = (-1, "", 0), (-1, "", ErrorCode.UNKNOWN_TOPIC_ID if version == 10 else 0)
     code, found = fetched(world, version, [(topic, (0, 1, 1)), (topic, (1,)), (other, (0,))], node=node)
     assert (code, found) == (0, {(topic, 0): nothing, (topic, 1): (5, "m", 0), (other, 0): unknown})
     if version >= 2:
         assert fetched(world, version, None, node=node) == (0, {(topic, 1): (5, "m", 0)})
     code, found = fetched(world, version, [(topic, (0,))], node=3 - node)
     if version < 2:
-        assert found == {(topic, 0): (-1, "", codes.NOT_COORDINATOR)}
+        assert found == {(topic, 0): (-1, "", ErrorCode.NOT_COORDINATOR)}
     else:
-        assert (code, found) == (codes.NOT_COORDINATOR, {})
+        assert (code, found) == (ErrorCode.NOT_COORDINATOR, {})
 
 
 def test_groups_that_are_not_there_have_nothing() -> None:
@@ -180,4 +181,4 @@ def test_old_versions_have_no_epochs() -> None:
 
 
 def test_an_unknown_topic() -> None:
-    assert listed(cluster_of(), -1, "x").error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+    assert listed(cluster_of(), -1, "x").error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.broker import Settings, codes
+from kwire.broker import Settings
+from kwire.values import ErrorCode
 from tests.broker.served import batch, cluster_of, fetch, produce, values
 
 
@@ -27,19 +28,22 @@ def test_no_answer_is_due_without_acks() -> None:
 @pytest.mark.parametrize(
     ("records", "code"),
     [
-        (b"", codes.CORRUPT_MESSAGE),
-        (None, codes.CORRUPT_MESSAGE),
-        (b"garbage of some length, and no batch at all", codes.CORRUPT_MESSAGE),
-        (batch(b"a")[:-1] + b"\xff", codes.CORRUPT_MESSAGE),
-        (batch(b"a")[:-1], codes.CORRUPT_MESSAGE),
-        (batch(b"a") * 2, codes.INVALID_RECORD),
-        (batch(b"a", magic=1), codes.INVALID_RECORD),
-        (batch(b"a", is_control=True), codes.INVALID_RECORD),
-        (batch(b"a", is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0), codes.INVALID_TXN_STATE),
-        (batch(b"a", is_transactional=True), codes.INVALID_RECORD),
-        (batch(b"a", producer_id=1), codes.INVALID_RECORD),
-        (batch(b"a", last_offset=7), codes.INVALID_RECORD),
-        (batch(b"a" * 3000), codes.MESSAGE_TOO_LARGE),
+        (b"", ErrorCode.CORRUPT_MESSAGE),
+        (None, ErrorCode.CORRUPT_MESSAGE),
+        (b"garbage of some length, and no batch at all", ErrorCode.CORRUPT_MESSAGE),
+        (batch(b"a")[:-1] + b"\xff", ErrorCode.CORRUPT_MESSAGE),
+        (batch(b"a")[:-1], ErrorCode.CORRUPT_MESSAGE),
+        (batch(b"a") * 2, ErrorCode.INVALID_RECORD),
+        (batch(b"a", magic=1), ErrorCode.INVALID_RECORD),
+        (batch(b"a", is_control=True), ErrorCode.INVALID_RECORD),
+        (
+            batch(b"a", is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0),
+            ErrorCode.INVALID_TXN_STATE,
+        ),
+        (batch(b"a", is_transactional=True), ErrorCode.INVALID_RECORD),
+        (batch(b"a", producer_id=1), ErrorCode.INVALID_RECORD),
+        (batch(b"a", last_offset=7), ErrorCode.INVALID_RECORD),
+        (batch(b"a" * 3000), ErrorCode.MESSAGE_TOO_LARGE),
     ],
 )
 def test_what_is_no_good_batch_is_refused(records: bytes | None, code: int) -> None:
@@ -54,22 +58,22 @@ def test_what_is_no_good_batch_is_refused(records: bytes | None, code: int) -> N
 def test_where_nothing_is_written() -> None:
     cluster = cluster_of(2)
     cluster.controller.create("t", {0: [2]})
-    assert produce(cluster, batch(b"a"), topic="none").error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
-    assert produce(cluster, batch(b"a"), topic="", version=13).error_code == codes.UNKNOWN_TOPIC_ID
+    assert produce(cluster, batch(b"a"), topic="none").error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert produce(cluster, batch(b"a"), topic="", version=13).error_code == ErrorCode.UNKNOWN_TOPIC_ID
     for index in (1, -1):
-        assert produce(cluster, batch(b"a"), index=index).error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
-    assert produce(cluster, batch(b"a")).error_code == codes.NOT_LEADER_OR_FOLLOWER
-    assert produce(cluster, batch(b"a"), node=2, acks=2).error_code == codes.INVALID_REQUIRED_ACKS
-    assert produce(cluster, batch(b"a"), node=2, version=2).error_code == codes.UNSUPPORTED_FOR_MESSAGE_FORMAT
+        assert produce(cluster, batch(b"a"), index=index).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert produce(cluster, batch(b"a")).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert produce(cluster, batch(b"a"), node=2, acks=2).error_code == ErrorCode.INVALID_REQUIRED_ACKS
+    assert produce(cluster, batch(b"a"), node=2, version=2).error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
 
 
 def test_too_few_in_sync() -> None:
     cluster = cluster_of(2, Settings(min_insync_replicas=2))
     cluster.controller.create("t", {0: [1, 2]})
-    assert produce(cluster, batch(b"a")).error_code == codes.NONE
+    assert produce(cluster, batch(b"a")).error_code == ErrorCode.NONE
     cluster.fail(*cluster.controller.nodes[2].log_dirs)
-    assert produce(cluster, batch(b"a")).error_code == codes.NOT_ENOUGH_REPLICAS
-    assert produce(cluster, batch(b"a"), acks=1).error_code == codes.NONE
+    assert produce(cluster, batch(b"a")).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert produce(cluster, batch(b"a"), acks=1).error_code == ErrorCode.NONE
 
 
 def test_old_batches_are_dropped() -> None:
@@ -80,5 +84,5 @@ def test_old_batches_are_dropped() -> None:
     log = cluster.controller.topics["t"].partitions[0].log_at(1)
     assert not isinstance(log, int)
     assert (log.size <= 200, log.end, log.start > 5) == (True, 10, True)
-    assert fetch(cluster).error_code == codes.OFFSET_OUT_OF_RANGE
+    assert fetch(cluster).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     assert len(values(fetch(cluster, log.start))) == 10 - log.start

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kwire.broker import MemoryDisk, ServedCluster, codes
+from kwire.broker import MemoryDisk, ServedCluster
+from kwire.values import ErrorCode
 from tests.broker.served import M, ask, batch, cluster_of, produce
 
 
@@ -44,7 +45,7 @@ def test_what_is_asked_for_alone() -> None:
 def test_a_directory_that_failed() -> None:
     cluster = two_directories()
     cluster.fail(cluster.controller.nodes[1].log_dirs[1])
-    assert described(cluster) == {"/a": (0, {("t", 0): 0}), "/b": (codes.KAFKA_STORAGE_ERROR, {})}
+    assert described(cluster) == {"/a": (0, {("t", 0): 0}), "/b": (ErrorCode.KAFKA_STORAGE_ERROR, {})}
     assert all(code == 0 for code, _ in described(cluster, node=2).values())
 
 
@@ -55,5 +56,5 @@ def test_a_directory_that_cannot_be_measured_has_failed(monkeypatch: pytest.Monk
         raise OSError(2, "No such file or directory")
 
     monkeypatch.setattr(cluster.controller.nodes[1].log_dirs[0].disk, "space", space)
-    assert described(cluster)["/a"] == (codes.KAFKA_STORAGE_ERROR, {})
+    assert described(cluster)["/a"] == (ErrorCode.KAFKA_STORAGE_ERROR, {})
     assert cluster.controller.topics["t"].partitions[0].leader == 2

@@ -6,8 +6,9 @@ from random import Random
 from typing import Any
 
 import kwire
-from kwire.broker import Node, ServedCluster, Settings, codes
+from kwire.broker import Node, ServedCluster, Settings
 from kwire.testing import Kafka
+from kwire.values import ErrorCode
 from tests.broker.served import M, ask, cluster_of
 from tests.conftest import ROOT
 from tests.interop.security_steps import USERS, lines
@@ -36,9 +37,9 @@ def creation(host: str = "*") -> kwire.messages.CreateAclsRequest:
 def test_anonymous_clients_have_no_rights_under_an_authorizer() -> None:
     cluster = secured()
     found = ask(cluster, creation(), 3).results
-    assert [one.error_code for one in found] == [codes.CLUSTER_AUTHORIZATION_FAILED] * 2
+    assert [one.error_code for one in found] == [ErrorCode.CLUSTER_AUTHORIZATION_FAILED] * 2
     assert ask(cluster, M.AlterPartitionReassignmentsRequest(topics=()), 0).responses == ()
-    assert ask(cluster, M.DescribeQuorumRequest(topics=()), 2).error_code == codes.CLUSTER_AUTHORIZATION_FAILED
+    assert ask(cluster, M.DescribeQuorumRequest(topics=()), 2).error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 
 
 def test_resources_without_acls_are_open_where_that_is_set() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kwire.broker import Parked, ServedCluster, Settings, codes
+from kwire.broker import Parked, ServedCluster, Settings
 from kwire.broker.apis.topics import FIRST_WITH_DETAILS
-from kwire.broker.served import ServedRequest, read_request
+from kwire.broker.dispatcher import ServedRequest, read_request
 from kwire.cluster.replica_assignors import create_replica_assignment
 from kwire.protocol import Frame, encode_request
 from kwire.values import ErrorCode
@@ -228,7 +228,7 @@ def test_a_fetch_that_waits_is_told() -> None:
     parked = cluster.answer(1, fetching(max_wait_ms=1000, min_bytes=1), 11, now=0.0)
     assert isinstance(parked, Parked)
     cluster.delete(topic)
-    assert parked.response.responses[0].partitions[0].error_code == codes.UNKNOWN_TOPIC_OR_PARTITION
+    assert parked.response.responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_it_is_served_with_the_profile_alone() -> None:

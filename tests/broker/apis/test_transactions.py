@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.broker import codes
-from kwire.broker.transactions import HIGHEST_EPOCH, MOST_TRANSACTIONS, TransactionState
+from kwire.broker.transaction_coordinator import HIGHEST_EPOCH, MOST_TRANSACTIONS, TransactionState
 from kwire.testing import Kafka
+from kwire.values import ErrorCode
 from tests.broker.driving import World
 from tests.broker.served import M, cluster_of
 from tests.broker.stored import StoredDisk
@@ -29,7 +29,7 @@ def test_new_ids_and_new_epochs() -> None:
     assert init() == (0, first + 1, 0)
     assert init(producer_id=first, producer_epoch=0) == (0, first, 1)
     assert init(producer_id=first, producer_epoch=2**15 - 1) == (0, first + 2, 0)
-    assert init(transactional_id="") == (codes.INVALID_REQUEST, -1, -1)
+    assert init(transactional_id="") == (ErrorCode.INVALID_REQUEST, -1, -1)
 
 
 RECORDED = ROOT / "tests/data/transactions-kafka-4.1.0.txt"
@@ -129,7 +129,7 @@ def test_what_was_open_is_aborted_when_its_time_is_over_after_a_restart() -> Non
     again.wait(59)
     assert again.cluster.transactions.all()[0].state is TransactionState.ONGOING
     again.wait(2)
-    assert (read(again), committed(again), producer.end(True)) == (([], 1), -1, codes.PRODUCER_FENCED)
+    assert (read(again), committed(again), producer.end(True)) == (([], 1), -1, ErrorCode.PRODUCER_FENCED)
 
 
 def test_the_producer_id_that_follows_the_highest_epoch_is_there_after_a_restart() -> None:
@@ -179,7 +179,7 @@ def test_a_marker_is_written_when_there_is_a_leader_again() -> None:
     assert producer.end(True) == 0
     one = world.cluster.transactions.all()[0]
     assert (one.state, list(one.partitions)) == (TransactionState.PREPARE_COMMIT, [("t", 1)])
-    assert Producer(world).error == codes.CONCURRENT_TRANSACTIONS
+    assert Producer(world).error == ErrorCode.CONCURRENT_TRANSACTIONS
     partition.leader = 1
     assert read(world, 1) == ([], 0)
     world.cluster.check()
@@ -203,12 +203,12 @@ def test_an_administrator_ends_a_transaction_by_hand() -> None:
         answer = world.ask("WriteTxnMarkers", 1, markers=(one,))
         return [part.error_code for part in answer.markers[0].topics[0].partitions]
 
-    assert mark(marker) == [0, codes.UNKNOWN_TOPIC_OR_PARTITION]
+    assert mark(marker) == [0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert read(world) == ([], 1)
     older = M.WriteTxnMarkersRequest.WritableTxnMarker(
         producer_id=producer.id, producer_epoch=producer.epoch, coordinator_epoch=4, topics=marker.topics
     )
-    assert mark(older)[0] == codes.TRANSACTION_COORDINATOR_FENCED
+    assert mark(older)[0] == ErrorCode.TRANSACTION_COORDINATOR_FENCED
 
 
 def test_there_is_a_bound() -> None:
@@ -216,4 +216,4 @@ def test_there_is_a_bound() -> None:
     begin = world.cluster.transactions.begin_producer
     for number in range(MOST_TRANSACTIONS):
         assert not isinstance(begin(str(number), 1000, -1, -1), int)
-    assert begin("more", 1000, -1, -1) == codes.COORDINATOR_NOT_AVAILABLE
+    assert begin("more", 1000, -1, -1) == ErrorCode.COORDINATOR_NOT_AVAILABLE

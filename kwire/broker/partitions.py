@@ -12,9 +12,9 @@ from typing import Any
 from ..cluster.state import NO_LEADER
 from ..errors.refused import InvalidReplicaAssignment, InvalidRequest, InvalidTopicException, TopicAlreadyExists
 from ..records import RecordBatch
-from . import codes
-from .configs import LogDir, Node
-from .log import NEVER, SEGMENT, Limits, Log, stamped
+from ..values import ErrorCode
+from .replica_log import NEVER, SEGMENT, Limits, Log, stamped
+from .settings import LogDir, Node
 
 
 @dataclass(slots=True)
@@ -74,12 +74,12 @@ class Partition:
         """
         replica = self.replicas.get(node_id)
         if replica is not None and not replica.is_online:
-            return codes.KAFKA_STORAGE_ERROR
+            return ErrorCode.KAFKA_STORAGE_ERROR
         if replica is None or replica.log is None or (self.leader != node_id and not may_follow):
-            return codes.NOT_LEADER_OR_FOLLOWER
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if leader_epoch >= 0 and leader_epoch != self.leader_epoch:
             is_old = leader_epoch < self.leader_epoch
-            return codes.FENCED_LEADER_EPOCH if is_old else codes.UNKNOWN_LEADER_EPOCH
+            return ErrorCode.FENCED_LEADER_EPOCH if is_old else ErrorCode.UNKNOWN_LEADER_EPOCH
         return replica.log
 
     def append(self, log: Log, batch: RecordBatch) -> tuple[int | None, list[LogDir]]:

@@ -23,18 +23,17 @@ from ..internal import (
     encode_record,
 )
 from ..records import Record, RecordBatch, build_batch, parse_records
-from . import codes
-from .controller import Controller
+from ..values import ErrorCode
 from .group_coordinator import Groups
 from .internal_topics import GROUPS, Append, InternalTopic
+from .kraft_controller import Controller
 from .metadata_journal import Row
+from .partitions import Partition
 from .producers import ABORT, COMMIT
 from .purgatory import Parked, Purgatory
-from .topics import Partition
 
 VALUE_VERSION = 1  # of TransactionLogValue: the first with tags
 HIGHEST_EPOCH = 2**15 - 2  # behind it a producer gets a new id
-COORDINATOR_EPOCH = 0
 NO_ID, NO_EPOCH = -1, -1
 
 Place = tuple[str, int]  # topic and partition
@@ -216,18 +215,18 @@ class Transactions:
         one = self._known.get(transactional_id)
         if one is None:
             if len(self._known) >= MOST_TRANSACTIONS:
-                return codes.COORDINATOR_NOT_AVAILABLE
+                return ErrorCode.COORDINATOR_NOT_AVAILABLE
             one = self._known[transactional_id] = Transaction(transactional_id)
         if producer_id != NO_ID and one.producer_id != NO_ID:
             is_same = producer_id == one.producer_id and epoch in (one.producer_epoch, one.last_epoch)
             if not is_same:
-                return codes.PRODUCER_FENCED
+                return ErrorCode.PRODUCER_FENCED
             if epoch != one.producer_epoch and one.state not in (TransactionState.ONGOING, *PREPARED):
                 return one  # the epoch that it does not know is its next one (KIP-588)
         if one.state is TransactionState.ONGOING:
             self.fence(one)
         if one.state in PREPARED:
-            return codes.CONCURRENT_TRANSACTIONS
+            return ErrorCode.CONCURRENT_TRANSACTIONS
         self._bump(one)
         one.timeout_ms, one.state = timeout_ms, TransactionState.EMPTY
         self._remember(one)
@@ -245,10 +244,10 @@ class Transactions:
         """Return the transaction of a producer, or the error code that says why there is none for it now."""
         one = self._known.get(transactional_id)
         if one is None or one.producer_id != producer_id:
-            return codes.INVALID_PRODUCER_ID_MAPPING
+            return ErrorCode.INVALID_PRODUCER_ID_MAPPING
         if one.producer_epoch != epoch:
-            return codes.PRODUCER_FENCED
-        return codes.CONCURRENT_TRANSACTIONS if one.state in PREPARED else one
+            return ErrorCode.PRODUCER_FENCED
+        return ErrorCode.CONCURRENT_TRANSACTIONS if one.state in PREPARED else one
 
     def add(self, one: Transaction, now: float, places: Iterable[Place], protocol: int = 1) -> None:
         """Add partitions to a transaction, which begins with the first one.
@@ -293,14 +292,14 @@ class Transactions:
         done = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
         is_open = one.state is TransactionState.ONGOING
         if not is_open and protocol == 1:
-            return codes.NONE if one.state is done else codes.INVALID_TXN_STATE
+            return ErrorCode.NONE if one.state is done else ErrorCode.INVALID_TXN_STATE
         if not is_open and is_commit:
-            return codes.INVALID_TXN_STATE
+            return ErrorCode.INVALID_TXN_STATE
         if not is_open:
             one.partitions = {}
         one.protocol = protocol
         self._end(one, is_commit=is_commit, bumps_epoch=protocol == 2)
-        return codes.NONE
+        return ErrorCode.NONE
 
     def _end(self, one: Transaction, *, is_commit: bool, bumps_epoch: bool) -> None:
         """Write the decision about a transaction, then carry it out: after a crash the log has the decision."""
@@ -321,7 +320,7 @@ class Transactions:
         for topic, index in list(one.partitions):
             found = self._controller.topics.get(topic)
             partition = found.partitions[index] if found is not None and index < len(found.partitions) else None
-            if partition is None or self.mark(partition, *one.marker, is_commit=is_commit) == codes.NONE:
+            if partition is None or self.mark(partition, *one.marker, is_commit=is_commit) == ErrorCode.NONE:
                 del one.partitions[topic, index]
         if not one.partitions:
             one.state = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
@@ -336,11 +335,11 @@ class Transactions:
         if isinstance(log, int):
             return log
         if epoch < log.producers.epoch_of(producer_id):
-            return codes.INVALID_PRODUCER_EPOCH
+            return ErrorCode.INVALID_PRODUCER_EPOCH
         now, coordinator = self._time_ms(), coordinator_epoch
         batch = marker_batch(producer_id, epoch, is_commit=is_commit, coordinator_epoch=coordinator, timestamp=now)
         code = self._append(partition, batch)
-        if partition.topic == GROUPS and code == codes.NONE:
+        if partition.topic == GROUPS and code == ErrorCode.NONE:
             self._groups.end_transaction(producer_id, partition.index, is_commit=is_commit)
         return code
 

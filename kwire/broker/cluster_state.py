@@ -12,21 +12,19 @@ from ..records import RecordBatch
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import releases
 from ..values import AclOperation, ErrorCode, ResourceType
-from . import codes
-from .authentication import Session
-from .authorizer import ANONYMOUS, CLUSTER_NAME, Authorizer, denial
-from .configs import LogDir, Node, Quotas, Settings
-from .controller import Controller
+from .access_control import ANONYMOUS, CLUSTER_NAME, Authorizer, Session, denial
 from .faults import Rules, api_of
 from .fetch_sessions import FetchSessions
 from .group_coordinator import Groups
 from .internal_topics import GROUPS, TRANSACTIONS, InternalTopic
-from .log import NEVER, Log
+from .kraft_controller import Controller
 from .metadata_journal import cluster_record
+from .partitions import Partition, Topic
 from .purgatory import Purgatory
 from .recovery import catch_up, copy_log, recover
-from .topics import Partition, Topic
-from .transactions import Transactions
+from .replica_log import NEVER, Log
+from .settings import LogDir, Node, Quotas, Settings
+from .transaction_coordinator import Transactions
 
 READ_ONLY = "the log directories are read only (--read-only)"
 # What is refused where log directories are read only. Groups work: their commits are kept in memory.
@@ -113,7 +111,7 @@ class RequestContext:
         ):
             return code
         if self._is_refused:
-            return codes.POLICY_VIOLATION
+            return ErrorCode.POLICY_VIOLATION
         return rules.error(self, topic, partition, transactional_id if group is None else group) if rules else 0
 
     @property
@@ -122,7 +120,7 @@ class RequestContext:
 
     def denied(self, code: int) -> dict[str, Any]:
         """Return the fields of a row of the response with an error of `error`."""
-        is_read_only = code == codes.POLICY_VIOLATION and self._is_refused
+        is_read_only = code == ErrorCode.POLICY_VIOLATION and self._is_refused
         return {"error_code": code, "error_message": READ_ONLY if is_read_only else ErrorCode(code).about}
 
     def allows(self, operation: int, resource_type: int, name: str) -> bool:
@@ -242,9 +240,9 @@ class Cluster:
         offset, failed = partition.append(log, batch)
         self.fail(*failed)
         if offset is None:
-            return codes.KAFKA_STORAGE_ERROR, -1
+            return ErrorCode.KAFKA_STORAGE_ERROR, -1
         self.waiting.changed((partition.topic, partition.index))
-        return codes.NONE, offset
+        return ErrorCode.NONE, offset
 
     def fail(self, *log_dirs: LogDir) -> None:
         """Take log directories offline, and answer requests that wait for their partitions."""

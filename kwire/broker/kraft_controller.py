@@ -13,10 +13,7 @@ from ..cluster import Broker, RackAwareMode, add_partitions, broker_metadatas
 from ..cluster.java_compat import Rng
 from ..cluster.replica_assignors import ReplicaAssignor, assignor_for, run_assignor
 from ..errors.refused import InvalidPartitions, PolicyViolation, ReplicaAssignorFailed, UnknownTopicOrPartition
-from .authentication import Credential, Users
-from .authorizer import Acl
-from .configs import Entity, LogDir, Node, Quotas, Settings
-from .log import NO_LIMITS, Log
+from .access_control import Acl, Credential, Users
 from .metadata_journal import (
     Journals,
     Known,
@@ -32,8 +29,10 @@ from .metadata_journal import (
     removal_record,
     topic_records,
 )
+from .partitions import INTERNAL, Partition, Replica, Topic, check_assignment, check_name
+from .replica_log import NO_LIMITS, Log
+from .settings import Entity, LogDir, Node, Quotas, Settings
 from .storage import Disk
-from .topics import INTERNAL, Partition, Replica, Topic, check_assignment, check_name
 
 # Kafka's assignors before KRaft; partitions are added as in that Kafka.
 _MODES = {

@@ -18,13 +18,13 @@ from ..protocol import Frame, Request, Undecodable, encode_response
 from ..protocol.frame_parser import FrameReading
 from ..protocol.framing import int16, int32
 from ..spec.catalog import Catalog
+from ..values import ErrorCode
+from .access_control import ANONYMOUS
 from .apis import table_for
-from .apis.api_versions import versions_response
-from .authorizer import ANONYMOUS
-from .cluster import Api, Cluster, RequestContext
-from .codes import UNSUPPORTED_VERSION
-from .configs import Node, Settings
+from .apis.metadata import versions_response
+from .cluster_state import Api, Cluster, RequestContext
 from .faults import api_of, error_response, has_code
+from .settings import Node, Settings
 
 API_VERSIONS = 18
 
@@ -136,5 +136,5 @@ def write_response(request: ServedRequest, response: Any, catalog: Catalog) -> b
 def _unsupported(frame: Frame, catalog: Catalog, apis: dict[int, Api], problem: str) -> Unserved:
     if int16(frame.data, 4) != API_VERSIONS or len(frame.data) < 12:
         return Unserved(problem=problem)
-    response = versions_response(apis, UNSUPPORTED_VERSION)
+    response = versions_response(apis, ErrorCode.UNSUPPORTED_VERSION)
     return Unserved(encode_response(response, 0, correlation_id=int32(frame.data, 8), catalog=catalog))

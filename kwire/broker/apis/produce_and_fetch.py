@@ -1,0 +1,326 @@
+"""Produce: checks batches, assigns offsets, and writes them to all in-sync replicas. Fetch: whole batches from an
+offset on, immediately or once there are enough, in sessions or without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ... import messages
+from ...cluster.replica_selector import ReplicaView, select_replica
+from ...errors import DecodeError, KwireError, MissingExtra
+from ...errors.decode import BadChecksum
+from ...records import RecordBatch, parse_records
+from ...values import ErrorCode
+from ..cluster_state import READ_ONLY, RequestContext
+from ..partitions import INTERNAL, Partition, Topic
+from ..purgatory import Later, Parked
+from ..replica_log import Log, with_append_time
+from ..settings import FETCH, PRODUCE
+from ..transaction_coordinator import TransactionState
+
+FIRST_WITH_ABORTABLE = 11  # KIP-890
+FIRST_OF_PROTOCOL_2 = 12  # KIP-890: writing to a partition takes it into the transaction
+FIRST_OF_MAGIC_2 = 3  # older versions of Produce carry message sets, which are not supported
+
+NO_TIME = -1
+
+
+class Outcome(NamedTuple):
+    """Error code, offset of the first record, error message, and the broker's time if the records have it."""
+
+    code: int
+    offset: int = -1
+    message: str | None = None
+    time: int = NO_TIME
+
+
+def produce(request: RequestContext) -> Any:
+    """Answer Produce; None for acks=0."""
+    response = messages.ProduceResponse
+    rows = []
+    for sent in request.message.topic_data:
+        topic = request.cluster.controller.find(sent.name, sent.topic_id)
+        parts = tuple(_partition(request, topic, part, sent.name) for part in sent.partition_data)
+        rows.append(response.TopicProduceResponse(name=sent.name, topic_id=sent.topic_id, partition_responses=parts))
+    if request.message.acks == 0:
+        return None
+    size = sum(len(part.records or b"") for sent in request.message.topic_data for part in sent.partition_data)
+    throttle = request.cluster.quotas.throttle(PRODUCE, request.client_id, size, request.now)
+    return response(responses=tuple(rows), throttle_time_ms=throttle)
+
+
+def _partition(request: RequestContext, topic: Topic | None, sent: Any, name: str) -> Any:
+    asked = request.message.transactional_id
+    if code := request.error(topic.name if topic else name or None, sent.index, transactional_id=asked):
+        outcome = Outcome(code, -1, READ_ONLY if request.cluster.settings.read_only else None)
+    elif topic is None or not 0 <= sent.index < len(topic.partitions):
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name or topic else ErrorCode.UNKNOWN_TOPIC_ID
+        outcome = Outcome(unknown)
+    elif topic.name in INTERNAL:
+        outcome = Outcome(ErrorCode.INVALID_TOPIC_EXCEPTION, -1, "only the broker writes to internal topics")
+    else:
+        outcome = _write(request, topic, sent.index, sent.records or b"")
+    return messages.ProduceResponse.PartitionProduceResponse(
+        index=sent.index,
+        error_code=outcome.code,
+        base_offset=outcome.offset,
+        log_append_time_ms=outcome.time,
+        error_message=outcome.message,
+    )
+
+
+def _write(request: RequestContext, topic: Topic, index: int, records: bytes) -> Outcome:
+    partition, settings = topic.partitions[index], request.cluster.settings
+    log = partition.log_at(request.node_id)
+    if isinstance(log, int):
+        return Outcome(log)
+    if code := _acks_problem(request, topic, partition):
+        return Outcome(code)
+    batch = checked(records, request.version, topic.number("max.message.bytes", settings.max_message_bytes))
+    if not isinstance(batch, RecordBatch):
+        return batch
+    if topic.has_policy("compact") and _lacks_keys(batch):
+        return Outcome(ErrorCode.INVALID_RECORD, -1, "a record of a compacted topic has a key")
+    if batch.is_transactional and (code := _join(request, partition, log, batch)):
+        return Outcome(code, -1, "the partition is in no open transaction of this producer")
+    code, before = log.producers.check(batch)
+    if code or before is not None:
+        return Outcome(code, -1 if before is None else before)
+    return _append(request, topic, partition, batch)
+
+
+def _append(request: RequestContext, topic: Topic, partition: Partition, batch: RecordBatch) -> Outcome:
+    time = NO_TIME
+    if topic.configs.get("message.timestamp.type") == "LogAppendTime":
+        time = request.cluster.time_ms()
+        batch = with_append_time(batch, time)
+    code, offset = request.cluster.appended(partition, batch)
+    if code:
+        return Outcome(code, -1, "the log directory failed")
+    retention_bytes = topic.number("retention.bytes", request.cluster.settings.retention_bytes)
+    if retention_bytes >= 0:
+        request.cluster.fail(*partition.retain(retention_bytes))
+    return Outcome(ErrorCode.NONE, offset, None, time)
+
+
+def _lacks_keys(batch: RecordBatch) -> bool:
+    try:
+        return any(record.key is None for record in batch.records())
+    except MissingExtra:
+        return False  # a batch that cannot be decompressed here is left to consumers
+
+
+def _acks_problem(request: RequestContext, topic: Topic, partition: Partition) -> int:
+    if request.message.acks not in (-1, 0, 1):
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    least = topic.number("min.insync.replicas", request.cluster.settings.min_insync_replicas)
+    return (
+        ErrorCode.NOT_ENOUGH_REPLICAS if request.message.acks == -1 and len(partition.isr) < least else ErrorCode.NONE
+    )
+
+
+def _join(request: RequestContext, partition: Partition, log: Log, batch: RecordBatch) -> int:
+    """Check that a transaction may write to a partition; with KIP-890 it takes the partition in by that."""
+    transactional_id, transactions = request.message.transactional_id, request.cluster.transactions
+    if batch.producer_id in log.producers.open:
+        return ErrorCode.NONE
+    if transactional_id is None:
+        return ErrorCode.INVALID_TXN_STATE
+    place = partition.topic, partition.index
+    found = transactions.checked(transactional_id, batch.producer_id, batch.producer_epoch)
+    if isinstance(found, int):
+        return ErrorCode.INVALID_PRODUCER_EPOCH if found == ErrorCode.PRODUCER_FENCED else found
+    if request.version >= FIRST_OF_PROTOCOL_2:
+        transactions.add(found, request.now, [place], protocol=2)
+    elif place not in found.partitions or found.state is not TransactionState.ONGOING:
+        is_new = request.version >= FIRST_WITH_ABORTABLE
+        return ErrorCode.TRANSACTION_ABORTABLE if is_new else ErrorCode.INVALID_TXN_STATE
+    return ErrorCode.NONE
+
+
+def checked(records: bytes, version: int, most: int) -> RecordBatch | Outcome:
+    """Return the batch of a Produce request, or the error.
+
+    Args:
+        records: the bytes of the partition.
+        version: of the Produce request.
+        most: the largest size of a batch, in bytes.
+    """
+    if version < FIRST_OF_MAGIC_2:
+        return Outcome(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, -1, "only record batches of magic 2 are kept")
+    if len(records) > most:
+        return Outcome(ErrorCode.MESSAGE_TOO_LARGE, -1, f"a batch may have {most} bytes")
+    try:
+        batch, *others = parse_records(records)
+    except BadChecksum as error:
+        return Outcome(ErrorCode.CORRUPT_MESSAGE, -1, str(error))
+    except (DecodeError, ValueError) as error:
+        return Outcome(
+            ErrorCode.CORRUPT_MESSAGE, -1, str(error) if isinstance(error, KwireError) else "there is no batch"
+        )
+    problem = "there is more than one batch" if others else _problem(batch)
+    return Outcome(ErrorCode.INVALID_RECORD, -1, problem) if problem else batch
+
+
+def _problem(batch: RecordBatch) -> str:
+    if batch.magic != 2:
+        return "only record batches of magic 2 are kept"
+    if batch.is_control:
+        return "clients write no control records"
+    if batch.is_transactional and batch.producer_id < 0:
+        return "a transactional batch has a producer id"
+    if (batch.record_count or 0) <= 0 or batch.last_offset_delta + 1 != batch.record_count:
+        return f"{batch.record_count} records cannot end at delta {batch.last_offset_delta}"
+    if batch.producer_id >= 0 and (batch.base_sequence < 0 or batch.producer_epoch < 0):
+        return "an idempotent producer numbers its batches and has an epoch"
+    return _problem_inside(batch)
+
+
+def _problem_inside(batch: RecordBatch) -> str:
+    try:
+        if not batch.is_whole():
+            return f"the offset deltas of its records are not 0 to {batch.last_offset_delta}"
+    except MissingExtra:
+        return ""  # a batch that cannot be decompressed here is left to consumers
+    except DecodeError as error:
+        return str(error)
+    return ""
+
+
+FIRST_WITH_RACKS = 11  # versions from here on are for followers too (KIP-392)
+READ_COMMITTED = 1
+MOST_WAIT_MS = 300_000  # the longest time a fetch is parked
+
+
+def fetch(request: RequestContext) -> Any:
+    """Answer Fetch, or park it until there are enough bytes."""
+    asked = request.message
+    session = request.cluster.fetch_sessions.found(request.node_id, asked)
+    if isinstance(session, int):
+        return messages.FetchResponse(error_code=session)
+    if session is None:
+        return _fetch(request, lambda response: response)
+    whole = replace(request, message=msgspec.structs.replace(asked, topics=session.topics()))
+    return _fetch(whole, session.only_news)
+
+
+def _fetch(request: RequestContext, finish: Callable[[Any], Any]) -> Any:
+    """Answer a request that names all its partitions; `finish` is given the response that is sent."""
+    asked = request.message
+    response, enough = _read(request)
+    if enough or asked.max_wait_ms <= 0:
+        return finish(response)
+    keys = [(topic.name, part.partition) for topic, part in _wanted(request)]
+
+    def attempt(over: bool) -> Any:
+        _, enough = _read(request, measure=True)
+        return Later(lambda: finish(_read(request)[0])) if enough or over else None
+
+    parked = Parked(attempt, keys)
+    request.cluster.waiting.park(parked, request.now + min(asked.max_wait_ms, MOST_WAIT_MS) / 1000)
+    return parked
+
+
+def _wanted(request: RequestContext) -> list[tuple[Topic, Any]]:
+    find = request.cluster.controller.find
+    rows = ((find(row.topic, row.topic_id), row.partitions) for row in request.message.topics)
+    return [(topic, part) for topic, parts in rows if topic is not None for part in parts]
+
+
+def _read(request: RequestContext, *, measure: bool = False) -> tuple[Any, bool]:
+    """Read the available batches, or only measure them. The second value is true if they suffice or there is an error,
+    so that the fetch need not wait."""
+    response = messages.FetchResponse
+    reading = _Reading(request, measure)
+    rows = []
+    for row in request.message.topics:
+        topic = request.cluster.controller.find(row.topic, row.topic_id)
+        parts = tuple(reading.partition(topic, part, row.topic) for part in row.partitions)
+        rows.append(response.FetchableTopicResponse(topic=row.topic, topic_id=row.topic_id, partitions=parts))
+    enough = reading.failed or reading.size >= request.message.min_bytes or not rows
+    if measure:
+        return response(responses=tuple(rows)), enough
+    throttle = request.cluster.quotas.throttle(FETCH, request.client_id, reading.size, request.cluster.waiting.now)
+    return response(responses=tuple(rows), throttle_time_ms=throttle), enough
+
+
+class _Reading:
+    """The number of bytes read so far, and the limit."""
+
+    def __init__(self, request: RequestContext, measure: bool) -> None:
+        self.request, self.size, self.failed = request, 0, False
+        self.only_measure = measure
+        self.is_committed = request.message.isolation_level == READ_COMMITTED
+        self.left = min(request.message.max_bytes, request.cluster.fetch_max_bytes)
+
+    def partition(self, topic: Topic | None, part: Any, name: str) -> Any:
+        if code := self.request.error(topic.name if topic else name or None, part.partition):
+            return self._failure(part, code)
+        if topic is None or not 0 <= part.partition < len(topic.partitions):
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if name or topic else ErrorCode.UNKNOWN_TOPIC_ID
+            return self._failure(part, unknown)
+        partition = topic.partitions[part.partition]
+        may_follow = self.request.version >= FIRST_WITH_RACKS
+        log = partition.log_at(self.request.node_id, part.current_leader_epoch, may_follow=may_follow)
+        if isinstance(log, int):
+            return self._failure(part, log)
+        if not log.start <= part.fetch_offset <= log.end:
+            return self._failure(part, ErrorCode.OFFSET_OUT_OF_RANGE)
+        if (preferred := self._preferred(partition)) is not None:
+            self.failed = True  # the client is not to wait here
+            return self._row(part, log, b"", preferred)
+        most = min(part.partition_max_bytes, self.left)
+        end = log.stable_end if self.is_committed else None
+        size = log.measure(part.fetch_offset, most, at_least_one=not self.size, end=end)
+        try:
+            data = b"" if self.only_measure else log.read(part.fetch_offset, size)
+        except OSError:
+            self.request.cluster.fail(partition.replicas[self.request.node_id].log_dir)
+            return self._failure(part, ErrorCode.KAFKA_STORAGE_ERROR)
+        self.size += size
+        self.left -= size
+        return self._row(part, log, data)
+
+    def _row(self, part: Any, log: Log, data: bytes, preferred: int = -1) -> Any:
+        return messages.FetchResponse.PartitionData(
+            partition_index=part.partition,
+            high_watermark=log.end,
+            last_stable_offset=log.stable_end,
+            log_start_offset=log.start,
+            aborted_transactions=_aborted(log, part.fetch_offset, data) if self.is_committed else None,
+            preferred_read_replica=preferred,
+            records=data,
+        )
+
+    def _preferred(self, partition: Partition) -> int | None:
+        """Return the follower that the client is to read from; None if it is right here (KIP-392)."""
+        cluster, request = self.request.cluster, self.request
+        is_asked = cluster.settings.rack_aware_fetch and request.version >= FIRST_WITH_RACKS and request.message.rack_id
+        if not is_asked or partition.leader != request.node_id:
+            return None
+        nodes, logs = cluster.controller.nodes, partition.online_logs()
+        views = {one: ReplicaView(one, nodes[one].rack, logs[one].end, 0) for one in partition.isr if one in logs}
+        found = select_replica(views[partition.leader], views.values(), request.message.rack_id).node_id
+        return None if found == partition.leader else found
+
+    def _failure(self, part: Any, code: int) -> Any:
+        self.failed = True
+        return messages.FetchResponse.PartitionData(
+            partition_index=part.partition,
+            error_code=code,
+            high_watermark=-1,
+            aborted_transactions=None,
+            records=b"",
+        )
+
+
+def _aborted(log: Log, offset: int, data: bytes) -> tuple[Any, ...]:
+    """Name the aborted transactions that have records in what is read from an offset on."""
+    row = messages.FetchResponse.AbortedTransaction
+    found = log.producers.aborted_between(offset, log.end_of(offset, len(data))) if data else ()
+    return tuple(row(producer_id=one.producer_id, first_offset=one.first_offset) for one in found)
