@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from .protocol import encode_request as encode_request
     from .protocol import encode_response as encode_response
     from .protocol import peek as peek
-    from .protocol.header_versions import header_version_for as header_version_for
+    from .protocol.headers import header_version_for as header_version_for
     from .records import Record as Record
     from .records import RecordBatch as RecordBatch
     from .records import RecordHeader as RecordHeader
@@ -122,7 +122,7 @@ _MODULES = {
     "engine": "native",
     "envelope": "render.json_frame",
     "explain_html": "render.html",
-    "header_version_for": "protocol.header_versions",
+    "header_version_for": "protocol.headers",
     "messages": "messages",
     "open_dump": "input",
     "parse_filter": "display_filter",

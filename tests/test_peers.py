@@ -8,7 +8,7 @@ from typing import Any
 
 import kwire
 from kwire.errors.decode import DefaultTag
-from kwire.protocol.header_versions import header_version_for
+from kwire.protocol.headers import header_version_for
 from kwire.wire import Reader
 
 # Cases that Kafka refuses as we do; id -> what is wrong with the peer's bytes.

@@ -13,11 +13,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 from ..codecs import Codec
 from ..protocol import FrameDecoder, Request, Response, Result, Token, Undecodable
-from ..protocol.api_registry import Apis, Call
-from ..protocol.fragments import loses
-from ..protocol.frame_header import Header
-from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of
+from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, frame_of, loses
 from ..protocol.header_reader import DecodedConnection, Kind, Kinds
+from ..protocol.headers import Apis, Call, Header
 from ..protocol.summary import body_facts, error_codes
 from ..render.values import count_text
 

@@ -17,11 +17,9 @@ from typing import Any, NamedTuple
 from ..errors.decode import UnexpectedResponse
 from ..native.states import FrameCount
 from ..protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
-from ..protocol.api_registry import Apis, Call
-from ..protocol.fragments import BareToken, unexpected_response
-from ..protocol.frame_header import client_in
-from ..protocol.framing import CapturedBatch, CapturedFrame, Endpoints
+from ..protocol.framing import BareToken, CapturedBatch, CapturedFrame, Endpoints, unexpected_response
 from ..protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
+from ..protocol.headers import Apis, Call, client_in
 from ..protocol.summary import MessageSummary, software_of
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import release, releases

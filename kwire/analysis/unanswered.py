@@ -7,11 +7,9 @@ from typing import NamedTuple
 
 from ..errors import DecodeError
 from ..protocol import Connection, Frame
-from ..protocol.api_registry import Apis
-from ..protocol.fragments import CutShort, loses
-from ..protocol.frame_header import Header
-from ..protocol.framing import SECOND, CapturedFrame, OpenConnection
+from ..protocol.framing import SECOND, CapturedFrame, CutShort, OpenConnection, loses
 from ..protocol.header_reader import Connections
+from ..protocol.headers import Apis, Header
 from ..spec.catalog import Catalog, catalog_for
 from .traffic_counter import NOTHING, User, ip_of, user_of
 

@@ -22,7 +22,7 @@ from ..errors import DecodeError, KwireError, UnknownField
 from ..errors.decode import BadFrame, Truncated, UnknownVersion
 from ..internal.topic_records import FRAME_VERSION, OFFSET_COMMIT, RecordType, key_version, log_of, record_types
 from ..protocol import LEAST, Connection
-from ..protocol.api_registry import Api, Apis
+from ..protocol.headers import Api, Apis
 from ..spec import MessageSpec
 from ..spec.catalog import Catalog, catalog_for
 from ..wire import INT16, UNSIGNED_VARINT, Reader

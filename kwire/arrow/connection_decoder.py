@@ -23,7 +23,7 @@ from ..capture.pcap import MAGICS, Packet, PcapReader
 from ..capture.pcapng import PcapngReader
 from ..capture.tcp_reassembly import ahead
 from ..errors import DecodeError, DumpError
-from ..protocol.fragments import BrokenDump, CutRecord, Damaged, LostPackets
+from ..protocol.framing import BrokenDump, CutRecord, Damaged, LostPackets
 from .frame_rows import Pairing
 from .input_splits import Unit
 from .packet_scan import BROKEN, DAMAGE, FILE, LOST, PACKETS, SEGMENTS, VOID

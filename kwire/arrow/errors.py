@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..errors import DecodeError, KwireError, excerpt, without_password
-from ..protocol.fragments import (
+from ..protocol.framing import (
     BareToken,
     BegunBefore,
     CutShort,

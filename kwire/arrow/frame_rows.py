@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from struct import Struct
 from typing import Any, NamedTuple
 
-from ..capture.record_cursor import Cursor
+from ..capture.pcap import Cursor
 from ..errors import DecodeError, DumpError
 from ..errors.decode import BadFrame, Truncated, UnexpectedResponse
 from ..protocol import LEAST, Connection, Frame, Header, Source, cut_short
-from ..protocol.api_registry import Api, Apis
 from ..protocol.decoder import unread
-from ..protocol.fragments import BrokenDump, CutShort
-from ..protocol.frame_parser import FrameReading
-from ..protocol.framing import NOBODY, CapturedFrame, Endpoints, NamedEnds
+from ..protocol.frame_codec import FrameReading
+from ..protocol.framing import NOBODY, BrokenDump, CapturedFrame, CutShort, Endpoints, NamedEnds
+from ..protocol.headers import Api, Apis
 from .errors import Fault, fault_of
 
 Cut = tuple[int, bytes, DecodeError | None]  # offset, the bytes of a frame or fragment, and the fault

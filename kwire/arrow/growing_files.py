@@ -13,16 +13,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from ..capture.pcap import FILE_HEADER, PcapReader
+from ..capture.pcap import FILE_HEADER, PORTION, PcapReader, portions_of
 from ..capture.pcapng import PcapngReader
-from ..capture.record_cursor import PORTION, portions_of
 from ..errors import DumpError
 from ..errors.decode import BadFrame
 from ..input.compressed import unpacked
 from ..input.file_systems import open_file
 from ..input.open import CAPTURES
 from ..logs.recognition import SHORT, credible_stop
-from ..protocol.api_registry import Apis
+from ..protocol.headers import Apis
 from .errors import BadOption, LostData
 from .frame_rows import Cut, State, Walker
 from .input_splits import MOST_SHARES, RAW, File, Unit, find_files, kind_of, least_parts, packed, parts_of, shared

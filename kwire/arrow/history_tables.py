@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..capture.non_kafka import ZOOKEEPER
+from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
 from ..cluster.draft_fields import RELEASED
 from ..cluster.events import LOG
@@ -29,8 +29,8 @@ from ..internal import decode_enveloped_request, decode_enveloped_response
 from ..internal.topic_records import METADATA
 from ..logs.recognition import Topic, topic_of_folder
 from ..protocol import Frame, Request, Response, Result
-from ..protocol.fragments import NotKafka
-from ..protocol.frame_parser import FrameReading
+from ..protocol.frame_codec import FrameReading
+from ..protocol.framing import NotKafka
 from ..records import RecordBatch, parse_records
 from ..redaction.rules import TOPIC, TOPIC_ID, is_of_metadata_log
 from ..spec.catalog import Catalog, catalog_for

@@ -10,13 +10,13 @@ import re
 from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
-from ..capture.record_cursor import portions_of
+from ..capture.pcap import portions_of
 from ..errors import DumpError
 from ..input import open_dump
 from ..input.compressed import unpacked
 from ..input.file_systems import GLOB, Entry, entries_in, entry_of, globbed, local_path, matches, open_file
 from ..input.open import CAPTURES
-from ..protocol.api_registry import Apis
+from ..protocol.headers import Apis
 from .errors import BadOption
 from .frame_rows import Pairing, State, Walker
 from .options import FRAMES, Options

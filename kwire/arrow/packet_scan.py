@@ -24,9 +24,8 @@ import numpy as np
 import pyarrow as pa
 
 from ..capture.link_layers import Segment, segment_of
-from ..capture.pcap import DAY, FILE_HEADER, RECORD_HEADER, SECOND, Packet, PcapReader
+from ..capture.pcap import DAY, FILE_HEADER, PORTION, RECORD_HEADER, SECOND, Damage, Packet, PcapReader, portions_of
 from ..capture.pcapng import PcapngReader
-from ..capture.record_cursor import PORTION, Damage, portions_of
 from ..errors import DumpError
 from ..input.compressed import COMPRESSIONS, unpacked
 from ..input.file_systems import entries_in, open_file

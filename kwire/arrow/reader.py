@@ -18,17 +18,17 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from ..capture.frame_extractor import Streams
-from ..capture.non_kafka import ZOOKEEPER
-from ..capture.record_cursor import portions_of
-from ..capture.tcp_connections import Share
+from ..capture.kafka_connection_detection import ZOOKEEPER
+from ..capture.pcap import portions_of
+from ..capture.tcp_reassembly import Share
 from ..errors import DumpError, UnknownMessage, ZnodeError
 from ..input import Dump, open_dump
 from ..input.compressed import unpacked
 from ..input.file_systems import open_file
 from ..input.open import CAPTURES, znode_text
 from ..logs import LogBytes
-from ..protocol.api_registry import Api, Apis
-from ..protocol.fragments import BrokenDump, NotKafka
+from ..protocol.framing import BrokenDump, NotKafka
+from ..protocol.headers import Api, Apis
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import znodes_in
 from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES, Builder

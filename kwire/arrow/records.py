@@ -18,7 +18,7 @@ from .. import wire
 from ..codecs import Codec
 from ..codecs.field_plan import Place as FieldPlace
 from ..codecs.field_plan import Step, found_in, plan_of
-from ..protocol.api_registry import Api, Apis
+from ..protocol.headers import Api, Apis
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
 from ..spec.catalog import catalog_for
 from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES, error_column

@@ -15,7 +15,7 @@ import msgspec
 
 from ..codecs import codec_in
 from ..protocol import Frame, Request, Undecodable, encode_response
-from ..protocol.frame_parser import FrameReading
+from ..protocol.frame_codec import FrameReading
 from ..protocol.framing import int16, int32
 from ..spec.catalog import Catalog
 from ..values import ErrorCode

@@ -15,8 +15,8 @@ from typing import Any
 
 from ..errors import DecodeError
 from ..protocol import Frame, FrameDecoder, Result, Source
-from ..protocol.frame_header import Header
 from ..protocol.framing import NOBODY, SECOND, CapturedBatch, CapturedFrame
+from ..protocol.headers import Header
 from ..redaction import mask
 from ..render.captured_lines import link_of
 from ..spec.catalog import Catalog

@@ -15,9 +15,20 @@ from ..errors import DecodeError
 from ..errors.decode import BadFrame
 from ..native.states import ConversationState, EndsState
 from ..protocol import Frame, FrameReader, cut_short
-from ..protocol.fragments import BareToken, BegunBefore, CutShort, Fragment, NoFrame, PassedOver
-from ..protocol.fragments import Gap as GapFault
-from ..protocol.framing import NOBODY, CapturedBatch, CapturedFrame, frame_of, numbers_of
+from ..protocol.framing import (
+    NOBODY,
+    BareToken,
+    BegunBefore,
+    CapturedBatch,
+    CapturedFrame,
+    CutShort,
+    Fragment,
+    NoFrame,
+    PassedOver,
+    frame_of,
+    numbers_of,
+)
+from ..protocol.framing import Gap as GapFault
 from .kafka_frame_detection import FAR, MOST_LIKELY, NO, REQUESTS, RESERVED_IDS, SHORT, Awaited, Recogniser, Verdict
 from .link_layers import address_text, end_text
 from .tcp_reassembly import Connection, Gap, Portion, Unseen

@@ -18,19 +18,30 @@ from ..errors import DumpError
 from ..native import ENGINE
 from ..native.states import FrameBatch
 from ..protocol import Frame
-from ..protocol.fragments import BrokenDump, CutRecord, Damaged, LostPackets
-from ..protocol.framing import CapturedBatch, OpenConnection
+from ..protocol.framing import BrokenDump, CapturedBatch, CutRecord, Damaged, LostPackets, OpenConnection
 from ..spec.catalog import Catalog
 from .conversation import Conversation, note, written
-from .kafka_connection_detection import Opening, begins_at_once
+from .kafka_connection_detection import NonKafkaConnection, Opening, begins_at_once
 from .kafka_frame_detection import Recogniser
 from .link_layers import LOST, NOT_TCP, Segment, link_layout, segment_of
-from .non_kafka import NonKafkaConnection
-from .pcap import NEAR, SECOND, Interface, Packet, PcapReader
+from .pcap import NEAR, SECOND, Damage, Interface, Packet, PcapReader
 from .pcapng import PcapngReader
-from .record_cursor import Damage
-from .tcp_connections import ALL, EVERY, LINGER, LINGER_PACKETS, STRAY, Limits, Reassembler, Share
-from .tcp_reassembly import WITH_TIME, Connection, Ended, Event, Finished, Portion
+from .tcp_reassembly import (
+    ALL,
+    EVERY,
+    LINGER,
+    LINGER_PACKETS,
+    STRAY,
+    WITH_TIME,
+    Connection,
+    Ended,
+    Event,
+    Finished,
+    Limits,
+    Portion,
+    Reassembler,
+    Share,
+)
 
 if TYPE_CHECKING or ENGINE == "native":
     from ..native import PacketWalker

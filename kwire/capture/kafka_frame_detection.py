@@ -12,7 +12,7 @@ from ..caches import lazy_pattern
 from ..codecs import codec_in
 from ..errors.decode import TrailingBytes
 from ..protocol import LEAST, LIMIT, Frame, FrameDecoder, Request, Response, Source, Undecodable
-from ..protocol.header_versions import header_version_for
+from ..protocol.headers import header_version_for
 from ..spec.catalog import Catalog, catalog_for
 
 # How much a header resembles a request's. SHORT: too few bytes. WEAK: no client id. FAIR: a client id, but the api

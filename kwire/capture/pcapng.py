@@ -14,8 +14,7 @@ from typing import Any
 
 from ..caches import lazy_pattern
 from ..errors import DumpError
-from .pcap import LONGEST, ROW, Interface, Packet
-from .record_cursor import PIECE, Cursor, Damage, Skipper, find_begin, skip_to
+from .pcap import LONGEST, PIECE, ROW, Cursor, Damage, Interface, Packet, Skipper, find_begin, skip_to
 
 MAGIC = b"\x0a\x0d\x0d\x0a"
 BYTE_ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}

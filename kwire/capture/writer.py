@@ -11,7 +11,7 @@ from math import isfinite
 from typing import BinaryIO
 
 from ..protocol import Frame, Source
-from ..protocol.fragments import BegunBefore, Gap, NotKafka
+from ..protocol.framing import BegunBefore, Gap, NotKafka
 from .link_layers import ACK, FIN, SYN
 from .pcap import SECOND
 from .tcp_reassembly import PATIENCE_TO_BEGIN

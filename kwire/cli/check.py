@@ -22,7 +22,7 @@ from ..logs.disk_files import DiskFile, base_offset_of
 from ..logs.log import SegmentReader
 from ..logs.recognition import stop_of
 from ..protocol import Request, Response, Result, Token, Undecodable
-from ..protocol.encoder import encode_result
+from ..protocol.frame_codec import encode_result
 from ..records import RecordBatch
 from ..records.layouts import BATCH
 from ..render.line import unread_text

@@ -22,7 +22,7 @@ from ..logs import LogRecord
 from ..net.admin import ask_model
 from ..net.client import BrokerConnection, address
 from ..protocol import Result
-from ..protocol.fragments import NotKafka
+from ..protocol.framing import NotKafka
 from ..render.cluster import (
     cluster_json,
     cluster_lines,

@@ -21,9 +21,9 @@ from ..display_filter import parse_path
 from ..field_paths import FieldPath
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import Result, Token, Undecodable
-from ..protocol.fragments import CutShort, NoFrame, NotKafka
+from ..protocol.framing import CutShort, NoFrame, NotKafka
 from ..protocol.identify import Guess, guesses
-from ..protocol.response_frames import with_response_frames
+from ..protocol.results import with_response_frames
 from ..protocol.summary import MessageSummary
 from ..render.json_frame import envelope
 from ..render.line import unread_text

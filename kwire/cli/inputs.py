@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ..caches import lazy_pattern
 from ..capture.conversation import timed
-from ..capture.non_kafka import ZOOKEEPER
-from ..capture.tcp_connections import ALL, Share
+from ..capture.kafka_connection_detection import ZOOKEEPER
+from ..capture.tcp_reassembly import ALL, Share
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError, DumpError, KwireError
 from ..input import Dump, open_dump, open_hex
 from ..input.file_systems import entries_in, entry_of, local_path
 from ..protocol import Frame, FrameDecoder, Result
-from ..protocol.fragments import Damaged, NotKafka
-from ..protocol.frame_header import Header
-from ..protocol.framing import CapturedBatch
+from ..protocol.framing import CapturedBatch, Damaged, NotKafka
 from ..protocol.header_reader import DecodedConnection, Peek
+from ..protocol.headers import Header
 from ..render.values import count_text
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import Release, release, releases

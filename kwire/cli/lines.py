@@ -11,8 +11,7 @@ from typing import Any, Protocol, TypeVar
 from ..input import Dump
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import FrameDecoder, Result, Undecodable
-from ..protocol.fragments import NotKafka
-from ..protocol.framing import CapturedBatch, count_frames
+from ..protocol.framing import CapturedBatch, NotKafka, count_frames
 from ..protocol.summary import MessageSummary
 from ..render.captured_lines import MOST_TEXT, CapturedLines, JsonLines
 from ..render.json_frame import json_line

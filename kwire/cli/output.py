@@ -15,7 +15,7 @@ from typing import BinaryIO
 from ..capture.writer import CaptureWriter, names_connection
 from ..errors import DumpError
 from ..protocol import Frame, Source
-from ..protocol.fragments import BareToken, NoFrame
+from ..protocol.framing import BareToken, NoFrame
 from ..render.values import count_text
 from .inputs import files_of
 from .terminal import remark

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Any
 
 from ..protocol import Frame, FrameDecoder
-from ..protocol.frame_header import Header
+from ..protocol.headers import Header
 from ..protocol.summary import MessageSummary
 from ..redaction import mask
 from ..render.values import count_text

@@ -32,11 +32,10 @@ from ..analysis import (
     percentile,
     unspoken,
 )
-from ..capture.tcp_connections import ALL, Share
+from ..capture.tcp_reassembly import ALL, Share
 from ..errors import KwireError, suggestion
 from ..native import ENGINE
-from ..protocol.fragments import BareToken
-from ..protocol.framing import SECOND, count_frames
+from ..protocol.framing import SECOND, BareToken, count_frames
 from ..render.style import escape, json_text, table
 from ..render.values import count_text
 from .inputs import NonKafkaStreams, UsageError, catalog_of, dumps_in, named_release, part_read

@@ -19,7 +19,7 @@ DecodeError
     +-- BadChecksum, CutBatch, MixedMagic
     +-- DefaultTag          accepted in strict too: noted, and left out when encoding again
 +-- NoFrame                 bytes outside frames; it and errors of frames with missing bytes
-                            (CutShort, RequestNotCaptured) are in `kwire.protocol.fragments`
+                            (CutShort, RequestNotCaptured) are in `kwire.protocol.framing`
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ from io import FileIO
 from pathlib import Path
 from time import sleep
 
-from ..capture.pcap import MAGICS
+from ..capture.pcap import MAGICS, PORTION
 from ..capture.pcapng import MAGIC
-from ..capture.record_cursor import PORTION
 from ..errors import DumpError
 
 POLL = 0.2  # seconds between two looks at what is followed

@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ..capture.conversation import SASL_HANDSHAKE_0, written
 from ..capture.frame_extractor import Streams
-from ..capture.pcap import MAGICS, Packet, PcapReader
+from ..capture.pcap import MAGICS, PORTION, Packet, PcapReader
 from ..capture.pcapng import MAGIC, PcapngReader
-from ..capture.record_cursor import PORTION
-from ..capture.tcp_connections import ALL, Share
+from ..capture.tcp_reassembly import ALL, Share
 from ..errors import DumpError
 from ..errors.decode import BadFrame
 from ..protocol import LEAST, LIMIT, Frame, FrameReader, Source, cut_short
-from ..protocol.fragments import BrokenDump
-from ..protocol.framing import CapturedBatch, int32
+from ..protocol.framing import BrokenDump, CapturedBatch, int32
 from ..spec.catalog import Catalog, catalog_for
 from .compressed import Opened, unpacked
 from .file_systems import local_path, open_file

@@ -628,7 +628,7 @@ cdef class PacketWalker:
         return 0
 
     cdef int end_closed(self, int64_t now, FrameBatch out) except -1:
-        """Forget closed connections as `tcp_connections` does, as long as nothing waits anywhere."""
+        """Forget closed connections as `Reassembler` does, as long as nothing waits anywhere."""
         cdef ReassemblerState state = self.state
         cdef ConnectionState connection
         cdef StreamState one, other
@@ -657,7 +657,7 @@ cdef class PacketWalker:
                 out.append(number)
         return 0
 
-    # The handshake and the end of most connections, as `tcp_reassembly` and `tcp_connections` take them; each leaves the
+    # The handshake and the end of most connections, as `tcp_reassembly` takes them; each leaves the
     # very state that those leave, or refuses.
 
     cdef bint take_syn(self, bytes key, Packet* packet) except -1:

@@ -38,8 +38,7 @@ cdef struct Part:
     int offset
     Column* column
 
-include "_runs.pxi"
-include "_repeat.pxi"
+include "_column_runs.pxi"
 
 
 cdef class ColumnTable:

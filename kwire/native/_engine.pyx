@@ -363,7 +363,7 @@ cdef inline int put(Output* o, const void* data, Py_ssize_t count) except -1:
     return 0
 
 
-include "_text.pxi"
+include "_json.pxi"
 
 
 cdef inline uint32_t unsigned_varint(Cursor* c) except? 0xFFFFFFFF:
@@ -508,9 +508,7 @@ cdef bint is_default(object value, object default) except -1:
     return _is_default(value, default)
 
 
-include "_decode.pxi"
-include "_encode.pxi"
-include "_json.pxi"
+include "_messages.pxi"
 
 
 cdef class NodeTable:
@@ -725,12 +723,11 @@ cdef class NativeMethods:
                 pass
         return super().json_text(data, start)
 
-include "_facts.pxi"
+include "_body_checks.pxi"
 include "_columns.pxi"
 include "_capture.pxi"
 include "_pairing.pxi"
 include "_frames.pxi"
-include "_records.pxi"
 
 
 cdef Py_ssize_t slot_of(message_class, name) except -1:

@@ -17,7 +17,7 @@ cdef object header_of(CallState call, const Asked* one):
     """Make the header of a request."""
     global _header_class
     if _header_class is None:
-        from kwire.protocol.frame_header import Header
+        from kwire.protocol.headers import Header
         _header_class = Header
     header = _header_class(True, call, one.correlation_id, number_or_none(one.now))
     if one.frame >= 0:

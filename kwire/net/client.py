@@ -24,7 +24,7 @@ from ..codecs import Codec, codec_in
 from ..errors import CallError, DumpError
 from ..errors.decode import BadFrame
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Source, Undecodable, encode_request
-from ..protocol.api_registry import expects_response
+from ..protocol.headers import expects_response
 from ..protocol.results import CodecOf
 from ..spec.catalog import Catalog, catalog_for
 from ..versions import Versions

@@ -18,7 +18,7 @@ from ..capture.writer import PcapWriter, TcpWriter
 from ..errors import CallError, EncodeError
 from ..errors.decode import BadFrame
 from ..protocol import Frame, FrameDecoder, FrameReader, Response, Result, Source, encode_request
-from ..protocol.encoder import encode_result
+from ..protocol.frame_codec import encode_result
 from ..spec.catalog import Catalog, catalog_for
 from .client import PLAINTEXT, TLS_RECORDS, Address, Security, tls_failure, why
 from .limits import FrameMemory, Share

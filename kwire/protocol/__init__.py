@@ -5,10 +5,10 @@ Sizes, headers, and the pairing of responses with requests are here; files and s
 
 from .connection import Connection
 from .decoder import FrameDecoder, decode_frames, decode_request, decode_response, spans_for
-from .encoder import encode_request, encode_response
-from .frame_header import Header
+from .frame_codec import encode_request, encode_response
 from .framing import LEAST, LIMIT, Frame, FrameReader, Source, cut_frames, cut_short
 from .header_reader import HeaderReader, Peek, peek
+from .headers import Header
 from .results import NOBODY, Client, Request, Response, Result, Token, Undecodable
 from .sasl import SaslMessage
 

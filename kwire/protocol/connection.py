@@ -22,11 +22,9 @@ from ..errors import DecodeError
 from ..errors.decode import UnexpectedResponse
 from ..native.states import NO_CALLS, PairingState
 from ..spec.catalog import Catalog, catalog_for
-from .api_registry import SASL_HANDSHAKE, Api, Apis, Call, expects_response
-from .fragments import BareToken, CutShort, loses, unexpected_response
-from .frame_header import CLIENT_ID, Header, client_in
-from .frame_parser import FrameReading, may_be_downgraded
-from .framing import CapturedFrame, Frame, numbers_of
+from .frame_codec import FrameReading
+from .framing import BareToken, CapturedFrame, CutShort, Frame, loses, numbers_of, unexpected_response
+from .headers import CLIENT_ID, SASL_HANDSHAKE, Api, Apis, Call, Header, client_in, expects_response, may_be_downgraded
 from .results import Request, Response
 
 MOST_CANDIDATES = 8  # requests with the same correlation id that are compared

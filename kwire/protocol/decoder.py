@@ -19,14 +19,11 @@ from ..errors import DecodeError, UnknownMessage
 from ..errors.decode import Truncated, UnexpectedResponse, UnknownApi, UnknownVersion
 from ..spec.catalog import WIRE_TYPES, Catalog, catalog_for
 from ..wire import INT32, bytes_of
-from .api_registry import ENVELOPE, SASL_AUTHENTICATE, Api, Apis, Call
 from .connection import Connection
-from .fragments import CutShort
-from .frame_header import Header
-from .frame_parser import API_VERSIONS, FrameReading
-from .framing import Frame, Source, cut_short, int16, int32, size_fault
+from .frame_codec import FrameReading
+from .framing import CutShort, Frame, Source, cut_short, int16, int32, size_fault
 from .header_reader import Connections, DecodedConnection, Peek, peek_of
-from .header_versions import header_version_for
+from .headers import API_VERSIONS, ENVELOPE, SASL_AUTHENTICATE, Api, Apis, Call, Header, header_version_for
 from .results import CodecOf, Request, Response, Result, Token, Undecodable
 from .sasl import SaslMessage, read_token
 from .summary import software_of

@@ -13,13 +13,10 @@ from ..codecs import Codec
 from ..errors import DecodeError
 from ..native.states import KindState
 from ..spec.catalog import Catalog, catalog_for
-from .api_registry import ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api, Apis, Call
 from .connection import Connection, is_whole
-from .fragments import CutShort
-from .frame_header import Header
-from .frame_parser import API_VERSIONS
 from .framing import NOBODY as WHOLE_FILE
-from .framing import CapturedFrame, Endpoints, Frame, int32
+from .framing import CapturedFrame, CutShort, Endpoints, Frame, int32
+from .headers import API_VERSIONS, ENVELOPE, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api, Apis, Call, Header
 from .results import NOBODY, Client
 from .summary import software_of
 

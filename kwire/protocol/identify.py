@@ -17,7 +17,7 @@ from ..values import Value, kind_of
 from ..wire import Reader, Struct, content_of
 from .decoder import FrameDecoder
 from .framing import Frame, int16
-from .header_versions import header_version_for
+from .headers import header_version_for
 from .results import Request, Response, Result
 
 

@@ -1,9 +1,16 @@
-"""The results of decoding a frame: `Request`, `Response`, `Token` or `Undecodable`. Values only."""
+"""The results of decoding a frame: `Request`, `Response`, `Token` or `Undecodable`.
+
+`with_response_frames` names in requests the frame of their response: it holds results until that is known, within a
+bounded window.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -12,6 +19,7 @@ from ..codecs import Codec
 from ..codecs.tracing import Span
 from ..errors import DecodeError
 from .framing import Frame
+from .headers import expects_response
 from .sasl import SaslMessage
 
 if TYPE_CHECKING:
@@ -181,3 +189,101 @@ def client_of(result: Result) -> str | None:
         client: str | None = getattr(header, "client_id", None)
         return client
     return result.client.client_id if result.frame.source.client else None
+
+
+MOST_HELD, MOST_BYTES = 100_000, 1 << 26  # results that wait, and bytes of their frames
+T = TypeVar("T")
+
+
+class _Held:
+    """A result that is not yielded yet; a request that waits for its response, with its connection."""
+
+    __slots__ = ("connection", "result", "size", "waits")
+
+    def __init__(self, result: Any, size: int = 0, connection: object = None, *, waits: bool = False) -> None:
+        self.result = result
+        self.size: int = size
+        self.connection: object = connection
+        self.waits: bool = waits
+
+
+class _Window:
+    """Results in their order, of which the oldest is a request that waits for its response."""
+
+    def __init__(self) -> None:
+        self._held = deque[_Held]()
+        self._requests: dict[object, dict[int, _Held]] = {}  # by connection and frame, those that wait
+        self._file: str | None = None
+        self._size = 0  # bytes
+
+    def add(self, result: object) -> None:
+        """Add a result. A response sets its frame in its request; older requests wait no longer."""
+        if isinstance(result, Request | Response | Token | Undecodable):
+            self._add(result)
+        else:
+            self._held.append(_Held(result))
+
+    def _add(self, result: Result) -> None:
+        source = result.frame.source
+        if source.file != self._file:
+            self.release()
+            self._file = source.file
+        for number in result.frame.closed:
+            self._end(number)
+        connection = source.connection_key
+        held = _Held(result, len(result.frame.data), connection)
+        self._held.append(held)
+        self._size += held.size
+        if isinstance(result, Request) and source.frame is not None and expects_response(result.message):
+            held.waits = True
+            self._requests.setdefault(connection, {})[source.frame] = held
+        elif isinstance(result, Response) and result.request_frame is not None:
+            self._answer(connection, result.request_frame, source.frame)
+
+    def _answer(self, connection: object, request: int, response: int | None) -> None:
+        waiting = self._requests.get(connection, {})
+        for number in list(takewhile(lambda number: number <= request, waiting)):
+            held = waiting.pop(number)
+            held.waits = False
+            if number == request:
+                held.result = replace(held.result, response_frame=response)
+
+    def _end(self, connection: object) -> None:
+        for held in self._requests.pop(connection, {}).values():
+            held.waits = False
+
+    def release(self) -> None:
+        """End all waiting."""
+        for connection in list(self._requests):
+            self._end(connection)
+
+    def ready(self) -> Iterator[Any]:
+        """Yield the results in front that do not wait, and those for which there is no room."""
+        while self._held and (not self._held[0].waits or len(self._held) > MOST_HELD or self._size > MOST_BYTES):
+            held = self._held.popleft()
+            self._size -= held.size
+            if held.waits:
+                del self._requests[held.connection][held.result.frame.source.frame]
+            yield held.result
+
+
+def with_response_frames(results: Iterable[T]) -> Iterator[T]:
+    """Yield results in the same order, each request with the number of the frame of its response.
+
+    A request is held until its response, a response to a later request or the end of its connection has come. At most
+    100,000 results or 64 MiB of frames are held; then the oldest is yielded as it is.
+
+    Args:
+        results: of frames that have numbers; anything else passes.
+
+    >>> import kwire
+    >>> results = kwire.decode_frames(kwire.read_dump("fixtures/dumps/kafka-3.9-zk.bin"))
+    >>> [getattr(result, "response_frame", None) for result in with_response_frames(results)]
+    [1, None, 3, None, 5, None]
+    """
+    window = _Window()
+    for result in results:
+        window.add(result)
+        yield from window.ready()
+    window.release()
+    yield from window.ready()

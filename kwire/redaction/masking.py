@@ -22,8 +22,7 @@ from ..codecs.tracing import Span
 from ..errors import DecodeError, path_text
 from ..errors.decode import Truncated, UnknownVersion
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable, spans_for
-from ..protocol.fragments import NotKafka
-from ..protocol.framing import LIMIT
+from ..protocol.framing import LIMIT, NotKafka
 from ..protocol.sasl import seems_token
 from ..sensitive_fields import ENVELOPED, SECRET_FIELDS, SECRET_PARTS, Hidden, is_sensitive, names_sensitive
 from ..spec.catalog import catalog_for

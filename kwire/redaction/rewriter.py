@@ -13,7 +13,7 @@ from ..codecs.field_plan import places_in
 from ..codecs.tracing import Span
 from ..errors.decode import UnknownVersion
 from ..protocol import Frame, FrameDecoder, Request, Response, Token, Undecodable
-from ..protocol.fragments import NoFrame
+from ..protocol.framing import NoFrame
 from ..records.checksums import crc32c
 from ..spec.catalog import Catalog
 from .masking import is_doubtful, is_request_header

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..codecs import Codec, codec_in
 from ..codecs.field_plan import Place, leaves, plan_of
 from ..errors import KwireError
-from ..protocol.header_versions import header_version_for
+from ..protocol.headers import header_version_for
 from ..protocol.summary import is_topic_field
 from ..records import RecordBatch, parse_records
 from ..sensitive_fields import ENVELOPED, SECRET_FIELDS, is_sensitive

@@ -17,10 +17,9 @@ from ..codecs import Codec
 from ..codecs.fast_path import table_of
 from ..native import ENGINE
 from ..protocol import FrameDecoder, Result
-from ..protocol.api_registry import Apis, Call
-from ..protocol.frame_header import Header
 from ..protocol.framing import SECOND, CapturedBatch, CapturedFrame, Endpoints, frame_of
 from ..protocol.header_reader import DecodedConnection, Kind, Kinds, decode_clean
+from ..protocol.headers import Apis, Call, Header
 from ..protocol.results import seconds_between
 from ..protocol.summary import body_facts
 from ..redaction.masking import mask_message

@@ -12,7 +12,7 @@ from ..codecs.json import unknown_tags_json as tags_to_json
 from ..errors import DecodeError
 from ..internal.envelope import principal_of
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
-from ..protocol.fragments import NotKafka
+from ..protocol.framing import NotKafka
 from ..sensitive_fields import HIDDEN, Hidden
 from .style import escape
 from .values import count_text, value_text

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from ..codecs import Codec
 from ..errors.decode import UnexpectedResponse
 from ..protocol import Frame, Request, Response, Result, SaslMessage, Token, Undecodable
-from ..protocol.fragments import CutShort
+from ..protocol.framing import CutShort
 from ..protocol.results import client_of
 from ..protocol.summary import Facts, MessageSummary
 from .json_frame import token_text

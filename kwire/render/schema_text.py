@@ -9,7 +9,7 @@ from typing import Any
 
 from ..codecs import Codec
 from ..codecs.json import to_json
-from ..protocol.header_versions import header_version_for
+from ..protocol.headers import header_version_for
 from ..spec.catalog import WIRE_TYPES
 from ..wire import Field, Node, Struct, content_of
 from .style import PLAIN, Style

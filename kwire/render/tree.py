@@ -16,7 +16,7 @@ from ..internal import decode_assignment, decode_subscription
 from ..internal.versioned_body import Embedded, codec_of
 from ..logs import Log, LogBatch
 from ..protocol import Request, Response, Result, SaslMessage, Token, Undecodable
-from ..protocol.fragments import NoFrame, NotKafka
+from ..protocol.framing import NoFrame, NotKafka
 from ..values import Value, kind_of
 from ..wire import Content, Field, Integer, Struct, content_of, split_tags
 from .json_frame import sender_of, token_text

@@ -17,8 +17,8 @@ from pyspark.sql import functions as sql
 from ..arrow import group_tables
 from ..arrow.errors import BadOption
 from ..arrow.history_tables import COLUMNS, OPTIONS, UNION, catalog_of, history_batches, reading_options
-from ..capture.non_kafka import ZOOKEEPER
-from ..protocol.fragments import NotKafka
+from ..capture.kafka_connection_detection import ZOOKEEPER
+from ..protocol.framing import NotKafka
 from ..redaction.rules import TOPIC, TOPIC_ID
 from .source import to_spark
 

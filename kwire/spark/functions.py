@@ -16,7 +16,7 @@ from ..arrow.errors import BadOption
 from ..arrow.records import RecordReader
 from ..codecs import Codec, codec_in
 from ..errors import suggestion
-from ..protocol.api_registry import Apis
+from ..protocol.headers import Apis
 from ..records import LIMIT
 from ..spec.catalog import catalog_for
 from .source import schema_to_arrow, to_spark

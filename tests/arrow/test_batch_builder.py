@@ -12,7 +12,7 @@ from kwire.arrow.errors import Fault, MalformedFrame
 from kwire.arrow.frame_rows import Row, RowEndpoints
 from kwire.arrow.message_column import Raw
 from kwire.arrow.options import Options
-from kwire.protocol.api_registry import Api
+from kwire.protocol.headers import Api
 from kwire.spec.catalog import catalog_for
 
 METADATA = Api(3, 12, "Metadata", catalog_for())

@@ -28,7 +28,7 @@ from kwire.arrow.errors import BadOption, MalformedFrame
 from kwire.errors import NotInVersion, UnknownField, UnknownMessage, WrongType
 from kwire.errors.decode import BadFrame, Truncated, UnknownVersion
 from kwire.internal import coordinator_record, encode_record, encode_subscription, subscription_of
-from kwire.protocol.api_registry import Apis
+from kwire.protocol.headers import Apis
 from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP
 from tests.arrow.golden import golden_columns

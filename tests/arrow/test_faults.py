@@ -5,7 +5,7 @@ from __future__ import annotations
 from kwire.arrow.errors import fault_of
 from kwire.errors import DecodeError
 from kwire.errors import decode as faults
-from kwire.protocol.fragments import BareToken, Encrypted, Gap, NotKafka
+from kwire.protocol.framing import BareToken, Encrypted, Gap, NotKafka
 
 
 def code(error: DecodeError) -> str | None:

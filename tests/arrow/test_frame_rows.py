@@ -18,9 +18,8 @@ from kwire.errors import DumpError
 from kwire.errors.decode import BadFrame
 from kwire.input.open import raw_frames
 from kwire.protocol import LIMIT, Request, Response, Token, Undecodable
-from kwire.protocol.api_registry import Apis
-from kwire.protocol.fragments import BrokenDump, CutShort
-from kwire.protocol.framing import NamedEnds
+from kwire.protocol.framing import BrokenDump, CutShort, NamedEnds
+from kwire.protocol.headers import Apis
 from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP, conversation
 from tests.arrow.test_reader import HANDSHAKE, HANDSHAKEN, TOKENS, UNKNOWN

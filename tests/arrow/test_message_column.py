@@ -10,7 +10,7 @@ import pytest
 import kwire
 from kwire.arrow.errors import Fault
 from kwire.arrow.message_column import Json, Raw, body_start, read_carefully
-from kwire.protocol.api_registry import Api, Apis
+from kwire.protocol.headers import Api, Apis
 from kwire.spec.catalog import catalog_for
 from tests.arrow.golden import golden_columns
 

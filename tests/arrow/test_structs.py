@@ -12,7 +12,7 @@ import kwire
 from kwire.arrow.errors import Fault
 from kwire.arrow.frame_rows import Row
 from kwire.arrow.message_column import Structs, in_order
-from kwire.protocol.api_registry import Api
+from kwire.protocol.headers import Api
 from kwire.spec.catalog import catalog_for
 from tests.arrow.golden import golden_columns
 from tests.codecs.columns.rows import members

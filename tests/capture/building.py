@@ -10,7 +10,7 @@ from typing import Any
 import kwire
 from kwire.capture.frame_extractor import Streams
 from kwire.capture.link_layers import Segment
-from kwire.protocol.fragments import NoFrame
+from kwire.protocol.framing import NoFrame
 
 M: Any = kwire.messages
 FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16

@@ -14,7 +14,7 @@ from kwire import Request, Response, Undecodable
 from kwire.capture.link_layers import Segment, segment_of
 from kwire.input.open import packets_of
 from kwire.protocol import Token
-from kwire.protocol.fragments import BareToken, BegunBefore, CutShort, Fragment, NoFrame, NotKafka
+from kwire.protocol.framing import BareToken, BegunBefore, CutShort, Fragment, NoFrame, NotKafka
 from tests.capture.building import unaccounted
 from tests.conftest import SHARED, each_of
 

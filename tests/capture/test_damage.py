@@ -13,10 +13,9 @@ import pytest
 
 import kwire
 from kwire.capture import pcap as pcap_module
-from kwire.capture.pcap import Packet, PcapReader
+from kwire.capture.pcap import Damage, Packet, PcapReader
 from kwire.capture.pcapng import PcapngReader
-from kwire.capture.record_cursor import Damage
-from kwire.protocol.fragments import CutRecord, Damaged
+from kwire.protocol.framing import CutRecord, Damaged
 from tests.capture.building import Talk, capture, enhanced, interface, packet_of, pcap, section
 
 COUNT = 60

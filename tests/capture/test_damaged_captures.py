@@ -16,7 +16,7 @@ import kwire
 from kwire.capture.link_layers import ACK, FIN, RST, SYN, Segment, end_text, segment_of, turned
 from kwire.input.open import packets_of
 from kwire.protocol import Result, Token
-from kwire.protocol.fragments import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
+from kwire.protocol.framing import BareToken, CutShort, Gap, NoFrame, NotKafka, RequestNotCaptured
 from tests.capture.building import Talk, changed, frames_of, unaccounted
 from tests.conftest import ROOT, SHARED
 from tests.seeds import TRIES, seeded

@@ -18,7 +18,7 @@ from kwire.capture.frame_extractor import Streams
 from kwire.capture.link_layers import Segment
 from kwire.capture.pcap import Packet, PcapReader
 from kwire.errors import DumpError
-from kwire.protocol.fragments import (
+from kwire.protocol.framing import (
     BareToken,
     BegunBefore,
     CutRecord,

@@ -16,7 +16,7 @@ from kwire.capture.frame_extractor import Streams
 from kwire.capture.link_layers import Segment, link_layout
 from kwire.capture.pcap import PcapReader
 from kwire.capture.pcapng import MAGIC, PcapngReader
-from kwire.capture.tcp_connections import EVERY, Limits
+from kwire.capture.tcp_reassembly import EVERY, Limits
 from kwire.errors import DumpError
 from kwire.input.open import packets_of
 from kwire.native import ENGINE

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.capture.pcap import LONGEST, Packet, PcapReader
+from kwire.capture.pcap import LONGEST, Damage, Packet, PcapReader
 from kwire.capture.pcapng import PcapngReader
-from kwire.capture.record_cursor import Damage
 from kwire.errors import DumpError
 from tests.capture.building import block, enhanced, interface, pcap, section
 from tests.effort import at_most

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kwire.capture.link_layers import Segment
-from kwire.capture.tcp_connections import EVERY, Limits, Reassembler
 from kwire.capture.tcp_reassembly import (
+    EVERY,
     PATIENCE,
     WINDOW,
     Ended,
@@ -17,7 +17,9 @@ from kwire.capture.tcp_reassembly import (
     Finished,
     Gap,
     Half,
+    Limits,
     Portion,
+    Reassembler,
     StreamSegment,
     Unseen,
     ahead,

@@ -17,7 +17,7 @@ from kwire.capture.frame_extractor import Streams
 from kwire.capture.pcap import PcapReader
 from kwire.capture.writer import CaptureWriter, PcapWriter, TcpWriter
 from kwire.protocol import FrameDecoder, Request, Response, Source, Token, Undecodable
-from kwire.protocol.fragments import BegunBefore, CutShort, Gap, NotKafka
+from kwire.protocol.framing import BegunBefore, CutShort, Gap, NotKafka
 from kwire.redaction import Redactor
 from tests.capture.building import Talk, capture, request, response
 from tests.capture.test_damaged_captures import HARMLESS, LATE, LOSSES

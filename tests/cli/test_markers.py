@@ -20,8 +20,8 @@ from kwire import Record, Request, Response, build_batch
 from kwire.cli import main
 from kwire.codecs import Codec, codec_in
 from kwire.internal import encode_frame, framed_record
-from kwire.protocol.encoder import encode_request, encode_response
-from kwire.protocol.header_versions import header_version_for
+from kwire.protocol.frame_codec import encode_request, encode_response
+from kwire.protocol.headers import header_version_for
 from kwire.redaction.rules import may_carry
 from kwire.sensitive_fields import ENVELOPED, SECRET_FIELDS
 from kwire.spec.catalog import catalog_for

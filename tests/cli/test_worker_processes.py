@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.capture.tcp_connections import Share
+from kwire.capture.tcp_reassembly import Share
 from kwire.cli import main, stats
 from kwire.cli import stats as helpers
 from kwire.cli.stats import Helpers, parts_for

@@ -96,7 +96,7 @@ WITH_HINT = {
 
 def kin(kind: type[DecodeError]) -> Iterator[type[DecodeError]]:
     for sub in kind.__subclasses__():
-        if sub.__module__ == faults.__name__:  # not those of `kwire.protocol.fragments`
+        if sub.__module__ == faults.__name__:  # not those of `kwire.protocol.framing`
             yield sub
             yield from kin(sub)
 

@@ -10,7 +10,7 @@ import pytest
 import kwire
 from kwire import Frame, Source
 from kwire.input.request_log import envelope_frame, need, source_of
-from kwire.protocol.fragments import BegunBefore, Gap, PassedOver
+from kwire.protocol.framing import BegunBefore, Gap, PassedOver
 from kwire.render.json_frame import json_line
 from kwire.spec.catalog import catalog_for
 from tests.protocol.test_decoder import request, response

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kwire.capture.record_cursor import PORTION
+from kwire.capture.pcap import PORTION
 from kwire.errors import DumpError
 from kwire.input import compressed as compression
 from kwire.input import open as raw

@@ -374,7 +374,7 @@ def test_an_engine_that_is_older_than_its_sources_is_left_out_with_a_warning(cha
         if path.name != "native":
             (package / path.name).symlink_to(path)
     shutil.copytree(ROOT / "kwire/native", package / "native", ignore=shutil.ignore_patterns("__pycache__"))
-    source = package / "native/_text.pxi"
+    source = package / "native/_json.pxi"
     if change == "a source has changed":
         source.write_text(source.read_text() + "# one more line\n")
     elif change == "there are no sources":

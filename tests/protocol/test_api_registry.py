@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.protocol.api_registry import MOST_KNOWN, Api, Apis
+from kwire.protocol.headers import MOST_KNOWN, Api, Apis
 from kwire.spec.catalog import catalog_for
 
 CATALOG = catalog_for()

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.protocol.api_registry import Apis, expects_response
 from kwire.protocol.connection import MANY
-from kwire.protocol.fragments import BareToken, CutShort, Gap
+from kwire.protocol.framing import BareToken, CutShort, Gap
+from kwire.protocol.headers import Apis, expects_response
 from kwire.spec.catalog import catalog_for
 
 M = kwire.messages

@@ -7,8 +7,8 @@ from typing import Any
 import kwire
 from kwire import Frame, Request, Response, Source, Undecodable
 from kwire.protocol import Client, Token
-from kwire.protocol.api_registry import Apis
 from kwire.protocol.header_reader import FORWARDED, DecodedConnection
+from kwire.protocol.headers import Apis
 from kwire.spec.catalog import catalog_for
 from tests.protocol.test_decoder import decoded, request, response
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.protocol.encoder import encode_result
+from kwire.protocol.frame_codec import encode_result
 from tests.conftest import ROOT
 
 M: Any = kwire.messages

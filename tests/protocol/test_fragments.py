@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kwire.protocol import fragments as pieces
-from kwire.protocol.fragments import CutShort, NoFrame, unexpected_response
+from kwire.protocol import framing as pieces
+from kwire.protocol.framing import CutShort, NoFrame, unexpected_response
 
 
 def test_a_truncated_frame_has_sizes_only() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.protocol.header_versions import EXCEPTIONS, header_version_for
+from kwire.protocol.headers import EXCEPTIONS, header_version_for
 from kwire.spec.catalog import catalog_for
 
 

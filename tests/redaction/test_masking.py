@@ -13,7 +13,7 @@ from kwire import Frame, Request, Undecodable
 from kwire.errors import DecodeError
 from kwire.errors.decode import BadLength, Truncated, UnexpectedResponse, UnknownVersion
 from kwire.protocol import Source, Token
-from kwire.protocol.fragments import NotKafka
+from kwire.protocol.framing import NotKafka
 from kwire.redaction import mask
 from kwire.redaction.masking import mask_error, mask_message
 from kwire.redaction.rules import may_hold_secrets

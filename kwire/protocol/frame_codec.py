@@ -1,6 +1,6 @@
-"""Parses one frame as a given message: header, body, bytes left over. ApiVersions falls back to version 0 (KIP-511).
+"""Parses one frame as a given message, or encodes one: size, header, body. ApiVersions falls back to version 0.
 
-Invalid bytes never raise an error. Connections and requests in flight are in `connection`.
+Invalid bytes never raise an error while parsing. Connections and requests in flight are in `connection`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from typing import Any, TypeVar
 from ..codecs import Codec, codec_in
 from ..codecs.tracing import Span, TracingReader
 from ..errors import DecodeError
-from ..spec.catalog import Catalog
+from ..messages.classes import message_class
+from ..spec.catalog import Catalog, catalog_for
 from ..wire import INT32, Reader
 from .framing import Frame, int32
-from .header_versions import header_version_for
+from .headers import header_version_for, may_be_downgraded
 from .results import NOBODY, Client, Request, Response, Undecodable
-
-API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
-REFUSED = UNSUPPORTED_VERSION.to_bytes(2, "big")  # how ApiVersions responses begin that may be in version 0
 
 _Kind = TypeVar("_Kind", Request, Response)
 
@@ -136,14 +134,6 @@ class FrameReading:
         return Undecodable(frame=self.frame, error=error, header=header, codec=codec, spans=spans)
 
 
-def may_be_downgraded(api_key: int | None, data: bytes) -> bool:
-    """Whether a response may be in version 0 instead of the requested version.
-
-    KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, with error 35.
-    """
-    return api_key == API_VERSIONS and data.startswith(REFUSED, 8)
-
-
 def _notes(reader: Reader) -> dict[str, Any]:
     """Return the faults and spans of a frame that was read."""
     spans: tuple[Span, ...] = ()
@@ -152,3 +142,90 @@ def _notes(reader: Reader) -> dict[str, Any]:
             reader.leave_rest("left over", reader.pending.pop())
         spans = tuple(reader.spans)
     return {"faults": tuple(reader.faults), "spans": spans}
+
+
+def encode_request(
+    message: Any,
+    version: int,
+    *,
+    correlation_id: int = 0,
+    client_id: str | None = None,
+    header_tags: bytes | None = None,
+    catalog: Catalog | None = None,
+) -> bytes:
+    """Encode a request as a frame.
+
+    Args:
+        message: a request, such as `kwire.messages.MetadataRequest(...)`.
+        version: the api version.
+        correlation_id: the number that the response will repeat.
+        client_id: the client's name; None for null.
+        header_tags: unknown tagged fields of the header, as raw bytes.
+        catalog: the specs to use; those of Kafka's releases by default.
+
+    Returns:
+        The bytes of size, header and body. Raises EncodeError as `Codec.encode`, UnsupportedVersion as `kwire.codec`.
+
+    >>> import kwire
+    >>> request = kwire.messages.MetadataRequest(topics=None)
+    >>> kwire.encode_request(request, 1, correlation_id=7, client_id="me").hex(" ", 4)
+    '00000010 00030001 00000007 00026d65 ffffffff'
+    """
+    codec = codec_in(catalog or catalog_for(), type(message).__name__, version)
+    fields = {
+        "request_api_key": codec.spec.api_key,
+        "request_api_version": version,
+        "correlation_id": correlation_id,
+        "client_id": client_id,
+        "unknown_tags": header_tags,
+    }
+    return _frame(codec, message, "RequestHeader", fields, catalog or catalog_for())
+
+
+def encode_response(
+    message: Any,
+    version: int,
+    *,
+    correlation_id: int = 0,
+    header_tags: bytes | None = None,
+    catalog: Catalog | None = None,
+) -> bytes:
+    """Encode a response as a frame; arguments and errors as `encode_request`."""
+    codec = codec_in(catalog or catalog_for(), type(message).__name__, version)
+    fields = {"correlation_id": correlation_id, "unknown_tags": header_tags}
+    return _frame(codec, message, "ResponseHeader", fields, catalog or catalog_for())
+
+
+def _frame(codec: Codec, message: Any, header: str, fields: dict[str, Any], catalog: Catalog) -> bytes:
+    version = header_version_for(codec.spec, codec.version)
+    data = b""
+    if version is not None:
+        header_codec = codec_in(catalog, header, version)
+        data = header_codec.encode(message_class(header_codec.spec)(**fields))
+    data += codec.encode(message)
+    return len(data).to_bytes(4, "big") + data
+
+
+def encode_result(result: Request | Response, catalog: Catalog | None = None) -> bytes:
+    """Encode a decoded frame again. The bytes are the same if the frame's writer used the canonical encoding.
+
+    Args:
+        result: from a `FrameDecoder`.
+        catalog: the specs of the header; those of Kafka's releases by default.
+
+    Returns:
+        The bytes of size, header and body; for a bare frame, of the body only. Raises EncodeError as `Codec.encode`.
+
+    >>> from kwire.protocol import Frame, FrameDecoder
+    >>> data = bytes.fromhex("00000010 0003 0001 00000007 0002 6d65 ffffffff")
+    >>> encode_result(FrameDecoder().decode(Frame(data))) == data
+    True
+    """
+    body = result.codec.encode(result.message)
+    if result.frame.bare:
+        return body
+    version = header_version_for(result.codec.spec, result.codec.version)
+    if version is not None:
+        name = "RequestHeader" if isinstance(result, Request) else "ResponseHeader"
+        body = codec_in(catalog or catalog_for(), name, version).encode(result.header) + body
+    return len(body).to_bytes(4, "big") + body

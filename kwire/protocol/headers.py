@@ -1,6 +1,8 @@
-"""The apis and versions that frame headers can name, each looked up once; which requests are never answered (acks=0).
+"""Headers of frames: the apis and versions that they name, each looked up once, and the state of their connection.
 
-No frames are read here.
+Here is which requests are never answered (acks=0), and which header version a message has (KIP-482): a flexible body
+has the newer header, request header 2 and response header 1; any other body has request header 1 and response header 0.
+The exceptions are in one table with their reasons.
 """
 
 from __future__ import annotations
@@ -8,13 +10,55 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
+import msgspec
+from msgspec.structs import force_setattr
+
 from ..caches import once_attribute
 from ..codecs import Codec, codec_in
 from ..native.states import CallState
+from ..spec import MessageSpec
 from ..spec.catalog import Catalog, catalog_for
-from .frame_parser import API_VERSIONS, REFUSED
+from ..versions import Versions
+from ..wire import Reader
 from .framing import Frame
-from .header_versions import header_version_for
+
+# message -> (versions, header version); None: no header
+EXCEPTIONS: dict[str, tuple[Versions, int | None]] = {
+    # The first brokers sent the controller their shutdown request without a client id.
+    "ControlledShutdownRequest": (Versions.parse("0"), 0),
+    # KIP-511: a client must be able to read it before it has the broker's versions.
+    "ApiVersionsResponse": (Versions.parse("0+"), 0),
+    # KIP-36 defines the correlation id as the body's first field, without a header.
+    "TopicMetadataResponse": (Versions.parse("1"), None),
+}
+
+
+def header_version_for(spec: MessageSpec, version: int) -> int | None:
+    """Return the version of RequestHeader or ResponseHeader that precedes a body.
+
+    Args:
+        spec: a request or a response.
+        version: of the body.
+
+    Returns:
+        0 to 2 for requests, 0 or 1 for responses; None if there is no header.
+
+    Raises:
+        ValueError: the message is neither a request nor a response.
+
+    >>> from kwire.spec.catalog import catalog_for
+    >>> [header_version_for(catalog_for().spec("ApiVersionsResponse"), version) for version in (0, 3)]
+    [0, 0]
+    >>> [header_version_for(catalog_for().spec("MetadataRequest"), version) for version in (8, 9)]
+    [1, 2]
+    """
+    if spec.type not in ("request", "response"):
+        raise ValueError(f"{spec.name} is {spec.type}; only requests and responses have headers")
+    versions, header_version = EXCEPTIONS.get(spec.name, (Versions(), None))
+    if version in versions:
+        return header_version
+    return (version in spec.flexible_versions) + (spec.type == "request")
+
 
 # Requests that are never answered: message -> (attribute, value).
 UNANSWERED: dict[str, tuple[str, Any]] = {
@@ -53,6 +97,18 @@ def prefixes_of(codec: Codec, *, answered: bool) -> tuple[bytes, ...]:
         stop = next(span.stop for span in codec.trace(body) if span.path == attribute)
         prefixes.append(body[:stop])
     return tuple(prefixes)
+
+
+API_VERSIONS, UNSUPPORTED_VERSION = 18, 35
+REFUSED = UNSUPPORTED_VERSION.to_bytes(2, "big")  # how ApiVersions responses begin that may be in version 0
+
+
+def may_be_downgraded(api_key: int | None, data: bytes) -> bool:
+    """Whether a response may be in version 0 instead of the requested version.
+
+    KIP-511: a broker that does not know the version of an ApiVersions request answers in version 0, with error 35.
+    """
+    return api_key == API_VERSIONS and data.startswith(REFUSED, 8)
 
 
 SASL_HANDSHAKE, SASL_AUTHENTICATE, ENVELOPE = 17, 36, 58
@@ -284,3 +340,110 @@ class Apis:
     def _chosen(self, api: Api) -> Api:
         self._choose(api)
         return api
+
+
+CLIENT_ID, SHORTEST = 12, 14  # position of the client id's length; the smallest size of a request with a client id
+
+
+class Header(msgspec.Struct, frozen=True, gc=False):
+    """The header of a frame, combined with the state of its connection.
+
+    Attributes:
+        is_request: True from the client, False from the broker, None if unknown.
+        call: its api, version and client id; for a response those of its request. None if unknown.
+        correlation_id: None where there is none.
+        time: as passed to `Connection.receive`.
+        request: for a response, the header of the request that it answers.
+        problem: empty for a request, and for a response whose request is known; else `token` (SASL, without a header),
+            `unpaired` (a response to no request in flight), `unknown` (neither a request of a known api nor a response;
+            `call` is set if there is a client id) or `fragment` (not a complete frame).
+        overtaken: for a response, older requests in flight, which will not be answered.
+        decoded: for a request, its header as a message, if a `FrameDecoder` has decoded it.
+        frame: for a request, the number of its frame in the capture, if the reader of frames has set it.
+    """
+
+    is_request: bool | None
+    call: Call | None
+    correlation_id: int | None
+    time: Any = None
+    request: Header | None = None
+    problem: str = ""
+    overtaken: tuple[Header, ...] = ()
+    decoded: Any = None
+    frame: int | None = None
+
+    @property
+    def api_key(self) -> int | None:
+        """The api key; None if unknown."""
+        return None if self.call is None else self.call.api.key
+
+    @property
+    def api_version(self) -> int | None:
+        """The version of the body. That of an ApiVersions response may be 0 for any requested version (KIP-511)."""
+        return None if self.call is None else self.call.version
+
+    @property
+    def client_id(self) -> str | None:
+        """The client id of the request; None if it is null or unknown."""
+        return None if self.call is None else self.call.client_id
+
+    @property
+    def codec(self) -> Codec | None:
+        """The codec of the body; None if the api is unknown."""
+        if self.call is None or self.call.api.key is None:
+            return None
+        return self.call.codec(self.is_request)
+
+    @property
+    def message(self) -> Any:
+        """The header of a request as a message: the decoded one, else an equal one without tagged fields."""
+        if self.decoded is not None or self.call is None:
+            return self.decoded
+        header: Any = codec_in(catalog_for(), "RequestHeader", 2).message_class
+        return header(
+            request_api_key=self.api_key,
+            request_api_version=self.api_version,
+            correlation_id=self.correlation_id,
+            client_id=self.client_id,
+        )
+
+    def number(self, frame: int | None) -> None:
+        """Set the number of the request's frame: its response names it."""
+        force_setattr(self, "frame", frame)
+
+    def answer(self, time: Any) -> Header:
+        """Return the header of a response to this request without problems."""
+        return Header(False, self.call, self.correlation_id, time, self, self.problem)
+
+    def body_start(self, data: bytes) -> int:
+        """Return where the body of the frame starts, in bytes from its size field.
+
+        Args:
+            data: the frame with this header.
+
+        Raises:
+            DecodeError: the tagged fields of the header do not decode.
+            ValueError: the type of the frame is unknown.
+        """
+        if self.call is None or self.codec is None:
+            raise ValueError(f"a frame without a known api has no body: {self.problem or self}")
+        api = self.call.api
+        version = api.request_header if self.is_request else api.response_header
+        if version is None:
+            return 4
+        start, flexible = (self.call.start, version == 2) if self.is_request else (8, version == 1)
+        if not flexible or data[start : start + 1] == b"\0":
+            return start + flexible
+        reader: Reader = Reader(data, 4, salvage=True)
+        codec_in(api.catalog, "RequestHeader" if self.is_request else "ResponseHeader", version).read(reader)
+        return reader.pos
+
+
+def client_in(data: bytes) -> bytes | None:
+    """Return the client id of a request as raw bytes with its length; None if it exceeds the frame.
+
+    Any negative length is null, as in Kafka.
+    """
+    length = int.from_bytes(data[CLIENT_ID:SHORTEST], "big", signed=True)
+    stop = SHORTEST + max(length, 0)
+    return None if len(data) < stop else data[CLIENT_ID:stop]
