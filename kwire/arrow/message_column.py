@@ -18,8 +18,8 @@ from ..codecs.columns.reader import Columns
 from ..errors import DecodeError, EncodeError
 from ..errors.decode import DefaultTag
 from ..protocol import Frame, Undecodable
-from ..protocol.frame_codec import FrameReading, may_be_downgraded
-from ..protocol.headers import Api
+from ..protocol.frame_codec import FrameReading
+from ..protocol.headers import Api, may_be_downgraded
 from ..spec.catalog import Catalog
 from .errors import Fault, fault_of
 from .frame_rows import Row
