@@ -37,8 +37,8 @@ from pyspark.sql import functions as sql
 from spark_memory import largest_worker
 from spark_work import ANSWERS, CAPTURED, Parts, consume, load, make_ready, plain, session
 
-from kwire.arrow.options import Options
-from kwire.arrow.reader import Reading
+from kwire.arrow.batch_reader import Reading
+from kwire.arrow.read_options import Options
 from kwire.spark import records
 
 Times = dict[str, list[float]]

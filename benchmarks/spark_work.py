@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from kwire.arrow.batch_reader import Reading
 from kwire.arrow.input_splits import Unit
-from kwire.arrow.options import Options
-from kwire.arrow.reader import Reading
-from kwire.spark.source import KwireReader, KwireSource
+from kwire.arrow.read_options import Options
+from kwire.spark.data_source import KwireReader, KwireSource
 
 ANSWERS = {"apis": "MetadataResponse", "body": "struct", "columns": "offset,api_version,message"}
 CAPTURED = {"body": "json"}

@@ -19,9 +19,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from spark_work import SETTINGS
 
-from kwire.arrow.options import Options
+from kwire.arrow.read_options import Options
 from kwire.spark import read_captures
-from kwire.spark.captures import PacketReader
+from kwire.spark.data_source import PacketReader
 
 BODIES = "none", "json"
 

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from ..codecs.columns import need_libraries
 
-__all__ = ["consumer_groups", "history", "read", "schema"]
+__all__ = ["consumer_groups", "history", "read", "schema", "write_parquet"]
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+PARQUET = "frames.parquet"
 
 
 def read(paths: Paths, **options: Any) -> Any:
@@ -26,7 +28,7 @@ def read(paths: Paths, **options: Any) -> Any:
     Args:
         paths: one or several files, folders and globs, as text or `pathlib.Path`.
         options: those of Spark's data source, also in snake case: `max_frame_bytes` for `maxFrameBytes`. See
-            `kwire.arrow.options.Options`.
+            `kwire.arrow.read_options.Options`.
 
     Returns:
         A `pyarrow.RecordBatchReader`: iterate over its batches, call `read_all` for a table, or pass it to polars,
@@ -60,8 +62,8 @@ def schema(**options: Any) -> Any:
 
 
 def _reading(options: dict[str, Any]) -> Any:
-    from .options import Options
-    from .reader import Reading
+    from .batch_reader import Reading
+    from .read_options import Options
 
     return Reading(Options.parse({name.replace("_", ""): value for name, value in options.items()}))
 
@@ -88,7 +90,7 @@ def history(paths: Paths, **options: Any) -> dict[str, Any]:
     [(1, '/dc1/r1'), (2, '/dc1/r2'), (3, '/dc2/r1')]
     """
     need_libraries()
-    from .history_tables import catalog_of, reading_options, tables_of
+    from .cluster_tables import catalog_of, reading_options, tables_of
 
     return tables_of(read(paths, **reading_options(options)), catalog_of(options))
 
@@ -111,7 +113,59 @@ def consumer_groups(paths: Paths, **options: Any) -> dict[str, Any]:
     [{'group': 'kcat-group', 'lag': 66}]
     """
     need_libraries()
-    from .group_tables import OPTIONS, tables_of
-    from .history_tables import catalog_of
+    from .cluster_tables import GROUP_OPTIONS, catalog_of, groups_of
 
-    return tables_of(read(paths, **{**options, **OPTIONS}), catalog_of(options))
+    return groups_of(read(paths, **{**options, **GROUP_OPTIONS}), catalog_of(options))
+
+
+class Written(NamedTuple):
+    """The result: the file, the number of frames, and how many of them could not be decoded."""
+
+    file: Path
+    frames: int
+    corrupt: int
+
+
+def write_parquet(paths: Paths, folder: str | Path, **options: Any) -> Written:
+    """Write captures to the file `frames.parquet` in a folder. The file appears only when it is complete.
+
+    Args:
+        paths: files, folders and globs.
+        folder: created if it does not exist.
+        options: those of `kwire.arrow.read`.
+
+    Raises:
+        FileExistsError: the file already exists.
+        As `kwire.arrow.read`.
+    """
+    from pyarrow.parquet import ParquetWriter
+
+    file = Path(folder) / PARQUET
+    if file.exists():
+        raise FileExistsError(17, "it is there already", str(file))
+    frames = corrupt = 0
+    batches = read(paths, **options)  # raises before anything is written
+    columns = schema(**options)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    begun = file.with_suffix(".begun")
+    try:
+        with ParquetWriter(begun, columns) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                frames += batch.num_rows
+                corrupt += _corrupt(batch)
+        begun.rename(file)
+    finally:
+        begun.unlink(missing_ok=True)
+    return Written(file, frames, corrupt)
+
+
+def _corrupt(batch: Any) -> int:
+    """Count the frames with errors."""
+    import pyarrow.compute as pc
+
+    from .frame_rows import NOT_CORRUPT
+
+    codes = pc.struct_field(batch.column("_error"), "code")
+    counted = {row["values"]: row["counts"] for row in pc.value_counts(codes).to_pylist()}
+    return sum(count for code, count in counted.items() if code is not None and code not in NOT_CORRUPT)

@@ -26,11 +26,9 @@ from ..protocol.headers import Api, Apis
 from ..spec import MessageSpec
 from ..spec.catalog import Catalog, catalog_for
 from ..wire import INT16, UNSIGNED_VARINT, Reader
-from .batch_builder import CORRUPT, ERROR_NAME, TYPES, corrupt_column, error_column
-from .errors import BadOption, Fault, MalformedFrame, fault_of
-from .frame_rows import Row
-from .message_column import Json, Structs
-from .options import FAILFAST
+from .batch_builder import CORRUPT, ERROR_NAME, TYPES, Json, Structs, corrupt_column, error_column
+from .frame_rows import Fault, MalformedFrame, Row, fault_of
+from .read_options import FAILFAST, BadOption
 
 Found = tuple[Api, bytes]  # type of a cell, and its bytes from the body on
 PROTOCOL = "ConsumerProtocol"  # a newer version than ours is decoded as ours

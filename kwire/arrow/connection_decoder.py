@@ -24,10 +24,10 @@ from ..capture.pcapng import PcapngReader
 from ..capture.tcp_reassembly import ahead
 from ..errors import DecodeError, DumpError
 from ..protocol.framing import BrokenDump, CutRecord, Damaged, LostPackets
+from .batch_reader import Reading
 from .frame_rows import Pairing
 from .input_splits import Unit
 from .packet_scan import BROKEN, DAMAGE, FILE, LOST, PACKETS, SEGMENTS, VOID
-from .reader import Reading
 
 CAPTURE = "capture"  # the column that names the capture
 SHORT, MOST_SHORT = 1 << 20, 1 << 12  # bytes of a short connection, and how many are read together

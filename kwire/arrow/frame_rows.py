@@ -12,14 +12,78 @@ from struct import Struct
 from typing import Any, NamedTuple
 
 from ..capture.pcap import Cursor
-from ..errors import DecodeError, DumpError
+from ..errors import DecodeError, DumpError, KwireError
 from ..errors.decode import BadFrame, Truncated, UnexpectedResponse
 from ..protocol import LEAST, Connection, Frame, Header, Source, cut_short
 from ..protocol.decoder import unread
 from ..protocol.frame_codec import FrameReading
-from ..protocol.framing import NOBODY, BrokenDump, CapturedFrame, CutShort, Endpoints, NamedEnds
+from ..protocol.framing import (
+    NOBODY,
+    BareToken,
+    BegunBefore,
+    BrokenDump,
+    CapturedFrame,
+    CutShort,
+    Endpoints,
+    Fragment,
+    Gap,
+    LostPackets,
+    NamedEnds,
+    NotKafka,
+    RequestNotCaptured,
+)
 from ..protocol.headers import Api, Apis
-from .errors import Fault, fault_of
+
+
+class MalformedFrame(KwireError):
+    """A frame that cannot be decoded: `file`, `offset` in bytes, `api`, `version`, `problem`."""
+
+    hint = "mode=PERMISSIVE keeps such frames in _corrupt_record"
+
+    def __init__(
+        self, file: str = "", offset: int = 0, api: str | None = None, version: int | None = None, problem: str = ""
+    ) -> None:
+        super().__init__(file, offset, api, version, problem)
+        self.file: str = file
+        self.offset: int = offset
+        self.api: str | None = api
+        self.version: int | None = version
+        self.problem: str = problem
+
+    def __str__(self) -> str:
+        what = f", api={self.api}, version={self.version}" if self.api else ""
+        return f"[KWIRE_MALFORMED_FRAME] path={self.file}, offset={self.offset}{what}: {self.problem}; {self.hint}"
+
+
+PADDING = "PADDING"
+HARMLESS = frozenset([PADDING, NotKafka.code])  # not malformed in any mode
+# Incomplete frames are not corrupt: nothing that was captured completely failed to decode.
+INCOMPLETE = frozenset(kind.code for kind in (BegunBefore, CutShort, Fragment, Gap, LostPackets, RequestNotCaptured))
+NOT_CORRUPT = HARMLESS | INCOMPLETE
+
+
+class Fault(NamedTuple):
+    """A value of the column `_error`; `position` is in bytes from the start of the frame. `bytes` is the number of
+    bytes it represents, if not all of them are available."""
+
+    code: str
+    reason: str
+    field: str | None
+    position: int | None
+    bytes: int | None = None
+
+
+def fault_of(error: DecodeError) -> Fault | None:
+    """Return the `_error` of a fault; None if it is not about a frame.
+
+    >>> from kwire.errors.decode import BadFrame
+    >>> fault_of(BadFrame(found=-5, need=4, have=100)).code
+    'BAD_SIZE'
+    """
+    if isinstance(error, BareToken):
+        return None
+    return Fault(error.code, str(error), error.path or None, error.offset, getattr(error, "count", None))
+
 
 Cut = tuple[int, bytes, DecodeError | None]  # offset, the bytes of a frame or fragment, and the fault
 SASL_HANDSHAKE_0 = b"\0\x11\0\0"  # the messages after it have no header, and may be empty

@@ -15,17 +15,35 @@ from typing import Any, BinaryIO, NamedTuple
 
 from ..capture.pcap import FILE_HEADER, PORTION, PcapReader, portions_of
 from ..capture.pcapng import PcapngReader
-from ..errors import DumpError
+from ..errors import DumpError, KwireError
 from ..errors.decode import BadFrame
 from ..input.compressed import unpacked
 from ..input.file_systems import open_file
 from ..input.open import CAPTURES
 from ..logs.recognition import SHORT, credible_stop
 from ..protocol.headers import Apis
-from .errors import BadOption, LostData
 from .frame_rows import Cut, State, Walker
 from .input_splits import MOST_SHARES, RAW, File, Unit, find_files, kind_of, least_parts, packed, parts_of, shared
-from .options import AUTO, FRAMES, PCAP, Options
+from .read_options import AUTO, FRAMES, PCAP, BadOption, Options
+
+
+class LostData(KwireError):
+    """A file of a stream that was replaced or truncated after it was read: `file`, `offset` in bytes, `problem`."""
+
+    hint = (
+        "give new files new names; failOnDataLoss=false reads such a file anew, from its start; what is no raw frames "
+        "and no capture is read but once: move it in when it is complete, or set tailTimeout"
+    )
+
+    def __init__(self, file: str = "", offset: int = 0, problem: str = "") -> None:
+        super().__init__(file, offset, problem)
+        self.file: str = file
+        self.offset: int = offset
+        self.problem: str = problem
+
+    def __str__(self) -> str:
+        return f"[KWIRE_LOST_DATA] path={self.file}, offset={self.offset}: {self.problem}; {self.hint}"
+
 
 WHOLE = "whole"  # the kind of a file that is read at once
 MOST_REMEMBERED = 1 << 18  # requests in flight, of all stored states

@@ -17,9 +17,8 @@ from ..input.compressed import unpacked
 from ..input.file_systems import GLOB, Entry, entries_in, entry_of, globbed, local_path, matches, open_file
 from ..input.open import CAPTURES
 from ..protocol.headers import Apis
-from .errors import BadOption
 from .frame_rows import Pairing, State, Walker
-from .options import FRAMES, Options
+from .read_options import FRAMES, BadOption, Options
 
 COLUMN = re.compile(r"([^/=]+)=([^/=]*)")  # a folder that is named by a column and its value, as Hive names them
 _INTERNAL = re.compile(r"__.+-\d+").fullmatch  # a partition folder of an internal topic, such as `__consumer_offsets`

@@ -30,8 +30,8 @@ from ..errors import DumpError
 from ..input.compressed import COMPRESSIONS, unpacked
 from ..input.file_systems import entries_in, open_file
 from ..input.open import CAPTURES
-from .options import PCAP
 from .packet_windows import Group, Loose, Records, Sections, Window, connection_key, in_order, times_in_line
+from .read_options import PCAP
 
 MOST_SORTED = 512  # pieces that are put in order by their times; more are by their names
 # The kinds of rows, in the order in which they are to be read.

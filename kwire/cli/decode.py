@@ -380,12 +380,12 @@ def parquet(options: argparse.Namespace) -> int:
     if any(":" in api for api in apis):
         raise UsageError("--parquet takes an api of all versions: leave out :VERSION, the table has a column for it")
     need_libraries()
-    from ..arrow.parquet import write
+    from ..arrow import write_parquet
 
     body = "struct" if len(apis) == 1 else "json"  # a struct has the fields of one api
     more = {"profile": options.profile} if options.profile else {}
     folders = {"recursive_file_lookup": "true"} if getattr(options, "recursive", False) else {}
-    written = write(options.files, options.parquet, apis=",".join(apis), body=body, **more, **folders)
+    written = write_parquet(options.files, options.parquet, apis=",".join(apis), body=body, **more, **folders)
     bad = f", {written.corrupt:,} not decoded" if written.corrupt else ""
     remark(f"{count_text(written.frames, 'frame')}{bad} in {written.file}; secrets are in it as they were sent")
     return 1 if written.corrupt else 0

@@ -69,9 +69,9 @@ def pipeline(options: argparse.Namespace) -> int:
     given = {"body": options.body, **_pairs(options.option, "--option")}
     settings = _pairs(options.conf, "--conf")
     try:
-        from ..spark import pipeline as job
+        from ..spark import pipeline_job as job
         from ..spark import session
-        from ..spark.plots import need_matplotlib
+        from ..spark.cluster_history import need_matplotlib
     except ModuleNotFoundError as error:
         raise MissingExtra("kwire pipeline", (error.name or "pyspark").partition(".")[0], "spark") from None
     if options.plots:

@@ -15,8 +15,8 @@ from ..codecs.columns import need_libraries
 from ..errors import MissingExtra
 
 if TYPE_CHECKING:
-    from . import cluster as cluster
-    from .captures import read_captures as read_captures
+    from . import cluster_history as cluster
+    from .data_source import read_captures as read_captures
     from .functions import from_kwire as from_kwire
     from .functions import kwire_header as kwire_header
     from .functions import records as records
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .functions import to_kwire as to_kwire
 
 _MODULES = {
-    "read_captures": "captures",
+    "read_captures": "data_source",
     "from_kwire": "functions",
     "kwire_header": "functions",
     "records": "functions",
@@ -55,13 +55,13 @@ def register(spark: Any) -> None:
     Raises:
         MissingExtra: pyspark or pyarrow is not installed.
     """
-    spark.dataSource.register(_load("source").KwireSource)
+    spark.dataSource.register(_load("data_source").KwireSource)
     _load("functions").register_functions(spark)
 
 
 def __getattr__(name: str) -> Any:
     if name == "cluster":  # a module with functions of its own
-        return _load(name)
+        return _load("cluster_history")
     if name not in _MODULES:
         raise AttributeError(f"module 'kwire.spark' has no attribute {name!r}")
     return getattr(_load(_MODULES[name]), name)

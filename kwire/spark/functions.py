@@ -12,14 +12,14 @@ from pyspark.sql import Column
 from pyspark.sql import functions as sql
 
 from ..arrow.binary_columns import TYPE, Cells, CellWriter, body_text, cell_reader, header_column, portions
-from ..arrow.errors import BadOption
-from ..arrow.records import RecordReader
+from ..arrow.read_options import BadOption
+from ..arrow.record_rows import RecordReader
 from ..codecs import Codec, codec_in
 from ..errors import suggestion
 from ..protocol.headers import Apis
 from ..records import LIMIT
 from ..spec.catalog import catalog_for
-from .source import schema_to_arrow, to_spark
+from .data_source import schema_to_arrow, to_spark
 
 MODES = "PERMISSIVE", "FAILFAST"
 TRUTHS = {"framed": "framed", "includeerrors": "include_errors"}

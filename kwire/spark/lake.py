@@ -18,7 +18,7 @@ from pyarrow.fs import FileSelector, FileType
 from pyspark.sql import is_remote
 
 from ..arrow.input_splits import find_files
-from ..arrow.options import Options
+from ..arrow.read_options import Options
 from ..errors import KwireError, without_password
 from ..input.file_systems import open_file, store_of
 from .session import JobFailed

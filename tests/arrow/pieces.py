@@ -13,10 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from kwire.arrow.batch_reader import Reading
 from kwire.arrow.connection_decoder import ConnectionDecoder
-from kwire.arrow.options import Options
 from kwire.arrow.packet_scan import SCHEMA, Split, neighbours, scan
-from kwire.arrow.reader import Reading
+from kwire.arrow.read_options import Options
 
 ORDER = ["capture", "connection", "kind", "first", "last", "path", "place"]
 COLUMNS = ["direction", "offset", "length", "timestamp", "message", "_corrupt_record", "api_key", "correlation_id"]

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from kwire import arrow
-from kwire.arrow.errors import BadOption, MalformedFrame
+from kwire.arrow.frame_rows import MalformedFrame
+from kwire.arrow.read_options import BadOption
 from kwire.errors import MissingExtra
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.conftest import ROOT

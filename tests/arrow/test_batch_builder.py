@@ -7,11 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from kwire.arrow.batch_builder import TYPES, Builder
-from kwire.arrow.errors import Fault, MalformedFrame
-from kwire.arrow.frame_rows import Row, RowEndpoints
-from kwire.arrow.message_column import Raw
-from kwire.arrow.options import Options
+from kwire.arrow.batch_builder import TYPES, Builder, Raw
+from kwire.arrow.frame_rows import Fault, MalformedFrame, Row, RowEndpoints
+from kwire.arrow.read_options import Options
 from kwire.protocol.headers import Api
 from kwire.spec.catalog import catalog_for
 

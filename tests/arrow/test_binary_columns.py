@@ -24,7 +24,8 @@ from kwire.arrow.binary_columns import (
     header_column,
     portions,
 )
-from kwire.arrow.errors import BadOption, MalformedFrame
+from kwire.arrow.frame_rows import MalformedFrame
+from kwire.arrow.read_options import BadOption
 from kwire.errors import NotInVersion, UnknownField, UnknownMessage, WrongType
 from kwire.errors.decode import BadFrame, Truncated, UnknownVersion
 from kwire.internal import coordinator_record, encode_record, encode_subscription, subscription_of

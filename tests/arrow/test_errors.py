@@ -6,9 +6,9 @@ import pickle
 
 import pytest
 
-from kwire.arrow.errors import BadOption, MalformedFrame
-from kwire.arrow.options import Options
-from kwire.arrow.reader import Reading
+from kwire.arrow.batch_reader import Reading
+from kwire.arrow.frame_rows import MalformedFrame
+from kwire.arrow.read_options import BadOption, Options
 from kwire.errors import DumpError, KwireError
 
 

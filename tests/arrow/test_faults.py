@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kwire.arrow.errors import fault_of
+from kwire.arrow.frame_rows import fault_of
 from kwire.errors import DecodeError
 from kwire.errors import decode as faults
 from kwire.protocol.framing import BareToken, Encrypted, Gap, NotKafka

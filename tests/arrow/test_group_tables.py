@@ -10,7 +10,7 @@ import pytest
 
 import kwire
 from kwire import arrow
-from kwire.arrow.group_tables import OPTIONS, ROWS, UNION, group_batches, table_schema
+from kwire.arrow.cluster_tables import GROUP_OPTIONS, GROUP_ROWS, GROUP_UNION, group_batches, group_schema
 from kwire.cluster.consumer_groups import ConsumerGroups
 from tests.arrow.captures import PCAP
 from tests.conftest import SHARED, needs_shared
@@ -37,9 +37,9 @@ def rows_of(table: Any) -> list[tuple[Any, ...]]:
 def test_tables_are_those_of_the_frames() -> None:
     tables = arrow.consumer_groups(str(PCAP))
     expected = learnt(PCAP)
-    assert list(tables) == list(ROWS)
-    for name in ROWS:
-        assert tables[name].schema == table_schema(name)
+    assert list(tables) == list(GROUP_ROWS)
+    for name in GROUP_ROWS:
+        assert tables[name].schema == group_schema(name)
         assert rows_of(tables[name]) == expected[name]
         assert expected[name]
 
@@ -49,17 +49,17 @@ def test_tables_are_those_of_the_frames() -> None:
 def test_tables_of_real_clusters(run: str) -> None:
     path = SHARED / "captures" / f"{run}.clients.pcap"
     tables, expected = arrow.consumer_groups(str(path)), learnt(path)
-    for name in ROWS:
+    for name in GROUP_ROWS:
         assert sorted(rows_of(tables[name]), key=repr) == sorted(expected[name], key=repr)
 
 
 def test_clusters_follow_each_other() -> None:
-    (batch,) = arrow.read(str(PCAP), **OPTIONS).read_all().combine_chunks().to_batches()
+    (batch,) = arrow.read(str(PCAP), **GROUP_OPTIONS).read_all().combine_chunks().to_batches()
     order = sorted(range(batch.num_rows), key=lambda row: batch["timestamp"][row].value)
     batch = batch.take(pa.array(order))
     one, two = (batch.append_column("cluster", pa.array([name] * batch.num_rows)) for name in ("a", "b"))
     found = [*group_batches([one, two])]
-    assert all(part.schema == UNION for part in found)
+    assert all(part.schema == GROUP_UNION for part in found)
     assert [(part["cluster"][0].as_py(), part["table"][0].as_py()) for part in found] == [
         ("a", "members"),
         ("a", "partitions"),

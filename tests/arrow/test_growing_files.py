@@ -21,13 +21,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kwire
-from kwire.arrow.errors import BadOption, LostData
+from kwire.arrow.batch_reader import Reading
 from kwire.arrow.frame_rows import State
 from kwire.arrow.growing_files import (
     START,
     WHOLE,
     Growing,
     Known,
+    LostData,
     Memory,
     Offset,
     Place,
@@ -43,8 +44,7 @@ from kwire.arrow.growing_files import (
     raw_end,
 )
 from kwire.arrow.input_splits import RAW, File, Unit
-from kwire.arrow.options import Options
-from kwire.arrow.reader import Reading
+from kwire.arrow.read_options import BadOption, Options
 from tests.arrow.captures import FRAMES, LOG, PCAP, Rows, conversation, write
 from tests.arrow.test_reader import UNKNOWN
 

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from kwire import arrow
-from kwire.arrow.history_tables import to_arrow
+from kwire.arrow.cluster_tables import to_arrow
 from kwire.cli import cluster
 from kwire.cluster import history_of
 from tests.conftest import SHARED, each_of, needs_shared

@@ -13,8 +13,7 @@ import pytest
 
 import kwire
 from kwire import arrow
-from kwire.arrow.errors import MixedClusters
-from kwire.arrow.history_tables import COLUMNS, OPTIONS, UNION, history_batches, table_schema
+from kwire.arrow.cluster_tables import COLUMNS, OPTIONS, UNION, MixedClusters, history_batches, table_schema
 from kwire.cluster import ROWS, history_of, observed
 from kwire.spec.catalog import catalog_for
 from tests.arrow.captures import FRAMES, PCAP

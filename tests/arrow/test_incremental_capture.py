@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kwire.arrow.batch_reader import Reading, Replay, Replays
 from kwire.arrow.frame_rows import Row
 from kwire.arrow.growing_files import Growing, captured_end, places_of
 from kwire.arrow.input_splits import Unit
-from kwire.arrow.options import Options
-from kwire.arrow.reader import Reading, Replay, Replays
+from kwire.arrow.read_options import Options
 from kwire.errors import DumpError
 from tests.arrow.captures import PCAP, write
 from tests.arrow.test_growing_files import NEW, PARTS, pcapng_of
@@ -258,9 +258,9 @@ def test_the_newest_are_kept(tmp_path: Path, count: Callable[[], int], monkeypat
         return found
 
     assert from_the_start() == [False, False, False]
-    monkeypatch.setattr("kwire.arrow.reader.MOST_KEPT", 2)
+    monkeypatch.setattr("kwire.arrow.batch_reader.MOST_KEPT", 2)
     assert from_the_start() == [False, False, True]
-    monkeypatch.setattr("kwire.arrow.reader.MOST_BYTES", 1)
+    monkeypatch.setattr("kwire.arrow.batch_reader.MOST_BYTES", 1)
     assert from_the_start() == [True, True, True]
 
 

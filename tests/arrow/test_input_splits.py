@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.errors import BadOption
+from kwire.arrow.batch_reader import Reading
 from kwire.arrow.input_splits import Unit, find_files
-from kwire.arrow.options import Options
-from kwire.arrow.reader import Reading
+from kwire.arrow.read_options import BadOption, Options
 from tests.arrow.captures import FRAMES, PCAP, conversation, write
 
 

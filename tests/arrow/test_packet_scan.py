@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kwire.arrow.errors import MalformedFrame
+from kwire.arrow.frame_rows import MalformedFrame
 from kwire.arrow.packet_scan import PACKETS, VOID, Split, scan
 from kwire.input.open import packets_of
 from tests.arrow.captures import FRAMES, PCAP, rows_of, write

@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.arrow.errors import MalformedFrame
+from kwire.arrow.batch_reader import Reading
+from kwire.arrow.frame_rows import MalformedFrame
 from kwire.arrow.input_splits import Unit
-from kwire.arrow.options import Options
-from kwire.arrow.reader import Reading
+from kwire.arrow.read_options import Options
 from tests.arrow.captures import FRAMES, LOG, PCAP, TIMES, conversation, dated, rows_of, write
 
 REAL = [frame.data for frame in kwire.read_dump(FRAMES)]

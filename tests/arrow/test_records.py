@@ -11,10 +11,9 @@ import pytest
 
 import kwire
 from kwire import Record, RecordHeader, build_batch
-from kwire.arrow.errors import BadOption
-from kwire.arrow.options import Options
-from kwire.arrow.reader import Reading
-from kwire.arrow.records import RecordReader
+from kwire.arrow.batch_reader import Reading
+from kwire.arrow.read_options import BadOption, Options
+from kwire.arrow.record_rows import RecordReader
 from tests.arrow.captures import LOG, conversation, write
 
 BATCH = build_batch([Record(0, 5, b"k", b"v"), Record(1, 6, None, b"w", headers=(RecordHeader("h", b"x"),))])

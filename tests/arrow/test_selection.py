@@ -9,9 +9,8 @@ import pytest
 
 import kwire
 from kwire.arrow.batch_builder import TYPES
-from kwire.arrow.errors import BadOption
-from kwire.arrow.options import Options
-from kwire.arrow.reader import Reading
+from kwire.arrow.batch_reader import Reading
+from kwire.arrow.read_options import BadOption, Options
 from kwire.errors import UnknownMessage
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 

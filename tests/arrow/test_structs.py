@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire
-from kwire.arrow.errors import Fault
-from kwire.arrow.frame_rows import Row
-from kwire.arrow.message_column import Structs, in_order
+from kwire.arrow.batch_builder import Structs, in_order
+from kwire.arrow.frame_rows import Fault, Row
 from kwire.protocol.headers import Api
 from kwire.spec.catalog import catalog_for
 from tests.arrow.golden import golden_columns

@@ -10,7 +10,7 @@ import pytest
 import kwire
 from kwire import wire
 from kwire.arrow.binary_columns import maker
-from kwire.arrow.records import records_in, sets_in
+from kwire.arrow.record_rows import records_in, sets_in
 from kwire.codecs import Codec
 from kwire.codecs.columns.plan import Plan, paths_in
 from kwire.codecs.field_plan import Place, found_in, places_in, plan_of

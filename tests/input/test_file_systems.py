@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kwire.arrow.errors import BadOption
 from kwire.arrow.input_splits import find_files
-from kwire.arrow.options import Options
+from kwire.arrow.read_options import BadOption, Options
 from kwire.errors import DumpError, MissingExtra
 from kwire.input import read_dump
 from kwire.input.file_systems import entries_in, entry_of, globbed, open_file

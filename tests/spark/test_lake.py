@@ -117,7 +117,7 @@ def rows_in(spark: Any, lake: Path) -> dict[str, list[str]]:
 
 
 def test_captures_are_added_once(spark: Any, tmp_path: Path) -> None:
-    from kwire.spark import pipeline as job
+    from kwire.spark import pipeline_job as job
 
     folder, lake = tmp_path / "in", tmp_path / "lake"
     folder.mkdir()
@@ -139,7 +139,7 @@ def test_captures_are_added_once(spark: Any, tmp_path: Path) -> None:
 
 
 def test_a_killed_job_and_another_are_one_job(spark: Any, tmp_path: Path) -> None:
-    from kwire.spark import pipeline as job
+    from kwire.spark import pipeline_job as job
 
     code = "import sys; from kwire.cli import main; sys.exit(main(sys.argv[1:]))"
     killed, whole = tmp_path / "killed", tmp_path / "whole"

@@ -20,7 +20,7 @@ from tests.spark.test_source import load
 
 @pytest.fixture(scope="session")
 def plots(spark: Any) -> Any:
-    from kwire.spark import plots
+    from kwire.spark import cluster_history as plots
 
     return plots
 

@@ -126,8 +126,8 @@ def test_a_time_that_no_calendar_has_can_be_collected(spark: Any, tmp_path: Path
 def test_filters_are_known_before_frames_are_decoded(spark: Any) -> None:
     from pyspark.sql.datasource import EqualTo, In, StringStartsWith
 
-    from kwire.arrow.options import Options
-    from kwire.spark.source import narrowed
+    from kwire.arrow.read_options import Options
+    from kwire.spark.data_source import narrowed
 
     options, name, way = Options.parse({"pushdown": "true"}), ("api_name",), ("direction",)
     assert narrowed(options, In(name, ("Fetch", "Produce"))).apis == ("Fetch", "Produce")

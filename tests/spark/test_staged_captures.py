@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from kwire.arrow.errors import BadOption
-from kwire.arrow.options import Options
+from kwire.arrow.read_options import BadOption, Options
 from kwire.spark import read_captures
-from kwire.spark.captures import PacketReader
+from kwire.spark.data_source import PacketReader
 from tests.arrow.captures import FRAMES, PCAP, rows_of
 from tests.arrow.pieces import content, cut_at_bytes, cut_at_packets, decoded
 from tests.conftest import SHARED, lacking, needs_shared

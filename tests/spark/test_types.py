@@ -6,10 +6,9 @@ import pytest
 from pyspark.sql import types as spark
 
 import kwire
-from kwire.arrow.errors import BadOption
-from kwire.arrow.options import Options
-from kwire.arrow.reader import Reading
-from kwire.spark.source import schema_to_arrow, to_spark
+from kwire.arrow.batch_reader import Reading
+from kwire.arrow.read_options import BadOption, Options
+from kwire.spark.data_source import schema_to_arrow, to_spark
 from kwire.spec.catalog import catalog_for
 
 

@@ -12,15 +12,17 @@ from heapq import merge
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from pathlib import PurePath
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..capture.kafka_connection_detection import ZOOKEEPER
 from ..cluster import MESSAGES, ROWS, LoggedRecord, Observation, Tables, history_of
+from ..cluster.consumer_groups import APIS, ConsumerGroups
 from ..cluster.draft_fields import RELEASED
 from ..cluster.events import LOG
+from ..cluster.group_state import MemberRow, PartitionRow
 from ..cluster.metadata_log import logged_records
 from ..cluster.model import Seen, files_of_ids
 from ..codecs import codec_in
@@ -28,7 +30,7 @@ from ..errors import DecodeError, KwireError
 from ..internal import decode_enveloped_request, decode_enveloped_response
 from ..internal.topic_records import METADATA
 from ..logs.recognition import Topic, topic_of_folder
-from ..protocol import Frame, Request, Response, Result
+from ..protocol import Client, Frame, Request, Response, Result, Source
 from ..protocol.frame_codec import FrameReading
 from ..protocol.framing import NotKafka
 from ..records import RecordBatch, parse_records
@@ -36,7 +38,23 @@ from ..redaction.rules import TOPIC, TOPIC_ID, is_of_metadata_log
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import Znode, ZooKeeperConnection, ZooKeeperSessions, znodes_in
 from .batch_builder import CORRUPT, ERROR_NAME
-from .errors import MixedClusters
+
+
+class MixedClusters(KwireError):
+    """Files of several clusters were given as one: `cluster` is its name, `files` has a file for each cluster id."""
+
+    hint = "name clusters by the paths of their files, with --cluster REGEX, or give the files of one cluster alone"
+
+    def __init__(self, cluster: str = "", files: dict[str, str] | None = None) -> None:
+        super().__init__(cluster, files)
+        self.cluster: str = cluster
+        self.files: dict[str, str] = files or {}
+
+    def __str__(self) -> str:
+        found = ", ".join(f"{cluster_id} ({file})" for cluster_id, file in self.files.items())
+        name = f"cluster {self.cluster}: " if self.cluster else ""
+        return f"{name}its files name {len(self.files)} cluster ids: {found}; {self.hint}"
+
 
 ENVELOPE = "Envelope"
 # The messages to read from captures, as options of `kwire.arrow.read` and of Spark's data source.
@@ -315,6 +333,96 @@ def _dicts(tables: Tables, table: str) -> list[dict[str, Any]]:
     names = [field.name for field in fields(ROWS[table])]
     times = [field.name for field in fields(ROWS[table]) if str(field.type).startswith("float")]
     rows = [{name: getattr(row, name) for name in names} for row in getattr(tables, table)]
+    for row in rows:
+        row.update({name: round(row[name] * 1e6) for name in times if row[name] is not None})
+    return rows
+
+
+# The messages to read from captures, as options of `kwire.arrow.read` and of Spark's data source.
+GROUP_OPTIONS = {**OPTIONS, "apis": ",".join(f"{api}{side}" for api in APIS for side in ("Request", "Response"))}
+GROUP_ROWS = {"members": MemberRow, "partitions": PartitionRow}
+_GROUP_TYPES = {**_TYPES, "int": pa.int64(), "bool": pa.bool_(), "tuple[int, ...]": pa.list_(pa.int32())}
+
+
+def group_schema(table: str) -> Any:
+    """Return the `pyarrow.Schema` of a table.
+
+    >>> group_schema("members").field("rack").type, group_schema("partitions").field("lag").type
+    (DataType(string), DataType(int64))
+    """
+    return pa.schema([(name, _GROUP_TYPES[kind]) for name, kind in _kinds(table).items()])
+
+
+def _kinds(table: str) -> dict[str, str]:
+    """Return the types of the fields of a row, without `| None`, as text."""
+    hints = get_type_hints(GROUP_ROWS[table])
+    texts = {
+        name: kind.__name__ if isinstance(kind, type) and not get_args(kind) else str(kind)
+        for name, kind in hints.items()
+    }
+    return {name: text.removesuffix(" | None") for name, text in texts.items()}
+
+
+# All tables in one: each row has its struct in the column of its table, and null in the others.
+GROUP_UNION = pa.schema(
+    [("cluster", pa.string()), ("table", pa.string())]
+    + [(table, pa.struct(list(group_schema(table)))) for table in GROUP_ROWS]
+)
+
+
+def groups_of(batches: Iterable[Any], catalog: Catalog | None = None) -> dict[str, Any]:
+    """Return the consumer groups of one cluster.
+
+    Args:
+        batches: record batches read with `GROUP_OPTIONS`, in any order.
+        catalog: the specs of their messages; those of Kafka's releases by default.
+
+    Returns:
+        A `pyarrow.Table` for `members` and for `partitions`.
+    """
+    rows = (row[1:] for row in rows_in(in_order([*batches])))
+    groups = _learnt(rows, catalog or catalog_for())
+    return {table: pa.Table.from_pylist(_group_dicts(groups, table), group_schema(table)) for table in GROUP_ROWS}
+
+
+def group_batches(batches: Iterable[Any], catalog: Catalog | None = None) -> Iterator[Any]:
+    """Compute the groups of one cluster after the other.
+
+    Args:
+        batches: record batches with the columns `cluster` and `COLUMNS`, read with
+            `GROUP_OPTIONS`; all rows of a cluster must be adjacent and in order.
+        catalog: the specs of their messages; those of Kafka's releases by default.
+
+    Yields:
+        Record batches with the schema `GROUP_UNION`.
+    """
+    for cluster, rows in groupby(rows_in(batches), key=itemgetter(0)):
+        groups = _learnt((row[1:] for row in rows), catalog or catalog_for())
+        for table in GROUP_ROWS:
+            yield from union_batches(GROUP_UNION, cluster, table, _group_dicts(groups, table))
+
+
+def _learnt(rows: Iterable[tuple[Any, ...]], catalog: Catalog) -> ConsumerGroups:
+    groups, numbers = ConsumerGroups(), dict[tuple[Any, ...], int]()
+    for time, connection, direction, api_name, api_version, correlation_id, data, path in rows:
+        if data is None or api_version is None:
+            continue
+        ends = ends_of(connection)
+        number = numbers.setdefault((path, *ends), len(numbers))
+        source = Source(path, None, None, None if time is None else time / 1e6, *ends, number, direction)
+        result = read_row(Frame(bytes(data), source), api_name, direction, api_version, catalog)
+        if isinstance(result, Request):
+            client = Client(getattr(result.header, "client_id", None))
+            groups.see(replace(result, correlation_id=correlation_id, client=client))
+        elif isinstance(result, Response):
+            groups.see(replace(result, correlation_id=correlation_id))
+    return groups
+
+
+def _group_dicts(groups: ConsumerGroups, table: str) -> list[dict[str, Any]]:
+    found: Iterable[Any] = groups.history() if table == "members" else groups.partitions()
+    times = [name for name, kind in _kinds(table).items() if kind == "float"]
+    rows = [row._asdict() for row in found]
     for row in rows:
         row.update({name: round(row[name] * 1e6) for name in times if row[name] is not None})
     return rows

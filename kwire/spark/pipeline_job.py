@@ -17,15 +17,16 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import TimestampType
 
 from ..arrow.batch_builder import COMMENTS
-from ..arrow.errors import HARMLESS, INCOMPLETE, NOT_CORRUPT, BadOption, MixedClusters
+from ..arrow.cluster_tables import MixedClusters
+from ..arrow.frame_rows import HARMLESS, INCOMPLETE, NOT_CORRUPT
 from ..arrow.input_splits import find_files
-from ..arrow.options import Options
+from ..arrow.read_options import BadOption, Options
 from ..cluster import ROWS
 from ..cluster.model import SEPARATOR, files_of_ids
 from ..errors import KwireError, without_password
 from ..input.file_systems import local_path
-from . import cluster
-from .captures import frames_of, packets_of
+from . import cluster_history as cluster
+from .data_source import frames_of, packets_of
 from .lake import Lake, Source, sources_of
 from .session import JobFailed
 
@@ -157,7 +158,7 @@ def _write(
         counts = counts._replace(rows=_history(history, f"{lake.out}/{staged}"), notices=tuple(notices))
         lake.commit(run, staged, sources, overwrite=overwrite)
         if drawings is not None:
-            from .plots import draw
+            from .cluster_history import draw
 
             counts = counts._replace(plots=tuple(draw(history, drawings)))
         history.all.unpersist()

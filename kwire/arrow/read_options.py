@@ -11,9 +11,27 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from ..errors import suggestion
+from ..errors import KwireError, excerpt, suggestion, without_password
 from ..protocol import LIMIT
-from .errors import BadOption
+
+
+class BadOption(KwireError):
+    """An unknown option, or an invalid value of one: `option`, `value`, `problem`, `hint`."""
+
+    def __init__(self, option: str = "", value: Any = None, problem: str = "", hint: str = "") -> None:
+        super().__init__(option, value, problem, hint)  # its arguments when Spark unpickles it
+        self.option: str = option
+        self.value: Any = value
+        self.problem: str = problem
+        self.hint = hint
+
+    def __str__(self) -> str:
+        value = without_password(self.value) if isinstance(self.value, str) else self.value
+        given = "" if value is None else f"={excerpt(value)}"
+        return f"option {self.option}{given}: {without_password(self.problem)}" + (
+            f"; {self.hint}" if self.hint else ""
+        )
+
 
 MODES = PERMISSIVE, DROPMALFORMED, FAILFAST = "PERMISSIVE", "DROPMALFORMED", "FAILFAST"
 BODIES = JSON, STRUCT, RAW, NONE = "json", "struct", "raw", "none"
@@ -105,7 +123,7 @@ class Options:
         67108864
         >>> Options.parse({"mod": "FAILFAST"})
         Traceback (most recent call last):
-        kwire.arrow.errors.BadOption: option mod='FAILFAST': there is no such option; did you mean mode?
+        kwire.arrow.read_options.BadOption: option mod='FAILFAST': there is no such option; did you mean mode?
         """
         values: dict[str, Any] = {}
         for name, value in given.items():

@@ -21,9 +21,9 @@ from ..codecs.field_plan import Step, found_in, plan_of
 from ..protocol.headers import Api, Apis
 from ..records import LIMIT, Record, RecordBatch, UndecodableRecords, parse_records
 from ..spec.catalog import catalog_for
-from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES, error_column
-from .errors import BadOption, fault_of
-from .message_column import read_carefully
+from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES, error_column, read_carefully
+from .frame_rows import fault_of
+from .read_options import BadOption
 
 NEEDED = {MESSAGE: pa.binary(), "direction": pa.string(), "api_key": pa.int16(), "api_version": pa.int16()}
 LEFT_OUT = MESSAGE, CORRUPT, ERROR_NAME

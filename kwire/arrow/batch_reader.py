@@ -31,13 +31,11 @@ from ..protocol.framing import BrokenDump, NotKafka
 from ..protocol.headers import Api, Apis
 from ..spec.catalog import Catalog, catalog_for
 from ..zookeeper import znodes_in
-from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES, Builder
-from .errors import PADDING, BadOption, Fault, fault_of
-from .frame_rows import Pairing, Row, Sink, Walker
+from .batch_builder import CORRUPT, ERROR_NAME, MESSAGE, TYPES, Bodies, Both, Builder, Json, Projected, Raw, Structs
+from .frame_rows import PADDING, Fault, Pairing, Row, Sink, Walker, fault_of
 from .growing_files import ENDLESS, SAMPLE, broken_cuts
 from .input_splits import RAW, Unit, divide, find_files
-from .message_column import Bodies, Both, Json, Projected, Raw, Structs
-from .options import AUTO, FRAMES, HEX, JSON, LOG, NONE, PCAP, PERMISSIVE, STRUCT, Options
+from .read_options import AUTO, FRAMES, HEX, JSON, LOG, NONE, PCAP, PERMISSIVE, STRUCT, BadOption, Options
 
 PARTS = ("request", "response")
 CORRUPT_HINT = "add it, or choose mode=DROPMALFORMED (leave such frames out) or mode=FAILFAST"
