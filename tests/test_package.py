@@ -21,7 +21,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_and_functions_keep_their_size(path: Path) -> None:
     text = path.read_text("utf-8")
-    assert text.count("\n") <= 700
+    assert text.count("\n") <= 720
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             lines = (node.end_lineno or 0) - node.lineno + 1  # docstring included

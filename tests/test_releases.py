@@ -10,8 +10,8 @@ import pytest
 
 import kwire
 from kwire.spec.catalog import catalog_for
+from kwire.spec.model import Versions
 from kwire.spec.releases import first_release, release, releases, removed_in
-from kwire.versions import Versions
 from tests.conftest import SHARED, needs_shared
 
 FACTS = SHARED / "kafka" / "facts"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.versions import HIGHEST, Versions
+from kwire.spec.model import HIGHEST, Versions
 
 NONE = Versions()
 

@@ -3,20 +3,22 @@
 Frames and headers are counted; bodies are decoded only if a column needs them.
 """
 
-from .traffic_counter import (
+from .traffic import (
     COLUMNS,
     NOTHING,
+    REASONS,
     Answered,
     Count,
     Counted,
     Latencies,
     Row,
     Traffic,
+    UnansweredRequest,
+    UnansweredRequests,
     Unspoken,
     percentile,
     unspoken,
 )
-from .unanswered import REASONS, UnansweredRequest, UnansweredRequests
 
 __all__ = [
     "COLUMNS",

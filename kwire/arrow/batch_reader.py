@@ -23,8 +23,7 @@ from ..capture.pcap import portions_of
 from ..capture.tcp_reassembly import Share
 from ..errors import DumpError, UnknownMessage, ZnodeError
 from ..input import Dump, open_dump
-from ..input.compressed import unpacked
-from ..input.file_systems import open_file
+from ..input.files import open_file, unpacked
 from ..input.open import CAPTURES, znode_text
 from ..logs import LogBytes
 from ..protocol.framing import BrokenDump, NotKafka

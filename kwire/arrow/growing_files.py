@@ -17,8 +17,7 @@ from ..capture.pcap import FILE_HEADER, PORTION, PcapReader, portions_of
 from ..capture.pcapng import PcapngReader
 from ..errors import DumpError, KwireError
 from ..errors.decode import BadFrame
-from ..input.compressed import unpacked
-from ..input.file_systems import open_file
+from ..input.files import open_file, unpacked
 from ..input.open import CAPTURES
 from ..logs.recognition import SHORT, credible_stop
 from ..protocol.headers import Apis

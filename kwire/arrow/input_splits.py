@@ -13,8 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from ..capture.pcap import portions_of
 from ..errors import DumpError
 from ..input import open_dump
-from ..input.compressed import unpacked
-from ..input.file_systems import GLOB, Entry, entries_in, entry_of, globbed, local_path, matches, open_file
+from ..input.files import GLOB, Entry, entries_in, entry_of, globbed, local_path, matches, open_file, unpacked
 from ..input.open import CAPTURES
 from ..protocol.headers import Apis
 from .frame_rows import Pairing, State, Walker

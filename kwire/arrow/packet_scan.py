@@ -27,8 +27,7 @@ from ..capture.link_layers import Segment, segment_of
 from ..capture.pcap import DAY, FILE_HEADER, PORTION, RECORD_HEADER, SECOND, Damage, Packet, PcapReader, portions_of
 from ..capture.pcapng import PcapngReader
 from ..errors import DumpError
-from ..input.compressed import COMPRESSIONS, unpacked
-from ..input.file_systems import entries_in, open_file
+from ..input.files import COMPRESSIONS, entries_in, open_file, unpacked
 from ..input.open import CAPTURES
 from .packet_windows import Group, Loose, Records, Sections, Window, connection_key, in_order, times_in_line
 from .read_options import PCAP

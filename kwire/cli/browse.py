@@ -16,7 +16,7 @@ from .options import add_command, add_files, add_profile, add_secrets
 from .output import FrameOutput, output_bytes
 
 if TYPE_CHECKING:
-    from ..browse.frame_index import FrameIndex
+    from ..browse import FrameIndex
 
 
 def add_parser(commands: Any, about: str) -> None:
@@ -42,10 +42,9 @@ def add_parser(commands: Any, about: str) -> None:
 def browse(options: argparse.Namespace) -> int:
     """Browse until the user leaves."""
     try:
-        from ..browse.app import Browser
+        from ..browse import Browser, FrameIndex
     except ImportError as error:
         raise MissingExtra("kwire browse", "textual", "tui") from error
-    from ..browse.frame_index import FrameIndex
 
     Reading(options)  # so that wrong options are an error before the screen is taken
     if "-" in options.files:

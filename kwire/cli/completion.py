@@ -243,7 +243,7 @@ def _clients(line: _Line) -> Found:
 def _fields(line: _Line) -> Found:
     """Return properties of frames, and the fields of the messages in the files."""
     from ..codecs.field_plan import places_in
-    from ..field_paths import PROPERTIES
+    from ..display_filter import PROPERTIES
 
     codecs = {result.codec for result in _results(line.files) if result.codec is not None}
     fields = {path.rpartition(".")[2] for codec in codecs for path in places_in(codec)}
@@ -347,7 +347,7 @@ class _Filter:
         return found if _matching(part, found) else self._fields_of(map(catalog.spec, catalog.names()), part)
 
     def _fields_of(self, specs: Iterable[MessageSpec], part: str) -> Found:
-        from ..field_paths import PROPERTIES
+        from ..display_filter import PROPERTIES
 
         whole = {path: "" for spec in specs for path in _paths(spec.struct)}
         if "." in part or "[" in part:
@@ -366,8 +366,7 @@ class _Filter:
 
     def _field_values(self) -> Found:
         """Return the names of the values of a field, or the topics of the files."""
-        from ..display_filter import parse_path
-        from ..field_paths import kind_name
+        from ..display_filter import kind_name, parse_path
         from ..values import kind_of
 
         try:

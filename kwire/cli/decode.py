@@ -17,8 +17,7 @@ import msgspec
 
 from ..codecs.columns import need_libraries
 from ..codecs.json import uuid_text
-from ..display_filter import parse_path
-from ..field_paths import FieldPath
+from ..display_filter import FieldPath, parse_path
 from ..logs import DiskEntry, LogBatch, LogBytes, LogRecord
 from ..protocol import Result, Token, Undecodable
 from ..protocol.framing import CutShort, NoFrame, NotKafka
@@ -33,7 +32,7 @@ from ..render.tree import title, tree
 from ..render.values import count_text
 from ..sensitive_fields import HIDDEN, Hidden
 from ..spec.catalog import Catalog
-from ..versions import Versions
+from ..spec.model import Versions
 from .filters import LogFilter, add_filters, entries, filter_for, is_bad, is_faulty, pushed_filter
 from .inputs import PushedFilter, Reading, UsageError, catalog_of, dumps_in, masker, part_read, results
 from .lines import ENTRY, AsJson, AsText, Form, Item, Lines, Ours, are_for, is_live, is_quick, ours

@@ -19,7 +19,7 @@ from ..capture.tcp_reassembly import ALL, Share
 from ..codecs import Codec, codec_in
 from ..errors import DecodeError, DumpError, KwireError
 from ..input import Dump, open_dump, open_hex
-from ..input.file_systems import entries_in, entry_of, local_path
+from ..input.files import entries_in, entry_of, local_path
 from ..protocol import Frame, FrameDecoder, Result
 from ..protocol.framing import CapturedBatch, Damaged, NotKafka
 from ..protocol.header_reader import DecodedConnection, Peek

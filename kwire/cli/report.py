@@ -6,8 +6,7 @@ import argparse
 from functools import partial
 from typing import Any
 
-from ..analysis.report_page import report_html
-from ..analysis.report_tally import CapturedTally, Tally
+from ..analysis.report import CapturedTally, Tally, report_html
 from ..protocol.framing import count_frames
 from ..render.values import count_text
 from .inputs import Reading, dumps_in, masker, part_read, title_of

@@ -23,8 +23,7 @@ from ..errors.decode import BadFrame
 from ..protocol import LEAST, LIMIT, Frame, FrameReader, Source, cut_short
 from ..protocol.framing import BrokenDump, CapturedBatch, int32
 from ..spec.catalog import Catalog, catalog_for
-from .compressed import Opened, unpacked
-from .file_systems import local_path, open_file
+from .files import Opened, local_path, open_file, unpacked
 
 if TYPE_CHECKING:
     from ..hex_text import HexText
@@ -190,7 +189,7 @@ def open_dump(
     """
     specs = catalog or catalog_for()
     if followed is not None:
-        from .growing import growing
+        from .files import growing
 
         opened = unpacked(growing(Path(path), followed), str(path))
         yield _growing_dump(opened, str(path), specs)

@@ -8,7 +8,7 @@ from typing import Any
 from ..codecs import Codec, codec_in
 from ..errors.decode import UnknownVersion
 from ..spec.catalog import catalog_for
-from ..versions import Versions
+from ..spec.model import Versions
 from ..wire import INT16, Reader
 
 

@@ -27,7 +27,7 @@ from ..protocol import Frame, FrameDecoder, FrameReader, Response, Source, Undec
 from ..protocol.headers import expects_response
 from ..protocol.results import CodecOf
 from ..spec.catalog import Catalog, catalog_for
-from ..versions import Versions
+from ..spec.model import Versions
 
 if TYPE_CHECKING:
     from ..messages import RequestMessage

@@ -18,7 +18,7 @@ from ..codecs import Codec, codec_in
 from ..native.states import CallState
 from ..spec import MessageSpec
 from ..spec.catalog import Catalog, catalog_for
-from ..versions import Versions
+from ..spec.model import Versions
 from ..wire import Reader
 from .framing import Frame
 

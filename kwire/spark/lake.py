@@ -20,7 +20,7 @@ from pyspark.sql import is_remote
 from ..arrow.input_splits import find_files
 from ..arrow.read_options import Options
 from ..errors import KwireError, without_password
-from ..input.file_systems import open_file, store_of
+from ..input.files import open_file, store_of
 from .session import JobFailed
 
 MANIFEST, STAGING, DECISION, SUCCESS = "_manifest", "_staging", "decision.json", "_SUCCESS"

@@ -24,7 +24,7 @@ from ..arrow.read_options import BadOption, Options
 from ..cluster import ROWS
 from ..cluster.model import SEPARATOR, files_of_ids
 from ..errors import KwireError, without_password
-from ..input.file_systems import local_path
+from ..input.files import local_path
 from . import cluster_history as cluster
 from .data_source import frames_of, packets_of
 from .lake import Lake, Source, sources_of

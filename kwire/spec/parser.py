@@ -11,10 +11,9 @@ from typing import Any
 
 from ..caches import lazy_pattern
 from ..errors import SpecError, excerpt, suggestion
-from ..versions import HIGHEST, Versions
 from . import jsonc
 from .jsonc import Value
-from .model import NONE, NULLABLE, RANGES, FieldSpec, MessageSpec, StructSpec, default_for
+from .model import HIGHEST, NONE, NULLABLE, RANGES, FieldSpec, MessageSpec, StructSpec, Versions, default_for
 
 Members = dict[str, Value]
 Places = dict[str, list[Value]]

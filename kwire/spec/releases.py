@@ -12,7 +12,7 @@ from ..caches import once
 from ..errors import UnknownMessage, UnsupportedVersion
 from ..names import folded
 from ..resources import SCHEMAS
-from ..versions import Versions
+from .model import Versions
 
 NONE = Versions()
 

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import kwire
-from kwire.analysis.report_page import report_html
-from kwire.analysis.report_tally import CapturedTally, Tally
+from kwire.analysis.report import CapturedTally, Tally, report_html
 from kwire.input import open_dump
 from kwire.native import ENGINE
 from kwire.protocol import FrameDecoder

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kwire.analysis.report_page import clock, duration, histogram_svg, share_svg, timeline_svg
-from kwire.analysis.report_tally import Durations, Timeline
+from kwire.analysis.report import Durations, Timeline, clock, duration, histogram_svg, share_svg, timeline_svg
 from tests.browser import Structure
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import kwire
-from kwire.browse.app import Browser, ByteList, FieldList, FrameList
-from kwire.browse.frame_index import FrameIndex
+from kwire.browse import Browser, ByteList, FieldList, FrameIndex, FrameList
 from kwire.cli import main
 from kwire.cli.browse import loading
 from kwire.errors import DumpError
@@ -220,7 +219,7 @@ def test_without_the_library_the_command_says_what_installs_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "textual", None)
-    for name in [name for name in __import__("sys").modules if name.startswith(("textual.", "kwire.browse.app"))]:
+    for name in [name for name in __import__("sys").modules if name.startswith(("textual.", "kwire.browse"))]:
         monkeypatch.delitem(__import__("sys").modules, name)
     assert main(["browse", CAPTURE]) == 2
     assert "pip install 'kwire[tui]'" in capsys.readouterr().err

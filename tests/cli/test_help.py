@@ -9,7 +9,7 @@ import pytest
 from kwire.cli import main
 from kwire.cli.commands import COMMANDS, parser_for
 from kwire.cli.completion import SCRIPTS, words_of
-from kwire.field_paths import PROPERTIES
+from kwire.display_filter import PROPERTIES
 from tests.cli.test_commands import out
 
 COMMAND_PATHS = [one.path for one in words_of(parser_for()) if one.path]

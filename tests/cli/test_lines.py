@@ -92,7 +92,7 @@ def test_many_lines_come_in_pieces(
     path = capture_of(tmp_path, kafka(), kafka(50001))
     _, whole, _ = both_ways(capsys, str(path))
     monkeypatch.setattr(lines_module, "MOST_TEXT", 600)
-    monkeypatch.setattr("kwire.render.captured_lines.MOST_TEXT", 600)
+    monkeypatch.setattr("kwire.render.line.MOST_TEXT", 600)
     written: list[str] = []
     monkeypatch.setattr("kwire.cli.decode._printer", lambda pager: written.append)
     told(capsys, "decode", "--jsonl", str(path))

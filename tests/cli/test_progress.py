@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from kwire.analysis.report_tally import CapturedTally
+from kwire.analysis.report import CapturedTally
 from kwire.cli import main
 from kwire.cli.inputs import dumps_in, part_read
 from kwire.cli.terminal import progress_text, with_progress

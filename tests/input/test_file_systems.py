@@ -14,7 +14,7 @@ from kwire.arrow.input_splits import find_files
 from kwire.arrow.read_options import BadOption, Options
 from kwire.errors import DumpError, MissingExtra
 from kwire.input import read_dump
-from kwire.input.file_systems import entries_in, entry_of, globbed, open_file
+from kwire.input.files import entries_in, entry_of, globbed, open_file
 from tests.arrow.captures import PCAP, rows_of
 from tests.conftest import ROOT, lacking
 from tests.object_store import ObjectStore, object_store

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kwire.errors import DumpError
-from kwire.input.growing import growing
+from kwire.input.files import growing
 from tests.capture.building import ethernet, pcap
 from tests.cli.test_commands import out
 from tests.cli.test_main import ran
@@ -153,7 +153,7 @@ def test_kwire_decode_follows_a_folder_until_it_is_interrupted(
             os.kill(os.getpid(), signal.SIGINT)
 
     wanted = out(capsys, "decode", str(CAPTURE), *options)
-    monkeypatch.setattr("kwire.input.growing.sleep", wait)
+    monkeypatch.setattr("kwire.input.files.sleep", wait)
     code, found, remarks = told(capsys, "decode", "--follow", str(tmp_path), *options)
     assert (code, found) == (0, wanted.replace(str(CAPTURE), str(tmp_path)))
     shown = {"--api": ", 14 shown", "--where": ", 4 shown"}.get(options[0] if options else "", "")
@@ -166,7 +166,7 @@ def test_kwire_stats_counts_until_it_is_interrupted(
 ) -> None:
     path = tmp_path / "some.pcap"
     path.write_bytes(CAPTURE.read_bytes())
-    monkeypatch.setattr("kwire.input.growing.sleep", lambda seconds: os.kill(os.getpid(), signal.SIGTERM))
+    monkeypatch.setattr("kwire.input.files.sleep", lambda seconds: os.kill(os.getpid(), signal.SIGTERM))
     assert out(capsys, "stats", "--follow", str(path)) == out(capsys, "stats", str(path))
 
 

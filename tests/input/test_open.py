@@ -12,7 +12,7 @@ import pytest
 
 from kwire.capture.pcap import PORTION
 from kwire.errors import DumpError
-from kwire.input import compressed as compression
+from kwire.input import files as compression
 from kwire.input import open as raw
 from kwire.input import open as reading
 from kwire.input import open_dump, open_hex, read_dump, request_log

@@ -10,7 +10,7 @@ import pytest
 
 from kwire.errors import SpecError
 from kwire.spec import read_spec
-from kwire.versions import Versions
+from kwire.spec.model import Versions
 from tests.conftest import ROOT
 from tests.effort import no_hang
 from tests.seeds import TRIES, named, seeded

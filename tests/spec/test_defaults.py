@@ -10,8 +10,7 @@ import pytest
 
 from kwire.errors import SpecError
 from kwire.spec.jsonc import Value, parse
-from kwire.spec.model import default_for
-from kwire.versions import Versions
+from kwire.spec.model import Versions, default_for
 
 ALL = Versions.parse("0+")
 NONE = Versions()

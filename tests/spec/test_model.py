@@ -7,8 +7,7 @@ import dataclasses
 import pytest
 
 from kwire.spec import FieldSpec, MessageSpec, StructSpec
-from kwire.spec.model import NONE
-from kwire.versions import Versions
+from kwire.spec.model import NONE, Versions
 
 ALL = Versions.parse("0+")
 

@@ -6,8 +6,8 @@ import pytest
 
 from kwire.errors import SpecError
 from kwire.spec import read_spec
+from kwire.spec.model import Versions
 from kwire.spec.parser import DEEPEST, MOST_ERRORS
-from kwire.versions import Versions
 from tests.small_specs import document as doc
 from tests.small_specs import field, spec_of, struct
 

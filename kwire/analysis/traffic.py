@@ -1,6 +1,7 @@
-"""Counts frames by client, api, version and other columns: decoded frames, or captured ones by their headers alone.
+"""Counts frames by client, api, version and other columns, and lists requests without a response.
 
-Finds the clients whose requests a release does not support, from these counts.
+Frames are decoded ones, or captured ones of which only the headers are read. From the counts follows which clients send
+requests that a release does not support.
 """
 
 from __future__ import annotations
@@ -8,23 +9,33 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappush, heappushpop
 from itertools import product
 from typing import Any, NamedTuple
 
+from ..errors import DecodeError
 from ..errors.decode import UnexpectedResponse
 from ..native.states import FrameCount
 from ..protocol import Connection, Frame, FrameDecoder, Request, Response, Result, Source, Undecodable, cut_short
-from ..protocol.framing import BareToken, CapturedBatch, CapturedFrame, Endpoints, unexpected_response
+from ..protocol.framing import (
+    SECOND,
+    BareToken,
+    CapturedBatch,
+    CapturedFrame,
+    CutShort,
+    Endpoints,
+    OpenConnection,
+    loses,
+    unexpected_response,
+)
 from ..protocol.header_reader import Connections, DecodedConnection, Peek, peek_of
-from ..protocol.headers import Apis, Call, client_in
+from ..protocol.headers import Apis, Call, Header, client_in
 from ..protocol.summary import MessageSummary, software_of
 from ..spec.catalog import Catalog, catalog_for
 from ..spec.releases import release, releases
 
-SECOND = 1_000_000_000  # nanoseconds
 COLUMNS = ("client", "api", "version", "ip", "broker", "topic", "software", "error")
 About = tuple[tuple[str, str], ...]  # topics and error codes of a frame, each with each; empty if no column has them
 NOTHING = "-"
@@ -548,3 +559,149 @@ def unspoken(traffic: Traffic, release_name: str) -> list[Unspoken]:
                 who = user.client, user.software, user.ip
                 found.append(Unspoken(*who, api, user.version, requests, breaks, why))
     return sorted(found, key=lambda one: (not one.breaks, one.client, one.software, one.ip, one.api, one.version))
+
+
+MOST_LISTED = 10_000  # requests; more are counted
+# What is known of the reason: its code, and words for a table.
+REASONS = {
+    "CUT_SHORT": "the request is cut short",
+    "RESPONSE_CUT_SHORT": "its response is cut short",
+    "PACKETS_MISSING": "packets of its connection are missing",
+    "LATER_ANSWERED": "a later request was answered",
+    "CONNECTION_ENDED": "its connection ended",
+    "CAPTURE_ENDED": "the capture ended",
+}
+
+
+class UnansweredRequest(NamedTuple):
+    """A request without a response.
+
+    Attributes:
+        frame: its number in the file; None if there are no numbers.
+        time: when it was sent, in seconds since 1970; None if unknown.
+        left: seconds from then to the last frame of the file; None if unknown.
+        reason: one of `REASONS`.
+        api: the name of the api; its number if unknown.
+        user: who sent it.
+    """
+
+    frame: int | None
+    time: float | None
+    left: float | None
+    reason: str
+    api: str
+    user: User
+
+
+class _Seen(Connection):
+    """A connection, the endpoint of its client, and the number of the last item behind which packets are missing."""
+
+    __slots__ = ("client", "gap")
+
+    def __init__(self, apis: Apis) -> None:
+        self.apis = apis
+        self.client: str = ""
+        self.gap: int = -1
+
+
+class UnansweredRequests:
+    """The requests of one file without a whole response. Produce with acks=0 expects none, and is not among them.
+
+    Args:
+        catalog: the specs to use; those of Kafka's releases by default.
+
+    Attributes:
+        frames, requests: how many there were.
+        expect_none: how many requests expect no response.
+        count: how many requests have none that should.
+
+    >>> import kwire
+    >>> requests = UnansweredRequests()
+    >>> requests.add(kwire.Frame(kwire.encode_request(kwire.messages.MetadataRequest(), 1, correlation_id=7)))
+    >>> [(one.api, one.reason) for one in requests.found()]
+    [('Metadata', 'CAPTURE_ENDED')]
+    """
+
+    def __init__(self, catalog: Catalog | None = None) -> None:
+        self.frames: int = 0
+        self.requests: int = 0
+        self.expect_none: int = 0
+        self.count: int = 0
+        self._connections = Connections(Apis(catalog or catalog_for()), _Seen)
+        self._number = 0  # of the next item
+        self._cut: set[int | None] = set()  # numbers of requests that are cut short
+        self._newest: float | None = None
+        self._found: list[UnansweredRequest] = []
+
+    def add(self, frame: Frame) -> None:
+        """Process the next frame of a file that is no capture."""
+        source = frame.source
+        connection = self._connections.on_frame(frame)
+        connection.client = source.client or ""
+        before = len(connection.in_flight)
+        _, header = self._connections.receive(frame)
+        self._process(
+            connection, header, frame.fault, source.direction != "response" and bool(header.is_request), before
+        )
+        self._newest = self._newest if source.time is None else source.time
+
+    def add_captured(self, captured: CapturedFrame | int) -> None:
+        """Process the next frame of a capture; a number stands for a connection that has ended."""
+        if not isinstance(captured, tuple):
+            connection = self._connections.on(captured)
+            reason = "CAPTURE_ENDED" if isinstance(captured, OpenConnection) else "CONNECTION_ENDED"
+            self._leave(connection, connection.in_flight, reason)
+            self._connections.forget(captured)
+            return
+        ends, is_request, _, now, _, fault, _, _ = captured
+        connection = self._connections.of(ends)
+        connection.client = connection.client or ends.client
+        before = len(connection.in_flight)
+        header = connection.pair(captured)
+        if is_request:
+            header.number(self._number)
+        self._process(connection, header, fault, is_request, before)
+        self._newest = self._newest if now is None else now / SECOND
+
+    def found(self) -> list[UnansweredRequest]:
+        """Return the requests, ordered by frame, at most `MOST_LISTED`; to be called once, after the last frame."""
+        for connection in self._connections:
+            self._leave(connection, connection.in_flight, "CAPTURE_ENDED")
+        last = self._newest
+        return [
+            one._replace(left=None if one.time is None or last is None else round(last - one.time, 6))
+            for one in sorted(self._found, key=lambda one: one.frame or 0)
+        ]
+
+    def _process(
+        self, connection: _Seen, header: Header, fault: DecodeError | None, is_request: bool, before: int
+    ) -> None:
+        """Count a frame; `before` is how many requests were in flight before it."""
+        number, self._number = self._number, self._number + 1
+        self.frames += fault is None
+        if loses(fault) and not isinstance(fault, CutShort):
+            connection.gap = number
+        if not is_request:
+            self._leave(connection, header.overtaken, "LATER_ANSWERED")
+            if isinstance(fault, CutShort) and header.request is not None:
+                self._leave(connection, [header.request], "RESPONSE_CUT_SHORT")
+        elif not header.problem:
+            self.requests += 1
+            self.expect_none += len(connection.in_flight) == before
+            if fault is not None:
+                self._cut.add(number)
+
+    def _leave(self, connection: _Seen, headers: Iterable[Header], reason: str) -> None:
+        """Note requests to which no response comes."""
+        for header in headers:
+            self.count += 1
+            if header.call is None or len(self._found) >= MOST_LISTED:
+                continue
+            time = header.time / SECOND if isinstance(header.time, int) else header.time
+            is_lost = header.frame is not None and header.frame < connection.gap
+            why = "PACKETS_MISSING" if is_lost and reason != "RESPONSE_CUT_SHORT" else reason
+            why = "CUT_SHORT" if header.frame in self._cut else why
+            api = header.call.api
+            user = user_of(api.key, header.call.version, header.client_id, ip_of(connection.client), NOTHING)
+            name = api.name or str(api.key)
+            self._found.append(UnansweredRequest(header.frame, time, None, why, name, user))

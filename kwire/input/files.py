@@ -1,0 +1,549 @@
+"""Opens files: local ones and those of object stores and HDFS, compressed ones, and ones that grow while they are read.
+
+Files of object stores and HDFS are read through pyarrow or fsspec; credentials, endpoints and retries are configured as
+for pyarrow's file systems. gzip, xz and bzip2 are decompressed by the standard library; zstd by it too from Python 3.14
+on, before that by the extra `compression`."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from io import BufferedReader, FileIO
+from itertools import chain
+from pathlib import Path
+from time import sleep
+from typing import Any, BinaryIO, NamedTuple
+
+from ..caches import lazy_pattern
+from ..capture.pcap import MAGICS, PORTION
+from ..capture.pcapng import MAGIC
+from ..errors import DumpError, MissingExtra
+
+MOST_MEMORY = 1 << 28  # bytes that the dictionary of an xz file may have
+LEADING = 6  # bytes that identify a format
+STEP = 1 << 17  # bytes per portion
+MOST_LAYERS = 3
+_GZIP_WINDOW = 31  # zlib's word for: a gzip member with its header and checksum
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An input whose first bytes were read: `head` (at least four bytes, if there are that many), the rest, a
+    description of the compression (`gzip around `), and a function that returns the number of bytes read from the
+    file.
+    """
+
+    head: bytes
+    rest: Iterator[bytes]
+    prefix: str = ""
+    position: Callable[[], int] = int
+
+    def portions(self) -> Iterator[bytes]:
+        """All of it."""
+        return chain([self.head], self.rest)
+
+
+def unpacked(portions: Iterator[bytes], file: str = "") -> Opened:
+    """Read the first bytes of an input, and decompress it completely; raises as `decompressed`, immediately or
+    later.
+    """
+    opened = _look(portions, "")
+    for _ in range(MOST_LAYERS):
+        found = [kind for kind, (magic, _) in COMPRESSIONS.items() if opened.head.startswith(magic)]
+        if not found:
+            return opened
+        opened = _look(decompressed(opened.portions(), found[0], file), f"{opened.prefix}{found[0]} around ")
+    raise DumpError(f"compressed {MOST_LAYERS} times or more", file=file)
+
+
+def _look(portions: Iterator[bytes], prefix: str) -> Opened:
+    head = b""
+    while len(head) < LEADING and (portion := next(portions, b"")):
+        head += portion
+    return Opened(head, portions, prefix)
+
+
+def decompressed(portions: Iterator[bytes], kind: str, file: str = "") -> Iterator[bytes]:
+    """Decompress a sequence of members.
+
+    Args:
+        portions: the compressed bytes.
+        kind: a name in `COMPRESSIONS`.
+        file: its name, for errors.
+
+    Yields:
+        Portions of the decompressed bytes, none empty, as soon as they are known.
+
+    Raises:
+        DumpError: the data is damaged or truncated, other data follows it, or a library is missing; the offset is in
+            the compressed bytes. The bytes before it are yielded first.
+    """
+    magic, start, errors = COMPRESSIONS[kind][0], *COMPRESSIONS[kind][1](file)
+    member, offset = start(), 0
+    try:
+        for portion in portions:
+            data: bytes = portion
+            while data:
+                if member.ended and not data.startswith(magic[: len(data)]):
+                    if data.strip(b"\0"):
+                        raise DumpError(f"something else follows the {kind} data", file=file, offset=offset)
+                    break  # tapes and block devices pad with zeros
+                if member.ended:
+                    member = start()
+                before = len(data)
+                yield from member.feed(data)
+                data = member.unused
+                offset += before - len(data)
+    except errors as error:
+        raise DumpError(f"damaged {kind} data: {error}", file=file, offset=offset) from None
+    if not member.ended:
+        hint = "the file was cut short; what comes before is read"
+        raise DumpError(f"the {kind} data ends in the middle", file=file, offset=offset, hint=hint)
+
+
+class _Gzip:
+    def __init__(self) -> None:
+        self.inflater = zlib.decompressobj(_GZIP_WINDOW)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        out = b""
+        # A full portion may have left more inside, also when all input is taken.
+        while (data or len(out) == STEP) and not self.inflater.eof:
+            before = self.inflater.copy()
+            try:
+                out = self.inflater.decompress(data, STEP)
+            except zlib.error:
+                yield from _up_to_the_damage(before, data)
+                raise
+            data = self.inflater.unconsumed_tail
+            if out:
+                yield out
+
+    @property
+    def ended(self) -> bool:
+        return self.inflater.eof
+
+    @property
+    def unused(self) -> bytes:
+        return self.inflater.unused_data
+
+
+def _up_to_the_damage(inflater: Any, data: bytes) -> Iterator[bytes]:
+    """Decompress byte by byte, because the library returns no bytes of a portion that contains an error."""
+    with suppress(zlib.error):
+        for index in range(len(data)):
+            out = inflater.decompress(data[index : index + 1])
+            if out:
+                yield out
+
+
+class _Inflater:
+    """The common interface of the decompressors of zstd, xz and bzip2."""
+
+    def __init__(self, decompressor: Any) -> None:
+        self.inflater = decompressor
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        while data or not (self.inflater.needs_input or self.inflater.eof):
+            out = self.inflater.decompress(data, STEP)
+            data = b""
+            if out:
+                yield out
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.inflater.eof)
+
+    @property
+    def unused(self) -> bytes:
+        return bytes(self.inflater.unused_data)
+
+
+_Start = tuple[Callable[[], _Gzip | _Inflater], type[Exception] | tuple[type[Exception], ...]]
+
+
+def _gzip(file: str) -> _Start:
+    return _Gzip, zlib.error
+
+
+def _zstd(file: str) -> _Start:
+    try:
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+    except ImportError:
+        hint = "pip install 'kwire[compression]', or decompress it first: zstd -d"
+        raise DumpError("this is zstd, and nothing here can read it", file=file, hint=hint) from None
+    return (lambda: _Inflater(zstd.ZstdDecompressor())), zstd.ZstdError
+
+
+def _xz(file: str) -> _Start:
+    try:
+        import lzma
+    except ImportError:  # a Python that was built without it
+        raise DumpError("this is xz, and this Python cannot read it", file=file, hint="decompress it: xz -d") from None
+    return (lambda: _Inflater(lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY))), lzma.LZMAError
+
+
+def _bzip2(file: str) -> _Start:
+    try:
+        import bz2
+    except ImportError:
+        hint = "decompress it: bzip2 -d"
+        raise DumpError("this is bzip2, and this Python cannot read it", file=file, hint=hint) from None
+    return (lambda: _Inflater(bz2.BZ2Decompressor())), (OSError, ValueError)
+
+
+# kind -> (the bytes it begins with, what takes it off)
+COMPRESSIONS: dict[str, tuple[bytes, Callable[[str], _Start]]] = {
+    "gzip": (b"\x1f\x8b", _gzip),
+    "zstd": (b"\x28\xb5\x2f\xfd", _zstd),
+    "xz": (b"\xfd7zXZ\0", _xz),
+    "bzip2": (b"BZh", _bzip2),
+}
+
+
+READ_AHEAD = 4 << 20  # bytes per request, for an object that is read from its start to its end
+MAPPED = "dbfs:/", "/dbfs/"  # Databricks' file system and its mount point
+S3 = frozenset(["s3", "s3a", "s3n"])  # Hadoop's names for the same store
+GLOB = frozenset("*?[{")
+_URI = lazy_pattern(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # one letter is a drive of Windows
+_QUERY = lazy_pattern(r"\?(?=[a-z_]+=)")  # a question mark before anything else is a glob's
+_ROOT = lazy_pattern(r"(?:[A-Za-z][A-Za-z0-9+.-]+://[^/]*/?|/+)?")
+_CHOICE = lazy_pattern(r"\{([^{}]*)\}")
+
+
+class Entry(NamedTuple):
+    """A file or a folder: its path or URI, its size in bytes, when it was changed, in nanoseconds since 1970."""
+
+    path: str
+    size: int
+    changed: int
+    is_folder: bool = False
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return _split(self.path)[0].rstrip("/").rpartition("/")[2]
+
+
+def local_path(path: str | os.PathLike[str]) -> Path | None:
+    """Return the path of this machine that a path or a URI means; None if it is in another file system.
+
+    >>> local_path("lake"), local_path("file:///data/a.pcap"), local_path("s3a://lake/a.pcap")
+    (PosixPath('lake'), PosixPath('/data/a.pcap'), None)
+    """
+    if isinstance(path, Path):
+        return path
+    text = os.fspath(path)
+    match = _URI.match(text)
+    if match is None:
+        return Path(text)
+    scheme, rest = match[1].lower(), text[match.end() :].lstrip("/")
+    if scheme == "dbfs":
+        return Path(MAPPED[1] + rest)
+    return Path("/" + rest) if scheme == "file" else None
+
+
+def open_file(path: str | os.PathLike[str], read_ahead: int = READ_AHEAD) -> BinaryIO:
+    """Open a file for reading, local or remote.
+
+    Args:
+        path: a path, or a URI such as `s3://bucket/a.pcap`, `s3a:`, `gs:`, `abfss:`, `hdfs:`, `file:`. pyarrow's
+            options may follow a question mark: `?endpoint_override=127.0.0.1:9000&scheme=http`.
+        read_ahead: bytes of an object per request.
+
+    Raises:
+        OSError: there is no such file, or it cannot be read.
+        MissingExtra: pyarrow is not installed, and the file is not local.
+        DumpError: no library opens URIs of this scheme.
+    """
+    local = local_path(path)
+    if local is not None:
+        return local.open("rb")
+    store, name = _store(os.fspath(path))
+    raw: Any = store.open_input_file(name)
+    return BufferedReader(raw, read_ahead)
+
+
+def store_of(path: str) -> tuple[Any, str]:
+    """Return the `pyarrow.fs.FileSystem` of a path or URI, to write there too, and the path in it.
+
+    Raises:
+        MissingExtra, DumpError: as `open_file`.
+    """
+    local = local_path(path)
+    if local is None:
+        return _store(path)
+    try:
+        from pyarrow.fs import LocalFileSystem
+    except ImportError:
+        raise MissingExtra(path, "pyarrow", "arrow") from None
+    return LocalFileSystem(), local.absolute().as_posix()
+
+
+def entry_of(path: str | os.PathLike[str]) -> Entry | None:
+    """Return the entry at a path or URI; None if there is none. Raises as `open_file`."""
+    local = local_path(path)
+    text = os.fspath(path)
+    if local is not None:
+        try:
+            status = local.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return Entry(str(local) if text else "", status.st_size, status.st_mtime_ns, local.is_dir())
+    store, name = _store(text)
+    return _entry(store.get_file_info([name])[0], text)
+
+
+def entries_in(folder: str) -> list[Entry]:
+    """List a folder, by name; raises as `open_file`."""
+    local = local_path(folder)
+    if local is not None:
+        found = (entry_of(path) for path in local.iterdir())
+        return sorted(entry for entry in found if entry is not None)
+    from pyarrow.fs import FileSelector
+
+    store, name = _store(folder)
+    before, query = _split(folder)
+    infos = store.get_file_info(FileSelector(name, allow_not_found=True))
+    named = ((info, f"{before.rstrip('/')}/{info.base_name}{query}") for info in infos)
+    return sorted(entry for entry in (_entry(*one) for one in named) if entry is not None)
+
+
+def globbed(pattern: str) -> Iterator[Entry]:
+    """Yield what a glob of Hadoop's means: `*`, `?`, `[a-z]`, `[^a]`, `{a,b}`, and `**` for any folders; as `open_file`
+    raises."""
+    for text in choices(pattern):
+        before, query = _split(text)
+        root = _ROOT.match(before)
+        assert root is not None
+        if local_path(before) is not None:
+            before = before.replace(os.sep, "/")
+        yield from _below(root[0], [name for name in before[root.end() :].split("/") if name], query)
+
+
+def choices(pattern: str) -> list[str]:
+    """Expand alternatives in braces, as in Hadoop's globs.
+
+    >>> choices("day-{1,2}/*.pcap")
+    ['day-1/*.pcap', 'day-2/*.pcap']
+    """
+    match = _CHOICE.search(pattern)
+    if match is None:
+        return [pattern]
+    before, after = pattern[: match.start()], pattern[match.end() :]
+    return [text for word in match[1].split(",") for text in choices(before + word + after)]
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Say whether a file's name matches a glob of Hadoop's, whatever the case of letters means elsewhere.
+
+    >>> matches("b2.pcap", "b[^1].{pcap,pcapng}"), matches("b1.pcap", "b[^1].pcap")
+    (True, False)
+    """
+    return any(fnmatchcase(name, text.replace("[^", "[!")) for text in choices(pattern))
+
+
+def _below(folder: str, names: list[str], query: str) -> Iterator[Entry]:
+    """Yield the entries of a folder that match the rest of a glob."""
+    if not names:
+        return
+    first, *rest = names
+    if not GLOB.intersection(first):
+        path = _joined(folder, first)
+        found = None if rest else entry_of(path + query)
+        yield from _below(path, rest, query) if found is None else [found]
+        return
+    if first == "**":
+        yield from _below(folder, rest, query)
+    here = entry_of((folder or ".") + query)
+    for entry in entries_in((folder or ".") + query) if here is not None and here.is_folder else ():
+        path = _joined(folder, entry.name)
+        if first == "**":
+            yield from _below(path, names, query) if entry.is_folder else ()
+        elif matches(entry.name, first):
+            yield from _below(path, rest, query) if rest else [entry._replace(path=path + query)]
+
+
+def _joined(folder: str, name: str) -> str:
+    return f"{folder.rstrip('/')}/{name}" if folder else name
+
+
+def _split(uri: str) -> tuple[str, str]:
+    """Take off what follows a question mark."""
+    match = _QUERY.search(uri) if _URI.match(uri) else None
+    return (uri, "") if match is None else (uri[: match.start()], uri[match.start() :])
+
+
+def _entry(info: Any, path: str) -> Entry | None:
+    from pyarrow.fs import FileType
+
+    if info.type == FileType.NotFound:
+        return None
+    return Entry(path, info.size or 0, info.mtime_ns or 0, info.type == FileType.Directory)
+
+
+def _store(uri: str) -> tuple[Any, str]:
+    """Return the file system of a URI, and the path there."""
+    before, query = _split(uri)
+    scheme, _, rest = before.partition("://")
+    authority, _, name = rest.partition("/")
+    store, root = _opened(scheme.lower(), authority, query)
+    return store, "/".join(part for part in (root, name.strip("/")) if part)
+
+
+@lru_cache(maxsize=64)
+def _opened(scheme: str, authority: str, query: str) -> tuple[Any, str]:
+    """Connect to a store; returns it, and where in it the URIs of this authority begin."""
+    try:
+        from pyarrow import ArrowInvalid
+        from pyarrow.fs import FileSystem
+    except ImportError:
+        raise MissingExtra(f"{scheme}://", "pyarrow", "arrow") from None
+    base = f"{'s3' if scheme in S3 else scheme}://{authority}"
+    try:
+        store, root = FileSystem.from_uri(base + query)
+    except (ArrowInvalid, NotImplementedError) as error:
+        return _by_fsspec(scheme, authority, base, str(error))
+    return store, root.rstrip("/") or ("/" if scheme in ("hdfs", "viewfs") else "")
+
+
+def _by_fsspec(scheme: str, authority: str, base: str, problem: str) -> tuple[Any, str]:
+    from pyarrow.fs import FSSpecHandler, PyFileSystem
+
+    hint = "pyarrow opens s3, gs, abfss, hdfs and file; with fsspec and its library for this scheme, others open too"
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise DumpError(f"{scheme} is no file system that is opened here", file=base, hint=hint) from None
+    try:
+        store, root = url_to_fs(base)
+    except (ImportError, ValueError) as error:
+        raise DumpError(f"{scheme} is not opened: {problem}; fsspec: {error}", file=base, hint=hint) from None
+    return PyFileSystem(FSSpecHandler(store)), root.rstrip("/")
+
+
+POLL = 0.2  # seconds between two looks at what is followed
+_PCAP_HEADER = 24  # bytes
+
+
+def growing(path: Path, has_ended: Callable[[], bool], wait: Callable[[], None] | None = None) -> Iterator[bytes]:
+    """Read a file while it grows, or a folder in which tcpdump rotates captures (-G, -C), as one stream of bytes.
+
+    The captures of a folder follow each other by their modification times, then names; the headers of all pcap files
+    but the first are left out, so that connections continue from one file to the next.
+
+    Args:
+        path: the file or folder. Files of a folder that are no captures, and hidden ones, are left out.
+        has_ended: asked before each read; true ends the stream.
+        wait: called when there is nothing new; by default it sleeps for `POLL` seconds.
+
+    Raises:
+        DumpError: a capture of a folder has another format or link type than the first, or a file became shorter.
+        OSError: it cannot be read.
+    """
+    wait = wait or (lambda: sleep(POLL))
+    if not path.is_dir():
+        with path.open("rb", buffering=0) as stream:
+            yield from _grown(stream, has_ended, wait, lambda: _has_end(stream, path))
+        return
+    rotation = _Rotation(path)
+    while not has_ended():
+        file = rotation.next()
+        if file is None:
+            wait()
+            continue
+        with file.open("rb", buffering=0) as stream:
+            rotation.begin(stream, file)
+            for portion in _grown(stream, has_ended, wait, lambda: rotation.next() is not None):
+                rotation.read += len(portion)
+                yield portion
+
+
+def _grown(
+    stream: FileIO, has_ended: Callable[[], bool], wait: Callable[[], None], is_over: Callable[[], bool]
+) -> Iterator[bytes]:
+    """Read a file until it is over and nothing is left of it."""
+    was_over = False
+    while not has_ended():
+        portion = stream.read(PORTION)
+        if portion:
+            yield portion
+        elif was_over:
+            return
+        elif not (was_over := is_over()):
+            wait()
+
+
+def _has_end(stream: FileIO, path: Path) -> bool:
+    """Return false: a file that is followed alone has no end. Raises DumpError if it was cut behind what was read."""
+    if os.fstat(stream.fileno()).st_size < stream.tell():
+        hint = "follow the folder, where captures are rotated or written anew"
+        raise DumpError("the file became shorter while it was followed", file=str(path), hint=hint)
+    return False
+
+
+class _Rotation:
+    """The captures of a folder, and which of them were read.
+
+    Attributes:
+        read: how many bytes of the current one were read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder: Path = folder
+        self.read: int = 0
+        self._header = b""
+        self._current: tuple[int, int] = -1, -1
+        self._known: dict[tuple[int, int], tuple[str, int, bytes]] = {}  # by device and inode: name, size, first bytes
+
+    def next(self) -> Path | None:
+        """Return the oldest capture that was not read; one that was written anew under its name is another."""
+        if self._current in self._known:
+            name, _, head = self._known[self._current]
+            self._known[self._current] = name, self.read, head
+        found = []
+        for entry in os.scandir(self.folder):
+            with suppress(FileNotFoundError):
+                if not entry.name.startswith(".") and entry.is_file() and self._is_new(entry, status := entry.stat()):
+                    found.append((status.st_mtime_ns, _natural(entry.name), entry.path))
+        return Path(min(found)[2]) if found else None
+
+    def _is_new(self, entry: os.DirEntry[str], status: os.stat_result) -> bool:
+        known = self._known.get((status.st_dev, status.st_ino))
+        if known is not None and status.st_size >= known[1] and entry.name == known[0]:
+            return False
+        with Path(entry.path).open("rb") as stream:
+            head = stream.read(_PCAP_HEADER + 16)
+        is_read = known is not None and status.st_size >= known[1] and head == known[2]
+        is_capture = head[:4] in MAGICS or head[:4] == MAGIC
+        return is_capture and len(head) == _PCAP_HEADER + 16 and not is_read  # it has a packet
+
+    def begin(self, stream: FileIO, file: Path) -> None:
+        """Begin to read a file: after its header, if that of another was read."""
+        status, head = os.fstat(stream.fileno()), stream.read(_PCAP_HEADER + 16)
+        self._current, self.read = (status.st_dev, status.st_ino), 0
+        self._known[self._current] = file.name, 0, head
+        is_pcap = head[:4] in MAGICS
+        kind = (head[:4], head[20:24]) if is_pcap else (head[:4],)
+        first = (self._header[:4], self._header[20:24]) if is_pcap else (self._header[:4],)
+        if self._header and kind != first:
+            hint = f"follow the files of one tcpdump; {file.name} is another's"
+            raise DumpError("the captures have different formats or link types", file=str(file), hint=hint)
+        self.read = _PCAP_HEADER if self._header and is_pcap else 0
+        stream.seek(self.read)
+        self._header = self._header or head
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Order names by the numbers in them: cap9 before cap10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name) if part]
